@@ -4,7 +4,7 @@ import type { FeedItem } from '../domain/investment.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { storableText } from '../domain/text.js';
 import type { Interruption } from '../runtime/interruption.js';
-import type { Feed, FeedPage, OnNext, Urgency } from '../sync/ports.js';
+import type { Feed, OnNext, PageEnvelope, Urgency } from '../sync/ports.js';
 import { paths } from '../wire/paths.js';
 import type { Api, Reply } from './api.js';
 import { earlyCursor } from './early-cursor.js';
@@ -107,7 +107,7 @@ function positionQuery(position: Position): Record<string, string> {
  * Throws `contract_broken` on a page of the wrong mode or with a repeated cursor. A listing page applied as a delta
  * would be read as all changes and no deletions; a repeated cursor would be read for ever.
  */
-function refuseMismatch(position: Position, page: FeedPage): void {
+function refuseMismatch(position: Position, page: PageEnvelope): void {
   const expected = isListing(position) ? 'listing' : 'delta';
   if (page.mode !== expected) {
     throw new Fault('contract_broken', `the feed answered a ${page.mode} page to a ${expected} request`);

@@ -2,17 +2,17 @@ import { Fault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import { storableText } from '../domain/text.js';
-import type { FeedPage } from '../sync/ports.js';
+import type { FeedPage, PageEnvelope, ReceivedPage } from '../sync/ports.js';
 import { pageItemsMin } from './fetch/body-limits.js';
 import { parseInvestment } from './parse-investment.js';
 import { rawItems } from './raw-items.js';
 
 /**
  * Returns a page of the feed. Throws `contract_broken` with the problem. A malformed record does not fail its page:
- * it is rejected together with its own piece of `text`, the page as sent. Records are parsed when `items` is first
- * read, after the next page was requested.
+ * it is rejected together with its own piece of `text`, the page as sent. Records are parsed by `parse`, after the next
+ * page was requested.
  */
-export function parsePage(body: unknown, text: string, perPage: number = pageItemsMin): FeedPage {
+export function parsePage(body: unknown, text: string, perPage: number = pageItemsMin): ReceivedPage {
   const page = asObject(body) ?? broken('the body is not an object');
   const { data } = page;
   if (!Array.isArray(data)) broken('`data` is not an array');
@@ -37,27 +37,33 @@ export function parsePage(body: unknown, text: string, perPage: number = pageIte
  */
 const pageItemsMax = (perPage: number): number => 2 * Math.max(perPage, pageItemsMin);
 
-/** Releases the parsed response once `items` was read: the response is ten times as large as the items. */
-export class UnreadPage implements FeedPage {
-  readonly mode: FeedPage['mode'];
+/** A page whose entries `read` parses, once: the response, ten times as large as they are, is then released. */
+export class UnreadPage implements ReceivedPage {
+  readonly mode: PageEnvelope['mode'];
   readonly size: number;
   readonly hasMore: boolean;
   readonly next: string;
   readonly publishedThrough: Instant | null;
-  #items: FeedPage['items'] | (() => FeedPage['items']);
+  #read: (() => FeedPage['items']) | null;
+  #parsed: FeedPage | null = null;
 
-  constructor(envelope: Omit<FeedPage, 'items'>, read: () => FeedPage['items']) {
-    this.mode = envelope.mode;
-    this.size = envelope.size;
-    this.hasMore = envelope.hasMore;
-    this.next = envelope.next;
-    this.publishedThrough = envelope.publishedThrough;
-    this.#items = read;
+  constructor({ mode, size, hasMore, next, publishedThrough }: PageEnvelope, read: () => FeedPage['items']) {
+    this.mode = mode;
+    this.size = size;
+    this.hasMore = hasMore;
+    this.next = next;
+    this.publishedThrough = publishedThrough;
+    this.#read = read;
   }
 
-  get items(): FeedPage['items'] {
-    if (typeof this.#items === 'function') this.#items = this.#items();
-    return this.#items;
+  parse(): FeedPage {
+    if (this.#parsed === null) {
+      const { mode, size, hasMore, next, publishedThrough } = this;
+      const items = this.#read?.() ?? [];
+      this.#parsed = { mode, size, hasMore, next, publishedThrough, items };
+      this.#read = null;
+    }
+    return this.#parsed;
   }
 }
 
@@ -71,7 +77,7 @@ function itemsOf(data: readonly unknown[], text: string): readonly FeedItem[] {
   );
 }
 
-function modeOf(value: unknown): FeedPage['mode'] {
+function modeOf(value: unknown): PageEnvelope['mode'] {
   if (value === 'bootstrap') return 'listing';
   if (value === 'delta') return 'delta';
   return broken('`meta.mode` is neither "bootstrap" nor "delta"');

@@ -1,7 +1,7 @@
 import { investmentFeed } from '../client/investments.js';
 import type { Config, SourceConfig } from '../config/config.js';
 import type { Interruption } from '../runtime/interruption.js';
-import { identityIncluded } from '../store/page-anomalies.js';
+import { readPage } from '../store/page-facts.js';
 import type { Feed, SyncSource, Urgency } from '../sync/ports.js';
 import type { PlatformConnection } from './connect-platform.js';
 import { fingerprintOf, realmOfAccess } from './fingerprint.js';
@@ -49,7 +49,8 @@ export async function syncSources(
           : {
               mayReadIdentity: async (signal: Interruption) => {
                 const sample = investmentFeed(api, { ...scope, perPage: sampleRecords }, 'routine');
-                return identityIncluded((await sample.page({ kind: 'start' }, signal)).items);
+                return readPage((await sample.page({ kind: 'start' }, signal)).parse().items)
+                  .identityIncluded;
               },
             }),
       };

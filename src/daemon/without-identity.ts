@@ -1,6 +1,6 @@
 import { UnreadPage } from '../client/parse-page.js';
 import type { FeedItem } from '../domain/investment.js';
-import { unknownFieldsOf } from '../store/page-anomalies.js';
+import { unknownFieldsOf } from '../store/page-facts.js';
 import type { Feed } from '../sync/ports.js';
 
 /** Removes identity from every page, for `"identity": "drop"`: names never leave the parser. */
@@ -8,7 +8,7 @@ export function withoutIdentity(feed: Feed): Feed {
   return {
     page: async (position, signal, onNext) => {
       const page = await feed.page(position, signal, onNext);
-      return new UnreadPage(page, () => page.items.map(nameless));
+      return new UnreadPage(page, () => page.parse().items.map(nameless));
     },
   };
 }

@@ -9,7 +9,7 @@ import type { Access, Config, SourceConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { type Fault, isFault } from '../domain/fault.js';
 import type { SpentBudget } from '../store/budgets.js';
-import type { FeedPage } from '../sync/ports.js';
+import type { ReceivedPage } from '../sync/ports.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
 
 export interface SourceTools {
@@ -125,12 +125,12 @@ function anotherToken(access: Access): string {
 
 function identityCheck(
   { name, access }: SourceConfig,
-  page: FeedPage,
+  page: ReceivedPage,
   config: Config,
   nameless: boolean,
 ): Check {
   const check = `identity.${name}`;
-  const record = page.items.find((item) => item.kind === 'record');
+  const record = page.parse().items.find((item) => item.kind === 'record');
   if (config.identity === 'drop') return pass(check, 'names are not kept, as configured');
   if (record?.kind !== 'record') return skip(check, 'there is no record to see it by');
   if (record.identity === null)

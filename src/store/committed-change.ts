@@ -1,7 +1,8 @@
 import type { SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 import type { ChangeSeen } from '../sync/ports.js';
-import type { Held, RecordItem } from './plan-page.js';
+import type { RecordItem } from './page-facts.js';
+import type { Held } from './plan-page.js';
 
 /** One row of the change feed with its values before and after. A notice is built from nothing else. */
 export interface CommittedChange extends ChangeSeen {

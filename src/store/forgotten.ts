@@ -1,5 +1,5 @@
 import type { FeedItem } from '../domain/investment.js';
-import type { RecordItem } from './plan-page.js';
+import type { Erases, RecordItem } from './page-facts.js';
 
 /** Returns the ids that occur in any text. Matches whole ids only: `inv_1` is not found in `inv_12`. */
 export function idsIn(text: string): ReadonlySet<string> {
@@ -39,22 +39,6 @@ function withoutPerson(item: RecordItem): RecordItem {
   if (item.identity === null && item.investment.extra === null) return item;
   return { ...item, identity: null, investment: { ...item.investment, extra: null } };
 }
-
-/**
- * Returns the ids whose identity an unreadable entry erases: the entry is a tombstone or reports a deactivated
- * investor. A readable entry later on the page cancels it, because feed order decides.
- */
-export function unreadableErasures(items: readonly FeedItem[]): ReadonlyMap<string, Erases> {
-  const gone = new Map<string, Erases>();
-  for (const item of items) {
-    if (item.kind === 'record') gone.delete(item.investment.id);
-    else if (item.kind === 'tombstone') gone.delete(item.id);
-    else if (item.id !== null && item.erases !== undefined) gone.set(item.id, item.erases);
-  }
-  return gone;
-}
-
-type Erases = 'tombstone' | 'deactivated';
 
 /** Removes the identity of the ids in `gone` from earlier entries of the page and from quarantined bodies. */
 export function withoutErased(

@@ -1,5 +1,4 @@
-import type { FeedItem } from '../domain/investment.js';
-import { identityIncluded } from './page-anomalies.js';
+import type { PageFacts } from './page-facts.js';
 import type { SourceRow } from './source-row.js';
 
 /*
@@ -16,8 +15,11 @@ type Grant = Pick<SourceRow, 'identity_included' | 'names_from_generation' | 'ge
  * Records what a page shows about the grant. Returns true when the grant was lost: earlier pages had identity and this
  * one has none. The caller then erases the stored identities.
  */
-export function judgeGrant(source: Grant, items: readonly FeedItem[], identity: 'keep' | 'drop'): boolean {
-  const included = identityIncluded(items);
+export function judgeGrant(
+  source: Grant,
+  { identityIncluded: included }: PageFacts,
+  identity: 'keep' | 'drop',
+): boolean {
   if (identity === 'drop') {
     // Identity is dropped before it arrives, so the page proves nothing about the grant; its names are still missing.
     source.identity_included = null;

@@ -4,7 +4,7 @@ import type { Cursor } from '../domain/position.js';
 import type { Applied, Brake, BrakePolicy, FeedPage, ListingStart } from '../sync/ports.js';
 import { brakeOn } from './brake.js';
 import { namesListed } from './identity-grant.js';
-import type { RecordItem } from './plan-page.js';
+import type { RecordItem } from './page-facts.js';
 import { type ListingRow, moveTo, type SourceRow, type SweepRow } from './source-row.js';
 
 /*

@@ -1,14 +1,12 @@
 import { differenceOf } from '../domain/difference.js';
-import type { FeedItem, Identity, Investment } from '../domain/investment.js';
+import type { Identity, Investment } from '../domain/investment.js';
+import type { PageFacts, RecordItem, Tombstone } from './page-facts.js';
 
 /** The stored row for an id. A dialect adds what it needs to find the row again. */
 export interface Held {
   readonly investment: Investment;
   readonly identity: Identity | null;
 }
-
-export type RecordItem = Extract<FeedItem, { kind: 'record' }>;
-export type Tombstone = Extract<FeedItem, { kind: 'tombstone' }>;
 
 export interface Insert {
   readonly kind: 'insert';
@@ -44,12 +42,12 @@ export interface PagePlan<Row extends Held> {
  * one counts, and an entry replaces the stored row even if its `observed_at` is earlier.
  */
 export function planPage<Row extends Held>(
-  items: readonly FeedItem[],
+  latest: PageFacts['latest'],
   heldOf: (id: string) => Row | undefined,
 ): PagePlan<Row> {
   const steps: Step<Row>[] = [];
   let unchanged = 0;
-  for (const item of lastOfEach(items)) {
+  for (const item of latest) {
     const step =
       item.kind === 'record'
         ? planRecord(heldOf(item.investment.id), item)
@@ -80,16 +78,4 @@ function republished(held: Investment, now: Investment): boolean {
 
 function planRemove<Row extends Held>(held: Row | undefined, { reason }: Tombstone): Remove<Row> | null {
   return held === undefined ? null : { kind: 'remove', held, reason };
-}
-
-/** Returns the last entry of each id, in feed order. Rejected entries are left out: the stored version stays. */
-export function lastOfEach(items: readonly FeedItem[]): Iterable<RecordItem | Tombstone> {
-  const last = new Map<string, RecordItem | Tombstone>();
-  for (const item of items) {
-    if (item.kind === 'rejected') continue;
-    const id = item.kind === 'record' ? item.investment.id : item.id;
-    last.delete(id);
-    last.set(id, item);
-  }
-  return last.values();
 }

@@ -2,11 +2,11 @@ import { nextTick } from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 import type { Position } from '../domain/position.js';
 import { Interrupter, type Interruption } from '../runtime/interruption.js';
-import type { Feed, FeedPage } from './ports.js';
+import type { Feed, ReceivedPage } from './ports.js';
 
 interface Ahead {
   readonly position: Position;
-  readonly page: Promise<FeedPage>;
+  readonly page: Promise<ReceivedPage>;
   readonly abandon: () => void;
 }
 
@@ -48,7 +48,7 @@ export class PageReader {
       .then((arrived) => {
         // With PostgreSQL the previous page is still being written on the server and this thread is idle, so parse
         // now.
-        if (this.#ahead === ahead) arrived.items.at(0);
+        if (this.#ahead === ahead) arrived.parse();
       })
       .catch(() => {});
     // Runs after all pending promises, and after undici, which checks an idle connection before it writes to it.
@@ -56,7 +56,7 @@ export class PageReader {
     await setImmediate();
   }
 
-  async read(feed: Feed, position: Position): Promise<FeedPage> {
+  async read(feed: Feed, position: Position): Promise<ReceivedPage> {
     const ahead = this.#ahead;
     if (ahead !== undefined && samePosition(ahead.position, position)) {
       this.#ahead = undefined;

@@ -7,18 +7,25 @@ import type { Cursor, PageToken, Position } from '../domain/position.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { BudgetLeft } from './webhook-spacing.js';
 
-/** One page of the platform's feed. `next` is never empty: a page without it is rejected as `contract_broken`. */
-export interface FeedPage {
+/** The envelope of a page. `next` is never empty: a page without it is rejected as `contract_broken`. */
+export interface PageEnvelope {
   readonly mode: 'listing' | 'delta';
-  /**
-   * Number of entries on the page. They are parsed when `items` is first read, which may be after the next request
-   * was sent.
-   */
+  /** Number of entries on the page. */
   readonly size: number;
-  readonly items: readonly FeedItem[];
   readonly hasMore: boolean;
   readonly next: string;
   readonly publishedThrough: Instant | null;
+}
+
+/** One page of the platform's feed, as it arrived. */
+export interface ReceivedPage extends PageEnvelope {
+  /** Parses the entries when it is first called, which may be after the next request was sent. */
+  parse(): FeedPage;
+}
+
+/** One page of the platform's feed with its entries. */
+export interface FeedPage extends PageEnvelope {
+  readonly items: readonly FeedItem[];
 }
 
 /**
@@ -35,7 +42,7 @@ export interface Feed {
    * May call `onNext` with the position of the next page before this page is complete. It is a guess, which the
    * parsed page confirms or not. This page waits for `onNext` to resolve.
    */
-  page(position: Position, signal: Interruption, onNext?: OnNext): Promise<FeedPage>;
+  page(position: Position, signal: Interruption, onNext?: OnNext): Promise<ReceivedPage>;
 }
 
 export type OnNext = (position: Position) => Promise<void>;

@@ -17,11 +17,11 @@ import {
   type Applied,
   type Ending,
   type Feed,
-  type FeedPage,
   type Lease,
   type Mirror,
   nothingApplied,
   type Opened,
+  type ReceivedPage,
   type Standing,
   type SyncSource,
   type TickReport,
@@ -147,7 +147,7 @@ function warnOfAge({ cursorSavedAt }: Opened, { clock, logger }: TickParts): voi
 class Tick {
   /** Set when another holder takes the lease during the tick. */
   lost: unknown;
-  #page: FeedPage | undefined;
+  #page: ReceivedPage | undefined;
   #pages = 0;
   #applied: Applied = nothingApplied;
   #mode: TickReport['mode'] = 'none';
@@ -261,7 +261,7 @@ class Tick {
         };
       }
       case 'store_listing_page': {
-        const page = this.#pageAtHand();
+        const page = this.#pageAtHand().parse();
         const { progress, applied } = await mirror.addListingPage(this.lease, page);
         this.#count(applied);
         this.#shown = shownBy(this.#shown, page.items);
@@ -274,7 +274,7 @@ class Tick {
           end === null
             ? undefined
             : (applied) => (written = this.#report(end, total(this.#applied, applied)));
-        this.#count(await mirror.applyPage(this.lease, this.#pageAtHand(), effect.reached, ending));
+        this.#count(await mirror.applyPage(this.lease, this.#pageAtHand().parse(), effect.reached, ending));
         this.#written = written;
         if (!hasMore) this.#publishedThrough = publishedThrough;
         return { kind: 'delta_page_applied', reached: effect.reached, hasMore };
@@ -373,7 +373,7 @@ class Tick {
     return feedOf(this.source, standing.kind === 'following' ? this.ask.trigger : 'timer');
   }
 
-  #pageAtHand(): FeedPage {
+  #pageAtHand(): ReceivedPage {
     if (this.#page === undefined) throw new Error('a page is committed after it was fetched');
     return this.#page;
   }

@@ -2,7 +2,7 @@ import type { Version } from '../domain/difference.js';
 import type { Instant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { Position } from '../domain/position.js';
-import type { FeedPage } from '../sync/ports.js';
+import type { ReceivedPage } from '../sync/ports.js';
 
 /** Counts and sums in cents of the visible rows of one offering and status. */
 export interface Tally {
@@ -31,7 +31,7 @@ export interface Platform {
   /** Returns null when the record is unknown to the platform or hidden from this token. */
   current(id: string): Promise<CurrentRead | null>;
   /** Returns a page of a separate listing; no stored position changes. */
-  page(position: Position): Promise<FeedPage>;
+  page(position: Position): Promise<ReceivedPage>;
 }
 
 export type HeldTallies = Readonly<Record<string, Readonly<Record<string, Tally>>>>;

@@ -59,7 +59,7 @@ class Reading {
     let position: Position = { kind: 'start' };
     for (;;) {
       const page = await this.parts.platform.page(position);
-      await this.#compare(await this.parts.held.keepable(page.items));
+      await this.#compare(await this.parts.held.keepable(page.parse().items));
       if (!page.hasMore) return;
       position = { kind: 'page', token: page.next as PageToken };
     }

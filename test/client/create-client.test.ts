@@ -70,7 +70,7 @@ test('CLIENT-01 CLIENT-02 CLIENT-10 CLIENT-15 client: all layers work together o
   const tokens = ['at_1', 'at_2'];
   const { client } = open(server.url);
   const feed = investmentFeed(client.as(staticToken(() => tokens.shift() ?? '')), scope, 'routine');
-  expect((await feed.page({ kind: 'start' }, signal)).items).toHaveLength(3);
+  expect((await feed.page({ kind: 'start' }, signal)).parse().items).toHaveLength(3);
   expect(server.requests.map(({ headers }) => [headers.authorization, headers['service-version']])).toEqual([
     ['Bearer at_1', '2026-10-15'],
     ['Bearer at_1', '2026-10-15'],
@@ -144,7 +144,7 @@ test('client: a 429 of a token does not stop the other tokens', async () => {
   const read = (token: string) =>
     investmentFeed(client.as(staticToken(() => token)), scope, 'webhook').page({ kind: 'start' }, signal);
   await expect(read('at_1')).rejects.toMatchObject({ code: 'rate_limited' });
-  expect((await read('at_2')).items).toHaveLength(3);
+  expect((await read('at_2')).parse().items).toHaveLength(3);
 });
 
 test('client: a restart keeps the request count, and no token is stored as a key', async () => {
@@ -183,7 +183,7 @@ test('client: a failing budget store loses the count and does not stop the sync'
   };
   const { client } = open(server.url, { budgets: broken });
   const feed = investmentFeed(client.as(staticToken(() => 'at_1')), scope, 'routine');
-  expect((await feed.page({ kind: 'start' }, signal)).items).toHaveLength(3);
+  expect((await feed.page({ kind: 'start' }, signal)).parse().items).toHaveLength(3);
 });
 
 test("CLIENT-14 client: after a long 429 nothing is sent with the token until the platform's own clock allows it", async () => {

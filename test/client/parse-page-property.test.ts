@@ -35,7 +35,7 @@ test('parse page: any input becomes a page with all its entries, or a contract_b
       const text = JSON.stringify(sent);
       try {
         const page = parsePage(JSON.parse(text), text);
-        expect(page.items).toHaveLength((sent as { readonly data: readonly unknown[] }).data.length);
+        expect(page.parse().items).toHaveLength((sent as { readonly data: readonly unknown[] }).data.length);
         expect(page.next).not.toBe('');
         read += 1;
       } catch (error) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nameless } from '../../src/daemon/without-identity.js';
-import { oddities } from '../../src/store/page-anomalies.js';
+import { readPage } from '../../src/store/page-facts.js';
 import { identity, record, rejected, tombstone } from '../store/samples.js';
 
 test('identity "drop" removes unknown fields at every level and counts each by name', () => {
@@ -11,9 +11,9 @@ test('identity "drop" removes unknown fields at every level and counts each by n
   );
   const items = [person, record('inv_2'), rejected('inv_3', 'CANARY'), tombstone('inv_4')].map(nameless);
   expect(JSON.stringify(items)).not.toContain('CANARY');
-  expect([...oddities(items).unknownFields]).toEqual([
+  expect([...readPage(items).unknownFields]).toEqual([
     ['nickname', 1],
     ['investor.phone', 1],
   ]);
-  expect([...oddities(items).unknownFields]).toEqual([...oddities([person]).unknownFields]);
+  expect([...readPage(items).unknownFields]).toEqual([...readPage([person]).unknownFields]);
 });

@@ -107,13 +107,13 @@ describe("the client's feed", () => {
       .query({ ...base, updated_since: '2026-10-20T09:30:04.000Z' })
       .reply(200, deltaPage());
     const page = await read({ kind: 'since', time: '2026-10-20T09:30:04.000Z' as Instant });
-    expect(page.items).toHaveLength(3);
+    expect(page.parse().items).toHaveLength(3);
   });
 
   test('INV-02 a source without a company and filters sends no parameters for them', async () => {
     nock(host).get('/investments').query({ per_page: '25' }).reply(200, listing('s', false));
     const feed = investmentFeed(api, { company: null, filters: {}, perPage: 25 }, 'webhook');
-    expect((await feed.page({ kind: 'start' }, signal)).items).toHaveLength(1);
+    expect((await feed.page({ kind: 'start' }, signal)).parse().items).toHaveLength(1);
   });
 
   test('INV-11 CLIENT-09 the client reports 410 as cursor_expired', async () => {

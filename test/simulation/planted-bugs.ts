@@ -278,8 +278,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a cursor is kept although its page failed to commit',
     'src/sync/run-tick.ts',
-    'await mirror.applyPage(this.lease, this.#pageAtHand(), effect.reached, ending)',
-    'await mirror.applyPage(this.lease, { ...this.#pageAtHand(), items: this.#pageAtHand().items.slice(0, 20) }, effect.reached, ending)',
+    'await mirror.applyPage(this.lease, this.#pageAtHand().parse(), effect.reached, ending)',
+    'await mirror.applyPage(this.lease, { ...this.#pageAtHand().parse(), items: this.#pageAtHand().parse().items.slice(0, 20) }, effect.reached, ending)',
   ),
   bug(
     'identity stays after the grant ends',
@@ -296,7 +296,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'what is named again keeps its mark',
     `${sqlite}/delta.ts`,
-    "  commit.unmark(namedBy(items, 'delta'));\n",
+    "  commit.unmark(namedBy(facts, 'delta'));\n",
     '',
   ),
   bug(

@@ -4,7 +4,7 @@ import type { SourceName } from '../../src/domain/ids.js';
 import { instantFromMillis } from '../../src/domain/instant.js';
 import type { Position } from '../../src/domain/position.js';
 import { createSync, type Sync } from '../../src/sync/create-sync.js';
-import type { Feed, FeedPage, SyncSource, Urgency } from '../../src/sync/ports.js';
+import type { Feed, ReceivedPage, SyncSource, Urgency } from '../../src/sync/ports.js';
 import type { TickResult } from '../../src/sync/run-tick.js';
 import { MemoryMirror } from './support/memory-mirror.js';
 import { acme, partsOf, sourceOf } from './support/parts.js';
@@ -56,7 +56,7 @@ class Gate implements Feed {
   runningMax = 0;
   constructor(readonly feed: Feed) {}
 
-  async page(position: Position, signal: AbortSignal): Promise<FeedPage> {
+  async page(position: Position, signal: AbortSignal): Promise<ReceivedPage> {
     this.running += 1;
     this.runningMax = Math.max(this.runningMax, this.running);
     await new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createSync, type Sync } from '../../src/sync/create-sync.js';
-import type { Feed, FeedPage } from '../../src/sync/ports.js';
+import type { Feed, ReceivedPage } from '../../src/sync/ports.js';
 import { MemoryMirror } from './support/memory-mirror.js';
 import { acme, partsOf, sourceOf } from './support/parts.js';
 import { Truth } from './support/truth.js';
@@ -60,7 +60,7 @@ test('leave: a source that comes back ticks at once, as after a start, and then 
 test('leave: waits for the running tick', async () => {
   let go = () => {};
   build({
-    page: async (position): Promise<FeedPage> => {
+    page: async (position): Promise<ReceivedPage> => {
       await new Promise<void>((resolve) => {
         go = resolve;
       });

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import type { Cursor, Position } from '../../src/domain/position.js';
 import type { Interruption } from '../../src/runtime/interruption.js';
 import { PageReader } from '../../src/sync/page-reader.js';
-import type { Feed, FeedPage, OnNext } from '../../src/sync/ports.js';
+import type { Feed, OnNext, ReceivedPage } from '../../src/sync/ports.js';
+import { received } from './support/truth.js';
 import { settled } from './support/virtual-clock.js';
 
 const at = (cursor: string): Position => ({ kind: 'cursor', cursor: cursor as Cursor });
@@ -12,18 +13,18 @@ class Echo implements Feed {
   readonly asked: string[] = [];
   readonly cut: string[] = [];
 
-  async page(position: Position, signal: Interruption): Promise<FeedPage> {
+  async page(position: Position, signal: Interruption): Promise<ReceivedPage> {
     const name = position.kind === 'cursor' ? position.cursor : position.kind;
     this.asked.push(name);
     signal.addEventListener('abort', () => this.cut.push(name));
-    return {
+    return received({
       mode: 'delta',
       size: 0,
       items: [],
       hasMore: false,
       next: `behind ${name}`,
       publishedThrough: null,
-    };
+    });
   }
 }
 
@@ -46,19 +47,20 @@ test('page reader: a page read ahead for another position is aborted and never u
 });
 
 test('page reader: an error in the records of a page read ahead reaches only the reader of that page', async () => {
-  const items = [] as FeedPage['items'][number][];
-  items.at = () => {
-    throw new RangeError('a defect');
-  };
   const echo = new Echo();
   const feed: Feed = {
-    page: async (position, signal) => ({ ...(await echo.page(position, signal)), items }),
+    page: async (position, signal) => ({
+      ...(await echo.page(position, signal)),
+      parse: () => {
+        throw new RangeError('a defect');
+      },
+    }),
   };
   const reader = new PageReader(new AbortController().signal);
   await reader.readAhead(feed, at('b'));
   await settled();
-  const { items: taken } = await reader.read(feed, at('b'));
-  expect(() => taken.at(0)).toThrow('a defect');
+  const taken = await reader.read(feed, at('b'));
+  expect(() => taken.parse()).toThrow('a defect');
 });
 
 test('page reader: the end of a tick aborts the request read ahead', async () => {
@@ -82,7 +84,11 @@ test('page reader: a page that arrives early is parsed while it waits, an awaite
     page: async (position, signal) => {
       const page = await echo.page(position, signal);
       if (page.next === 'behind waited') await written;
-      return Object.defineProperty({ ...page }, 'items', { get: () => parsed.push(page.next) && page.items });
+      const parse = () => {
+        parsed.push(page.next);
+        return page.parse();
+      };
+      return { ...page, parse };
     },
   };
   const reader = new PageReader(new AbortController().signal);
@@ -104,20 +110,20 @@ class Telling implements Feed {
 
   constructor(readonly next: (name: string) => string) {}
 
-  async page(position: Position, signal: Interruption, onNext?: OnNext): Promise<FeedPage> {
+  async page(position: Position, signal: Interruption, onNext?: OnNext): Promise<ReceivedPage> {
     const name = position.kind === 'cursor' ? position.cursor : position.kind;
     this.asked.push(name);
     signal.addEventListener('abort', () => this.cut.push(name));
     await new Promise<void>((resolve) => this.#waiting.set(name, resolve));
     await onNext?.(at(this.next(name)));
-    return {
+    return received({
       mode: 'delta',
       size: 0,
       items: [],
       hasMore: true,
       next: this.next(name),
       publishedThrough: null,
-    };
+    });
   }
 
   async arrive(name: string): Promise<void> {

@@ -4,12 +4,12 @@ import { instantFromMillis, millisOf } from '../../src/domain/instant.js';
 import type { Cursor, Position } from '../../src/domain/position.js';
 import type { Interruption } from '../../src/runtime/interruption.js';
 import { silentLogger } from '../../src/runtime/logger.js';
-import { type Feed, type FeedPage, type Mirror, nothingApplied } from '../../src/sync/ports.js';
+import { type Feed, type Mirror, nothingApplied, type ReceivedPage } from '../../src/sync/ports.js';
 import { runTick, type TickAsk } from '../../src/sync/run-tick.js';
 import { identity } from '../store/samples.js';
 import { MemoryMirror } from './support/memory-mirror.js';
 import { acme, never, partsOf, sourceOf } from './support/parts.js';
-import { idOf, Truth } from './support/truth.js';
+import { idOf, received, Truth } from './support/truth.js';
 import { settled, VirtualClock } from './support/virtual-clock.js';
 
 let clock: VirtualClock;
@@ -206,12 +206,13 @@ describe('run tick: a bootstrap', () => {
         // And a response takes a while.
         await settled();
         const page = await truth.page(position);
-        return Object.defineProperty({ ...page }, 'items', {
-          get: () => {
+        return {
+          ...page,
+          parse: () => {
             if (steps.at(-1) !== 'parse') steps.push('parse');
-            return page.items;
+            return page.parse();
           },
-        });
+        };
       },
     };
     const port = mirrorWith({
@@ -221,8 +222,8 @@ describe('run tick: a bootstrap', () => {
       },
     });
     await tick({}, feed, { port });
-    const whole = ['ask', 'write', 'parse'];
-    expect(steps.slice(0, 9)).toEqual(['ask', ...whole, ...whole, 'write', 'parse']);
+    const whole = ['ask', 'parse', 'write'];
+    expect(steps.slice(0, 9)).toEqual(['ask', ...whole, ...whole, 'parse', 'write']);
   });
 
   test('a failed commit drops the page read ahead and aborts its request', async () => {
@@ -230,7 +231,7 @@ describe('run tick: a bootstrap', () => {
     const feed: Feed = {
       page: (position, signal) => {
         if (position.kind === 'start') return truth.page(position);
-        return new Promise<FeedPage>((_resolve, reject) => {
+        return new Promise<ReceivedPage>((_resolve, reject) => {
           signal.addEventListener('abort', () => {
             cut.push(true);
             reject(fault('stopped'));
@@ -365,14 +366,14 @@ test('the grant is not asked for by a tick whose own listing showed identity in 
   const named = (without: number | null): Feed => ({
     page: async (position) => {
       const page = await truth.page(position);
-      return {
+      return received({
         ...page,
         items: page.items.map((item) =>
           item.kind === 'record' && item.investment.id !== idOf(without ?? 0)
             ? { ...item, identity: identity('Ann') }
             : item,
         ),
-      };
+      });
     },
   });
   const listing = (feed: Feed) => {
@@ -434,7 +435,14 @@ describe('run tick: faults', () => {
     const stuck: Feed = {
       page: async () => {
         asked += 1;
-        return { mode: 'listing', size: 0, items: [], hasMore: true, next: 'same', publishedThrough: null };
+        return received({
+          mode: 'listing',
+          size: 0,
+          items: [],
+          hasMore: true,
+          next: 'same',
+          publishedThrough: null,
+        });
       },
     };
     const { report } = await tick({}, stuck);
@@ -448,14 +456,14 @@ describe('run tick: faults', () => {
     const empty: Feed = {
       page: async () => {
         asked += 1;
-        return {
+        return received({
           mode: 'listing',
           size: 0,
           items: [],
           hasMore: true,
           next: `n${asked}`,
           publishedThrough: null,
-        };
+        });
       },
     };
     expect((await tick({}, empty)).report).toMatchObject({ outcome: 'failed', code: 'contract_broken' });
@@ -465,14 +473,15 @@ describe('run tick: faults', () => {
   test('a platform that breaks the contract is retried soon, then later and later', async () => {
     const waits: number[] = [];
     const stuck: Feed = {
-      page: async () => ({
-        mode: 'delta',
-        size: 0,
-        items: [],
-        hasMore: false,
-        next: 'n',
-        publishedThrough: null,
-      }),
+      page: async () =>
+        received({
+          mode: 'delta',
+          size: 0,
+          items: [],
+          hasMore: false,
+          next: 'n',
+          publishedThrough: null,
+        }),
     };
     for (const failures of [0, 1, 2, 5, 20]) {
       const { report } = await tick({ failures }, stuck);

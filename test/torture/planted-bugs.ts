@@ -28,8 +28,8 @@ export const plantedBugs: readonly TortureBug[] = [
     'accept-to-tick',
     'a position is stored without its page',
     'src/sync/run-tick.ts',
-    'mirror.applyPage(this.lease, this.#pageAtHand(), effect.reached, ending)',
-    'mirror.applyPage(this.lease, { ...this.#pageAtHand(), items: this.#pageAtHand().items.slice(1) }, effect.reached, ending)',
+    'mirror.applyPage(this.lease, this.#pageAtHand().parse(), effect.reached, ending)',
+    'mirror.applyPage(this.lease, { ...this.#pageAtHand().parse(), items: this.#pageAtHand().parse().items.slice(1) }, effect.reached, ending)',
   ),
   of(
     'accept-to-tick',

@@ -4,6 +4,7 @@ import type { FeedItem } from '../../src/domain/investment.js';
 import type { Settled } from '../../src/verify/settle.js';
 import { verifyListing } from '../../src/verify/verify-listing.js';
 import { investment, listingPage, record } from '../store/samples.js';
+import { received } from '../sync/support/truth.js';
 
 const through = '2026-03-01T00:00:00.000Z' as Instant;
 
@@ -30,7 +31,7 @@ function stage(listed: readonly FeedItem[], still: readonly string[]) {
         },
         platform: {
           stats: async () => null,
-          page: async () => listingPage(listed, 'end', false),
+          page: async () => received(listingPage(listed, 'end', false)),
           current: async (id) => {
             asked.push(id);
             if (!still.includes(id)) return null;

@@ -12,7 +12,7 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
     'a position is committed before its rows',
     `${postgres}/mirror.ts`,
     'return this.#commit(\n      lease,\n      async (commit, now) => {\n        const applied',
-    'await this.#commit(lease, (commit) => applyPage(commit, { ...page, items: [] }, reached));\n    return this.#commit(\n      lease,\n      async (commit, now) => {\n        const applied',
+    'await this.#commit(lease, (commit) => applyPage(commit, page, readPage([]), reached));\n    return this.#commit(\n      lease,\n      async (commit, now) => {\n        const applied',
   ),
   bug(
     'tombstones are ignored',

@@ -2,7 +2,7 @@ import { Fault, type FaultCode } from '../../../src/domain/fault.js';
 import { instantFromMillis } from '../../../src/domain/instant.js';
 import type { Position } from '../../../src/domain/position.js';
 import { type Random, seededRandom } from '../../../src/runtime/random.js';
-import type { Feed, FeedPage, Lease, Mirror } from '../../../src/sync/ports.js';
+import type { Feed, Lease, Mirror, ReceivedPage } from '../../../src/sync/ports.js';
 import { runTick } from '../../../src/sync/run-tick.js';
 import { acme, never, partsOf } from './parts.js';
 import { type Freedom, Truth } from './truth.js';
@@ -61,7 +61,7 @@ export async function attack(seed: number, build: (clock: VirtualClock) => Promi
   for (let count = upTo(20); count > 0; count -= 1) churn();
 
   const feed: Feed = {
-    async page(position: Position): Promise<FeedPage> {
+    async page(position: Position): Promise<ReceivedPage> {
       if (!calm) {
         while (chance(0.3)) churn();
         if (chance(0.02)) {

@@ -4,7 +4,7 @@ import { instantFromMillis, millisOf } from '../../../src/domain/instant.js';
 import type { FeedItem, Investment } from '../../../src/domain/investment.js';
 import type { Cents } from '../../../src/domain/money.js';
 import type { Position } from '../../../src/domain/position.js';
-import type { Feed, FeedPage } from '../../../src/sync/ports.js';
+import type { Feed, FeedPage, ReceivedPage } from '../../../src/sync/ports.js';
 
 interface Publication {
   readonly seq: number;
@@ -78,7 +78,11 @@ export class Truth implements Feed {
     return held;
   }
 
-  async page(position: Position): Promise<FeedPage> {
+  async page(position: Position): Promise<FeedPage & ReceivedPage> {
+    return received(this.#page(position));
+  }
+
+  #page(position: Position): FeedPage {
     this.asked.push(position);
     if (position.kind === 'since') return this.#delta(this.#seqAt(millisOf(position.time)));
     if (position.kind === 'start') return this.#listing(this.ledger.length, '');
@@ -196,5 +200,8 @@ export function recordOf(id: InvestmentId, cents: number, at: number): FeedItem 
 }
 
 const centsOf = (value: number): Cents => value as unknown as Cents;
+
+/** A page as a feed returns it, whose entries need no parsing. */
+export const received = (page: FeedPage): FeedPage & ReceivedPage => ({ ...page, parse: () => page });
 
 const sized = (items: readonly FeedItem[]) => ({ size: items.length, items });

@@ -10,6 +10,7 @@ import { PostgresMirror } from '../../../src/store/dialect/postgres/mirror.js';
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
 import { createSync, type Sync } from '../../../src/sync/create-sync.js';
 import type { Feed } from '../../../src/sync/ports.js';
+import { received } from '../../sync/support/truth.js';
 
 /** The fleet parts of a daemon, with a platform that never has changes and responds at once. */
 export interface Member {
@@ -22,14 +23,15 @@ export interface Member {
 }
 
 const quiet: Feed = {
-  page: async (position) => ({
-    mode: position.kind === 'start' || position.kind === 'page' ? 'listing' : 'delta',
-    size: 0,
-    items: [],
-    hasMore: false,
-    next: 'c',
-    publishedThrough: null,
-  }),
+  page: async (position) =>
+    received({
+      mode: position.kind === 'start' || position.kind === 'page' ? 'listing' : 'delta',
+      size: 0,
+      items: [],
+      hasMore: false,
+      next: 'c',
+      publishedThrough: null,
+    }),
 };
 
 export interface MemberOptions {

@@ -1,12 +1,11 @@
 import type { Instant } from '../../../domain/instant.js';
-import type { FeedItem } from '../../../domain/investment.js';
 import type { Applied } from '../../../sync/ports.js';
 import { driftFieldsMax, moreFields } from '../../anomaly-limits.js';
 import { type CommitHooks, type CommittedChange, changeOf, changesPerCall } from '../../committed-change.js';
-import { unreadableErasures, withoutErased, withoutForgotten } from '../../forgotten.js';
+import { withoutErased, withoutForgotten } from '../../forgotten.js';
 import { grantIsGone, grantIsThere, judgeGrant } from '../../identity-grant.js';
-import { oddities } from '../../page-anomalies.js';
-import { lastOfEach, type RecordItem, type Step, type Tombstone } from '../../plan-page.js';
+import { type PageFacts, type RecordItem, readPage, type Tombstone } from '../../page-facts.js';
+import type { Step } from '../../plan-page.js';
 import type { ActiveState } from '../../schema.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { announce, reserveNumbers } from './changes.js';
@@ -73,16 +72,16 @@ export class Commit {
   }
 
   /**
-   * Returns the page's items without the data that must not be stored. Runs before anything is compared or stored.
+   * Returns the page without the data that must not be stored. Runs before anything is compared or stored.
    * It first checks the page as a whole: if identity was included before and is missing now, the grant was lost, and
    * the identities stored under it are erased. The people and records that the page reports as gone are erased from
    * every table now, even if their rows stay until a listing is complete.
    */
-  async receive(items: readonly FeedItem[]): Promise<readonly FeedItem[]> {
-    if (judgeGrant(this.source, items, this.hooks.identity)) await this.#erasing.source('grant_lost');
-    const unreadable = unreadableErasures(items);
-    const investorOf = await this.#investorsOf(items, unreadable);
-    for (const run of erasingRuns(items, this.indexed)) {
+  async receive(page: PageFacts): Promise<PageFacts> {
+    if (judgeGrant(this.source, page, this.hooks.identity)) await this.#erasing.source('grant_lost');
+    const unreadable = page.unreadableErasures;
+    const investorOf = await this.#investorsOf(page);
+    for (const run of erasingRuns(page.latest, this.indexed)) {
       if (run.kind === 'tombstones')
         await this.#erasing.records(run.items.map(({ id }) => [id, 'tombstone'] as const));
       else
@@ -96,7 +95,8 @@ export class Commit {
       if (investor !== null) await this.#erasing.deactivated([investor]);
       await this.#erasing.records([[id, cause]]);
     }
-    return withoutForgotten(withoutErased(items, unreadable), this.locked.forgotten, investorOf);
+    const items = withoutForgotten(withoutErased(page.items, unreadable), this.locked.forgotten, investorOf);
+    return items === page.items ? page : readPage(items);
   }
 
   /** Performs the planned steps of one feed page. A re-listing is published as a whole, by `swapIn`. */
@@ -175,8 +175,7 @@ export class Commit {
    * Stores the page's quarantined entries and counts its unknown fields. Returns the number of newly quarantined entries;
    * one that was in quarantine already does not count.
    */
-  async recordAnomalies(items: readonly FeedItem[]): Promise<number> {
-    const found = oddities(items);
+  async recordAnomalies(found: PageFacts): Promise<number> {
     const { no } = this.source;
     if (found.unknownFields.size > 0) {
       const rows = [...found.unknownFields].map(([field, times], n) => [n, field, times] as const);
@@ -247,11 +246,8 @@ export class Commit {
   }
 
   /** Returns a lookup of the stored investor id, for those entries of the page that need one and do not carry it. */
-  async #investorsOf(
-    items: readonly FeedItem[],
-    unreadable: ReadonlyMap<string, 'tombstone' | 'deactivated'>,
-  ): Promise<(id: string) => string | null> {
-    const wanted = new Set<string>(unreadable.keys());
+  async #investorsOf({ items, unreadableErasures }: PageFacts): Promise<(id: string) => string | null> {
+    const wanted = new Set<string>(unreadableErasures.keys());
     for (const item of items) {
       if (item.kind === 'record') {
         const isNeeded = item.investment.investor_deactivated || this.locked.forgotten.size > 0;
@@ -287,9 +283,9 @@ type ErasingRun =
  * which cause a receipt names. Deactivated investors are left out before the first listing is complete: without the
  * indexes their other records could only be found by a full scan. The sweep after every listing delivers each of them.
  */
-function erasingRuns(items: readonly FeedItem[], indexed: boolean): readonly ErasingRun[] {
+function erasingRuns(latest: PageFacts['latest'], indexed: boolean): readonly ErasingRun[] {
   const runs: ErasingRun[] = [];
-  for (const item of lastOfEach(items)) {
+  for (const item of latest) {
     const last = runs.at(-1);
     if (item.kind === 'tombstone') {
       if (last?.kind === 'tombstones') last.items.push(item);

@@ -1,22 +1,27 @@
 import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
 import { namedBy } from '../../awaiting-deletion.js';
+import type { PageFacts } from '../../page-facts.js';
 import { planPage } from '../../plan-page.js';
 import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
 
 /** Writes a page's rows, history, changes and notices, and the cursor after it, all in the caller's commit. */
-export async function applyPage(commit: Commit, page: FeedPage, reached: Reached): Promise<Applied> {
+export async function applyPage(
+  commit: Commit,
+  page: FeedPage,
+  received: PageFacts,
+  reached: Reached,
+): Promise<Applied> {
   const { transaction, source } = commit;
   // Rows of an unfinished first listing are not visible yet; a delta on them would publish a partial listing.
   if (source.listed_at === null)
     throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
-  const items = await commit.receive(page.items);
-  await commit.unmark(namedBy(items, 'delta'));
-  const ids = items.flatMap((item) => (item.kind === 'record' ? item.investment.id : (item.id ?? [])));
-  const stored = await commit.storedRows([...new Set(ids)]);
-  const plan = planPage(items, (id) => stored.get(id));
+  const facts = await commit.receive(received);
+  await commit.unmark(namedBy(facts, 'delta'));
+  const stored = await commit.storedRows([...facts.mentions.keys()]);
+  const plan = planPage(facts.latest, (id) => stored.get(id));
   await commit.perform(plan.steps);
-  const quarantined = await commit.recordAnomalies(items);
+  const quarantined = await commit.recordAnomalies(facts);
   markReadThrough(source, page);
   source.cursor_saved_at = commit.now;
   if (reached.kind === 'following') {

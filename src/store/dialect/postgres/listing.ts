@@ -19,7 +19,7 @@ import {
   startListing,
   withPage,
 } from '../../listing-lifecycle.js';
-import { lastOfEach, type RecordItem } from '../../plan-page.js';
+import type { PageFacts, RecordItem } from '../../page-facts.js';
 import type { ListingRow } from '../../source-row.js';
 import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
@@ -64,24 +64,24 @@ const advance = statement(
  */
 export async function addListingPage(
   commit: Commit,
-  received: FeedPage,
+  page: FeedPage,
+  received: PageFacts,
   sent: number | null = null,
 ): Promise<{ progress: ListingProgress; applied: Applied }> {
   const { transaction, source } = commit;
   const before = expectListing(commit);
-  const erases = received.items.some(
-    (item) => item.kind === 'tombstone' || (item.kind === 'rejected' && item.erases !== undefined),
-  );
-  if (erases && !commit.locked.idsIndexed) await buildIdIndex(transaction);
-  const page = { ...received, items: await commit.receive(received.items) };
-  await commit.unmark(namedBy(page.items, 'listing'));
+  if (received.removes && !commit.locked.idsIndexed) await buildIdIndex(transaction);
+  const facts = await commit.receive(received);
+  await commit.unmark(namedBy(facts, 'listing'));
   const added =
     sent ??
-    (before.kind === 'first' ? await addFirst(commit, page) : await addRelisted(commit, page, before.pages));
+    (before.kind === 'first'
+      ? await addFirst(commit, facts)
+      : await addRelisted(commit, facts, before.pages));
   const listing = withPage(source, before, page, added);
   const { token, final, low_mark, pages, rows } = listing;
   transaction.send(advance, token, final, low_mark, pages, rows, source.no);
-  const quarantined = await commit.recordAnomalies(page.items);
+  const quarantined = await commit.recordAnomalies(facts);
   return { progress: listingProgress(listing), applied: { ...nothingApplied, quarantined } };
 }
 
@@ -89,11 +89,11 @@ export async function addListingPage(
  * Inserts a page of a first listing without reading stored rows first: the hot path. Returns the number of rows added.
  * Until ids are indexed, a record named on two pages has two rows; `buildIndexes` keeps the later one.
  */
-async function addFirst(commit: Commit, page: FeedPage): Promise<number> {
+async function addFirst(commit: Commit, { latest }: PageFacts): Promise<number> {
   const { transaction, source } = commit;
   const records: RecordItem[] = [];
   const gone: string[] = [];
-  for (const item of lastOfEach(page.items)) {
+  for (const item of latest) {
     if (item.kind === 'record') records.push(item);
     else gone.push(item.id);
   }
@@ -115,12 +115,11 @@ const deleteListed = statement(
 );
 
 /** Remembers which stored rows the page named and stages records that differ from them. Returns how many it named. */
-async function addRelisted(commit: Commit, page: FeedPage, pageNo: number): Promise<number> {
+async function addRelisted(commit: Commit, { items, mentions }: PageFacts, pageNo: number): Promise<number> {
   const { transaction, source } = commit;
-  const ids = page.items.flatMap((item) => (item.kind === 'record' ? item.investment.id : (item.id ?? [])));
-  const storedOf = await commit.storedRows([...new Set(ids)]);
+  const storedOf = await commit.storedRows([...mentions.keys()]);
   const plan = planStage(
-    page.items,
+    items,
     (id) => storedOf.get(id),
     (stored, record) => differenceOf(stored, record) !== null,
   );

@@ -17,6 +17,7 @@ import type {
 } from '../../../sync/ports.js';
 import { checkFence } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
+import { readPage } from '../../page-facts.js';
 import { commitTimes } from '../../source-row.js';
 import { type Halted, tellOutcome, tickColumns, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
@@ -80,15 +81,16 @@ export class PostgresMirror implements Mirror {
   ): Promise<{ readonly progress: ListingProgress; readonly applied: Applied }> {
     // Does not wait for the disk: a page lost in a power cut is fetched again, because its position is lost with it.
     // The commit that publishes the listing waits, and makes every page before it durable too.
-    const ahead = this.#rowsAhead.of(lease.source, page);
+    const facts = readPage(page.items);
+    const ahead = this.#rowsAhead.of(lease.source, facts);
     try {
       return await this.#commit(
         lease,
         (commit) => {
           this.#rowsAhead.learn(commit.locked);
-          return addListingPage(commit, page, ahead?.rows);
+          return addListingPage(commit, page, facts, ahead?.rows);
         },
-        { mayBeLost: true, everySource: concernsEverySource(page), ahead },
+        { mayBeLost: true, everySource: facts.deactivates, ahead },
       );
     } catch (error) {
       if (ahead === null || !this.#rowsAhead.wasMisjudged(lease.source, error)) throw error;
@@ -106,10 +108,11 @@ export class PostgresMirror implements Mirror {
   }
 
   async applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied> {
+    const facts = readPage(page.items);
     return this.#commit(
       lease,
       async (commit, now) => {
-        const applied = await applyPage(commit, page, reached);
+        const applied = await applyPage(commit, page, facts, reached);
         if (ending !== undefined) {
           writeTick(commit, ending(applied), null);
           releaseLease(commit.transaction, lease, instantFromMillis(now));
@@ -119,7 +122,7 @@ export class PostgresMirror implements Mirror {
       {
         // An empty page only moves the position, and the previous position leads to the same page again.
         mayBeLost: page.items.length === 0,
-        everySource: concernsEverySource(page),
+        everySource: facts.deactivates,
       },
     );
   }
@@ -177,15 +180,6 @@ interface CommitOptions {
   readonly mayBeLost?: boolean;
   readonly everySource?: boolean;
   readonly ahead?: Ahead | null;
-}
-
-/** A page with a deactivated investor: the same commit erases their personal data in every source. */
-function concernsEverySource({ items }: FeedPage): boolean {
-  return items.some((item) =>
-    item.kind === 'record'
-      ? item.investment.investor_deactivated
-      : item.kind === 'rejected' && item.erases === 'deactivated',
-  );
 }
 
 function writeTick({ transaction, source, now }: Commit, report: TickReport, halted: Halted | null): void {

@@ -1,6 +1,6 @@
 import type { Instant } from '../../../domain/instant.js';
 import type { Identity } from '../../../domain/investment.js';
-import type { RecordItem } from '../../plan-page.js';
+import type { RecordItem } from '../../page-facts.js';
 import {
   identityColumns,
   identityValues,

@@ -1,7 +1,5 @@
 import pg from 'pg';
-import type { FeedPage } from '../../../sync/ports.js';
-import { identityIncluded } from '../../page-anomalies.js';
-import { lastOfEach, type RecordItem } from '../../plan-page.js';
+import type { PageFacts, RecordItem } from '../../page-facts.js';
 import type { LockedSource } from './locked-source.js';
 import { appendRows } from './page-rows.js';
 import type { Transaction } from './transaction.js';
@@ -25,11 +23,11 @@ export class RowsAhead {
   readonly #known = new Map<string, number>();
 
   /** Returns the rows to send ahead, or null if the source's state has to be read first. */
-  of(source: string, page: FeedPage): Ahead | null {
+  of(source: string, page: PageFacts): Ahead | null {
     const no = this.#known.get(source);
     const records = no === undefined ? null : plainRecords(page);
     if (no === undefined || records === null) return null;
-    const included = identityIncluded(records);
+    const included = page.identityIncluded;
     return {
       rows: records.length,
       send: async (transaction) => {
@@ -71,10 +69,12 @@ function isOpen({ listing, idsIndexed, forgotten }: Omit<LockedSource, 'source'>
 }
 
 /** Returns the page's records, or null if it reports an erasure or has an entry for the quarantine. */
-function plainRecords({ items }: FeedPage): readonly RecordItem[] | null {
-  const records: RecordItem[] = [];
-  for (const item of lastOfEach(items))
-    if (item.kind === 'record' && !item.investment.investor_deactivated) records.push(item);
-    else return null;
-  return items.some(({ kind }) => kind === 'rejected') ? null : records;
+function plainRecords({
+  latest,
+  hasRejected,
+  removes,
+  deactivates,
+}: PageFacts): readonly RecordItem[] | null {
+  if (hasRejected || removes || deactivates) return null;
+  return latest.filter((item) => item.kind === 'record');
 }

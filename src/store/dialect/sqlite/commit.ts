@@ -1,5 +1,5 @@
 import type { Instant } from '../../../domain/instant.js';
-import type { FeedItem, Identity } from '../../../domain/investment.js';
+import type { Identity } from '../../../domain/investment.js';
 import type { Applied } from '../../../sync/ports.js';
 import { boundedDrift } from '../../anomaly-limits.js';
 import {
@@ -9,11 +9,11 @@ import {
   changesPerCall,
   type NoticeDraft,
 } from '../../committed-change.js';
-import { unreadableErasures, withoutErased, withoutForgotten } from '../../forgotten.js';
+import { withoutErased, withoutForgotten } from '../../forgotten.js';
 import { grantIsGone, grantIsThere, judgeGrant } from '../../identity-grant.js';
 import { spaced, spacedSince } from '../../notice-spacing.js';
-import { oddities } from '../../page-anomalies.js';
-import { lastOfEach, type RecordItem, type Step } from '../../plan-page.js';
+import { type PageFacts, type RecordItem, readPage } from '../../page-facts.js';
+import type { Step } from '../../plan-page.js';
 import { columnsToWrite, identityValues, recordValues, stored } from '../../record-columns.js';
 import type { ActiveState } from '../../schema.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
@@ -90,22 +90,22 @@ export class Commit {
   }
 
   /**
-   * Returns the page's items without the data that must not be stored. Runs before anything is compared or stored.
+   * Returns the page without the data that must not be stored. Runs before anything is compared or stored.
    * It first checks the page as a whole: if identity was included before and is missing now, the grant was lost, and
    * the identities stored under it are erased. The people and records that the page reports as gone are erased from
    * every table now, even if their rows stay until a listing is complete.
    */
-  receive(items: readonly FeedItem[]): readonly FeedItem[] {
-    if (judgeGrant(this.source, items, this.hooks.identity)) this.#erasing.source('grant_lost');
+  receive(page: PageFacts): PageFacts {
+    if (judgeGrant(this.source, page, this.hooks.identity)) this.#erasing.source('grant_lost');
     const indexed = this.statements.indexed();
-    for (const item of lastOfEach(items)) {
+    for (const item of page.latest) {
       if (item.kind === 'tombstone') this.#erasing.record(item.id, 'tombstone');
       // Before the first listing is complete there is no index: a person's other records could only be found by a full
       // scan. The sweep after every listing delivers each of them.
       else if (item.investment.investor_deactivated && indexed) this.#deactivate(item);
     }
     // Erasures are honoured even when the rest of the record is unreadable.
-    const unreadable = unreadableErasures(items);
+    const unreadable = page.unreadableErasures;
     for (const [id, cause] of unreadable) {
       const investor = cause === 'deactivated' && indexed ? this.statements.investorOf.get(id) : null;
       if (investor != null) this.#erasing.deactivated(investor);
@@ -113,7 +113,8 @@ export class Commit {
     }
     const forgotten = new Set(this.statements.forgotten.all());
     const investorOf = (id: string) => (indexed ? (this.statements.investorOf.get(id) ?? null) : null);
-    return withoutForgotten(withoutErased(items, unreadable), forgotten, investorOf);
+    const items = withoutForgotten(withoutErased(page.items, unreadable), forgotten, investorOf);
+    return items === page.items ? page : readPage(items);
   }
 
   /** Erases the source's identities after its grant was lost. Returns false if there was no grant to lose. */
@@ -152,8 +153,7 @@ export class Commit {
    * Stores the page's quarantined entries and counts its unknown fields. Returns the number of newly quarantined entries;
    * one that was in quarantine already does not count.
    */
-  recordAnomalies(items: readonly FeedItem[]): number {
-    const found = oddities(items);
+  recordAnomalies(found: PageFacts): number {
     if (found.unknownFields.size > 0) {
       const known = new Set(this.statements.driftFields.all(this.source.no));
       for (const [field, times] of boundedDrift(found.unknownFields, known))

@@ -1,6 +1,6 @@
 import { comparedValues, differs } from '../../../domain/difference.js';
 import { contentFields, identityFields } from '../../../domain/investment.js';
-import type { RecordItem } from '../../plan-page.js';
+import type { RecordItem } from '../../page-facts.js';
 import type { ColumnValue } from '../../record-columns.js';
 
 const columns = [

@@ -1,5 +1,6 @@
 import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
 import { namedBy } from '../../awaiting-deletion.js';
+import { readPage } from '../../page-facts.js';
 import { planPage } from '../../plan-page.js';
 import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
@@ -10,11 +11,11 @@ export function applyPage(commit: Commit, page: FeedPage, reached: Reached): App
   // Rows of an unfinished first listing are not visible yet; a delta on them would publish a partial listing.
   if (source.listed_at === null)
     throw new Error(`source ${source.name} was never listed: a delta cannot apply`);
-  const items = commit.receive(page.items);
-  commit.unmark(namedBy(items, 'delta'));
-  const plan = planPage(items, (id) => commit.storedRow(id));
+  const facts = commit.receive(readPage(page.items));
+  commit.unmark(namedBy(facts, 'delta'));
+  const plan = planPage(facts.latest, (id) => commit.storedRow(id));
   for (const step of plan.steps) commit.perform(step);
-  const quarantined = commit.recordAnomalies(items);
+  const quarantined = commit.recordAnomalies(facts);
   markReadThrough(source, page);
   source.cursor_saved_at = commit.now;
   if (reached.kind === 'following') {

@@ -19,7 +19,7 @@ import {
   startListing,
   withPage,
 } from '../../listing-lifecycle.js';
-import { lastOfEach, type RecordItem } from '../../plan-page.js';
+import { type PageFacts, type RecordItem, readPage } from '../../page-facts.js';
 import { recordValues } from '../../record-columns.js';
 import type { ListingRow } from '../../source-row.js';
 import { listingProgress } from '../../standing.js';
@@ -64,21 +64,19 @@ export function beginListing(commit: Commit, start: ListingStart): ListingProgre
 
 export function addListingPage(
   commit: Commit,
-  received: FeedPage,
+  page: FeedPage,
 ): { progress: ListingProgress; applied: Applied } {
   const { statements, source } = commit;
   const before = expectListing(commit);
-  const erases = received.items.some(
-    (item) => item.kind === 'tombstone' || (item.kind === 'rejected' && item.erases !== undefined),
-  );
-  if (erases) buildIdIndex(statements.raw);
-  const page = { ...received, items: commit.receive(received.items) };
-  commit.unmark(namedBy(page.items, 'listing'));
-  const added = before.kind === 'first' ? addFirst(commit, page) : addRelisted(commit, page, before.pages);
+  const received = readPage(page.items);
+  if (received.removes) buildIdIndex(statements.raw);
+  const facts = commit.receive(received);
+  commit.unmark(namedBy(facts, 'listing'));
+  const added = before.kind === 'first' ? addFirst(commit, facts) : addRelisted(commit, facts, before.pages);
   const listing = withPage(source, before, page, added);
   const { token, final, low_mark, pages, rows } = listing;
   statements.advanceListing.run(token, final, low_mark, pages, rows, source.no);
-  const quarantined = commit.recordAnomalies(page.items);
+  const quarantined = commit.recordAnomalies(facts);
   return { progress: listingProgress(listing), applied: { ...nothingApplied, quarantined } };
 }
 
@@ -86,10 +84,10 @@ export function addListingPage(
  * Inserts a page of a first listing without reading stored rows first: the hot path. Returns the number of rows added.
  * Until ids are indexed, a record named twice has two rows; `buildIndexes` keeps the later one.
  */
-function addFirst(commit: Commit, page: FeedPage): number {
+function addFirst(commit: Commit, { latest }: PageFacts): number {
   const { statements, source } = commit;
   let added = 0;
-  for (const item of lastOfEach(page.items)) {
+  for (const item of latest) {
     if (item.kind === 'tombstone') added -= statements.deleteListed.run(source.no, item.id).changes;
     else {
       const values = recordValues(item.investment);
@@ -120,10 +118,10 @@ function replaceListed(
 }
 
 /** Remembers which stored rows the page named and stages records that differ from them. Returns how many it named. */
-function addRelisted(commit: Commit, page: FeedPage, pageNo: number): number {
+function addRelisted(commit: Commit, { items }: PageFacts, pageNo: number): number {
   const { statements, source } = commit;
   const plan = planStage(
-    page.items,
+    items,
     (id) => comparedRow(statements.storedForComparison.get(source.no, id)),
     differsFromRow,
   );

@@ -1,6 +1,6 @@
 import type { Instant } from '../../../domain/instant.js';
 import { quarantineMax, uncountedDigest, uncountedProblem } from '../../anomaly-limits.js';
-import type { Rejected } from '../../page-anomalies.js';
+import type { Rejected } from '../../page-facts.js';
 import { cappedBody, digestOf } from '../../quarantine-body.js';
 import type { SourceRow } from '../../source-row.js';
 import type { Statements } from './statements.js';
