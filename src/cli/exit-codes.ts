@@ -36,7 +36,6 @@ export const exitCodeOfFault: Readonly<Record<FaultCode, ExitCode>> = {
   forbidden: exitCodes.reauthorize,
   refused: exitCodes.failed,
   filters_changed: exitCodes.failed,
-  too_many_deletions: exitCodes.failed,
   lease_lost: exitCodes.failed,
   database_busy: exitCodes.failed,
   database_full: exitCodes.failed,

@@ -12,7 +12,6 @@ export const nextStep: Readonly<Record<FaultCode, string>> = {
   forbidden: 'rosterd doctor, which compares the scopes of each token with the required ones',
   refused: 'rosterd doctor, which checks each source with the platform',
   filters_changed: 'rosterd sync --resync, if the new filters are intended',
-  too_many_deletions: 'rosterd sync --accept-deletions, if these records were really deleted on the platform',
   lease_lost: 'rosterd status: another process follows that source',
   database_busy: 'again when the other program has finished',
   database_full: 'again after freeing disk space (df -h shows it)',

@@ -15,7 +15,6 @@ export type FaultCode =
   | 'forbidden' // 403: scope or access
   | 'refused' // 400, 404, 409, 422: asking again the same way cannot help
   | 'filters_changed' // the stored cursor belongs to other filters or another realm
-  | 'too_many_deletions' // the deletion brake of a relisting
   | 'lease_lost' // another daemon holds the source now
   | 'database_busy' // a lock that did not clear in time
   | 'database_full'
@@ -38,7 +37,6 @@ export const reaction: Readonly<Record<FaultCode, Reaction>> = {
   forbidden: 'ask',
   refused: 'ask',
   filters_changed: 'ask',
-  too_many_deletions: 'ask',
   lease_lost: 'retry',
   database_busy: 'retry',
   database_full: 'retry',

@@ -13,7 +13,6 @@ test.each<[FaultCode, number]>([
   ['rate_limited', 5],
   ['stopped', 5],
   ['unreachable', 1],
-  ['too_many_deletions', 1],
 ])('the fault %s exits with %i', async (code, exit) => {
   const failing = commandOf(async () => {
     throw new Fault(code, 'it did not work');

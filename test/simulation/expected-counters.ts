@@ -25,7 +25,6 @@ const codes: Readonly<Record<FaultCode, Where>> = {
   forbidden: 'everywhere',
   refused: 'everywhere',
   filters_changed: 'fake',
-  too_many_deletions: { never: 'versions before 0.2 wrote it; the brake stops nothing any more' },
   lease_lost: 'everywhere',
   database_busy: 'everywhere',
   database_full: 'everywhere',
