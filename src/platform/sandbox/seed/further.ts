@@ -68,10 +68,8 @@ function firstApplication(state: State, { apps }: SandboxRealm): SeededApplicati
   };
 }
 
-const personColumns = 'no, id, email, name';
-
 function personById(state: State, id: string): SeededUser {
-  const user = one<SeededUser>(state, `SELECT ${personColumns} FROM users WHERE id = ?`, [id]);
+  const user = one<SeededUser>(state, 'SELECT no, id, email, name FROM users WHERE id = ?', [id]);
   if (user === undefined) throw new Error(`the world has no user ${id}`);
   return user;
 }
@@ -79,12 +77,17 @@ function personById(state: State, id: string): SeededUser {
 const named = (state: State, usernames: readonly string[]): readonly SeededUser[] =>
   all<SeededUser>(
     state,
-    `SELECT ${personColumns} FROM users WHERE username IN (SELECT value FROM json_each(?)) ORDER BY no`,
+    'SELECT no, id, email, name FROM users WHERE username IN (SELECT value FROM json_each(?)) ORDER BY no',
     [JSON.stringify(usernames)],
   );
 
-function numberOf(state: State, table: 'companies' | 'syndicates', id: string): number {
-  const row = one<{ no: number }>(state, `SELECT no FROM ${table} WHERE id = ?`, [id]);
+const numberSql = {
+  companies: 'SELECT no FROM companies WHERE id = ?',
+  syndicates: 'SELECT no FROM syndicates WHERE id = ?',
+} as const;
+
+function numberOf(state: State, table: keyof typeof numberSql, id: string): number {
+  const row = one<{ no: number }>(state, numberSql[table], [id]);
   if (row === undefined) throw new Error(`${table} has no ${id}`);
   return row.no;
 }
