@@ -33,9 +33,9 @@ export function assignProgramScopes(
   now: number,
 ): void {
   const lost = app.scopes.filter((scope) => isProgramScope(scope) && !scopes.includes(scope));
-  const kept = app.scopes.filter((scope) => !isProgramScope(scope) || !lost.includes(scope));
+  const others = app.scopes.filter((scope) => !isProgramScope(scope));
   if (lost.length > 0) removeScopes(services, app, lost, now);
-  writeScopes(services, app, [...new Set([...kept, ...scopes])]);
+  writeScopes(services, app, [...new Set([...others, ...scopes])]);
 }
 
 const isProgramScope = (scope: string): boolean => (programScopes as readonly string[]).includes(scope);

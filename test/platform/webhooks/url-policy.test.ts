@@ -65,3 +65,34 @@ test('URL policy: only valid public IP addresses count as public', () => {
   expect(['127.0.0.1', '127.9.9.9', '::1'].every(isLoopbackAddress)).toBe(true);
   expect(['10.0.0.1', '::', '::ffff:127.0.0.1', 'localhost', '::1%lo'].some(isLoopbackAddress)).toBe(false);
 });
+
+test.each([
+  ['0.255.255.255', '1.0.0.0'],
+  ['10.255.255.255', '11.0.0.0'],
+  ['100.127.255.255', '100.128.0.0'],
+  ['127.255.255.255', '128.0.0.0'],
+  ['168.63.129.16', '168.63.129.17'],
+  ['169.254.255.255', '169.255.0.0'],
+  ['172.31.255.255', '172.32.0.0'],
+  ['192.0.0.255', '192.0.1.0'],
+  ['192.0.2.255', '192.0.3.0'],
+  ['192.88.99.255', '192.88.100.0'],
+  ['192.168.255.255', '192.169.0.0'],
+  ['198.19.255.255', '198.20.0.0'],
+  ['198.51.100.255', '198.51.101.0'],
+  ['203.0.113.255', '203.0.114.0'],
+  ['2001:1ff:ffff::1', '2001:200::1'],
+  ['2001:db8:ffff::1', '2001:db9::1'],
+  ['2002:ffff::1', '2003::1'],
+  ['3fff:fff:ffff::1', '3fff:1000::1'],
+])('SEC-07 the range that ends with %s is private, and %s after it is public', (last, next) => {
+  expect([isPublicAddress(last), isPublicAddress(next)]).toEqual([false, true]);
+});
+
+test('SEC-07 IPv4 from 224 up and IPv6 outside 2000::/3 are not public; loopback is 127.0.0.0/8', () => {
+  const ends = ['224.0.0.0', '239.255.255.255', '240.0.0.0', '255.255.255.255', '1fff::1', '4000::1'];
+  expect(ends.filter(isPublicAddress)).toEqual([]);
+  expect(['223.255.255.255', '2000::1', '3ffe::1'].filter((it) => !isPublicAddress(it))).toEqual([]);
+  expect(['127.0.0.0', '127.255.255.255'].every(isLoopbackAddress)).toBe(true);
+  expect(['126.255.255.255', '128.0.0.0'].some(isLoopbackAddress)).toBe(false);
+});
