@@ -1,4 +1,3 @@
-import { moveRound, type RoundStep } from '../../catalog/round-lifecycle.js';
 import { notFound, Problem } from '../../http/problem.js';
 import { revokeInstallation } from '../../installations/revoke.js';
 import type { Source } from '../../investments/derive.js';
@@ -189,11 +188,4 @@ function newPerson(services: Services, now: number) {
     bio: person.bio,
     deactivated_at: null as number | null,
   };
-}
-
-/** Opens, closes or cancels a round, as its company would. */
-export function moveOffering(services: Services, id: string, step: RoundStep, now: number): void {
-  const row = one<{ no: number }>(services.state, 'SELECT no FROM offerings WHERE id = ?', [id]);
-  if (row === undefined) throw notFound('The offering');
-  moveRound(services, row.no, step, now);
 }

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { roundSteps } from '../../catalog/round-lifecycle.js';
 import { type Exchange, ok, type Reply } from '../../http/exchange.js';
 import { badParameter } from '../../http/problem.js';
 import type { Route } from '../../http/route.js';
@@ -8,10 +7,21 @@ import type { ReadyDocument } from '../document.js';
 import type { Faults } from '../faults.js';
 import { controlPath, type RequestLedger } from '../requests.js';
 import type { World } from '../world.js';
-import { amend, companyOf, deactivate, invest, moveOffering, revoke, withdraw } from './act.js';
+import { amend, companyOf, deactivate, invest, revoke, withdraw } from './act.js';
 import { churn } from './churn.js';
 import { controlRoute } from './control-route.js';
 import { recordPatch } from './record-patch.js';
+import {
+  changeCompany,
+  changeRound,
+  companyBody,
+  newRoundBody,
+  openRound,
+  postUpdate,
+  roundBody,
+  updateBody,
+  withdrawUpdate,
+} from './rounds.js';
 
 export interface Controlled {
   readonly clock: MovableClock;
@@ -27,7 +37,6 @@ const createBody = z.strictObject({
   count: count.default(1),
   set: recordPatch.default({}),
 });
-const roundBody = z.strictObject({ status: z.enum(roundSteps) });
 const churnBody = z.strictObject({ changes: count, company: z.string().optional() });
 /** About a century in either direction. */
 const seconds = z.number().min(-3_200_000_000).max(3_200_000_000);
@@ -88,10 +97,35 @@ export function controlRoutes(controlled: Controlled): readonly Route[] {
         return [id];
       }),
     ),
-    controlRoute('PATCH', at('/offerings/{id}'), roundBody, (exchange, { status }) =>
+    controlRoute('POST', at('/offerings'), newRoundBody, (exchange, body) =>
+      acting(exchange, () => [
+        openRound(exchange.services, companyOf(exchange.services, body.company), body, exchange.now),
+      ]),
+    ),
+    controlRoute('PATCH', at('/offerings/{id}'), roundBody, (exchange, body) =>
       acting(exchange, () => {
         const id = exchange.params.id ?? '';
-        moveOffering(exchange.services, id, status, exchange.now);
+        changeRound(exchange.services, id, body, exchange.now);
+        return [id];
+      }),
+    ),
+    controlRoute('PATCH', at('/companies/{id}'), companyBody, (exchange, body) =>
+      acting(exchange, () => {
+        const company = companyOf(exchange.services, exchange.params.id ?? '');
+        changeCompany(exchange.services, company, body);
+        return [company.id];
+      }),
+    ),
+    controlRoute('POST', at('/companies/{id}/updates'), updateBody, (exchange, body) =>
+      acting(exchange, () => {
+        const company = companyOf(exchange.services, exchange.params.id ?? '');
+        return [postUpdate(exchange.services, company, body, exchange.now)];
+      }),
+    ),
+    controlRoute('DELETE', at('/updates/{id}'), null, (exchange) =>
+      acting(exchange, () => {
+        const id = exchange.params.id ?? '';
+        withdrawUpdate(exchange.services, id);
         return [id];
       }),
     ),

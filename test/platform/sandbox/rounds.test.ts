@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { PlatformEvent } from '../../../src/platform/events.js';
+import { company, startWorld, type TestWorld } from '../../conformance/running-platform.js';
+
+let world: TestWorld;
+beforeEach(async () => {
+  world = await startWorld();
+});
+afterEach(() => world.close());
+
+const heardBy = (running: TestWorld) => {
+  const heard: PlatformEvent[] = [];
+  running.services.events.subscribe((event) => heard.push(event));
+  return heard;
+};
+const read = async (path: string) => {
+  const { status, body } = await world.send('GET', path, {
+    headers: { authorization: `Bearer ${company(world).token}` },
+  });
+  return { status, attributes: body.data?.attributes, data: body.data };
+};
+
+test('the control API opens a round, changes it and closes it, each with its event', async () => {
+  const heard = heardBy(world);
+  const opened = await world.control('POST', '/offerings', {
+    company: company(world).id,
+    security: 'equity',
+    targetCents: 5_000_000,
+  });
+  const [id] = opened.body.ids as [string];
+  expect(heard.map(({ name }) => name)).toEqual(['offering.opened']);
+  expect((await read(`/offerings/${id}`)).attributes).toMatchObject({
+    status: 'open',
+    security: { type: 'equity' },
+    funding_target_cents: 5_000_000,
+  });
+  await world.control('PATCH', `/offerings/${id}`, { targetCents: 7_000_000, closesAt: null });
+  expect((await read(`/offerings/${id}`)).attributes.funding_target_cents).toBe(7_000_000);
+  expect(heard).toHaveLength(1);
+  await world.control('PATCH', `/offerings/${id}`, { status: 'closed' });
+  expect(heard.map(({ name }) => name)).toEqual(['offering.opened', 'offering.closed']);
+  expect((await world.control('PATCH', `/offerings/${id}`, { status: 'open' })).status).toBe(409);
+});
+
+test('a private round is hidden from the public catalog, and its stats are not', async () => {
+  const [id] = (await world.control('POST', '/offerings', { company: company(world).id, private: true })).body
+    .ids as [string];
+  expect((await read(`/offerings/${id}`)).status).toBe(404);
+  expect((await read(`/offerings/${id}/stats`)).status).toBe(200);
+  await world.control('PATCH', `/offerings/${id}`, { private: false });
+  expect((await read(`/offerings/${id}`)).status).toBe(200);
+});
+
+test('a round that takes reservations has the intended security', async () => {
+  const [id] = (
+    await world.control('POST', '/offerings', {
+      company: company(world).id,
+      reservations: true,
+      security: 'debt',
+    })
+  ).body.ids as [string];
+  expect((await read(`/offerings/${id}`)).attributes).toMatchObject({
+    security: null,
+    intended_security: { type: 'debt' },
+    testing_the_waters: true,
+  });
+});
+
+test('the control API renames and hides a company', async () => {
+  const { id } = company(world);
+  await world.control('PATCH', `/companies/${id}`, { name: 'Tidal Labs' });
+  expect((await read(`/companies/${id}`)).attributes.name).toBe('Tidal Labs');
+  await world.control('PATCH', `/companies/${id}`, { hidden: true });
+  expect((await read(`/companies/${id}`)).status).toBe(404);
+});
+
+test('the control API posts an update and withdraws it', async () => {
+  const { id } = company(world);
+  const titles = async () =>
+    ((await read(`/companies/${id}/updates`)).data as { attributes: { title: string } }[]).map(
+      ({ attributes }) => attributes.title,
+    );
+  const before = await titles();
+  const [post] = (await world.control('POST', `/companies/${id}/updates`, { title: 'Hello' })).body.ids as [
+    string,
+  ];
+  expect(await titles()).toEqual(expect.arrayContaining([...before, 'Hello']));
+  await world.control('DELETE', `/updates/${post}`);
+  expect(await titles()).toEqual(before);
+  expect((await world.control('DELETE', `/updates/${post}`)).status).toBe(404);
+});
