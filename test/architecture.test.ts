@@ -22,6 +22,7 @@ const rooms: Readonly<Record<string, Room>> = {
   client: { rooms: core, packages: ['undici'] },
   sync: { rooms: core, packages: ['p-queue'] },
   verify: { rooms: core, packages: [] },
+  dimensions: { rooms: core, packages: [] },
   store: { rooms: core, packages: ['kysely', 'better-sqlite3', 'pg', 'pg-copy-streams'] },
   fleet: { rooms: core, packages: [] },
   inbox: { rooms: core, packages: ['express'] },
@@ -34,7 +35,7 @@ const rooms: Readonly<Record<string, Room>> = {
   daemon: {
     rooms: [
       ...[...core, 'config', 'client', 'sync', 'store', 'fleet', 'inbox', 'outbox', 'exports', 'console'],
-      ...['endpoint', 'reading'],
+      ...['endpoint', 'reading', 'dimensions'],
     ],
     packages: ['pino', 'pino-pretty'],
   },
@@ -58,10 +59,22 @@ const packagesOfFolder: Readonly<Record<string, readonly string[]>> = {
 
 /** A port declares what its owner needs. The folders that implement it or pass it in may import it. */
 const portReaders = [
-  ...['client', 'sync', 'verify', 'store', 'fleet', 'inbox', 'outbox', 'exports', 'console', 'endpoint'],
+  ...[
+    'client',
+    'sync',
+    'verify',
+    'dimensions',
+    'store',
+    'fleet',
+    'inbox',
+    'outbox',
+    'exports',
+    'console',
+    'endpoint',
+  ],
   ...['reading', 'daemon', 'tasks', 'doctor'],
 ];
-const portFile = /^(?:sync|verify|store|fleet|inbox|outbox|exports|console)\/ports(?:\/.+)?\.ts$/;
+const portFile = /^(?:sync|verify|dimensions|store|fleet|inbox|outbox|exports|console)\/ports(?:\/.+)?\.ts$/;
 
 /** Files outside `runtime` that use clock or randomness directly, with the reason. */
 const ambientAllowed: Readonly<Record<string, string>> = {

@@ -22,6 +22,8 @@ export interface Ask {
   readonly replayable?: boolean;
   /** Maximum size of the response; `smallAnswer` by default. */
   readonly limits?: BodyLimits;
+  /** The `etag` of a resource that is known: a platform that supports it answers 304 while it is the same. */
+  readonly etag?: string;
   /** Called with the body of a successful response before it is parsed. */
   readonly onText?: (text: string) => Promise<void>;
 }
@@ -52,12 +54,15 @@ export function createApi(parts: ApiParts): Api {
       method,
       url: urlOf(base, ask),
       ...contentOf(ask),
+      ...(ask.etag === undefined ? {} : { headers: { 'if-none-match': `"${ask.etag}"` } }),
       signal: ask.signal,
       urgency: ask.urgency ?? 'routine',
       replayable: ask.replayable ?? method === 'GET',
       ...(ask.limits === undefined ? {} : { limits: ask.limits }),
     };
     const answer = await parts.fetch(call);
+    if (answer.status === 304 && ask.etag !== undefined)
+      return { status: 304, body: null, text: '', requestId: requestIdOf(answer.headers, parts.names) };
     const fault = judgeResponse(callName(call), answer, parts.names, parts.clock.now());
     if (fault !== undefined) throw fault;
     await ask.onText?.(answer.body);

@@ -48,6 +48,11 @@ export interface Client {
   readonly time: PlatformTime;
   /** Returns the API authenticated with this token. */
   as(tokens: TokenProvider): Api;
+  /**
+   * Returns the same for reads that must not hold up those of the feed. They count against the token's budget, but a
+   * limit per address or of another endpoint blocks only them, and their failures are not taken for an outage.
+   */
+  besides(tokens: TokenProvider): Api;
   /** Returns the API without a credential. The token endpoint counts per client, so the budget is the client's. */
   asApplication(clientId: string): Api;
   /**
@@ -57,6 +62,9 @@ export interface Client {
   /** Returns what is left of every limit that requests of `tokens` count against, as far as known now. */
   limitsOf(tokens: TokenProvider): readonly LimitLeft[];
 }
+
+/** Its caller has all day: one retry, and none after a 429. */
+const besidesPlan: RetryPlan = { ...defaultRetryPlan, failuresMax: 1, rateLimitsMax: 0 };
 
 /**
  * The count of an address is not stored: the next process may have another address, and a member of a fleet has its
@@ -96,24 +104,31 @@ export function createClient(options: ClientOptions): Client {
   const outage = new Outage();
   const retried = (fetch: Fetch) =>
     withRetry(fetch, { plan: options.retry ?? defaultRetryPlan, clock, random, logger, outage });
+  const retriedBesides = (fetch: Fetch) =>
+    withRetry(fetch, { plan: besidesPlan, clock, random, logger, outage: new Outage() });
   const rule = options.requestsPerHour === null ? null : tokenRule(options.requestsPerHour);
   const addressBudgets = new Budgets({ store: unstored, time, logger, askTime });
   const address = addressRule(rule?.limit ?? 0);
   const addressed = rule === null ? wire : withBudget(wire, addressBudgets, time, address, () => addressKey);
-  const counted = (rule: BudgetRule, keyOf: Parameters<typeof withBudget>[4]) =>
-    withBudget(addressed, budgets, time, rule, keyOf);
+  const counted = (rule: BudgetRule, keyOf: Parameters<typeof withBudget>[4], isAside = false) =>
+    withBudget(addressed, budgets, time, rule, keyOf, isAside);
   // A refreshed token has its own budget, so the token sent last counts.
   const lastKeys = new WeakMap<TokenProvider, string>();
-  const perToken = (tokens: TokenProvider): Fetch =>
+  const perToken = (tokens: TokenProvider, isAside = false): Fetch =>
     rule === null
       ? wire
-      : counted(rule, (call) => {
-          const key = tokenKey(call);
-          lastKeys.set(tokens, key);
-          return key;
-        });
+      : counted(
+          rule,
+          (call) => {
+            const key = tokenKey(call);
+            lastKeys.set(tokens, key);
+            return key;
+          },
+          isAside,
+        );
   return {
     time,
+    besides: (tokens) => api(retriedBesides(withAuth(perToken(tokens, true), tokens))),
     as: (tokens) => api(retried(withAuth(perToken(tokens), tokens))),
     asApplication: (clientId) => api(retried(counted(tokenEndpointRule, () => `client:${clientId}`))),
     quotaOf: async (tokens) => {

@@ -28,6 +28,7 @@ export interface Config {
     readonly requestsPerHour: number | null;
     readonly connectTimeoutMillis: number;
     readonly requestTimeoutMillis: number;
+    readonly publishableKey: string | null;
     readonly application: ApplicationConfig | null;
     readonly management: Access | null;
   };
@@ -147,6 +148,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
       requestsPerHour: platform.requestsPerHour,
       connectTimeoutMillis: platform.timeouts.connectSeconds * 1000,
       requestTimeoutMillis: platform.timeouts.requestSeconds * 1000,
+      publishableKey: platform.publishableKey ?? null,
       application: platform.application === undefined ? null : applicationFrom(platform.application, secret),
       management:
         platform.management === undefined

@@ -100,6 +100,14 @@ const platform = z
       })
       .prefault({})
       .meta({ description: 'Timeouts of requests to the platform' }),
+    publishableKey: z
+      .string()
+      .regex(/^pk_(?:live|test)_[\x21-\x7e]+$/, 'a publishable key, pk_…')
+      .optional()
+      .meta({
+        description:
+          "Client id of the application, pk_…: reads public companies and rounds where a source's token may not",
+      }),
     application,
     management,
   })
@@ -146,6 +154,10 @@ const sync = z
     idleIntervalSeconds: z.int().min(1).max(86_400).default(180).meta({
       description: 'Seconds between ticks while webhooks announce every change, if above intervalSeconds',
     }),
+    catalogIntervalSeconds: z.int().min(300).max(2_592_000).nullable().default(86_400).meta({
+      description:
+        'Seconds between listings of companies, rounds, their numbers and posts; events and unknown rounds list them sooner. null disables them',
+    }),
     perPage: z.int().min(1).max(perPage.max).default(perPage.max).meta({
       description: "Records per page; the default is the API's maximum, because the quota counts requests",
     }),
@@ -183,7 +195,10 @@ const endpoint = z
       .array(z.enum(eventNames as readonly [EventName, ...EventName[]]))
       .min(1)
       .default(['investment.changed'])
-      .meta({ description: 'Events to subscribe to; the mirror needs only the default' }),
+      .meta({
+        description:
+          'Events to subscribe to. Investments need only the default; offering.opened and the like list a changed round at once',
+      }),
     file: z.string().min(1).default('credentials/endpoint.json').meta({
       description: 'File in which the daemon stores the signing secrets; created with mode 0600',
     }),

@@ -18,7 +18,7 @@ import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
 import { maintenanceOf } from './maintenance.js';
 import { noticeTargets } from './notices.js';
-import { grantsOf, resolveSources } from './resolve-sources.js';
+import { catalogOf, grantsOf, resolveSources } from './resolve-sources.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
 import { seatOf, startWork } from './start-work.js';
 import { watchTokens } from './watch-tokens.js';
@@ -191,6 +191,10 @@ export async function startReceiver(
       const granted = grantsOf(config.sources, event);
       for (const name of granted) engine.sync.recheck(name);
       if (!granted.every((name) => seat.worksHere(name))) seat.tell({ kind: 'recheck', sources: granted });
+      const touched = catalogOf(config.sources, event);
+      for (const name of touched) if (seat.worksHere(name)) engine.dimensions?.touched(name, event.event);
+      if (!touched.every((name) => seat.worksHere(name)))
+        seat.tell({ kind: 'touched', sources: touched, event: event.event });
       drain.accepted(sources);
     },
     onGenuine: (signerAheadSeconds) => clockWatch.delivered(signerAheadSeconds),

@@ -22,6 +22,7 @@ import { youngerSources } from '../store/reads/as-of.js';
 import { readActivity } from '../store/reads/dashboard/activity.js';
 import {
   companiesHeld,
+  companyName,
   goneByDay,
   largestChanges,
   totalsByDay,
@@ -127,6 +128,7 @@ async function companyOf(
   company: string | null,
 ): Promise<CompanySeen | null> {
   const seen = {
+    name: await companyName(db, source, company),
     byStatus: await totalsByStatus(db, source, company),
     byRound: await totalsByRound(db, source, company),
     byDay: await totalsByDay(db, source, company),

@@ -1,5 +1,6 @@
 import type { WireFetch } from '../client/fetch/fetch.js';
 import type { Config, SourceConfig } from '../config/config.js';
+import type { Dimensions } from '../dimensions/create-dimensions.js';
 import type { Clock } from '../runtime/clock.js';
 import { HealthRegister } from '../runtime/health-register.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
@@ -11,8 +12,10 @@ import { connectPlatform, type PlatformConnection } from './connect-platform.js'
 import { type DatabaseReturn, watchReturn } from './database-return.js';
 import { ForgottenLedger } from './forgotten-ledger.js';
 import { leaseMillis, type OpenMirror } from './mirror-parts.js';
+import { NameBook } from './name-book.js';
 import { noticeHooks } from './notices.js';
 import { openMirror } from './open-mirror.js';
+import { openDimensions, reportingRounds } from './start-dimensions.js';
 import { type PageListener, syncSources } from './sync-sources.js';
 import { WorkWatch } from './work-watch.js';
 
@@ -38,6 +41,8 @@ export interface Engine extends Closable {
   readonly mirror: OpenMirror;
   readonly platform: PlatformConnection;
   readonly sync: Sync;
+  /** Keeps companies and rounds in step; null when the configuration disables it. */
+  readonly dimensions: Dimensions | null;
   /** The problems this process knows of itself. */
   readonly health: HealthRegister;
   readonly watch: WorkWatch;
@@ -62,12 +67,13 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       onAway: () => back?.away(),
       onWorks: () => back?.works(),
     });
+    const names = new NameBook();
     const opened = await (parts.openMirror ?? openMirror)(config.database, {
       clock,
       logger,
       identity: config.identity,
       ledger: new ForgottenLedger(config.forget.ledger),
-      ...given('notices', noticeHooks(config)),
+      ...given('notices', noticeHooks(config, names.of)),
     });
     lifecycle.add('mirror', () => opened.close());
     const mirror = watch.over(opened);
@@ -80,12 +86,25 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       ...given('beforeCall', parts.beforeCall),
     });
     lifecycle.add('platform', platform.close);
+    if (config.notices.length > 0)
+      for (const { name } of parts.sources ?? config.sources)
+        names.learn(name, (await mirror.dimensions.standing(name)).names);
     const sources = await syncSources(config, parts.sources ?? config.sources, platform, parts.onPage);
+    const dimensions = openDimensions({
+      ...{ config, platform, clock, random, logger },
+      sources: parts.sources ?? config.sources,
+      store: mirror.dimensions,
+      onNames: names.learn,
+    });
+    if (dimensions !== null) lifecycle.add('catalog', () => dimensions.close());
     const holder = `${processName()}:${randomText(random, 8)}`;
     const sync = createSync({
       sources:
         parts.asksGrants === false ? sources.map(({ mayReadIdentity: _, ...source }) => source) : sources,
-      mirror: mirror.mirror,
+      mirror:
+        dimensions === null
+          ? mirror.mirror
+          : reportingRounds(mirror.mirror, (source, rounds) => dimensions.invested(source, rounds)),
       holder,
       ...{ clock, random, logger: logger.child({ component: 'sync' }) },
       options: {
@@ -114,6 +133,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       mirror,
       platform,
       sync,
+      dimensions,
       health,
       watch,
       holder,

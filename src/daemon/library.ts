@@ -115,6 +115,10 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         const results = await Promise.all(
           chosen.map(async (name) => ({ source: name, ...(await engine.sync.tick(name, ask)) })),
         );
+        // A started mirror lists companies and rounds by itself.
+        if (started === undefined)
+          for (const { source: name, report } of results)
+            if (report.outcome === 'done') await engine.dimensions?.refresh(name, ask.resync === true);
         await pumpAll();
         return results;
       },

@@ -1,4 +1,5 @@
 import type { BudgetStore } from '../client/ports.js';
+import type { DimensionStore } from '../dimensions/ports.js';
 import type { Instant } from '../domain/instant.js';
 import type { OpenFleet } from '../fleet/ports.js';
 import type { Clock } from '../runtime/clock.js';
@@ -17,6 +18,8 @@ export const leaseMillis = 30_000;
 /** A mirror opened for writing, in either database. */
 export interface OpenMirror {
   readonly mirror: Mirror;
+  /** Companies, rounds, their numbers and posts. */
+  readonly dimensions: DimensionStore;
   readonly budgets: BudgetStore;
   readonly inbox: Inbox;
   readonly outbox: Outbox;

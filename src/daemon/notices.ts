@@ -1,6 +1,6 @@
 import { openConnectionPool } from '../client/fetch/connection-pool.js';
 import type { Config, NoticeConfig } from '../config/config.js';
-import { decideNotices, foldNotices } from '../outbox/decide-notices.js';
+import { decideNotices, foldNotices, type NamesOf } from '../outbox/decide-notices.js';
 import type { DeliveryParts } from '../outbox/deliver.js';
 import type { PostFetch, Send } from '../outbox/ports.js';
 import { sendToCommand } from '../outbox/send-command.js';
@@ -9,9 +9,9 @@ import type { Clock } from '../runtime/clock.js';
 import type { NoticeHooks } from '../store/committed-change.js';
 
 /** Returns the hooks with which commits enqueue notices; undefined when no notices are configured. */
-export function noticeHooks({ notices }: Config): NoticeHooks | undefined {
+export function noticeHooks({ notices }: Config, namesOf?: NamesOf): NoticeHooks | undefined {
   if (notices.length === 0) return undefined;
-  return { draft: (changes) => decideNotices(changes, notices), fold: foldNotices };
+  return { draft: (changes) => decideNotices(changes, notices, namesOf), fold: foldNotices };
 }
 
 export interface NoticeTargets {

@@ -3,6 +3,7 @@ import { isSharedProcessGone } from '../runtime/process-identity.js';
 import { SharedBudgets } from '../store/budgets.js';
 import { postgresConnection } from '../store/connection.js';
 import { type PostgresPlace, secretUrlOf } from '../store/database-location.js';
+import { PostgresDimensions } from '../store/dialect/postgres/dimensions.js';
 import { PostgresErasures } from '../store/dialect/postgres/erasures.js';
 import { PostgresFleet } from '../store/dialect/postgres/fleet.js';
 import { migratePostgres } from '../store/dialect/postgres/migrate.js';
@@ -46,6 +47,7 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
         identity,
         ...(notices === undefined ? {} : { notices }),
       }),
+      dimensions: new PostgresDimensions(main, clock),
       budgets: new SharedBudgets(postgresConnection(main)),
       inbox: new Inbox(postgresConnection(receiving), true),
       outbox: new Outbox(postgresConnection(main)),

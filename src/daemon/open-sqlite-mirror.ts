@@ -6,6 +6,7 @@ import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
 import type { SqlitePlace } from '../store/database-location.js';
 import { removeBackups } from '../store/dialect/sqlite/backups.js';
+import { SqliteDimensions } from '../store/dialect/sqlite/dimensions.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
 import { ListingProcess } from '../store/dialect/sqlite/listing-process.js';
 import { type ListingHelper, SqliteMirror } from '../store/dialect/sqlite/mirror.js';
@@ -63,6 +64,7 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
     });
     return {
       mirror: gate.guard(mirror),
+      dimensions: gate.guard(new SqliteDimensions(main, clock)),
       budgets: gate.guard(new Budgets(sqliteConnection(main))),
       inbox: gate.guard(new Inbox(sqliteConnection(accepting)), deliveryPatienceMillis),
       outbox: gate.guard(new Outbox(sqliteConnection(main))),

@@ -23,6 +23,15 @@ export function grantsOf(
   return sources.filter(({ installation }) => installation === event.installation).map(({ name }) => name);
 }
 
+/** Returns the sources whose companies and rounds an event may have changed. */
+export function catalogOf(
+  sources: readonly SourceConfig[],
+  event: Pick<EventSeen, 'event' | 'installation' | 'company' | 'test'>,
+): readonly SourceName[] {
+  if (event.test || event.event.startsWith('investment.')) return [];
+  return sources.filter((source) => concerns(source, event)).map(({ name }) => name);
+}
+
 function concerns(source: SourceConfig, event: Pick<EventSeen, 'installation' | 'company'>): boolean {
   if (source.installation !== null && event.installation !== '')
     return source.installation === event.installation;

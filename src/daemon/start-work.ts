@@ -26,6 +26,12 @@ export interface WorkParts {
 export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<void> {
   const { engine, seat, drain, onLead = () => {} } = work;
   const { sync, mirror, holder } = engine;
+  const { dimensions } = engine;
+  if (dimensions !== null)
+    lifecycle.add(
+      'catalog listings',
+      sync.onTick((source, { report }) => dimensions.ticked(source, report.outcome === 'done')),
+    );
   if (!(seat instanceof FleetSeat) || mirror.fleet === null) {
     sync.start();
     return;
@@ -77,6 +83,10 @@ function handleMessage(message: Message, { engine, seat, drain }: WorkParts, onL
       return;
     case 'recheck':
       for (const source of message.sources) if (seat.worksHere(source)) engine.sync.recheck(source);
+      return;
+    case 'touched':
+      for (const source of message.sources)
+        if (seat.worksHere(source)) engine.dimensions?.touched(source, message.event);
       return;
     case 'ticked':
       drain?.heardTicked(message.source);

@@ -48,6 +48,7 @@ export class WorkWatch {
     return {
       ...mirror,
       mirror: this.#guard(null, mirror.mirror, server),
+      dimensions: this.#guard(null, mirror.dimensions, server),
       inbox: this.#guard('events', inbox, server),
       outbox: this.#guard('outbox', mirror.outbox, server),
       budgets: this.#guard('budgets', mirror.budgets, server),

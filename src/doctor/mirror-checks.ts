@@ -11,7 +11,7 @@ const scrubMillisMax = 24 * 3_600_000;
 /** Enough time for an operator to return from a holiday. */
 const cursorDaysWarn = 14;
 
-const perSource = ['health', 'cursor', 'quarantine'];
+const perSource = ['health', 'cursor', 'quarantine', 'catalog'];
 /** Concerns checked here; those a daemon reports have their own check. */
 const concernsOfMirror = new Set(['unfollowed', 'overdue', 'clock_ahead']);
 
@@ -52,7 +52,12 @@ function sourceChecks(name: string, source: SourceStatus | undefined): readonly 
       ...perSource.slice(1).map((one) => skip(`${one}.${name}`, 'it was never synced')),
     ];
   }
-  return [healthCheck(name, source), cursorCheck(name, source), quarantineCheck(name, source)];
+  return [
+    healthCheck(name, source),
+    cursorCheck(name, source),
+    quarantineCheck(name, source),
+    catalogCheck(name, source),
+  ];
 }
 
 function healthCheck(name: string, source: SourceStatus): Check {
@@ -102,6 +107,21 @@ function quarantineCheck(name: string, { quarantine_open: open }: SourceStatus):
     `${counted(open, 'record')} could not be read`,
     `rosterd query "SELECT id, problem, seen_at FROM quarantine WHERE source = '${name}' AND resolved_at IS NULL"`,
   );
+}
+
+/** Companies, rounds, their numbers and posts: what the platform does not serve leaves investments without names. */
+function catalogCheck(name: string, source: SourceStatus): Check {
+  const check = `catalog.${name}`;
+  const { collections_problem: problem, collections_listed_at: listedAt } = source;
+  if (problem !== null)
+    return warn(
+      check,
+      `not everything about companies and rounds could be read: ${problem}`,
+      `rosterd query "SELECT collection, problem, problem_since FROM collections WHERE source = '${name}'"`,
+    );
+  return listedAt === null
+    ? skip(check, 'companies and rounds were not listed yet')
+    : pass(check, `companies and rounds were listed at ${listedAt} or later`);
 }
 
 function inboxCheck({ pending, given_up, oldest_at }: StatusDocument['inbox'], now: number): Check {

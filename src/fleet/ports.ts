@@ -36,6 +36,8 @@ export type Message =
   | { readonly kind: 'accepted'; readonly lanes: readonly Lane[] }
   /** The grants of these sources may have changed. */
   | { readonly kind: 'recheck'; readonly sources: readonly SourceName[] }
+  /** An event concerns the companies or rounds of these sources. */
+  | { readonly kind: 'touched'; readonly sources: readonly SourceName[]; readonly event: string }
   /** A source that shares deliveries with other members was read to its end; its commits say how far. */
   | { readonly kind: 'ticked'; readonly source: SourceName }
   /** A commit queued notices or erased a person's data. */

@@ -38,13 +38,22 @@ export interface Draft {
   readonly body: string;
 }
 
+/** Returns what the company and the round of a change are called. */
+export type NamesOf = (change: Pick<ChangeToTell, 'source' | 'companyId' | 'offeringId'>) => {
+  readonly company: string | null;
+  readonly round: string | null;
+};
+
+const nameless: NamesOf = () => ({ company: null, round: null });
+
 /** Returns the notices to queue for changes that are being committed, per receiver. Pure function. */
 export function decideNotices(
   changes: readonly ChangeToTell[],
   receivers: readonly { readonly name: string; readonly rules: Rules }[],
+  namesOf: NamesOf = nameless,
 ): readonly Draft[] {
   return changes.filter(isNews).flatMap((change) => {
-    const body = JSON.stringify(noticeFrom(change));
+    const body = JSON.stringify(noticeFrom(change, namesOf(change)));
     return receivers
       .filter(({ rules }) => isWanted(change, rules))
       .map(({ name }) => ({ id: change.id, seq: change.seq, target: name, body }));
@@ -110,7 +119,7 @@ function isWanted(change: ChangeToTell, rules: Rules): boolean {
   );
 }
 
-function noticeFrom(change: ChangeToTell): Notice {
+function noticeFrom(change: ChangeToTell, names: ReturnType<NamesOf>): Notice {
   const before = {
     status: change.statusBefore,
     group_label: change.groupBefore,
@@ -128,6 +137,8 @@ function noticeFrom(change: ChangeToTell): Notice {
     at: change.at,
     company_id: change.companyId,
     offering_id: change.offeringId,
+    company_name: names.company,
+    round_name: names.round,
     currency: change.currency,
     converted_from: isConversion(change) ? change.convertedFrom : null,
     before: change.kind === 'added' ? null : before,

@@ -7,7 +7,8 @@ export interface NoticeState {
 }
 
 /**
- * A notice as receivers get it, in JSON. Its field names are a public contract. It has ids and amounts, never a name.
+ * A notice as receivers get it, in JSON. Its field names are a public contract. It has ids, amounts and the
+ * names of company and round, never the name of a person.
  */
 export interface Notice {
   readonly type: 'investment.added' | 'investment.changed' | 'investment.removed';
@@ -15,6 +16,9 @@ export interface Notice {
   readonly id: string;
   readonly company_id: string | null;
   readonly offering_id: string | null;
+  /** What company and round are called; null while unknown, and absent in notices of versions before 0.2. */
+  readonly company_name?: string | null;
+  readonly round_name?: string | null;
   /** `changes.seq` of the last change it reports. */
   readonly seq: number;
   readonly at: string;
@@ -43,18 +47,20 @@ export function hasDifference({ before, after }: NoticeContent): boolean {
 
 const fields = ['status', 'group_label', 'committed_cents'] as const;
 
-function textOf({ source, id, before, after, currency, converted_from }: NoticeContent): string {
+function textOf(content: NoticeContent): string {
+  const { source, id, before, after, currency, converted_from, round_name } = content;
+  const round = round_name == null ? '' : ` in ${round_name}`;
   const money = (cents: Cents | null) => amount(cents, currency);
   const where = `${source}: `;
   if (before === null && after !== null) {
     const what =
       converted_from !== null
-        ? `${converted_from} was converted to ${id}`
-        : `new ${after.status === 'reserved' ? 'reservation' : 'investment'} ${id}`;
+        ? `${converted_from} was converted to ${id}${round}`
+        : `new ${after.status === 'reserved' ? 'reservation' : 'investment'} ${id}${round}`;
     return `${where}${what}, ${money(after.committed_cents)}, ${standing(after)}`;
   }
   if (after === null)
-    return `${where}investment ${id} is gone, was ${money(before?.committed_cents ?? null)}, ${standing(before)}`;
+    return `${where}investment ${id}${round} is gone, was ${money(before?.committed_cents ?? null)}, ${standing(before)}`;
   const parts = fields.flatMap((field) => {
     if (before === null || before[field] === after[field]) return [];
     if (field === 'committed_cents')
@@ -64,7 +70,7 @@ function textOf({ source, id, before, after, currency, converted_from }: NoticeC
     ];
   });
   const converted = converted_from === null ? [] : [`converted from ${converted_from}`];
-  return `${where}investment ${id}: ${[...converted, ...parts].join(', ')}`;
+  return `${where}investment ${id}${round}: ${[...converted, ...parts].join(', ')}`;
 }
 
 function standing(state: NoticeState | null): string {

@@ -43,11 +43,23 @@ ORDER BY raised_cents DESC, status, currency NULLS FIRST`,
   bare(
     'by-round',
     'What has each round raised, and what is still in escrow?',
-    `SELECT source, offering_id, currency, sum(investments) AS investments,
+    `SELECT source, round_name, offering_id, currency, sum(investments) AS investments,
        sum(raised_cents) AS raised_cents, sum(in_escrow_cents) AS in_escrow_cents
 FROM round_totals
-GROUP BY source, offering_id, currency
+GROUP BY source, round_name, offering_id, currency
 ORDER BY raised_cents DESC, offering_id NULLS FIRST, source, currency NULLS FIRST`,
+  ),
+  bare(
+    'round-differences',
+    "Where does the platform's own count of a round differ from this mirror's?",
+    `SELECT p.source, p.round_name, p.offering_id, p.status, p.investments AS platform_investments, m.investments,
+       p.raised_cents AS platform_raised_cents, m.raised_cents, p.asked_at
+FROM round_stats p LEFT JOIN round_totals m
+  ON m.source = p.source AND m.offering_id = p.offering_id AND m.status = p.status
+    AND m.currency IS NOT DISTINCT FROM p.currency
+WHERE m.investments IS NULL OR m.investments <> p.investments OR m.committed_cents <> p.committed_cents
+   OR m.raised_cents <> p.raised_cents
+ORDER BY p.source, p.offering_id, p.status`,
   ),
   bare(
     'raised-per-day',
@@ -131,7 +143,7 @@ ORDER BY currency NULLS FIRST, size`,
     'waiting-longest',
     'Which active investments have waited longest, and for what?',
     ...inBoth(
-      `SELECT i.source, i.id, i.applied_at,
+      `SELECT i.source, i.round_name, i.id, i.applied_at,
        (SELECT group_concat(b.value ->> 'key', ', ') FROM json_each(i.blockers) b) AS blockers
 FROM investments i
 WHERE i.source = 'acme' AND i.status = 'active' AND i.blockers <> '[]' AND i.applied_at IS NOT NULL
@@ -195,11 +207,12 @@ LIMIT 50`,
   FROM investment_history
   WHERE valid_from <= '2026-10-15T00:00:00.000Z' AND valid_to > '2026-10-15T00:00:00.000Z'
 )
-SELECT source, offering_id, currency, sum(investments) AS investments, coalesce(sum(raised_cents), 0) AS raised_cents
-FROM counted
-GROUP BY source, offering_id, currency
-HAVING sum(investments) > 0
-ORDER BY source, offering_id NULLS FIRST, currency NULLS FIRST`,
+SELECT t.source, r.name AS round_name, t.offering_id, t.currency, sum(t.investments) AS investments,
+       coalesce(sum(t.raised_cents), 0) AS raised_cents
+FROM counted t LEFT JOIN rounds r ON r.source = t.source AND r.id = t.offering_id
+GROUP BY t.source, r.name, t.offering_id, t.currency
+HAVING sum(t.investments) > 0
+ORDER BY t.source, t.offering_id NULLS FIRST, t.currency NULLS FIRST`,
     `WITH then_held AS (
   SELECT source, offering_id, currency, raised_cents
   FROM investments
@@ -209,15 +222,16 @@ ORDER BY source, offering_id NULLS FIRST, currency NULLS FIRST`,
   FROM investment_history
   WHERE valid_from <= '2026-10-15T00:00:00.000Z' AND valid_to > '2026-10-15T00:00:00.000Z'
 )
-SELECT source, offering_id, currency, count(*) AS investments, coalesce(sum(raised_cents), 0) AS raised_cents
-FROM then_held
-GROUP BY source, offering_id, currency
-ORDER BY source, offering_id NULLS FIRST, currency NULLS FIRST`,
+SELECT t.source, r.name AS round_name, t.offering_id, t.currency, count(*) AS investments,
+       coalesce(sum(t.raised_cents), 0) AS raised_cents
+FROM then_held t LEFT JOIN rounds r ON r.source = t.source AND r.id = t.offering_id
+GROUP BY t.source, r.name, t.offering_id, t.currency
+ORDER BY t.source, t.offering_id NULLS FIRST, t.currency NULLS FIRST`,
   ),
   {
     name: 'roster-page',
     question: 'Who are the latest investors?',
-    sql: `SELECT applied_at, id, name, email, status, currency, committed_cents
+    sql: `SELECT applied_at, id, round_name, name, email, status, currency, committed_cents
 FROM roster
 WHERE source = 'acme'
 ORDER BY applied_at DESC NULLS LAST

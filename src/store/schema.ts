@@ -14,6 +14,13 @@ export interface Database {
   awaiting_deletion_rows: AwaitingDeletionRowsTable;
   history_rows: HistoryRowsTable;
   change_rows: ChangeRowsTable;
+  company_rows: CompanyRowsTable;
+  company_history_rows: CompanyRowsTable & Superseded;
+  offering_rows: OfferingRowsTable;
+  offering_history_rows: OfferingRowsTable & Superseded;
+  update_rows: UpdateRowsTable;
+  round_stat_rows: RoundStatRowsTable;
+  collection_rows: CollectionRowsTable;
   staged_rows: StagedRowsTable;
   staged_pages: StagedPagesTable;
   tick_rows: TickRowsTable;
@@ -24,6 +31,13 @@ export interface Database {
   leases: LeasesTable;
   budgets: BudgetsTable;
   erasures: ErasuresTable;
+  companies: CompaniesView;
+  rounds: RoundsView;
+  round_stats: RoundStatsView;
+  company_updates: CompanyUpdatesView;
+  company_history: CompanyHistoryView;
+  round_history: RoundHistoryView;
+  collections: CollectionsView;
   investments: InvestmentsView;
   identities: IdentitiesView;
   investment_history: InvestmentHistoryView;
@@ -193,9 +207,121 @@ export interface ChangeRowsTable {
   source_no: number;
   id: string | null;
   kind: ChangeKind;
+  /** What the change is about; null for an investment. */
+  about: Generated<About | null>;
+  /** JSON of the values before and after, of a company, round or post. */
+  old_values: Generated<string | null>;
+  new_values: Generated<string | null>;
   fields: Generated<string>;
   reason: string | null;
   at: string;
+}
+
+export type About = 'company' | 'round' | 'update';
+
+export interface CompanyColumns {
+  name: string | null;
+  slug: string | null;
+  url: string | null;
+  status: string | null;
+  currency: string | null;
+  tagline: string | null;
+  city: string | null;
+  state: string | null;
+  country: string | null;
+  current_round_id: string | null;
+  raised_cents: number | null;
+  profile_raised_cents: number | null;
+  reported_elsewhere_cents: number | null;
+  /** JSON. */
+  reported_rounds: string;
+  unavailable: string | null;
+  /** JSON of fields this version does not know. */
+  extra: string | null;
+}
+
+export interface RoundColumns {
+  company_id: string | null;
+  name: string | null;
+  kind: string | null;
+  exemption: string | null;
+  status: string | null;
+  testing_the_waters: Bit | null;
+  currency: string | null;
+  target_cents: number | null;
+  max_target_cents: number | null;
+  min_investment_cents: number | null;
+  raised_cents_reported: number | null;
+  investor_count_reported: number | null;
+  opened_at: string | null;
+  closes_at: string | null;
+  closed_at: string | null;
+  /** JSON. */
+  terms: string | null;
+  unavailable: string | null;
+  /** JSON of fields this version does not know. */
+  extra: string | null;
+}
+
+export interface UpdateColumns {
+  company_id: string;
+  kind: string | null;
+  title: string | null;
+  audience: string | null;
+  published_at: string | null;
+  pinned: Bit | null;
+  url: string | null;
+  /** JSON of fields this version does not know. */
+  extra: string | null;
+}
+
+interface Versioned {
+  valid_from: string;
+  change_seq: number;
+}
+
+interface VersionedRow extends Versioned {
+  source_no: number;
+  id: string;
+}
+
+export interface Superseded {
+  history_no: Generated<number>;
+  valid_to: string;
+  ended_by: 'update' | 'removed';
+}
+
+export interface CompanyRowsTable extends CompanyColumns, VersionedRow {}
+export interface OfferingRowsTable extends RoundColumns, VersionedRow {}
+export interface UpdateRowsTable extends UpdateColumns, VersionedRow {}
+
+interface RoundStatColumns {
+  offering_id: string;
+  status: string;
+  company_id: string | null;
+  currency: string | null;
+  investments: number;
+  committed_cents: number;
+  raised_cents: number;
+  published_through: string | null;
+  asked_at: string;
+}
+
+export interface RoundStatRowsTable extends RoundStatColumns {
+  source_no: number;
+}
+
+interface CollectionColumns {
+  collection: string;
+  asked_at: string;
+  listed_at: string | null;
+  problem: string | null;
+  problem_since: string | null;
+}
+
+export interface CollectionRowsTable extends CollectionColumns {
+  source_no: number;
+  attempt: number;
 }
 
 export interface StagedRowsTable extends RecordColumns {
@@ -321,14 +447,41 @@ interface Keyed {
   id: string;
 }
 
-export interface InvestmentsView extends Keyed, RecordColumns {
+interface Named {
+  company_name: string | null;
+  round_name: string | null;
+}
+
+export interface InvestmentsView extends Keyed, RecordColumns, Named {
   valid_from: string;
   change_seq: number;
 }
 
+export interface CompaniesView extends Keyed, CompanyColumns, Versioned {}
+export interface CompanyHistoryView extends CompaniesView {
+  valid_to: string;
+  ended_by: 'update' | 'removed';
+}
+
+export interface RoundsView extends Keyed, RoundColumns, Versioned, Pick<Named, 'company_name'> {}
+export interface RoundHistoryView extends Keyed, RoundColumns, Versioned {
+  valid_to: string;
+  ended_by: 'update' | 'removed';
+}
+
+export interface CompanyUpdatesView extends Keyed, UpdateColumns, Versioned, Pick<Named, 'company_name'> {}
+
+export interface RoundStatsView extends RoundStatColumns, Named {
+  source: string;
+}
+
+export interface CollectionsView extends CollectionColumns {
+  source: string;
+}
+
 export interface IdentitiesView extends Keyed, IdentityColumns {}
 
-export interface InvestmentHistoryView extends Keyed, RecordColumns {
+export interface InvestmentHistoryView extends Keyed, RecordColumns, Named {
   valid_from: string;
   change_seq: number;
   valid_to: string;
@@ -339,7 +492,7 @@ export interface ChangesView {
   seq: number;
   source: string;
   id: string | null;
-  kind: ChangeKind;
+  kind: ChangeKind | `${About}_${Exclude<ChangeKind, 'snapshot'>}`;
   fields: string;
   reason: string | null;
   at: string;

@@ -34,6 +34,7 @@ export async function syncOnce(
     // The signal may have fired while the mirror was opened: the ticks then end before their first page.
     if (signal.aborted) stop();
     const results = await Promise.all(ticks);
+    await listCatalog(engine, results, ask.resync === true, signal);
     await deliverOnce(parts, engine, signal);
     // The process that holds a source scrubs as well, and two scrubs would only block each other.
     if (results.every(({ report }) => report.code !== 'lease_lost')) {
@@ -54,6 +55,25 @@ export async function syncOnce(
   } finally {
     signal.removeEventListener('abort', stop);
     await engine.close();
+  }
+}
+
+/** Lists companies and rounds that are due, after a complete tick: investments come first. */
+async function listCatalog(
+  { dimensions }: Engine,
+  results: readonly SourceResult[],
+  forced: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  if (dimensions === null) return;
+  const stop = () => void dimensions.close();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    if (signal.aborted) return;
+    const complete = results.filter(({ report }) => report.outcome === 'done');
+    await Promise.all(complete.map(({ source }) => dimensions.refresh(source, forced)));
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
 }
 

@@ -2,7 +2,7 @@ import { readInvestment, readOfferingStats } from '../client/investments.js';
 import type { SourceConfig } from '../config/config.js';
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
 import { syncSources } from '../daemon/sync-sources.js';
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import type { TickReport } from '../sync/ports.js';
@@ -24,6 +24,8 @@ export interface VerifyOptions extends VerifyAsk {
 }
 
 export interface VerifiedSource extends SourceReceipt {
+  /** Companies, rounds and posts compared by `--full`; null when that was not reached. */
+  readonly catalog: number | null;
   /** What the resync repaired; null when none was run. */
   readonly repair: Repair | null;
 }
@@ -68,7 +70,7 @@ export async function verify(
     const sources: VerifiedSource[] = [];
     for (const source of parts.sources ?? parts.config.sources) {
       const look = await comparisonOf(source, parts, engine, options, signal);
-      const first = await look();
+      const first = await withCatalog(await look(), source, engine, options);
       if (first.outcome !== 'drift' || !options.repair) {
         sources.push({ ...first, repair: null });
         continue;
@@ -76,9 +78,11 @@ export async function verify(
       budget.lift();
       const { report } = await tick(source, parts, engine, { resync: true }, signal);
       const { outcome, applied } = report;
+      if (options.full && outcome === 'done') await engine.dimensions?.refresh(source.name, true);
       budget.renew();
       const { added, changed, removed } = applied;
-      sources.push({ ...(await look()), repair: { drift: first.drift, outcome, added, changed, removed } });
+      const again = await withCatalog(await look(), source, engine, options);
+      sources.push({ ...again, repair: { drift: first.drift, outcome, added, changed, removed } });
     }
     return {
       at,
@@ -89,6 +93,39 @@ export async function verify(
   } finally {
     signal.removeEventListener('abort', stop);
     await engine.close();
+  }
+}
+
+type Looked = Omit<VerifiedSource, 'repair'>;
+
+/** Adds the differences of companies, rounds and posts to a receipt whose comparison reached its end. */
+async function withCatalog(
+  receipt: SourceReceipt,
+  { name }: SourceConfig,
+  { dimensions }: Engine,
+  { full }: VerifyOptions,
+): Promise<Looked> {
+  if (!full || dimensions === null || receipt.ended !== null) return { ...receipt, catalog: null };
+  try {
+    // Lists what is older than the interval, as the tick before the comparison catches up with the feed.
+    await dimensions.refresh(name, false);
+    const { compared, differences } = await dimensions.compare(name);
+    const drift = differences.map(
+      ({ kind, id, columns }): Drift =>
+        kind === 'record' ? { kind, id, columns, amounts: [] } : { kind, id },
+    );
+    return {
+      ...receipt,
+      outcome: drift.length > 0 ? 'drift' : receipt.outcome,
+      drift: [...receipt.drift, ...drift],
+      catalog: compared,
+    };
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    const { code, message, about } = error;
+    const ended = { code, message, hint: about.hint ?? null, retry_at: about.retryAt ?? null };
+    const outcome = code === 'stopped' || code === 'rate_limited' ? 'unfinished' : 'failed';
+    return { ...receipt, outcome: receipt.drift.length > 0 ? 'drift' : outcome, ended, catalog: null };
   }
 }
 

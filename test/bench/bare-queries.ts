@@ -8,11 +8,13 @@ export const bareTables = `
   CREATE TABLE state AS SELECT source, meaning, complete_up_to, rows, last_error FROM mirror.sync_status;
   CREATE TABLE rows AS SELECT * FROM mirror.roster;
   CREATE TABLE superseded AS SELECT * FROM mirror.investment_history;
+  CREATE TABLE counted AS SELECT * FROM mirror.round_stats;
   CREATE TABLE log (seq INTEGER PRIMARY KEY, at, source, id, kind, fields);
   INSERT INTO log SELECT seq, at, source, id, kind, fields FROM mirror.changes;
 
   CREATE INDEX by_status ON rows (status, currency, raised_cents);
-  CREATE INDEX by_round ON rows (source, offering_id, currency, raised_cents, in_escrow_cents);
+  CREATE INDEX by_round ON rows (source, round_name, offering_id, currency, raised_cents, in_escrow_cents);
+  CREATE INDEX by_round_status ON rows (source, offering_id, status, currency, committed_cents, raised_cents);
   CREATE INDEX by_day ON rows (substr(applied_at, 1, 10), currency, raised_cents);
   CREATE INDEX by_investor ON rows (investor_id, currency, raised_cents);
   CREATE INDEX by_investor_of_source ON rows (source, currency, investor_id, raised_cents);
@@ -30,9 +32,20 @@ export const bareQueries: Readonly<Record<string, string>> = {
   freshness: 'SELECT source, meaning, complete_up_to, rows, last_error FROM state ORDER BY source',
   'by-status': `SELECT status, currency, count(*) AS investments, sum(raised_cents) AS raised_cents
     FROM rows GROUP BY status, currency ORDER BY raised_cents DESC, status`,
-  'by-round': `SELECT source, offering_id, currency, count(*) AS investments,
+  'by-round': `SELECT source, round_name, offering_id, currency, count(*) AS investments,
       sum(raised_cents) AS raised_cents, sum(in_escrow_cents) AS in_escrow_cents
-    FROM rows GROUP BY source, offering_id, currency ORDER BY raised_cents DESC, offering_id NULLS FIRST, source`,
+    FROM rows GROUP BY source, round_name, offering_id, currency ORDER BY raised_cents DESC, offering_id NULLS FIRST, source`,
+  'round-differences': `WITH own AS (
+      SELECT source, offering_id, status, currency, count(*) AS investments, sum(committed_cents) AS committed_cents,
+             sum(raised_cents) AS raised_cents
+      FROM rows GROUP BY source, offering_id, status, currency)
+    SELECT p.source, p.round_name, p.offering_id, p.status, p.investments, m.investments, p.raised_cents, m.raised_cents,
+           p.asked_at
+    FROM counted p LEFT JOIN own m ON m.source = p.source AND m.offering_id = p.offering_id AND m.status = p.status
+      AND m.currency IS p.currency
+    WHERE m.investments IS NULL OR m.investments <> p.investments OR m.committed_cents <> p.committed_cents
+       OR m.raised_cents <> p.raised_cents
+    ORDER BY p.source, p.offering_id, p.status`,
   'raised-per-day': `SELECT substr(applied_at, 1, 10) AS day, currency, sum(raised_cents) AS raised_cents,
       sum(sum(raised_cents)) OVER (PARTITION BY currency ORDER BY substr(applied_at, 1, 10)) AS raised_cents_so_far
     FROM rows WHERE substr(applied_at, 1, 10) IS NOT NULL
@@ -61,7 +74,7 @@ export const bareQueries: Readonly<Record<string, string>> = {
         ELSE '4: 5,000 and more' END AS size,
       count(*) AS investments, sum(committed_cents) AS committed_cents
     FROM rows WHERE committed_cents IS NOT NULL GROUP BY currency, size ORDER BY currency, size`,
-  'waiting-longest': `SELECT source, id, applied_at,
+  'waiting-longest': `SELECT source, round_name, id, applied_at,
       (SELECT group_concat(b.value ->> 'key', ', ') FROM json_each(blockers) b) AS blockers
     FROM rows WHERE source = 'acme' AND status = 'active' AND blockers <> '[]' AND applied_at IS NOT NULL
     ORDER BY applied_at, id LIMIT 20`,
@@ -74,12 +87,12 @@ export const bareQueries: Readonly<Record<string, string>> = {
       sum(raised_cents) AS raised_cents
     FROM superseded WHERE ended_by = 'tombstone' GROUP BY week, currency ORDER BY week, currency`,
   'latest-changes': 'SELECT seq, at, source, id, kind, fields FROM log ORDER BY seq DESC LIMIT 50',
-  'as-of': `SELECT source, offering_id, currency, count(*) AS investments, coalesce(sum(raised_cents), 0) AS raised_cents
-    FROM (SELECT source, offering_id, currency, raised_cents FROM rows WHERE valid_from <= '2026-10-15T00:00:00.000Z'
+  'as-of': `SELECT source, max(round_name) AS round_name, offering_id, currency, count(*) AS investments, coalesce(sum(raised_cents), 0) AS raised_cents
+    FROM (SELECT source, round_name, offering_id, currency, raised_cents FROM rows WHERE valid_from <= '2026-10-15T00:00:00.000Z'
           UNION ALL
-          SELECT source, offering_id, currency, raised_cents FROM superseded
+          SELECT source, round_name, offering_id, currency, raised_cents FROM superseded
           WHERE valid_from <= '2026-10-15T00:00:00.000Z' AND valid_to > '2026-10-15T00:00:00.000Z')
     GROUP BY source, offering_id, currency ORDER BY source, offering_id NULLS FIRST, currency`,
-  'roster-page': `SELECT applied_at, id, name, email, status, currency, committed_cents
+  'roster-page': `SELECT applied_at, id, round_name, name, email, status, currency, committed_cents
     FROM rows WHERE source = 'acme' ORDER BY applied_at DESC NULLS LAST LIMIT 50`,
 };

@@ -64,6 +64,11 @@ function fillEveryTable(path: string): void {
   );
   add('UPDATE sources SET awaiting_deletion = 1 WHERE no = 1');
   add('INSERT INTO quarantine_rows (source_no, problem, body, seen_at) VALUES (1, ?, ?, ?)', odd, odd, at);
+  for (const [table, history] of [
+    ['company_rows', 'company_history_rows'],
+    ['offering_rows', 'offering_history_rows'],
+  ] as const)
+    add(`INSERT INTO ${history} SELECT 7, *, '${at}', 'update' FROM ${table} LIMIT 1`);
   add(
     "INSERT INTO drift_rows (source_no, field, times, first_seen, last_seen) VALUES (1, 'Z', 1, ?, ?), (1, 'a', 2, ?, ?)",
     at,

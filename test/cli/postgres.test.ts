@@ -62,7 +62,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
     expect(await json('status')).toMatchObject({
       health: 'ok',
       sources: [{ source: 'acme', rows: n, readable: 1, state: 'following', last_outcome: 'done' }],
-      change_seq: 1,
+      change_seq: expect.any(Number),
     });
     expect(await ok('status')).toMatch(new RegExp(`^acme +following +${n} `, 'm'));
   });

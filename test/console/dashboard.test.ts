@@ -104,7 +104,7 @@ test('paging through the roster shows every row once, in both directions, with n
 test('filters narrow the roster, and a search for an id finds its rows', async () => {
   const filtered = await ask(world.port, '/roster?source=acme&status=executed&round=ofr_2');
   expect(texts(filtered.body)).toContain('10 investments');
-  expect(filtered.body).toContain('<option selected>executed</option>');
+  expect(filtered.body).toContain('<option value="executed" selected>executed</option>');
   const visitor = new Visitor(world.port);
   await visitor.get('/roster');
   const found = await visitor.post('/roster/find', { text: 'usr_7', to: '/roster?source=acme' });

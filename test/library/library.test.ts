@@ -110,6 +110,13 @@ describe('the library: a mirror inside another program', () => {
       investment_history: true,
       incoming: true,
       changes: true,
+      companies: true,
+      rounds: true,
+      round_stats: true,
+      company_updates: true,
+      company_history: true,
+      round_history: true,
+      collections: true,
       round_totals: true,
       daily_raised: true,
       investor_totals: true,
@@ -141,8 +148,10 @@ describe('the library: a mirror inside another program', () => {
       offering_id: true,
       status: true,
       in_escrow_cents: true,
+      company_name: true,
+      round_name: true,
     };
-    const daily: Columns<'daily_raised'> = { ...totals, company_id: true, day: true };
+    const daily: Columns<'daily_raised'> = { ...totals, company_id: true, day: true, company_name: true };
     const investor: Columns<'investor_totals'> = {
       ...totals,
       investor_id: true,

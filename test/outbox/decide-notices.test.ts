@@ -60,6 +60,8 @@ describe('notices: the text of a notice', () => {
       at: '2026-10-20T12:00:00.000Z',
       company_id: 'co_1',
       offering_id: 'ofr_1',
+      company_name: null,
+      round_name: null,
       currency: 'usd',
       converted_from: null,
       before: { status: 'active', group_label: 'PENDING', committed_cents: 250_000 },
@@ -67,6 +69,20 @@ describe('notices: the text of a notice', () => {
       text: 'acme: investment inv_1: status active → executed',
     });
   });
+});
+
+test('notices: the round is told by its name, with company and round beside the ids', () => {
+  const [draft] = decideNotices([change({ kind: 'added' })], [{ name: 'hook', rules: {} }], () => ({
+    company: 'Tidal Labs',
+    round: 'Seed SAFE 2025',
+  }));
+  const notice = JSON.parse(draft?.body ?? '{}') as Readonly<Record<string, unknown>>;
+  expect(notice).toMatchObject({
+    company_name: 'Tidal Labs',
+    round_name: 'Seed SAFE 2025',
+    offering_id: 'ofr_1',
+  });
+  expect(notice.text).toContain('new investment inv_1 in Seed SAFE 2025, ');
 });
 
 describe('notices: changes without a notice', () => {

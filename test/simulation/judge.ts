@@ -357,7 +357,8 @@ export class Judge {
       violate('history', `a version of ${unkept[0].id} was replaced but is not in the history`);
     const stories = new Map<string, string[]>();
     for (const { source, id, kind } of one<{ source: string; id: string; kind: string }>(
-      'SELECT source, id, kind FROM changes WHERE id IS NOT NULL ORDER BY seq',
+      // Companies, rounds and posts have kinds of their own, and no story in the feed of investments.
+      "SELECT source, id, kind FROM changes WHERE kind IN ('added', 'changed', 'removed') ORDER BY seq",
     )) {
       const key = `${source} ${id}`;
       stories.set(key, [...(stories.get(key) ?? []), kind]);

@@ -97,6 +97,26 @@ const rows: readonly (readonly [string, Row])[] = [
     ended_by: 'update',
   }),
   history('inv_9', { valid_to: '2026-10-07T00:00:00.000Z', ended_by: 'tombstone' }),
+  [
+    'offering_rows',
+    {
+      ...{ source_no: 1, id: 'ofr_1', company_id: 'co_1', name: 'Reg CF SAFE 2025' },
+      ...{ valid_from: '2026-10-18T00:00:00.000Z', change_seq: 2 },
+    },
+  ],
+  ...(['active', 'executed', 'canceled'] as const).map((status): [string, Row] => [
+    'round_stat_rows',
+    {
+      ...{
+        source_no: 1,
+        offering_id: 'ofr_1',
+        status,
+        currency: 'usd',
+        asked_at: '2026-10-18T00:00:00.000Z',
+      },
+      ...{ investments: status === 'active' ? 2 : 1, committed_cents: 20_000, raised_cents: 20_000 },
+    },
+  ]),
   ['change_rows', { ...change, seq: 1, kind: 'snapshot' }],
   ['change_rows', { ...change, seq: 3, kind: 'changed', id: 'inv_3', fields: '["raised_cents"]' }],
 ];
@@ -124,11 +144,15 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['active', 'eur', 1, 0],
   ],
   'by-round': [
-    ['acme', 'ofr_1', 'usd', 2, 120_000, 40],
-    ['beta', 'ofr_1', 'usd', 1, 100_000, 0],
-    ['acme', 'ofr_1', 'eur', 1, 0, 0],
-    ['acme', 'ofr_2', 'usd', 1, 0, 0],
-    ['beta', 'ofr_2', null, 2, 0, 5],
+    ['acme', 'Reg CF SAFE 2025', 'ofr_1', 'usd', 2, 120_000, 40],
+    ['beta', null, 'ofr_1', 'usd', 1, 100_000, 0],
+    ['acme', 'Reg CF SAFE 2025', 'ofr_1', 'eur', 1, 0, 0],
+    ['acme', null, 'ofr_2', 'usd', 1, 0, 0],
+    ['beta', null, 'ofr_2', null, 2, 0, 5],
+  ],
+  'round-differences': [
+    ['acme', 'Reg CF SAFE 2025', 'ofr_1', 'active', 2, 1, 20_000, 100_000, '2026-10-18T00:00:00.000Z'],
+    ['acme', 'Reg CF SAFE 2025', 'ofr_1', 'canceled', 1, null, 20_000, null, '2026-10-18T00:00:00.000Z'],
   ],
   'raised-per-day': [
     ['2026-09-30', 'usd', 100_000, 100_000],
@@ -165,7 +189,7 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['usd', '3: 1,000 to 4,999', 2, 200_000],
     ['usd', '4: 5,000 and more', 1, 600_000],
   ],
-  'waiting-longest': [['acme', 'inv_3', '2026-10-02T12:00:00.000Z', 'needs_id, needs_money']],
+  'waiting-longest': [['acme', null, 'inv_3', '2026-10-02T12:00:00.000Z', 'needs_id, needs_money']],
   'escrow-ageing': [
     ['acme', 'usd', 2, 1, 40],
     ['beta', null, null, 1, 2],
@@ -180,17 +204,26 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     [1, '2026-10-18T00:00:00.000Z', 'acme', null, 'snapshot', '[]'],
   ],
   'as-of': [
-    ['acme', 'ofr_1', 'eur', 1, 0],
-    ['acme', 'ofr_1', 'usd', 2, 120_000],
-    ['acme', 'ofr_2', 'usd', 1, 11],
-    ['beta', 'ofr_1', 'usd', 1, 100_000],
-    ['beta', 'ofr_2', null, 2, 0],
+    ['acme', 'Reg CF SAFE 2025', 'ofr_1', 'eur', 1, 0],
+    ['acme', 'Reg CF SAFE 2025', 'ofr_1', 'usd', 2, 120_000],
+    ['acme', null, 'ofr_2', 'usd', 1, 11],
+    ['beta', null, 'ofr_1', 'usd', 1, 100_000],
+    ['beta', null, 'ofr_2', null, 2, 0],
   ],
   'roster-page': [
-    ['2026-10-02T12:00:00.000Z', 'inv_3', null, null, 'active', 'usd', 600_000],
-    ['2026-10-02T10:00:00.000Z', 'inv_2', null, null, 'executed', 'usd', 20_000],
-    ['2026-09-30T10:00:00.000Z', 'inv_1', 'Ada', 'ada@example.org', 'active', 'usd', 100_000],
-    [null, 'inv_4', null, null, 'active', 'eur', null],
+    ['2026-10-02T12:00:00.000Z', 'inv_3', null, null, null, 'active', 'usd', 600_000],
+    ['2026-10-02T10:00:00.000Z', 'inv_2', 'Reg CF SAFE 2025', null, null, 'executed', 'usd', 20_000],
+    [
+      '2026-09-30T10:00:00.000Z',
+      'inv_1',
+      'Reg CF SAFE 2025',
+      'Ada',
+      'ada@example.org',
+      'active',
+      'usd',
+      100_000,
+    ],
+    [null, 'inv_4', 'Reg CF SAFE 2025', null, null, 'active', 'eur', null],
   ],
 };
 
@@ -210,8 +243,8 @@ function plan({ file }: SqliteDatabase, sql: string): string[] {
 }
 
 describe('documented queries', () => {
-  test('there are fifteen documented queries with distinct names', () => {
-    expect(new Set(documentedQueries.map(({ name }) => name)).size).toBe(15);
+  test('there are sixteen documented queries with distinct names', () => {
+    expect(new Set(documentedQueries.map(({ name }) => name)).size).toBe(16);
     expect(Object.keys(expected).sort()).toEqual(documentedQueries.map(({ name }) => name).sort());
   });
 

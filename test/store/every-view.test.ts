@@ -182,9 +182,47 @@ async function fill(store: Store): Promise<void> {
       body: source === null ? null : '{}',
       state: source === null ? 'ignored' : 'pending',
     });
+  await fillCatalog(store);
   await seedRow(store, 'erasures', { source_no: 1, id: 'inv_9', cause: 'tombstone', invisible_at: at });
   await seedRow(store, 'erasures', { id: 'usr_9', cause: 'forget', invisible_at: at, scrubbed_at: later });
   await seedRow(store, 'forgotten', { id: 'usr_9', forgotten_at: at });
+}
+
+/** The company and the round of the investments, which every view names, and others. */
+async function fillCatalog(store: Store): Promise<void> {
+  const version = { valid_from: at, change_seq: 1 };
+  const superseded = { ...version, valid_to: later };
+  const company = { source_no: 1, id: 'co_1', name: 'Élodie & Søns', reported_rounds: '[]', ...version };
+  await seedRow(store, 'company_rows', company);
+  await seedRow(store, 'company_rows', {
+    ...{ source_no: 2, id: 'co_1', unavailable: '404 not_found', reported_rounds: '[]', extra: '{"new":1}' },
+    ...version,
+  });
+  await seedRow(store, 'company_history_rows', { ...company, ...superseded, ended_by: 'update' });
+  const round = { source_no: 1, id: 'ofr_1', company_id: 'co_1', name: 'Reg CF SAFE 2025', ...version };
+  await seedRow(store, 'offering_rows', { ...round, testing_the_waters: 0, target_cents: 9007199254740991 });
+  await seedRow(store, 'offering_rows', { ...round, source_no: 5, testing_the_waters: null });
+  await seedRow(store, 'offering_history_rows', { ...round, ...superseded, ended_by: 'removed' });
+  await seedRow(store, 'update_rows', {
+    ...{ source_no: 1, id: 'upd_1', company_id: 'co_1', title: 'Hello', pinned: 1 },
+    ...version,
+  });
+  await seedRow(store, 'round_stat_rows', {
+    ...{ source_no: 1, offering_id: 'ofr_1', status: 'active', company_id: 'co_1' },
+    ...{ investments: 1, committed_cents: 2, raised_cents: 3, asked_at: at },
+  });
+  for (const [collection, problem] of [
+    ['companies', null],
+    ['round_stats', '403 insufficient_scope for ofr_1'],
+    ['rounds', '404 not_found for ofr_1'],
+  ] as const)
+    await seedRow(store, 'collection_rows', {
+      ...{ source_no: 1, collection, attempt: 1, asked_at: at, listed_at: at },
+      ...(problem === null ? {} : { problem, problem_since: at }),
+    });
+  await seedRow(store, 'change_rows', {
+    ...{ seq: 5, source_no: 1, about: 'round', id: 'ofr_1', kind: 'changed', fields: '["name"]', at },
+  });
 }
 
 const values = async (store: Store, name: string) =>

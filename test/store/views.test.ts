@@ -64,6 +64,8 @@ describe('totals', () => {
         in_escrow_cents: 0,
         raised_cents: 3,
         exact_cents: null,
+        company_name: null,
+        round_name: null,
       },
       {
         source: 'source1',
@@ -76,6 +78,8 @@ describe('totals', () => {
         in_escrow_cents: 7,
         raised_cents: 100_000,
         exact_cents: null,
+        company_name: null,
+        round_name: null,
       },
     ]);
   });

@@ -224,3 +224,21 @@ test('verify: a stop signal ends it with a partial receipt', async () => {
   const { sources } = await verify(partsFor(config), whole, stopping.signal);
   expect(sources[0]).toMatchObject({ outcome: 'unfinished', ended: { code: 'stopped' } });
 });
+
+test('verify --full compares companies, rounds and posts too, and --repair lists them again', async () => {
+  const { config } = await mirrored(30);
+  const raw = new Sqlite(sqliteFileOf(config.database));
+  onTestFinished(() => {
+    raw.close();
+  });
+  const [id] = raw.prepare('SELECT id FROM offering_rows ORDER BY id').pluck().all() as [string];
+  raw.prepare("UPDATE offering_rows SET name = 'Another', raised_cents_reported = 1 WHERE id = ?").run(id);
+  expect((await verify(partsFor(config), ask, never)).equal).toBe(true);
+  const found = await drifts(config, whole);
+  // The raised figure moves with every investment, so it is as of the last listing.
+  expect(found.drift).toEqual([{ kind: 'record', id, columns: ['name'], amounts: [] }]);
+  expect(found.source).toMatchObject({ outcome: 'drift', catalog: 6 });
+  const mended = await drifts(config, { ...whole, repair: true });
+  expect(mended.source).toMatchObject({ outcome: 'equal', drift: [], catalog: 6 });
+  expect(mended.source?.repair?.drift).toHaveLength(1);
+});

@@ -125,6 +125,7 @@ function remarks({
   full,
   unsettled,
   repair,
+  catalog,
   awaiting_deletion: awaiting,
 }: VerifiedSource): string[] {
   const lines = (stats?.skipped ?? []).map(({ offering, why }) => `${offering} was not counted: ${why}`);
@@ -132,6 +133,7 @@ function remarks({
     lines.push(`${sample.unpublished} of the sample changed and are not published yet`);
   if (full !== null && full.unreadable > 0)
     lines.push(`${counted(full.unreadable, 'record')} could not be read: in quarantine`);
+  if (catalog !== null) lines.push(`companies, rounds and posts compared: ${grouped(catalog)}`);
   if (unsettled.length > 0) lines.push(`kept changing and could not be compared: ${unsettled.join(', ')}`);
   if (awaiting > 0)
     lines.push(

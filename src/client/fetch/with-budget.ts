@@ -6,7 +6,7 @@ import type { Call, Fetch } from './fetch.js';
 
 /**
  * Counts every request sent, including the second one after a 401, against the budget `keyOf` names. Sends none while
- * the platform blocks that budget.
+ * the platform blocks that budget. With `isAside`, a 429 of another limit does not block it.
  */
 export function withBudget(
   fetch: Fetch,
@@ -14,6 +14,7 @@ export function withBudget(
   time: PlatformTime,
   rule: BudgetRule,
   keyOf: (call: Call) => string,
+  isAside = false,
 ): Fetch {
   return async (call) => {
     const key = keyOf(call);
@@ -22,7 +23,7 @@ export function withBudget(
     if (answer.status === 429) {
       const ranOut = ranOutOf(answer, rule.limit);
       // A 429 that names another limit, or none, still asks this token to wait, but not all tokens of the address.
-      if (ranOut || key !== addressKey)
+      if (ranOut || (key !== addressKey && !isAside))
         await budgets.block(key, rule, rateLimitWaitMillis(answer, time.now()), ranOut);
     }
     return answer;

@@ -1,5 +1,6 @@
 import { type Html, html } from '../../runtime/html.js';
 import { count, money } from '../parts/format.js';
+import { named } from '../parts/named.js';
 import { bar, table } from '../parts/table.js';
 import type { CompanyTotals } from '../ports/dashboard.js';
 
@@ -28,7 +29,7 @@ ${table(
   companies.map((one) => [
     html`<a href="${companyPath(one.source, one.company_id)}?currency=${encodeURIComponent(one.currency ?? '')}">${one.source}</a>`,
     ...[
-      html`<code>${one.company_id ?? 'none'}</code>`,
+      named(one.company_name, one.company_id, 'none'),
       count(one.investments),
       money(one.committed_cents, one.currency),
     ],

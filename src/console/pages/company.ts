@@ -1,6 +1,7 @@
 import { type Html, html } from '../../runtime/html.js';
 import { chart } from '../parts/chart.js';
 import { count, currencyCode, moment, money } from '../parts/format.js';
+import { named } from '../parts/named.js';
 import { bar, table } from '../parts/table.js';
 import type { CompanySeen, LargeChange } from '../ports/dashboard.js';
 import { companyPath } from './companies.js';
@@ -17,7 +18,7 @@ export function companyBody(source: string, company: string | null, seen: Compan
   const byStatus = own(seen.byStatus);
   const total = (pick: (row: (typeof byStatus)[number]) => number) =>
     byStatus.reduce((sum, row) => sum + pick(row), 0);
-  return html`<div class="heading"><div><p class="crumb"><a href="/companies">Companies</a></p><h1>${source}</h1><p class="under soft"><code>${company ?? 'no company'}</code></p></div>
+  return html`<div class="heading"><div><p class="crumb"><a href="/companies">Companies</a></p><h1>${seen.name ?? source}</h1><p class="under soft">${seen.name === null ? null : `${source} `}<code>${company ?? 'no company'}</code></p></div>
 ${currencies.length > 1 ? chooseCurrency(source, company, currencies, currency) : null}
 <a class="button" href="/roster?source=${encodeURIComponent(source)}${company === null ? '' : `&company=${encodeURIComponent(company)}`}">See the roster</a></div>
 <dl class="figures">
@@ -48,7 +49,7 @@ ${totals(
 ${totals(
   'round',
   'By round',
-  own(seen.byRound).map((row) => ({ ...row, name: row.offering_id ?? 'no round' })),
+  own(seen.byRound).map((row) => ({ ...row, name: named(row.round_name, row.offering_id, 'no round') })),
   currency,
 )}
 </div>
@@ -107,7 +108,7 @@ function raisedOverTime(days: CompanySeen['byDay'], currency: Currency): Html {
 }
 
 interface NamedTotals {
-  readonly name: string;
+  readonly name: string | Html;
   readonly investments: number;
   readonly raised_cents: number;
 }
@@ -123,7 +124,7 @@ ${table(
     ...[{ title: 'Investments', number: true }, { title: 'Raised', number: true }, { title: 'Share' }],
   ],
   sorted.map((row) => [
-    id === 'status' ? row.name : html`<code>${row.name}</code>`,
+    row.name,
     ...[count(row.investments), money(row.raised_cents, currency), bar(row.raised_cents, most)],
   ]),
   'No investments.',

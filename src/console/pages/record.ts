@@ -1,6 +1,7 @@
 import { type Html, html } from '../../runtime/html.js';
 import { age, moment, money } from '../parts/format.js';
 import { identityBar, masked } from '../parts/identity-bar.js';
+import { named } from '../parts/named.js';
 import { table } from '../parts/table.js';
 import type { RecordSeen } from '../ports/dashboard.js';
 import { recordPath } from './record-link.js';
@@ -18,7 +19,11 @@ type Version = RecordSeen['versions'][number];
 type Cell = Version['cells'][string];
 
 /** Columns that the page shows elsewhere, or that describe the mirror and not the investment. */
-const apart = new Set(['source', 'id', 'valid_from', 'change_seq', 'extra']);
+const apart = new Set([
+  ...['source', 'id', 'valid_from', 'change_seq', 'extra'],
+  // Shown with the id of the company and round.
+  ...['company_name', 'round_name'],
+]);
 const flags = new Set(['needs_whitelisting', 'visible', 'investor_deactivated', 'via_entity']);
 
 export function recordBody(shown: RecordShown): Html {
@@ -47,13 +52,21 @@ function columnsOf({ cells }: Version, identityShown: boolean): Html {
   const currency = cells.currency === null ? null : String(cells.currency);
   const rows = Object.entries(cells).filter(([name, value]) => !apart.has(name) && value !== null);
   return html`<dl class="columns">${rows.map(
-    ([name, value]) => html`<div><dt>${name}</dt><dd>${cellText(name, value, currency)}</dd></div>`,
+    ([name, value]) =>
+      html`<div><dt>${name}</dt><dd>${namedCell(cells, name) ?? cellText(name, value, currency)}</dd></div>`,
   )}${
     // Unknown fields may contain personal data, so they are treated as identity.
     cells.extra === null || cells.extra === undefined
       ? null
       : html`<div><dt>extra</dt><dd>${identityShown ? html`<code>${cells.extra}</code>` : masked}</dd></div>`
   }</dl>`;
+}
+
+/** The cell of a company or round: its name, with the id small beside it. */
+function namedCell(cells: Version['cells'], column: string): Html | null {
+  const name = { company_id: cells.company_name, offering_id: cells.round_name }[column];
+  const id = cells[column];
+  return typeof name === 'string' && typeof id === 'string' ? named(name, id, '') : null;
 }
 
 function cellText(name: string, value: Cell, currency: string | null): Html | string {

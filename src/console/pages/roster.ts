@@ -4,6 +4,7 @@ import { type AsOf, asOfBanner, asOfField, asOfProblem } from '../parts/as-of.js
 import { count, counted, day, moneyOrNothing } from '../parts/format.js';
 import { identityBar, masked } from '../parts/identity-bar.js';
 import { csrfField } from '../parts/layout.js';
+import { named } from '../parts/named.js';
 import { type Column, table } from '../parts/table.js';
 import type { RosterOrder, RosterSeen } from '../ports/dashboard.js';
 import { recordLink } from './record-link.js';
@@ -60,7 +61,7 @@ ${table(
     .map((row) => [
       recordLink(row.source, row.id),
       investor(row.name, row.email, row.investor_id, identityUntil !== null),
-      ...[day(row.applied_at), row.status, html`<code>${row.offering_id ?? '–'}</code>`],
+      ...[day(row.applied_at), row.status, named(row.round_name, row.offering_id, '–')],
       moneyOrNothing(row.committed_cents, row.currency),
       moneyOrNothing(row.raised_cents, row.currency),
       day(row.observed_at),
@@ -114,11 +115,24 @@ function filters({ address, seen, now }: RosterShown): Html {
   const { filter } = address;
   const options = (pick: (row: RosterSeen['choices'][number]) => string | null) =>
     [...new Set(seen.choices.map(pick))].filter((value) => value !== null).sort();
+  /** Companies and rounds are listed by their names, with the id for those that have the same. */
+  const names = new Map(
+    seen.choices.flatMap(({ company_id, company_name, offering_id, round_name }) => [
+      [company_id, company_name] as const,
+      [offering_id, round_name] as const,
+    ]),
+  );
+  const labelOf = (value: string) => {
+    const name = names.get(value) ?? null;
+    return name === null ? value : `${name} · ${value}`;
+  };
   const choose = (name: 'source' | 'company' | 'round' | 'status', label: string, all: readonly string[]) => {
     const chosen = filter[name];
-    const listed = chosen === undefined || all.includes(chosen) ? all : [...all, chosen];
+    const known = chosen === undefined || all.includes(chosen) ? all : [...all, chosen];
+    const listed = known.toSorted((one, other) => (labelOf(one) < labelOf(other) ? -1 : 1));
     return html`<label>${label}<select name="${name}"><option value="">all</option>${listed.map(
-      (value) => html`<option${value === chosen ? html` selected` : null}>${value}</option>`,
+      (value) =>
+        html`<option value="${value}"${value === chosen ? html` selected` : null}>${labelOf(value)}</option>`,
     )}</select></label>`;
   };
   return html`<form class="filters" method="get" action="/roster" aria-label="Filters">

@@ -170,12 +170,16 @@ export interface Amounts {
 export interface CompanyTotals extends Amounts {
   readonly source: string;
   readonly company_id: string | null;
+  readonly company_name: string | null;
 }
 
 export interface CompanySeen {
+  /** What the company is called; null when nothing names it. */
+  readonly name: string | null;
   readonly byStatus: readonly (Amounts & { readonly status: string })[];
   readonly byRound: readonly (Amounts & {
     readonly offering_id: string | null;
+    readonly round_name: string | null;
     readonly in_escrow_cents: number;
   })[];
   readonly byDay: readonly (Amounts & { readonly day: string })[];
@@ -210,7 +214,7 @@ export interface RosterFilter {
   readonly status?: string;
   /** An id or its beginning: of the investment, its investor, its round or its company. */
   readonly id?: string;
-  /** Part of a name or email. Reads identity. */
+  /** Part of a name or email, or of the name of a round or company. Reads identity. */
   readonly person?: string;
 }
 
@@ -252,7 +256,9 @@ export interface RosterSeen {
   readonly choices: readonly {
     readonly source: string;
     readonly company_id: string | null;
+    readonly company_name: string | null;
     readonly offering_id: string | null;
+    readonly round_name: string | null;
     readonly status: string;
   }[];
 }
@@ -262,6 +268,8 @@ export interface RosterRow {
   readonly id: string;
   readonly company_id: string | null;
   readonly offering_id: string | null;
+  readonly company_name: string | null;
+  readonly round_name: string | null;
   readonly investor_id: string | null;
   readonly status: string;
   readonly applied_at: string | null;

@@ -85,6 +85,9 @@ export const validity: readonly ColumnEntry[] = [
   column('change_seq', 'integer', '`changes.seq` of the change that created this version'),
 ];
 
+export const companyName = column('company_name', 'text', '`companies.name`', 'unknown');
+export const roundName = column('round_name', 'text', '`rounds.name`', 'unknown');
+
 const unknown = 'unknown, withheld, or erased';
 
 export const person: readonly ColumnEntry[] = [

@@ -1,5 +1,6 @@
 import { column, type RelationEntry } from './column.js';
-import { key, person, record, source, validity } from './record-columns.js';
+import { dimensionRelations } from './dimension-relations.js';
+import { companyName, key, person, record, roundName, source, validity } from './record-columns.js';
 
 const noPerson = 'the row has no identity';
 
@@ -29,7 +30,7 @@ export const publicRelations: readonly RelationEntry[] = [
     name: 'investments',
     kind: 'view',
     meaning: 'The current version of every investment, one row per source and id. No identity.',
-    columns: [...key, ...record, ...validity],
+    columns: [...key, ...record, ...validity, companyName, roundName],
   },
   {
     name: 'identities',
@@ -55,6 +56,8 @@ export const publicRelations: readonly RelationEntry[] = [
       ...person,
       column('email_hidden', 'flag', '1 if the company must not see the e-mail address', noPerson),
       column('identity_extra', 'json', '`identities.extra`', `there are none, or ${noPerson}`),
+      companyName,
+      roundName,
     ],
   },
   {
@@ -68,6 +71,8 @@ export const publicRelations: readonly RelationEntry[] = [
       ...validity,
       column('valid_to', 'time', 'When this version was superseded here; exclusive'),
       column('ended_by', 'text', '`update`, `tombstone` (the platform withdrew the investment) or `relist`'),
+      companyName,
+      roundName,
     ],
   },
   {
@@ -75,7 +80,7 @@ export const publicRelations: readonly RelationEntry[] = [
     kind: 'view',
     meaning:
       'Rows of listings in progress, as far as they were read. They are provisional: `investments` changes in one commit when the listing is complete. Until then a record that the platform sent on two pages appears here twice. No identity.',
-    columns: [...key, ...record],
+    columns: [...key, ...record, companyName, roundName],
   },
   {
     name: 'awaiting_deletion',
@@ -94,6 +99,8 @@ export const publicRelations: readonly RelationEntry[] = [
       column('applied_at', 'time', 'When the investor committed', 'not sent'),
       column('missing_since', 'time', 'When the first listing that did not name it was committed'),
       column('generation', 'integer', 'Number of the last listing that did not name it'),
+      companyName,
+      roundName,
     ],
   },
   {
@@ -103,9 +110,13 @@ export const publicRelations: readonly RelationEntry[] = [
     columns: [
       column('seq', 'integer', 'Number of the change, without gaps across all sources'),
       source,
-      column('id', 'text', 'Id of the investment', '`kind` is `snapshot`'),
-      column('kind', 'text', '`added`, `changed`, `removed`, or `snapshot` for a complete first listing'),
-      column('fields', 'json', 'Array of the columns that changed; `[]` unless `kind` is `changed`'),
+      column('id', 'text', 'Id of the investment, company, round or post', '`kind` is `snapshot`'),
+      column(
+        'kind',
+        'text',
+        '`added`, `changed`, `removed`, or `snapshot` for a complete first listing; `company_added`, `round_changed`, `update_removed` and so on for companies, rounds and posts',
+      ),
+      column('fields', 'json', 'Array of the columns that changed; `[]` unless something `changed`'),
       column('reason', 'text', "The platform's reason", 'the platform gave none'),
       column('at', 'time', 'When this mirror committed the change'),
       column(
@@ -137,6 +148,8 @@ export const publicRelations: readonly RelationEntry[] = [
       column('in_escrow_cents', 'cents', 'Sum of `in_escrow_cents`; amounts not sent count as 0'),
       raised,
       exactSums,
+      companyName,
+      roundName,
     ],
   },
   {
@@ -152,6 +165,7 @@ export const publicRelations: readonly RelationEntry[] = [
       committed,
       raised,
       exactSums,
+      companyName,
     ],
   },
   {
@@ -170,6 +184,7 @@ export const publicRelations: readonly RelationEntry[] = [
       exactSums,
     ],
   },
+  ...dimensionRelations,
   {
     name: 'sync_status',
     kind: 'view',
@@ -210,6 +225,18 @@ export const publicRelations: readonly RelationEntry[] = [
       column('history_from', 'time', 'Earliest time for as-of queries', 'no listing is complete yet'),
       column('awaiting_deletion', 'integer', awaitingDeletion),
       column('names_incomplete', 'flag', namesIncomplete),
+      column(
+        'collections_listed_at',
+        'time',
+        'Companies, rounds, their numbers and posts were all listed completely at this time or later',
+        'one of them never was',
+      ),
+      column(
+        'collections_problem',
+        'text',
+        'What of companies, rounds, their numbers and posts could not be read, and why; investments are not affected',
+        'everything could be read',
+      ),
     ],
   },
   {

@@ -21,8 +21,8 @@ export const typedViews: readonly TypedView[] = publicRelations
     identity: columns.some((column) => personal.has(column.name)),
   }));
 
-/** `committed_cents` becomes `committed`. */
-export const moneyName = (cents: string): string => cents.replace(/_cents$/, '');
+/** `committed_cents` becomes `committed`, and `raised_cents_reported` becomes `raised_reported`. */
+export const moneyName = (cents: string): string => cents.replace(/_cents(?=_|$)/, '');
 
 /** The views that have amounts. On SQLite each exists with its amounts in whole units as `analytics_NAME`. */
 export const moneyViews: readonly TypedView[] = typedViews.filter(({ columns }) =>

@@ -1,5 +1,4 @@
-/** The columns of `investments` in the order of the view, which is the order of every file made from it. */
-export const investmentColumns = [
+const recordColumns = [
   'source',
   'id',
   'company_id',
@@ -32,6 +31,12 @@ export const investmentColumns = [
   'change_seq',
 ] as const;
 
+/** What the ids of company and round are called; the last columns of each view. */
+const nameColumns = ['company_name', 'round_name'] as const;
+
+/** The columns of `investments` in the order of the view, which is the order of every file made from it. */
+export const investmentColumns = [...recordColumns, ...nameColumns] as const;
+
 /** The columns that `roster` adds. */
 export const personColumns = [
   'name',
@@ -48,3 +53,6 @@ export const personColumns = [
   'email_hidden',
   'identity_extra',
 ] as const;
+
+/** The columns of `roster` in the order of the view. */
+export const rosterColumns = [...recordColumns, ...personColumns, ...nameColumns] as const;

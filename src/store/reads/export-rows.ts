@@ -3,7 +3,7 @@ import type { Instant } from '../../domain/instant.js';
 import type { ColumnEntry, ColumnType } from '../dictionary/column.js';
 import { publicRelations } from '../dictionary/relations.js';
 import { investmentsAsOf, requireReach, rosterAsOf } from './as-of.js';
-import { investmentColumns, personColumns } from './columns.js';
+import { investmentColumns, rosterColumns } from './columns.js';
 import type { ReadDatabase } from './views.js';
 
 export interface ExportWanted {
@@ -32,9 +32,7 @@ export interface ExportRows {
  * stream ends, and SQLite cannot shorten its write-ahead log meanwhile.
  */
 export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): ExportRows {
-  const names: readonly string[] = wanted.identity
-    ? [...investmentColumns, ...personColumns]
-    : investmentColumns;
+  const names: readonly string[] = wanted.identity ? rosterColumns : investmentColumns;
   return {
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {

@@ -171,6 +171,8 @@ function notStarted(source: string): SourceStatus {
     awaiting_deletion: 0,
     names_incomplete: 0,
     names_note: null,
+    collections_listed_at: null,
+    collections_problem: null,
     cursor_saved_at: null,
     cursor_expires_at: null,
     cursor_age_seconds: null,

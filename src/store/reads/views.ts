@@ -45,6 +45,8 @@ export interface SyncStatusView {
   history_from: string | null;
   awaiting_deletion: number;
   names_incomplete: Bit;
+  collections_listed_at: string | null;
+  collections_problem: string | null;
 }
 
 export interface AwaitingDeletionView {
@@ -60,6 +62,8 @@ export interface AwaitingDeletionView {
   applied_at: string | null;
   missing_since: string;
   generation: number;
+  company_name: string | null;
+  round_name: string | null;
 }
 
 interface Totals {
@@ -77,12 +81,15 @@ export interface RoundTotalsView extends Totals {
   offering_id: string | null;
   status: string;
   in_escrow_cents: number;
+  company_name: string | null;
+  round_name: string | null;
 }
 
 export interface DailyRaisedView extends Totals {
   company_id: string | null;
   /** A UTC day such as `2026-10-20`. */
   day: string | null;
+  company_name: string | null;
 }
 
 export interface InvestorTotalsView extends Totals {

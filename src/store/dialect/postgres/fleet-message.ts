@@ -39,12 +39,14 @@ function objectIn(payload: string): Fields | null {
   }
 }
 
-function messageOf({ kind, lanes, sources, source }: Fields): Message | null {
+function messageOf({ kind, lanes, sources, source, event }: Fields): Message | null {
   switch (kind) {
     case 'accepted':
       return isListOf(lanes, isLane) ? { kind, lanes } : null;
     case 'recheck':
       return isListOf(sources, isSource) ? { kind, sources } : null;
+    case 'touched':
+      return isListOf(sources, isSource) && isEvent(event) ? { kind, sources, event } : null;
     case 'ticked':
       return isSource(source) ? { kind, source } : null;
     case 'committed':
@@ -61,6 +63,9 @@ function isListOf<Value>(value: unknown, is: (one: unknown) => one is Value): va
 
 const isSource = (value: unknown): value is SourceName => parseSourceName(value) !== undefined;
 
+const isEvent = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\w.-]{1,100}$/.test(value);
+
 const isLane = (value: unknown): value is Lane => parseLane(value) !== undefined;
 
 function inParts(message: Message): readonly Message[] {
@@ -69,6 +74,8 @@ function inParts(message: Message): readonly Message[] {
       return chunks(message.lanes).map((lanes) => ({ kind: 'accepted', lanes }));
     case 'recheck':
       return chunks(message.sources).map((sources) => ({ kind: 'recheck', sources }));
+    case 'touched':
+      return chunks(message.sources).map((sources) => ({ ...message, sources }));
     default:
       return [message];
   }

@@ -1,6 +1,7 @@
 import type { Instant } from '../../../domain/instant.js';
+import { catalogHistory, forgetValuesSql } from '../../plan-collection.js';
 import type { PostgresDatabase } from './open.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, type Transaction } from './transaction.js';
 
 /** Small enough that writers do not wait noticeably for the lock on their source. */
 const rowsPerTransaction = 2_000;
@@ -24,8 +25,28 @@ export function purgeHistory(database: PostgresDatabase, before: Instant): Promi
        SELECT count(*) AS rows FROM gone`,
       ...[before, rowsPerTransaction],
     );
-    return row?.rows ?? 0;
+    const rows = row?.rows ?? 0;
+    return rows + (rows < rowsPerTransaction ? await purgeCatalog(transaction, before) : 0);
   });
+}
+
+/** The same for companies and rounds, which are few, with what their changes say of the purged versions. */
+async function purgeCatalog(transaction: Transaction, before: Instant): Promise<number> {
+  let purged = 0;
+  for (const table of catalogHistory) {
+    const row = await transaction.row<{ rows: number }>(
+      `WITH gone AS (DELETE FROM ${table} WHERE valid_to < $1 RETURNING source_no, valid_to), reach AS (
+         UPDATE sources s SET history_from = greatest(coalesce(s.history_from, ''), g.until)
+         FROM (SELECT source_no, max(valid_to) AS until FROM gone GROUP BY source_no) g
+         WHERE g.source_no = s.no
+       )
+       SELECT count(*) AS rows FROM gone`,
+      before,
+    );
+    purged += row?.rows ?? 0;
+  }
+  if (purged > 0) await transaction.run(forgetValuesSql.replace('?', '$1'), before);
+  return purged;
 }
 
 /** Deletes ticks that began before `before`, in batches: returns the number deleted by this call. */

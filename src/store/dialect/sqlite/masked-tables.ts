@@ -17,6 +17,8 @@ export const openTables: ReadonlySet<string> = new Set([
     'beyond_sums',
     'counted_listings',
   ],
+  ...['company_rows', 'company_history_rows', 'offering_rows', 'offering_history_rows'],
+  ...['update_rows', 'round_stat_rows', 'collection_rows'],
   ...['change_rows', 'tick_rows', 'drift_rows', 'notice_rows'],
   ...['erasures', 'identity_residue'],
 ]);

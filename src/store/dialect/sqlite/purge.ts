@@ -1,4 +1,5 @@
 import type { Instant } from '../../../domain/instant.js';
+import { catalogHistory, forgetValuesSql } from '../../plan-collection.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
 import { inTransaction } from './transaction.js';
@@ -23,11 +24,29 @@ export function purgeHistory({ raw, file }: SqliteDatabase, before: Instant): nu
            WHERE gone.source_no = sources.no`,
         )
         .run(before, rowsPerTransaction);
-      return raw
+      const { changes } = raw
         .prepare(`DELETE FROM history_rows WHERE history_no IN (${chosen})`)
-        .run(before, rowsPerTransaction).changes;
+        .run(before, rowsPerTransaction);
+      return changes + (changes < rowsPerTransaction ? purgeCatalog(raw, before) : 0);
     }),
   );
+}
+
+/** The same for companies and rounds, which are few, with what their changes say of the purged versions. */
+function purgeCatalog(raw: SqliteDatabase['raw'], before: Instant): number {
+  let purged = 0;
+  for (const table of catalogHistory) {
+    raw
+      .prepare(
+        `UPDATE sources SET history_from = max(coalesce(history_from, ''), gone.until)
+         FROM (SELECT source_no, max(valid_to) AS until FROM ${table} WHERE valid_to < ? GROUP BY source_no) AS gone
+         WHERE gone.source_no = sources.no`,
+      )
+      .run(before);
+    purged += raw.prepare(`DELETE FROM ${table} WHERE valid_to < ?`).run(before).changes;
+  }
+  if (purged > 0) raw.prepare(forgetValuesSql).run(before);
+  return purged;
 }
 
 /** Ticks scanned at a time. An index by time would cost every commit a write, for one read an hour. */

@@ -37,13 +37,25 @@ function asNumbers<Row extends Amounts>(row: Row): Row {
 export async function companiesHeld(db: Db): Promise<CompanyTotals[]> {
   const rows = await db
     .selectFrom('round_totals')
-    .select(['source', 'company_id', 'currency', ...amounts])
-    .groupBy(['source', 'company_id', 'currency'])
+    .select(['source', 'company_id', 'company_name', 'currency', ...amounts])
+    .groupBy(['source', 'company_id', 'company_name', 'currency'])
     .orderBy('source')
     .orderBy('company_id')
     .orderBy('currency')
     .execute();
   return rows.map(asNumbers);
+}
+
+/** Returns what a company is called; null when nothing names it. */
+export async function companyName(db: Db, source: string, company: string | null): Promise<string | null> {
+  if (company === null) return null;
+  const row = await db
+    .selectFrom('companies')
+    .select('name')
+    .where('source', '=', source)
+    .where('id', '=', company)
+    .executeTakeFirst();
+  return row?.name ?? null;
 }
 
 export async function totalsByStatus(db: Db, source: string, company: string | null) {
@@ -61,11 +73,11 @@ export async function totalsByStatus(db: Db, source: string, company: string | n
 export async function totalsByRound(db: Db, source: string, company: string | null) {
   const rows = await db
     .selectFrom('round_totals')
-    .select(['offering_id', 'currency', ...amounts])
+    .select(['offering_id', 'round_name', 'currency', ...amounts])
     .select(sumOf('in_escrow_cents').as('in_escrow_cents'))
     .where('source', '=', source)
     .where('company_id', company === null ? 'is' : '=', company)
-    .groupBy(['offering_id', 'currency'])
+    .groupBy(['offering_id', 'round_name', 'currency'])
     .orderBy('offering_id')
     .execute();
   return rows.map((row) => ({ ...asNumbers(row), in_escrow_cents: Number(row.in_escrow_cents) }));

@@ -8,7 +8,7 @@ import type {
 } from '../../../console/ports/dashboard.js';
 import type { Instant } from '../../../domain/instant.js';
 import { investmentsAsOf, rosterAsOf } from '../as-of.js';
-import { investmentColumns, personColumns } from '../columns.js';
+import { investmentColumns, personColumns, rosterColumns } from '../columns.js';
 import { kindOf } from '../export-rows.js';
 import type { ReadDatabase, RosterView } from '../views.js';
 
@@ -16,7 +16,7 @@ type Db = Kysely<ReadDatabase>;
 
 const columns = [
   ...(['source', 'id', 'company_id', 'offering_id', 'investor_id', 'status', 'applied_at'] as const),
-  ...(['observed_at', 'currency', 'committed_cents', 'raised_cents'] as const),
+  ...(['observed_at', 'currency', 'committed_cents', 'raised_cents', 'company_name', 'round_name'] as const),
 ] as const;
 
 /**
@@ -70,7 +70,9 @@ function narrowed(db: Db, filter: RosterFilter, identity: boolean, asOf?: Instan
   if (filter.person !== undefined) {
     const pattern = `%${filter.person.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
     const holds = (column: string) => sql<SqlBool>`lower(${sql.ref(column)}) LIKE ${pattern} ESCAPE '\\'`;
-    query = query.where(({ or }) => or([holds('name'), holds('legal_name'), holds('email')]));
+    query = query.where(({ or }) =>
+      or(['name', 'legal_name', 'email', 'round_name', 'company_name'].map(holds)),
+    );
   }
   return query;
 }
@@ -108,7 +110,7 @@ export async function rosterChoices(db: Db, asOf?: Instant) {
   const rows = asOf === undefined ? sql<RosterView>`round_totals` : pastOf(db, 'investments', asOf);
   return await db
     .selectFrom(rows.as<'r'>(sql.ref('r')))
-    .select(['source', 'company_id', 'offering_id', 'status'])
+    .select(['source', 'company_id', 'company_name', 'offering_id', 'round_name', 'status'])
     .distinct()
     .orderBy('source')
     .orderBy('offering_id')
@@ -118,7 +120,7 @@ export async function rosterChoices(db: Db, asOf?: Instant) {
 
 /** Returns every column of the matching rows as a stream from one snapshot, for a file. */
 export function rosterRows(db: Db, filter: RosterFilter, identity: boolean, asOf?: Instant) {
-  const names: readonly string[] = identity ? [...investmentColumns, ...personColumns] : investmentColumns;
+  const names: readonly string[] = identity ? rosterColumns : investmentColumns;
   return {
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {

@@ -15,12 +15,12 @@ const reckoned = {
   round_totals: `
     SELECT source, company_id, offering_id, status, currency, count(*) AS investments,
            coalesce(sum(committed_cents), 0) AS committed_cents, coalesce(sum(in_escrow_cents), 0) AS in_escrow_cents,
-           coalesce(sum(raised_cents), 0) AS raised_cents, NULL AS exact_cents
+           coalesce(sum(raised_cents), 0) AS raised_cents, NULL AS exact_cents, NULL AS company_name, NULL AS round_name
     FROM investments GROUP BY source, company_id, offering_id, status, currency`,
   daily_raised: `
     SELECT source, company_id, substr(applied_at, 1, 10) AS day, currency, count(*) AS investments,
            coalesce(sum(committed_cents), 0) AS committed_cents, coalesce(sum(raised_cents), 0) AS raised_cents,
-           NULL AS exact_cents
+           NULL AS exact_cents, NULL AS company_name
     FROM investments GROUP BY source, company_id, day, currency`,
   investor_totals: `
     SELECT source, investor_id, currency, count(*) AS investments,

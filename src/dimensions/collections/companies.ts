@@ -1,0 +1,137 @@
+import { canonicalJson, type JsonObject } from '../../domain/json.js';
+import { broken, fieldsOf, Reader } from '../fields.js';
+import type { Collection, Row } from '../ports.js';
+
+export const companies: Collection = {
+  name: 'companies',
+  table: 'company_rows',
+  key: ['id'],
+  columns: [
+    ...['id', 'name', 'slug', 'url', 'status', 'currency', 'tagline', 'city', 'state', 'country'],
+    ...['current_round_id', 'raised_cents', 'profile_raised_cents', 'reported_elsewhere_cents'],
+    ...['reported_rounds', 'unavailable', 'extra'],
+  ],
+  versions: { about: 'company', history: 'company_history_rows' },
+  touchedBy: ['offering.', 'installation.'],
+};
+
+/** A round as the record of its company sums it up. */
+export interface RoundSummary {
+  readonly id: string;
+  readonly status: string | null;
+  readonly exemption: string | null;
+  readonly security: { readonly type: string | null; readonly label: string | null };
+  readonly raisedCents: number | null;
+  readonly investorCount: number | null;
+  readonly openedAt: string | null;
+  readonly closedAt: string | null;
+}
+
+export interface CompanyRecord {
+  readonly row: Row;
+  readonly rounds: readonly RoundSummary[];
+}
+
+const known: ReadonlySet<string> = new Set([
+  ...['name', 'tagline', 'url', 'logo_url', 'card_image_url', 'location', 'raising', 'current_raise'],
+  ...['past_rounds', 'service_rounds', 'wefunder_rounds', 'totals'],
+]);
+
+/** Parses `GET /companies/{id}`. Its currency is known only from its rounds. */
+export function parseCompany(body: unknown): CompanyRecord {
+  const { id, attributes } = fieldsOf(fieldsOf(body).data);
+  if (typeof id !== 'string' || id === '') throw broken('company', 'id');
+  const read = new Reader('company', fieldsOf(attributes));
+  const url = read.text('url');
+  const place = read.inside('location');
+  const totals = read.inside('totals');
+  const past = read.list('past_rounds');
+  const summaries = [...read.list('service_rounds'), ...read.list('wefunder_rounds'), ...past].flatMap(
+    summaryOf,
+  );
+  const current = read.inside('current_raise').text('offering_id');
+  const raising = read.flag('raising');
+  const ids = fieldsOf(fieldsOf(attributes).current_raise).offering_ids;
+  const legs = Array.isArray(ids) ? ids.filter((leg): leg is string => typeof leg === 'string') : [];
+  return {
+    row: {
+      id,
+      name: read.required('name'),
+      slug: slugOf(url),
+      url,
+      status: raising === null ? null : raising === 1 ? 'raising' : 'not_raising',
+      currency: null,
+      tagline: read.text('tagline'),
+      city: place.text('city'),
+      state: place.text('state'),
+      country: place.text('country'),
+      current_round_id: current,
+      raised_cents: totals.cents('raised_on_service_all_time') ?? totals.cents('raised_on_wefunder_all_time'),
+      profile_raised_cents: totals.cents('profile_total_raised'),
+      reported_elsewhere_cents: totals.cents('profile_reported_off_platform'),
+      reported_rounds: canonicalJson(
+        past.filter(({ offering_id }) => offering_id === null).map(reportedRound),
+      ),
+      unavailable: null,
+      extra: read.extra(known),
+    },
+    rounds: firstOfEach([
+      ...summaries,
+      ...[current, ...legs].flatMap((leg) => (leg === null ? [] : [bare(leg)])),
+    ]),
+  };
+}
+
+/** The row of a company that the platform does not serve. `name` may be known from one of its rounds. */
+export function hiddenCompany(id: string, reason: string, name: string | null): Row {
+  const nothing = Object.fromEntries(companies.columns.map((column) => [column, null]));
+  return { ...nothing, id, name, reported_rounds: '[]', unavailable: reason };
+}
+
+function summaryOf(fields: ReturnType<typeof fieldsOf>): readonly RoundSummary[] {
+  const read = new Reader('company', fields);
+  const id = read.text('offering_id');
+  if (id === null) return [];
+  const security = read.inside('security');
+  return [
+    {
+      id,
+      status: read.text('status'),
+      exemption: read.inside('exemption').text('label'),
+      security: { type: security.text('type'), label: security.text('label') },
+      raisedCents: read.cents('amount_raised'),
+      investorCount: read.count('investor_count'),
+      openedAt: read.time('opened_at'),
+      closedAt: read.time('closed_at'),
+    },
+  ];
+}
+
+function bare(id: string): RoundSummary {
+  const nothing = { status: null, exemption: null, raisedCents: null, investorCount: null };
+  return { id, ...nothing, security: { type: null, label: null }, openedAt: null, closedAt: null };
+}
+
+function reportedRound(fields: ReturnType<typeof fieldsOf>): JsonObject {
+  const read = new Reader('company', fields);
+  return {
+    exemption: read.inside('exemption').text('label'),
+    raised_cents: read.cents('amount_raised'),
+    investor_count: read.count('investor_count'),
+    opened_at: read.time('opened_at'),
+    closed_at: read.time('closed_at'),
+  };
+}
+
+function firstOfEach(summaries: readonly RoundSummary[]): readonly RoundSummary[] {
+  const found = new Map<string, RoundSummary>();
+  for (const summary of summaries) if (!found.has(summary.id)) found.set(summary.id, summary);
+  return [...found.values()];
+}
+
+/** Returns the last part of the path of the company's page, or the text itself when it is not an address. */
+function slugOf(url: string | null): string | null {
+  if (url === null || url === '') return null;
+  const path = URL.canParse(url) ? new URL(url).pathname : url;
+  return path.split('/').findLast((part) => part !== '') ?? null;
+}

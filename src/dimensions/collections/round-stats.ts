@@ -1,0 +1,43 @@
+import { broken, fieldsOf, Reader } from '../fields.js';
+import type { Collection, Row } from '../ports.js';
+
+export const roundStats: Collection = {
+  name: 'round_stats',
+  table: 'round_stat_rows',
+  key: ['offering_id', 'status'],
+  columns: [
+    ...['offering_id', 'status', 'company_id', 'currency', 'investments', 'committed_cents', 'raised_cents'],
+    ...['published_through', 'asked_at'],
+  ],
+  versions: null,
+  touchedBy: ['offering.', 'installation.'],
+};
+
+/** Parses `GET /offerings/{id}/stats`: one row for each status that has investments. */
+export function parseStats(body: unknown, askedAt: string): readonly Row[] {
+  const { data, meta } = fieldsOf(body);
+  const read = new Reader('stats', fieldsOf(data));
+  const publishedThrough = new Reader('stats', fieldsOf(meta)).time('published_through');
+  const byStatus = fieldsOf(data).by_status;
+  if (typeof byStatus !== 'object' || byStatus === null) throw broken('stats', 'by_status');
+  return Object.entries(byStatus).map(([status, totals]) => {
+    const of = new Reader('stats', fieldsOf(totals));
+    return {
+      offering_id: read.required('offering'),
+      status,
+      company_id: read.text('company'),
+      currency: read.text('currency'),
+      investments: whole(of, 'count'),
+      committed_cents: whole(of, 'committed_cents'),
+      raised_cents: whole(of, 'raised_cents'),
+      published_through: publishedThrough,
+      asked_at: askedAt,
+    };
+  });
+}
+
+function whole(read: Reader, name: string): number {
+  const value = read.count(name);
+  if (value === null) throw broken('stats', name);
+  return value;
+}

@@ -1,0 +1,102 @@
+import { Fault } from '../domain/fault.js';
+import { parseInstant } from '../domain/instant.js';
+import { canonicalJson, type Json, type JsonObject } from '../domain/json.js';
+import { parseCents } from '../domain/money.js';
+import { storableText } from '../domain/text.js';
+
+/** Readers for fields of company, offering and post. A field of another type than expected is an error, not null. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+export function broken(what: string, field: string): Fault {
+  return new Fault('contract_broken', `a response with a ${what} has no usable \`${field}\``);
+}
+
+/** Reads the fields of one resource and names the resource in errors. */
+export class Reader {
+  constructor(
+    private readonly what: string,
+    private readonly fields: Fields,
+  ) {}
+
+  text(name: string): string | null {
+    const value = this.fields[name] ?? null;
+    if (value === null) return null;
+    if (typeof value !== 'string') throw broken(this.what, name);
+    return storableText(value);
+  }
+
+  required(name: string): string {
+    const text = this.text(name);
+    if (text === null || text === '') throw broken(this.what, name);
+    return text;
+  }
+
+  flag(name: string): 0 | 1 | null {
+    const value = this.fields[name] ?? null;
+    if (value === null) return null;
+    if (typeof value !== 'boolean') throw broken(this.what, name);
+    return value ? 1 : 0;
+  }
+
+  count(name: string): number | null {
+    const value = this.fields[name] ?? null;
+    if (value === null) return null;
+    const count = parseCents(value);
+    if (count === undefined) throw broken(this.what, name);
+    return count;
+  }
+
+  /** Returns `NAME_cents`, or the older decimal `NAME` converted exactly. */
+  cents(name: string): number | null {
+    const cents = this.fields[`${name}_cents`] ?? null;
+    if (cents !== null) return this.count(`${name}_cents`);
+    const dollars = this.fields[name] ?? null;
+    if (dollars === null) return null;
+    const exact = typeof dollars === 'string' ? centsOf(dollars) : undefined;
+    if (exact === undefined) throw broken(this.what, name);
+    return exact;
+  }
+
+  time(name: string): string | null {
+    const value = this.fields[name] ?? null;
+    if (value === null) return null;
+    const instant = parseInstant(value);
+    if (instant === undefined) throw broken(this.what, name);
+    return instant;
+  }
+
+  inside(name: string): Reader {
+    return new Reader(this.what, fieldsOf(this.fields[name]));
+  }
+
+  list(name: string): readonly Fields[] {
+    const value = this.fields[name] ?? [];
+    if (!Array.isArray(value)) throw broken(this.what, name);
+    return value.map(fieldsOf);
+  }
+
+  /** Returns the fields that are not in `known` as JSON, or null. */
+  extra(known: ReadonlySet<string>): string | null {
+    const unknown = Object.entries(this.fields).filter(([name]) => !known.has(name));
+    return unknown.length === 0 ? null : canonicalJson(Object.fromEntries(unknown) as JsonObject);
+  }
+
+  json(name: string): string | null {
+    const value = this.fields[name] ?? null;
+    return value === null ? null : canonicalJson(value as Json);
+  }
+}
+
+const dollarShape = /^(-?)(\d{1,15})(?:\.(\d{1,2}))?$/;
+
+/** Returns the cents of a decimal text such as `1250.50`; undefined when they are not exact. */
+function centsOf(dollars: string): number | undefined {
+  const match = dollarShape.exec(dollars);
+  if (match === null) return undefined;
+  const [, sign = '', whole = '', fraction = ''] = match;
+  return parseCents(Number(`${sign}${whole}${fraction.padEnd(2, '0')}`));
+}

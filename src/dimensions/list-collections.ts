@@ -1,0 +1,332 @@
+import { type Fault, isFault } from '../domain/fault.js';
+import { type Instant, instantFromMillis } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Interruption } from '../runtime/interruption.js';
+import { tabPerPage } from '../wire/limits.js';
+import { paths } from '../wire/paths.js';
+import { type CompanyRecord, companies, hiddenCompany, parseCompany } from './collections/companies.js';
+import { companyUpdates, parseUpdates } from './collections/company-updates.js';
+import { collections } from './collections/index.js';
+import { parseStats, roundStats } from './collections/round-stats.js';
+import { hiddenRound, parseRound, type RoundRecord, rounds } from './collections/rounds.js';
+import { broken, fieldsOf } from './fields.js';
+import type {
+  Catalog,
+  Collection,
+  CollectionName,
+  Found,
+  Known,
+  Listing,
+  Lookup,
+  RoundLabels,
+  Row,
+} from './ports.js';
+import { nameRounds } from './round-names.js';
+
+/** What the configuration says of a source. */
+export interface DimensionSource {
+  readonly company: string | null;
+  readonly offering: string | null;
+  /** Whether the token may be a person's, who may take part in companies that the configuration does not name. */
+  readonly isPersonal: boolean;
+}
+
+export interface ListingParts {
+  readonly source: DimensionSource;
+  readonly catalog: Catalog;
+  readonly known: Known;
+  readonly wanted: ReadonlySet<CollectionName>;
+  readonly labelsOf: (round: string) => Promise<RoundLabels>;
+  /** Rounds as last read, by id, for conditional requests. Updated here. */
+  readonly cache: Map<string, RoundRecord>;
+  readonly clock: Clock;
+  readonly signal: Interruption;
+}
+
+export interface Listed {
+  readonly listings: readonly Listing[];
+  /** The failure that ended the listing early; null when every collection was listed. */
+  readonly fault: Fault | null;
+}
+
+/** The most pages of posts that are read of one company: 5,000 posts. More would never end on a broken platform. */
+const updatePagesMax = 100;
+
+/**
+ * Lists the wanted collections of one source. A collection is complete only when every resource of it was answered; a
+ * failure leaves it and those that depend on it incomplete, and what was complete before it is still returned.
+ */
+export async function listCollections(parts: ListingParts): Promise<Listed> {
+  const run = new Run(parts);
+  const listings: Listing[] = [];
+  let fault: Fault | null = null;
+  for (const name of [...parts.wanted]) {
+    if (fault === null) {
+      try {
+        listings.push(await run.list(name));
+        continue;
+      } catch (error) {
+        if (!isFault(error)) throw error;
+        fault = error;
+      }
+    }
+    listings.push({ kind: 'incomplete', collection: collections[name], problem: problemOf(fault) });
+  }
+  return { listings: run.finished(listings), fault };
+}
+
+/** Returns the text of the problem; null when waiting solves it. */
+function problemOf(fault: Fault): string | null {
+  if (fault.code === 'rate_limited' || fault.code === 'stopped') return null;
+  return fault.message;
+}
+
+interface CompanyFound {
+  readonly id: string;
+  readonly record: CompanyRecord | null;
+  readonly reason: string | null;
+}
+
+interface Trouble {
+  readonly reason: string;
+  readonly id: string;
+}
+
+class Run {
+  #companies: readonly CompanyFound[] | null = null;
+  #names: ReadonlyMap<string, string> = new Map();
+  #rounds: readonly RoundRecord[] | null = null;
+  #stats: readonly Row[] | null = null;
+
+  constructor(private readonly parts: ListingParts) {}
+
+  async list(name: CollectionName): Promise<Listing> {
+    switch (name) {
+      case 'companies': {
+        const found = await this.#findCompanies();
+        return complete(companies, [], troubles(found.map(({ id, reason }) => ({ id, reason }))));
+      }
+      case 'rounds': {
+        const found = await this.#findRounds();
+        const forbidden = found.filter(({ row }) => this.#forbidden.has(String(row.id)));
+        return complete(
+          rounds,
+          [],
+          troubles(forbidden.map(({ row }) => ({ id: String(row.id), reason: String(row.unavailable) }))),
+        );
+      }
+      case 'round_stats':
+        return await this.#listStats();
+      case 'company_updates':
+        return await this.#listUpdates();
+    }
+  }
+
+  /** Fills in the rows of companies and rounds, which need what the other collections say: names and currencies. */
+  finished(listings: readonly Listing[]): readonly Listing[] {
+    const found = this.#rounds ?? [];
+    const names = nameRounds(found);
+    const roundRows = found.map(({ row }) => ({
+      ...row,
+      name: names.get(String(row.id)) ?? null,
+      currency: this.#currencyOf(String(row.id)),
+    }));
+    return listings.map((listing) => {
+      if (listing.kind === 'incomplete') return listing;
+      if (listing.collection === rounds) return { ...listing, rows: roundRows };
+      if (listing.collection === companies)
+        return {
+          ...listing,
+          rows: (this.#companies ?? []).map((company) => this.#companyRow(company, roundRows)),
+        };
+      return listing;
+    });
+  }
+
+  #companyRow({ id, record, reason }: CompanyFound, roundRows: readonly Row[]): Row {
+    const own = roundRows.filter((row) => row.company_id === id);
+    const currencies = new Set(own.flatMap(({ currency }) => currency ?? []));
+    const stored = this.parts.known.stored.get('companies')?.find((row) => row.id === id);
+    const currency =
+      currencies.size === 1
+        ? ([...currencies][0] ?? null)
+        : currencies.size > 1
+          ? null
+          : (stored?.currency ?? null);
+    if (record !== null) return { ...record.row, currency };
+    const named = this.#rounds?.find(({ row, companyName }) => row.company_id === id && companyName !== null);
+    const before = this.#rounds === null && stored?.unavailable === reason ? stored?.name : null;
+    const name = this.#names.get(id) ?? named?.companyName ?? (typeof before === 'string' ? before : null);
+    return { ...hiddenCompany(id, reason ?? '', name), currency };
+  }
+
+  /** The currency of its investments, else the one of its stats, else the one stored. */
+  #currencyOf(id: string): string | null {
+    const { investedRounds, stored } = this.parts.known;
+    const invested = investedRounds.find((round) => round.id === id)?.currency ?? null;
+    if (invested !== null) return invested;
+    const counted = this.#stats?.find((row) => row.offering_id === id)?.currency ?? null;
+    const before = stored.get('rounds')?.find((row) => row.id === id)?.currency ?? null;
+    return typeof counted === 'string' ? counted : typeof before === 'string' ? before : null;
+  }
+
+  readonly #forbidden = new Set<string>();
+
+  async #findCompanies(): Promise<readonly CompanyFound[]> {
+    if (this.#companies !== null) return this.#companies;
+    const { source, known } = this.parts;
+    const ids = new Set<string>();
+    if (source.company !== null) ids.add(source.company);
+    for (const { companyId } of known.investedRounds) if (companyId !== null) ids.add(companyId);
+    if (source.isPersonal) {
+      this.#names = await this.#myCompanies();
+      for (const id of this.#names.keys()) ids.add(id);
+    }
+    const found: CompanyFound[] = [];
+    for (const id of [...ids].sort()) {
+      const answer = await this.#look({ path: paths.company, params: { id }, isPublic: true });
+      if (answer.kind === 'found') found.push({ id, record: parseCompany(answer.body), reason: null });
+      else found.push({ id, record: null, reason: reasonOf(answer) });
+    }
+    this.#companies = found;
+    return found;
+  }
+
+  /** Returns the names of the companies the person takes part in. Not every token has them, which is no problem. */
+  async #myCompanies(): Promise<ReadonlyMap<string, string>> {
+    const answer = await this.#look({ path: paths.myCompanies });
+    const { data } = fieldsOf(answer.kind === 'found' ? answer.body : null);
+    const names = new Map<string, string>();
+    for (const item of Array.isArray(data) ? data : []) {
+      const { id, attributes } = fieldsOf(item);
+      const { name } = fieldsOf(attributes);
+      if (typeof id === 'string' && typeof name === 'string') names.set(id, name);
+    }
+    return names;
+  }
+
+  async #findRounds(): Promise<readonly RoundRecord[]> {
+    if (this.#rounds !== null) return this.#rounds;
+    const found = await this.#findCompanies();
+    const { known, source, cache } = this.parts;
+    const invested = new Map(known.investedRounds.map((round) => [round.id, round]));
+    const summaries = new Map(
+      found.flatMap(({ id, record }) =>
+        (record?.rounds ?? []).map((summary) => [summary.id, { summary, companyId: id }] as const),
+      ),
+    );
+    const here = new Set(found.map(({ id }) => id));
+    // A round without investments that its company no longer names may still be served, such as a canceled one.
+    const stored = (known.stored.get('rounds') ?? []).filter(
+      ({ company_id: of }) => typeof of === 'string' && here.has(of),
+    );
+    const ids = new Set([...invested.keys(), ...summaries.keys(), ...stored.map(({ id }) => String(id))]);
+    const records: RoundRecord[] = [];
+    for (const id of [...ids].sort()) {
+      if (source.offering !== null && id !== source.offering) continue;
+      const before = cache.get(id);
+      const answer = await this.#look({
+        path: paths.offering,
+        params: { external_id: id },
+        catalog: true,
+        isPublic: true,
+        ...(before?.etag == null ? {} : { etag: before.etag }),
+      });
+      const { summary, companyId } = summaries.get(id) ?? { summary: undefined, companyId: null };
+      const of = companyId ?? invested.get(id)?.companyId ?? null;
+      if (answer.kind === 'same' && before !== undefined) records.push(before);
+      else if (answer.kind === 'found') {
+        const record = parseRound(answer.body);
+        const { row } = record;
+        records.push({ ...record, row: { ...row, company_id: row.company_id ?? of } });
+      } else {
+        cache.delete(id);
+        if (answer.kind === 'unavailable' && answer.forbidden) this.#forbidden.add(id);
+        if (summary === undefined && !invested.has(id)) continue;
+        const labels = invested.has(id) ? await this.parts.labelsOf(id) : null;
+        records.push(hiddenRound({ id, companyId: of, reason: reasonOf(answer) }, summary, labels));
+      }
+    }
+    for (const record of records) if (record.etag !== null) cache.set(String(record.row.id), record);
+    this.#rounds = records;
+    return records;
+  }
+
+  async #listStats(): Promise<Listing> {
+    const rows: Row[] = [];
+    const refused: { id: string; reason: string }[] = [];
+    const answering = new Set<unknown>();
+    const refusing = new Map<unknown, string>();
+    for (const { row } of await this.#findRounds()) {
+      const id = String(row.id);
+      // Stats need the right to edit the company: where one round refuses, and none answered, the others would too.
+      const already = refusing.get(row.company_id);
+      if (already !== undefined && !answering.has(row.company_id)) continue;
+      const answer = await this.#look({ path: paths.offeringStats, params: { offering_id: id } });
+      if (answer.kind === 'found') {
+        answering.add(row.company_id);
+        rows.push(...parseStats(answer.body, this.#now()));
+      } else {
+        const reason = reasonOf(answer);
+        refusing.set(row.company_id, reason);
+        refused.push({ id, reason });
+      }
+    }
+    this.#stats = rows;
+    return complete(roundStats, rows, troubles(refused));
+  }
+
+  async #listUpdates(): Promise<Listing> {
+    const rows = new Map<unknown, Row>();
+    const refused: { id: string; reason: string }[] = [];
+    for (const { id } of await this.#findCompanies()) {
+      let cursor: string | undefined;
+      for (let page = 0; ; page += 1) {
+        if (page === updatePagesMax) throw broken('company_update', 'has_more');
+        const answer = await this.#look({
+          path: paths.companyUpdates,
+          params: { id },
+          query: { per_page: String(tabPerPage.max), cursor },
+          isPublic: true,
+        });
+        if (answer.kind !== 'found') {
+          refused.push({ id, reason: reasonOf(answer) });
+          break;
+        }
+        const { rows: found, next } = parseUpdates(answer.body, id);
+        for (const row of found) rows.set(row.id, row);
+        if (next === null) break;
+        if (next === cursor) throw broken('company_update', 'next_cursor');
+        cursor = next;
+      }
+    }
+    return complete(companyUpdates, [...rows.values()], troubles(refused));
+  }
+
+  #look(lookup: Lookup): Promise<Found> {
+    return this.parts.catalog.look(lookup, this.parts.signal);
+  }
+
+  #now(): Instant {
+    return instantFromMillis(this.parts.clock.now());
+  }
+}
+
+const complete = (collection: Collection, rows: readonly Row[], problem: string | null): Listing => ({
+  kind: 'complete',
+  collection,
+  rows,
+  problem,
+});
+
+const reasonOf = (answer: Found): string =>
+  answer.kind === 'unavailable' ? answer.reason : 'the platform said it is unchanged, and nothing is stored';
+
+/** Returns one sentence for what the platform refused; null when it refused nothing. */
+function troubles(asked: readonly { readonly id: string; readonly reason: string | null }[]): string | null {
+  const refused = asked.filter((one): one is Trouble => one.reason !== null);
+  const [first] = refused;
+  if (first === undefined) return null;
+  const others = refused.length - 1;
+  return `${first.reason} for ${first.id}${others === 0 ? '' : ` and ${others} more`}`;
+}

@@ -1,0 +1,149 @@
+import type {
+  Collection,
+  CollectionName,
+  Differences,
+  DimensionStanding,
+  DimensionStore,
+  Known,
+  Listing,
+  RoundLabels,
+  Row,
+} from '../../../dimensions/ports.js';
+import { Fault } from '../../../domain/fault.js';
+import type { SourceName } from '../../../domain/ids.js';
+import { instantFromMillis } from '../../../domain/instant.js';
+import type { Clock } from '../../../runtime/clock.js';
+import { checkAttempt, knownOf, labelsFrom, standingOf, sumOf } from '../../dimensions.js';
+import {
+  announced,
+  attemptSql,
+  attemptsSql,
+  beginSql,
+  collectionWrite,
+  investedSql,
+  labelsSql,
+  listedSql,
+  namesSql,
+  planCollection,
+  storedSql,
+  writesOf,
+} from '../../plan-collection.js';
+import { commitTimes, type SourceRow } from '../../source-row.js';
+import { withSqliteFaults } from './faults.js';
+import type { SqliteDatabase } from './open.js';
+import { inTransaction, withoutWaiting } from './transaction.js';
+
+/** Companies, rounds, their numbers and posts in SQLite. Shares the connection of the mirror's writes. */
+export class SqliteDimensions implements DimensionStore {
+  constructor(
+    private readonly database: SqliteDatabase,
+    private readonly clock: Clock,
+  ) {}
+
+  async standing(source: SourceName): Promise<DimensionStanding> {
+    return withSqliteFaults(this.database.file, () =>
+      standingOf(this.#rows(listedSql, source), this.#rows(namesSql, source, source)),
+    );
+  }
+
+  async begin(
+    source: SourceName,
+    wanted: readonly CollectionName[],
+    needed: readonly Collection[],
+  ): Promise<Known> {
+    // A power cut may lose it: then no attempt is under way any more.
+    return this.#write('bookkeeping', () => {
+      const { no } = this.#source(source);
+      const attempt = 1 + Number(this.#rows(attemptSql, no)[0]?.attempt ?? 0);
+      const now = instantFromMillis(this.clock.now());
+      for (const collection of wanted) this.#run(beginSql, no, collection, attempt, now);
+      const invested = this.#rows(investedSql('round_rows', 'r.investments > 0'), no);
+      return knownOf(
+        attempt,
+        invested,
+        needed.map((collection) => [collection, this.#rows(storedSql(collection), no)] as const),
+      );
+    });
+  }
+
+  async labelsOf(source: SourceName, round: string): Promise<RoundLabels> {
+    return withSqliteFaults(this.database.file, () => labelsFrom(this.#rows(labelsSql, source, round)));
+  }
+
+  async apply(source: SourceName, attempt: number, listings: readonly Listing[]): Promise<Differences> {
+    try {
+      return this.#apply('bookkeeping', source, attempt, listings);
+    } catch (error) {
+      if (!(error instanceof MustBeDurable)) throw error;
+      return this.#apply('durable', source, attempt, listings);
+    }
+  }
+
+  #apply(
+    durability: 'durable' | 'bookkeeping',
+    name: SourceName,
+    attempt: number,
+    listings: readonly Listing[],
+  ): Differences {
+    return this.#write(durability, () => {
+      const source = this.#source(name);
+      checkAttempt(name, this.#rows(attemptsSql, source.no), attempt, listings);
+      const { at, now } = commitTimes(source, this.clock.now());
+      const plans = listings.flatMap((listing) =>
+        listing.kind === 'complete'
+          ? [
+              planCollection(
+                listing.collection,
+                listing.rows,
+                this.#rows(storedSql(listing.collection), source.no),
+              ),
+            ]
+          : [],
+      );
+      let seq = this.#lastSeq();
+      for (const plan of plans) {
+        // Readers may act on a change as soon as they see it, so its number must survive a power cut.
+        if (announced(plan) > 0 && durability === 'bookkeeping') throw new MustBeDurable();
+        for (const { sql, values } of writesOf(plan, { sourceNo: source.no, at, firstSeq: seq + 1 }))
+          this.#run(sql, ...values);
+        seq += announced(plan);
+      }
+      for (const listing of listings) {
+        const { sql, values } = collectionWrite(listing, source.no, now);
+        this.#run(sql, ...values);
+      }
+      if (plans.some((plan) => announced(plan) > 0))
+        this.#run('UPDATE sources SET last_committed_at = ? WHERE no = ?', at, source.no);
+      return sumOf(plans);
+    });
+  }
+
+  #write<Result>(durability: 'durable' | 'bookkeeping', work: () => Result): Result {
+    const { raw, file } = this.database;
+    const write = () => inTransaction(raw, work);
+    return withSqliteFaults(file, durability === 'durable' ? write : () => withoutWaiting(raw, write));
+  }
+
+  #source(name: SourceName): SourceRow {
+    const source = this.database.raw
+      .prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?')
+      .get(name);
+    if (source === undefined) throw new Fault('lease_lost', `source ${name} was never opened`);
+    return source;
+  }
+
+  #lastSeq(): number {
+    const [row] = this.#rows("SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'");
+    return Number(row?.seq ?? 0);
+  }
+
+  #rows(sql: string, ...values: readonly (string | number | null)[]): readonly Row[] {
+    return this.database.raw.prepare<unknown[], Row>(sql).all(...values);
+  }
+
+  #run(sql: string, ...values: readonly (string | number | null)[]): void {
+    this.database.raw.prepare(sql).run(...values);
+  }
+}
+
+class MustBeDurable extends Error {}

@@ -1,0 +1,217 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createDimensions } from '../../src/dimensions/create-dimensions.js';
+import {
+  type CollectionName,
+  collectionNames,
+  type Differences,
+  type DimensionStore,
+  type Found,
+  type Listing,
+} from '../../src/dimensions/ports.js';
+import { Fault } from '../../src/domain/fault.js';
+import type { SourceName } from '../../src/domain/ids.js';
+import { type Instant, instantFromMillis } from '../../src/domain/instant.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
+import { company, offering, stats, updates } from './samples.js';
+
+const acme = 'acme' as SourceName;
+const dayMillis = 86_400_000;
+const hourMillis = 3_600_000;
+const none: Differences = { added: 0, changed: 0, removed: 0 };
+
+interface Wish {
+  readonly listedAt?: Instant;
+  /** Thrown instead of the next answers. */
+  readonly faults?: Fault[];
+}
+
+/** One source on a clock that stands still, with a platform of one company and its round. */
+function world({ listedAt, faults = [] }: Wish = {}) {
+  const clock = new VirtualClock();
+  const asked: string[] = [];
+  const applied: Listing[][] = [];
+  let attempt = 0;
+  const store: DimensionStore = {
+    standing: async () => ({
+      listedAt: new Map(
+        listedAt === undefined
+          ? []
+          : collectionNames.map((name): [CollectionName, Instant] => [name, listedAt]),
+      ),
+      names: { companies: new Map(), rounds: new Map(listedAt === undefined ? [] : [['ofr_1', 'A']]) },
+    }),
+    begin: async () => {
+      attempt += 1;
+      return { attempt, investedRounds: [], stored: new Map() };
+    },
+    labelsOf: async () => ({ investmentType: null, offeringType: null, firstAppliedAt: null }),
+    apply: async (_, __, listings) => {
+      applied.push([...listings]);
+      return none;
+    },
+  };
+  const answers: Readonly<Record<string, unknown>> = {
+    '/companies/{id}': company({ current_raise: null }),
+    '/offerings/{external_id}': offering('ofr_1'),
+    '/offerings/{offering_id}/stats': stats('ofr_1'),
+    '/companies/{id}/updates': updates([]),
+  };
+  const dimensions = createDimensions({
+    sources: [
+      {
+        name: acme,
+        company: 'co_1',
+        offering: null,
+        isPersonal: false,
+        catalog: {
+          look: async ({ path }): Promise<Found> => {
+            asked.push(path);
+            const fault = faults.shift();
+            if (fault !== undefined) throw fault;
+            return { kind: 'found', body: answers[path] };
+          },
+        },
+      },
+    ],
+    store,
+    clock,
+    random: { bytes: (count) => Buffer.alloc(count), fraction: () => 0.5 },
+    logger: silentLogger,
+    intervalMillis: dayMillis,
+  });
+  onTestFinished(() => dimensions.close());
+  const tick = async (isComplete = true) => {
+    dimensions.ticked(acme, isComplete);
+    await settled();
+    await dimensions.idle();
+  };
+  /** Ticks every three minutes for so long, as an idle daemon does. */
+  const pass = async (millis: number) => {
+    for (let passed = 0; passed < millis; passed += 180_000) {
+      await clock.advance(180_000);
+      await tick();
+    }
+  };
+  const taken = () => asked.splice(0).length;
+  return { clock, dimensions, applied, tick, pass, taken };
+}
+
+/** The company, its one round, the stats of it and a page of posts. */
+const whole = 4;
+
+test('nothing is listed before the first complete tick of the source', async () => {
+  const { tick, taken } = world();
+  await tick(false);
+  expect(taken()).toBe(0);
+  await tick();
+  expect(taken()).toBe(whole);
+});
+
+test('an idle source is listed once a day: four requests for a company with one round', async () => {
+  const { tick, pass, taken } = world();
+  await tick();
+  expect(taken()).toBe(whole);
+  await pass(dayMillis - hourMillis);
+  expect(taken()).toBe(0);
+  await pass(2 * hourMillis);
+  expect(taken()).toBe(whole);
+  await pass(10 * dayMillis);
+  expect(taken()).toBe(10 * whole);
+});
+
+test('a process that restarts again and again does not list each time', async () => {
+  const start = Date.parse('2026-11-01T00:00:00Z');
+  const fresh = world({ listedAt: instantFromMillis(start - 60_000) });
+  await fresh.tick();
+  expect(fresh.taken()).toBe(0);
+  await fresh.pass(dayMillis);
+  expect(fresh.taken()).toBe(whole);
+  const older = world({ listedAt: instantFromMillis(start - hourMillis) });
+  await older.tick();
+  expect(older.taken()).toBe(whole);
+});
+
+test('an event about a round lists companies, rounds and stats, not the posts', async () => {
+  const { tick, dimensions, applied, taken } = world();
+  await tick();
+  taken();
+  dimensions.touched(acme, 'offering.closed');
+  dimensions.touched(acme, 'offering.closed');
+  await settled();
+  await dimensions.idle();
+  expect(taken()).toBe(whole - 1);
+  expect(applied.at(-1)?.map(({ collection }) => collection.name)).toEqual([
+    'companies',
+    'rounds',
+    'round_stats',
+  ]);
+});
+
+test('events that never stop are worked at growing intervals, and none is lost', async () => {
+  const { clock, tick, dimensions, taken } = world();
+  await tick();
+  taken();
+  for (let second = 0; second < 600; second += 1) {
+    dimensions.touched(acme, 'offering.opened');
+    await clock.advance(1_000);
+  }
+  await dimensions.idle();
+  expect(taken() / (whole - 1)).toBeLessThan(20);
+  dimensions.touched(acme, 'offering.opened');
+  await clock.advance(60_000);
+  await dimensions.idle();
+  expect(taken()).toBe(whole - 1);
+});
+
+test('an event that arrives while the source waits is worked after the next complete tick', async () => {
+  const { tick, dimensions, taken } = world();
+  await tick();
+  taken();
+  await tick(false);
+  dimensions.touched(acme, 'offering.closed');
+  await settled();
+  expect(taken()).toBe(0);
+  await tick();
+  expect(taken()).toBe(whole - 1);
+});
+
+test('an unknown round is listed after the tick that brought its investment, once', async () => {
+  const { tick, dimensions, taken } = world();
+  await tick();
+  taken();
+  dimensions.invested(acme, ['ofr_1']);
+  await tick();
+  expect(taken()).toBe(0);
+  dimensions.invested(acme, ['ofr_1', 'ofr_2']);
+  dimensions.invested(acme, ['ofr_2']);
+  await tick();
+  expect(taken()).toBe(whole - 1);
+  await tick();
+  expect(taken()).toBe(0);
+});
+
+test('a failed listing is retried after a minute, and then at growing intervals of at most an hour', async () => {
+  const faults = Array.from({ length: 20 }, () => new Fault('platform_error', '503'));
+  const { tick, pass, taken, applied } = world({ faults });
+  await tick();
+  expect(taken()).toBe(1);
+  expect(applied.at(-1)?.map(({ kind }) => kind)).toEqual(Array(4).fill('incomplete'));
+  await pass(6 * hourMillis);
+  expect(taken()).toBeLessThan(14);
+  faults.length = 0;
+  await pass(hourMillis + 180_000);
+  expect(taken()).toBe(whole);
+});
+
+test('a listing without quota waits until the quota resets', async () => {
+  const clock = Date.parse('2026-11-01T00:00:00Z');
+  const retryAt = instantFromMillis(clock + 40 * 60_000);
+  const { tick, pass, taken } = world({ faults: [new Fault('rate_limited', 'wait', { retryAt })] });
+  await tick();
+  expect(taken()).toBe(1);
+  await pass(38 * 60_000);
+  expect(taken()).toBe(0);
+  await pass(6 * 60_000);
+  expect(taken()).toBe(whole);
+});

@@ -1,0 +1,206 @@
+import { expect, test } from 'vitest';
+import type { RoundRecord } from '../../src/dimensions/collections/rounds.js';
+import { listCollections } from '../../src/dimensions/list-collections.js';
+import {
+  type Collection,
+  collectionNames,
+  type Found,
+  type Known,
+  type Listing,
+  type Lookup,
+  type Row,
+} from '../../src/dimensions/ports.js';
+import { Fault } from '../../src/domain/fault.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+import { company, offering, stats, summary, updates } from './samples.js';
+
+const never = new AbortController().signal;
+
+const hidden = (reason = '404 not_found'): Found => ({
+  kind: 'unavailable',
+  reason,
+  forbidden: reason.startsWith('403'),
+});
+
+type Answers = Readonly<Record<string, unknown>>;
+
+const served: Answers = {
+  '/companies/co_1': company(),
+  '/offerings/ofr_1': offering('ofr_1'),
+  '/offerings/ofr_2': offering('ofr_2', { started_at: '2024-01-01T00:00:00Z' }),
+  '/offerings/ofr_1/stats': stats('ofr_1'),
+  '/offerings/ofr_2/stats': stats('ofr_2', { by_status: {}, currency: null }),
+  '/companies/co_1/updates': updates(['u1', 'u2']),
+};
+
+interface Wish {
+  readonly answers?: Answers;
+  readonly known?: Partial<Known>;
+  readonly cache?: Map<string, RoundRecord>;
+  readonly offering?: string;
+}
+
+/** Lists everything from these answers; a function answers by throwing. */
+async function listed({ answers = served, known = {}, cache = new Map(), offering: only }: Wish = {}) {
+  const asked: string[] = [];
+  const result = await listCollections({
+    source: { company: 'co_1', offering: only ?? null, isPersonal: false },
+    catalog: {
+      look: async ({ path, params = {}, etag }: Lookup): Promise<Found> => {
+        const url = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '');
+        asked.push(etag === undefined ? url : `${url} if not ${etag}`);
+        const answer = answers[url];
+        if (answer === undefined) return hidden();
+        if (typeof answer === 'function') return answer(etag);
+        return { kind: 'found', body: answer };
+      },
+    },
+    known: { attempt: 1, investedRounds: [], stored: new Map(), ...known },
+    wanted: new Set(collectionNames),
+    labelsOf: async () => ({
+      investmentType: 'SAFE',
+      offeringType: 'Reg D',
+      firstAppliedAt: '2024-02-01T00:00:00.000Z',
+    }),
+    cache,
+    clock: new VirtualClock(),
+    signal: never,
+  });
+  const of = (name: Collection['name']): Listing | undefined =>
+    result.listings.find(({ collection }) => collection.name === name);
+  const rows = (name: Collection['name']): readonly Row[] => {
+    const listing = of(name);
+    return listing?.kind === 'complete' ? listing.rows : [];
+  };
+  return { ...result, asked, of, rows };
+}
+
+const throwing = (fault: Fault) => () => {
+  throw fault;
+};
+
+test('a listing asks for each resource once and names every round', async () => {
+  const { asked, rows, fault } = await listed();
+  expect(asked).toEqual([
+    '/companies/co_1',
+    ...['/offerings/ofr_1', '/offerings/ofr_2', '/offerings/ofr_1/stats', '/offerings/ofr_2/stats'],
+    '/companies/co_1/updates',
+  ]);
+  expect(fault).toBeNull();
+  expect(rows('rounds').map(({ name, currency }) => [name, currency])).toEqual([
+    ['Reg CF SAFE 2025', 'usd'],
+    ['Reg CF SAFE 2024', null],
+  ]);
+  expect(rows('companies')).toMatchObject([{ name: 'Tidal Labs', currency: 'usd' }]);
+});
+
+test('a private round keeps what its investments say of it, with the reason', async () => {
+  const investedRounds = [{ id: 'ofr_9', companyId: 'co_1', currency: 'eur' }];
+  const { rows, of } = await listed({ known: { investedRounds } });
+  expect(rows('rounds').find(({ id }) => id === 'ofr_9')).toMatchObject({
+    name: 'Reg D SAFE 2024',
+    exemption: 'Reg D',
+    company_id: 'co_1',
+    currency: 'eur',
+    status: null,
+    unavailable: '404 not_found',
+  });
+  // A private round is as the platform wants it: no problem of the collection.
+  expect(of('rounds')).toMatchObject({ kind: 'complete', problem: null });
+});
+
+test('a hidden round that its company sums up keeps the summary', async () => {
+  const { '/offerings/ofr_2': _, ...others } = served;
+  const past = company({ service_rounds: [summary('ofr_1'), summary('ofr_2', { status: 'closed' })] });
+  const { rows } = await listed({ answers: { ...others, '/companies/co_1': past } });
+  expect(rows('rounds').find(({ id }) => id === 'ofr_2')).toMatchObject({
+    status: 'closed',
+    raised_cents_reported: 12_345,
+    unavailable: '404 not_found',
+  });
+});
+
+test('a company without the scope for it has no name, and the reason is told', async () => {
+  const forbidden = () => hidden('403 insufficient_scope');
+  const { rows, of } = await listed({
+    answers: Object.fromEntries(Object.keys(served).map((path) => [path, forbidden])),
+    known: {
+      investedRounds: [{ id: 'ofr_1', companyId: 'co_1', currency: 'usd' }],
+      stored: new Map([['companies', [{ id: 'co_1', name: 'Tidal Labs', unavailable: null }]]]),
+    },
+  });
+  expect(rows('companies')).toMatchObject([
+    { id: 'co_1', name: null, unavailable: '403 insufficient_scope' },
+  ]);
+  for (const name of collectionNames)
+    expect(of(name)).toMatchObject({ kind: 'complete', problem: expect.stringMatching(/^403/) });
+});
+
+test('a company that is hidden is named by its round', async () => {
+  const { '/companies/co_1': _, ...others } = served;
+  const investedRounds = [{ id: 'ofr_1', companyId: 'co_1', currency: 'usd' }];
+  const { rows } = await listed({ answers: others, known: { investedRounds } });
+  expect(rows('companies')).toMatchObject([{ name: 'Tidal Labs', unavailable: '404 not_found' }]);
+});
+
+test('where stats are refused, the other rounds of the company are not asked for', async () => {
+  const { asked, of } = await listed({
+    answers: {
+      ...served,
+      '/offerings/ofr_1/stats': () => hidden(),
+      '/offerings/ofr_2/stats': () => hidden(),
+    },
+  });
+  expect(asked.filter((path) => path.endsWith('/stats'))).toEqual(['/offerings/ofr_1/stats']);
+  expect(of('round_stats')).toMatchObject({ problem: '404 not_found for ofr_1' });
+});
+
+test.each([
+  ['/companies/co_1', ['incomplete', 'incomplete', 'incomplete', 'incomplete']],
+  ['/offerings/ofr_2', ['complete', 'incomplete', 'incomplete', 'incomplete']],
+  ['/offerings/ofr_2/stats', ['complete', 'complete', 'incomplete', 'incomplete']],
+  ['/companies/co_1/updates', ['complete', 'complete', 'complete', 'incomplete']],
+])('when %s fails, what was complete before it is kept: %j', async (path, kinds) => {
+  const fault = new Fault('platform_error', 'GET answered 503');
+  const result = await listed({ answers: { ...served, [path]: throwing(fault) } });
+  expect(result.listings.map(({ kind }) => kind)).toEqual(kinds);
+  expect(result.listings.at(-1)).toMatchObject({ problem: 'GET answered 503' });
+  expect(result.fault).toBe(fault);
+});
+
+test('a listing that waits for the quota is no problem of the collection', async () => {
+  const fault = new Fault('rate_limited', 'wait');
+  const { of } = await listed({ answers: { ...served, '/companies/co_1': throwing(fault) } });
+  expect(of('companies')).toMatchObject({ kind: 'incomplete', problem: null });
+});
+
+test('a round that is still the same is not read again', async () => {
+  const cache = new Map<string, RoundRecord>();
+  const first = await listed({ cache });
+  const same = (etag: string | undefined): Found =>
+    etag === 'abc' ? { kind: 'same' } : { kind: 'found', body: offering('ofr_1') };
+  const second = await listed({ cache, answers: { ...served, '/offerings/ofr_1': same } });
+  expect(second.asked).toContain('/offerings/ofr_1 if not abc');
+  expect(second.rows('rounds')).toEqual(first.rows('rounds'));
+});
+
+test('posts on several pages are all listed, and a cursor that repeats ends the listing as broken', async () => {
+  const { '/companies/co_1/updates': _, ...others } = served;
+  const more = { ...updates(['u1']), meta: { has_more: true, next_cursor: 'same' } };
+  const { of } = await listed({ answers: { ...others, '/companies/co_1/updates': more } });
+  expect(of('company_updates')).toMatchObject({ kind: 'incomplete' });
+});
+
+test('a source of one round lists no other', async () => {
+  const { rows } = await listed({ offering: 'ofr_2' });
+  expect(rows('rounds').map(({ id }) => id)).toEqual(['ofr_2']);
+});
+
+test('a stored round that nothing names any more is gone only when the platform says so', async () => {
+  const stored = new Map([['rounds' as const, [{ id: 'ofr_7', company_id: 'co_1' }]]]);
+  const gone = await listed({ known: { stored } });
+  expect(gone.rows('rounds').map(({ id }) => id)).toEqual(['ofr_1', 'ofr_2']);
+  const canceled = { ...served, '/offerings/ofr_7': offering('ofr_7', { status: 'canceled' }) };
+  const kept = await listed({ known: { stored }, answers: canceled });
+  expect(kept.rows('rounds').map(({ id }) => id)).toEqual(['ofr_1', 'ofr_2', 'ofr_7']);
+});

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest';
+import { parseCompany } from '../../src/dimensions/collections/companies.js';
+import { parseUpdates } from '../../src/dimensions/collections/company-updates.js';
+import { collections, touchedBy } from '../../src/dimensions/collections/index.js';
+import { parseStats } from '../../src/dimensions/collections/round-stats.js';
+import { parseRound } from '../../src/dimensions/collections/rounds.js';
+import { company, offering, stats, updates } from './samples.js';
+
+test('a company is parsed into every column, and what is unknown goes to extra', () => {
+  const { row, rounds } = parseCompany(company({ name: 'Tidal Labs', new_field: { a: 1 } }));
+  expect(Object.keys(row).sort()).toEqual([...collections.companies.columns].sort());
+  expect(row).toMatchObject({
+    id: 'co_1',
+    name: 'Tidal Labs',
+    slug: 'tidal-labs',
+    status: 'raising',
+    city: 'Portland',
+    raised_cents: 12_345,
+    reported_elsewhere_cents: 500,
+    extra: '{"new_field":{"a":1}}',
+  });
+  expect(rounds.map(({ id }) => id)).toEqual(['ofr_1', 'ofr_2']);
+  expect(JSON.parse(String(row.reported_rounds))).toEqual([
+    { exemption: 'Other', raised_cents: 500, investor_count: 7, opened_at: null, closed_at: null },
+  ]);
+});
+
+test('a round is parsed into every column', () => {
+  const { row, security, companyName, etag } = parseRound(offering('ofr_1', { new_field: true }));
+  expect(Object.keys(row).sort()).toEqual([...collections.rounds.columns].sort());
+  expect(row).toMatchObject({
+    id: 'ofr_1',
+    company_id: 'co_1',
+    kind: 'safe',
+    exemption: 'Reg CF',
+    status: 'open',
+    testing_the_waters: 0,
+    target_cents: 5_000_000,
+    raised_cents_reported: 12_345,
+    opened_at: '2025-03-14T10:00:00.000Z',
+    extra: '{"new_field":true}',
+  });
+  expect([security, companyName, etag]).toEqual(['SAFE', 'Tidal Labs', 'abc']);
+});
+
+test('a round that takes reservations has the intended security', () => {
+  const reserving = { security: null, intended_security: { type: 'equity', label: 'Equity' } };
+  const { row, security } = parseRound(offering('ofr_1', { ...reserving, testing_the_waters: true }));
+  expect([row.kind, row.testing_the_waters, security]).toEqual(['equity', 1, 'Equity']);
+});
+
+test.each([
+  [{ amount_raised_cents: null, amount_raised: '90071992547409.91' }, 9_007_199_254_740_991],
+  [{ amount_raised_cents: null, amount_raised: '0.1' }, 10],
+  [{ amount_raised_cents: null, amount_raised: null }, null],
+])('an amount is exact in cents, also from decimal text: %j', (set, cents) => {
+  expect(parseRound(offering('ofr_1', set)).row.raised_cents_reported).toBe(cents);
+});
+
+test.each([
+  [{ amount_raised_cents: 1.5 }],
+  [{ amount_raised_cents: 2 ** 53 }],
+  [{ amount_raised_cents: null, amount_raised: '1.005' }],
+  [{ amount_raised_cents: null, amount_raised: 12 }],
+  [{ status: null }],
+  [{ started_at: 'yesterday' }],
+  [{ testing_the_waters: 'yes' }],
+])('a round with an unusable field is an error, not a round without it: %j', (set) => {
+  expect(() => parseRound(offering('ofr_1', set))).toThrow(/offering has no usable/);
+});
+
+test('stats become one row for each status', () => {
+  expect(parseStats(stats('ofr_1'), '2026-11-01T00:00:00.000Z')).toEqual([
+    {
+      ...{ offering_id: 'ofr_1', status: 'active', company_id: 'co_1', currency: 'usd', investments: 2 },
+      ...{ committed_cents: 30, raised_cents: 20, published_through: '2026-10-31T00:00:00.000Z' },
+      asked_at: '2026-11-01T00:00:00.000Z',
+    },
+  ]);
+});
+
+test('a post is parsed without its body and the name of its author', () => {
+  const { rows, next } = parseUpdates(updates(['u1']), 'co_1');
+  expect(Object.keys(rows[0] ?? {}).sort()).toEqual([...collections.company_updates.columns].sort());
+  expect(JSON.stringify(rows)).not.toMatch(/Ida|secret body/);
+  expect(next).toBeNull();
+});
+
+test('a page of posts that promises more without a cursor is an error: the listing would look complete', () => {
+  const page = { ...updates(['u1']), meta: { has_more: true, next_cursor: null } };
+  expect(() => parseUpdates(page, 'co_1')).toThrow(/next_cursor/);
+});
+
+test.each([
+  ['offering.closed', ['companies', 'rounds', 'round_stats']],
+  ['installation.revoked', ['companies', 'rounds', 'round_stats', 'company_updates']],
+  ['investment.changed', []],
+  ['syndicate_member.joined', []],
+])('the event %s concerns the collections %j', (event, names) => {
+  expect(touchedBy(event)).toEqual(names);
+});

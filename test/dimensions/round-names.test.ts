@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { hiddenRound, parseRound, type RoundRecord } from '../../src/dimensions/collections/rounds.js';
+import { nameRounds } from '../../src/dimensions/round-names.js';
+import { offering } from './samples.js';
+
+const named = (...rounds: readonly RoundRecord[]) => [...nameRounds(rounds).values()];
+
+test.each([
+  ['the exemption, the security and the year of opening', {}, 'Reg CF SAFE 2025'],
+  ['the name that the platform gives', { name: 'Seed SAFE, 2025' }, 'Seed SAFE, 2025'],
+  [
+    'the intended security of reservations',
+    { testing_the_waters: true, security: null, intended_security: { type: 'equity', label: 'Equity' } },
+    'Reg CF Equity 2025 reservations',
+  ],
+  ['what is known, without a security', { security: null, started_at: null }, 'Reg CF'],
+  ['a word, when nothing is known', { security: null, started_at: null, exemption: null }, 'Round'],
+])('the name of a round is %s', (_, set, name) => {
+  expect(named(parseRound(offering('ofr_1', set)))).toEqual([name]);
+});
+
+test('rounds of a company with the same name get the day they opened, and then the end of their id', () => {
+  const twins = [
+    parseRound(offering('ofr_aaaa1111')),
+    parseRound(offering('ofr_bbbb2222', { started_at: '2025-09-01T00:00:00Z' })),
+    parseRound(offering('ofr_cccc3333', { started_at: '2025-09-01T23:00:00Z' })),
+  ];
+  expect(named(...twins)).toEqual([
+    'Reg CF SAFE 2025, opened 2025-03-14',
+    'Reg CF SAFE 2025, opened 2025-09-01 (…2222)',
+    'Reg CF SAFE 2025, opened 2025-09-01 (…3333)',
+  ]);
+  expect(named(...[...twins].reverse()).sort()).toEqual(named(...twins));
+});
+
+test('a round that the platform hides is named after its investments', () => {
+  const labels = {
+    investmentType: 'SAFE',
+    offeringType: 'Reg D',
+    firstAppliedAt: '2024-02-01T00:00:00.000Z',
+  };
+  const hidden = hiddenRound({ id: 'ofr_9', companyId: 'co_1', reason: '404 not_found' }, undefined, labels);
+  expect(named(hidden)).toEqual(['Reg D SAFE 2024']);
+});

@@ -1,0 +1,169 @@
+import { expect } from 'vitest';
+import { collections } from '../../src/dimensions/collections/index.js';
+import { type CollectionName, collectionNames, type Listing, type Row } from '../../src/dimensions/ports.js';
+import { PostgresDimensions } from '../../src/store/dialect/postgres/dimensions.js';
+import { SqliteDimensions } from '../../src/store/dialect/sqlite/dimensions.js';
+import { test } from './both-databases.js';
+import { mirrorFixture } from './mirror-fixture.js';
+import { acme, record } from './samples.js';
+
+async function dimensionsFixture() {
+  const fixture = await mirrorFixture();
+  const { store, clock } = fixture;
+  const dimensions =
+    store.kind === 'sqlite'
+      ? new SqliteDimensions(store.sqlite, clock)
+      : new PostgresDimensions(store.postgres, clock);
+  const begin = (wanted: readonly CollectionName[] = collectionNames) =>
+    dimensions.begin(acme.name, wanted, [collections.companies, collections.rounds]);
+  const apply = async (...listings: readonly Listing[]) => {
+    const { attempt } = await begin(listings.map(({ collection }) => collection.name));
+    return await dimensions.apply(acme.name, attempt, listings);
+  };
+  return { ...fixture, dimensions, begin, apply };
+}
+
+const full = (name: CollectionName, row: Row): Row => ({
+  ...Object.fromEntries(collections[name].columns.map((column) => [column, null])),
+  ...row,
+});
+const complete = (name: CollectionName, rows: readonly Row[], problem: string | null = null): Listing => ({
+  kind: 'complete',
+  collection: collections[name],
+  rows: rows.map((row) => full(name, row)),
+  problem,
+});
+const company = (name: string | null, id = 'co_1'): Row => ({ id, name, reported_rounds: '[]' });
+const round = (id: string, set: Row = {}): Row => ({ id, company_id: 'co_1', name: `Round ${id}`, ...set });
+
+test('collections: a first listing adds rows, and an equal one changes nothing', async () => {
+  const { apply, rows } = await dimensionsFixture();
+  const listings = [complete('companies', [company('Tidal')]), complete('rounds', [round('ofr_1')])];
+  expect(await apply(...listings)).toEqual({ added: 2, changed: 0, removed: 0 });
+  expect(await apply(...listings)).toEqual({ added: 0, changed: 0, removed: 0 });
+  expect(await rows('SELECT seq, id, kind, fields FROM changes ORDER BY seq')).toEqual([
+    { seq: 1, id: 'co_1', kind: 'company_added', fields: '[]' },
+    { seq: 2, id: 'ofr_1', kind: 'round_added', fields: '[]' },
+  ]);
+  expect(await rows('SELECT company_name FROM rounds')).toEqual([{ company_name: 'Tidal' }]);
+});
+
+test('collections: a changed round keeps its superseded version, and the change names the columns', async () => {
+  const { apply, rows } = await dimensionsFixture();
+  await apply(complete('rounds', [round('ofr_1', { status: 'open' })]));
+  await apply(
+    complete('rounds', [round('ofr_1', { status: 'closed', target_cents: 9_007_199_254_740_991 })]),
+  );
+  await apply(complete('rounds', []));
+  expect(
+    await rows('SELECT status, valid_from, valid_to, ended_by FROM round_history ORDER BY valid_from'),
+  ).toMatchObject([
+    { status: 'open', ended_by: 'update' },
+    { status: 'closed', ended_by: 'removed' },
+  ]);
+  const [first, second] = (await rows(
+    'SELECT valid_from, valid_to FROM round_history ORDER BY valid_from',
+  )) as {
+    valid_from: string;
+    valid_to: string;
+  }[];
+  expect(second?.valid_from).toBe(first?.valid_to);
+  expect(await rows('SELECT kind, fields FROM changes ORDER BY seq')).toEqual([
+    { kind: 'round_added', fields: '[]' },
+    { kind: 'round_changed', fields: '["status","target_cents"]' },
+    { kind: 'round_removed', fields: '[]' },
+  ]);
+  expect(await rows('SELECT * FROM rounds')).toEqual([]);
+});
+
+test('collections: an incomplete listing deletes and changes nothing, and its problem is told', async () => {
+  const { apply, rows } = await dimensionsFixture();
+  await apply(complete('rounds', [round('ofr_1')]));
+  const incomplete = {
+    kind: 'incomplete',
+    collection: collections.rounds,
+    problem: 'GET answered 503',
+  } as const;
+  await apply(incomplete);
+  await apply({ ...incomplete, problem: null });
+  expect(await rows('SELECT id FROM rounds')).toEqual([{ id: 'ofr_1' }]);
+  const [held] = (await rows('SELECT problem, problem_since, listed_at FROM collections')) as [
+    { problem: string; problem_since: string; listed_at: string },
+  ];
+  expect(held.problem).toBe('GET answered 503');
+  expect(held.problem_since > held.listed_at).toBe(true);
+  expect(await rows('SELECT collections_problem FROM sync_status')).toEqual([
+    { collections_problem: 'rounds: GET answered 503' },
+  ]);
+  await apply(complete('rounds', [round('ofr_1')]));
+  expect(await rows('SELECT problem, problem_since FROM collections')).toEqual([
+    { problem: null, problem_since: null },
+  ]);
+});
+
+test('collections: a listing that began before another one cannot write', async () => {
+  const { begin, dimensions, rows } = await dimensionsFixture();
+  const older = await begin();
+  const newer = await begin(['rounds']);
+  await expect(
+    dimensions.apply(acme.name, older.attempt, [complete('rounds', [round('ofr_old')])]),
+  ).rejects.toMatchObject({ code: 'lease_lost' });
+  await dimensions.apply(acme.name, newer.attempt, [complete('rounds', [round('ofr_new')])]);
+  expect(await rows('SELECT id FROM rounds')).toEqual([{ id: 'ofr_new' }]);
+});
+
+test('collections: their changes share the numbers of the feed without gaps', async () => {
+  const { apply, list, delta, rows } = await dimensionsFixture();
+  await apply(complete('companies', [company('Tidal')]));
+  await list([[record('inv_1')]]);
+  await apply(complete('rounds', [round('ofr_1')]), complete('companies', [company('Tidal Labs')]));
+  await delta([record('inv_1', { status: 'executed' })]);
+  expect(await rows('SELECT seq, kind FROM changes ORDER BY seq')).toEqual([
+    { seq: 1, kind: 'company_added' },
+    { seq: 2, kind: 'snapshot' },
+    { seq: 3, kind: 'round_added' },
+    { seq: 4, kind: 'company_changed' },
+    { seq: 5, kind: 'changed' },
+  ]);
+  expect(await rows('SELECT id, company_name, round_name FROM investments')).toEqual([
+    { id: 'inv_1', company_name: 'Tidal Labs', round_name: 'Round ofr_1' },
+  ]);
+});
+
+test('collections: what the investments name is known once they are published', async () => {
+  const { begin, collect, list, dimensions } = await dimensionsFixture();
+  const pages = [[record('inv_1'), record('inv_2', { offering_id: 'ofr_2', currency: 'eur' })]];
+  await collect(pages);
+  expect((await begin()).investedRounds).toEqual([]);
+  await list(pages);
+  expect((await begin()).investedRounds).toEqual([
+    { id: 'ofr_1', companyId: 'co_1', currency: 'USD' },
+    { id: 'ofr_2', companyId: 'co_1', currency: 'eur' },
+  ]);
+  expect(await dimensions.labelsOf(acme.name, 'ofr_2')).toMatchObject({ investmentType: 'crypto', offeringType: 'regd' });
+});
+
+test('collections: stats are replaced without versions and changes', async () => {
+  const { apply, rows } = await dimensionsFixture();
+  const counted = (asked_at: string, investments: number): Row => ({
+    ...{ offering_id: 'ofr_1', status: 'active', investments, committed_cents: 1, raised_cents: 1, asked_at },
+  });
+  await apply(complete('round_stats', [counted('2026-01-01T00:00:00.000Z', 1)]));
+  await apply(complete('round_stats', [counted('2026-01-02T00:00:00.000Z', 2)]));
+  expect(await rows('SELECT investments, asked_at FROM round_stats')).toEqual([
+    { investments: 2, asked_at: '2026-01-02T00:00:00.000Z' },
+  ]);
+  expect(await rows('SELECT * FROM changes')).toEqual([]);
+});
+
+test('collections: a source tells when all of them were listed', async () => {
+  const { apply, rows } = await dimensionsFixture();
+  const listedAt = async () =>
+    (await rows('SELECT collections_listed_at AS at FROM sync_status')) as [{ at: string | null }];
+  expect(await listedAt()).toEqual([{ at: null }]);
+  const incomplete = { kind: 'incomplete', collection: collections.rounds, problem: null } as const;
+  await apply(complete('companies', []), incomplete);
+  expect(await listedAt()).toEqual([{ at: null }]);
+  await apply(complete('rounds', []));
+  expect(await rows('SELECT min(listed_at) AS at FROM collections')).toEqual(await listedAt());
+});
