@@ -32,20 +32,48 @@ const columnsOf = (name: string): readonly string[] =>
 const listed = (names: readonly string[], of?: string): string =>
   names.map((name) => (of === undefined ? name : `${of}.${name}`)).join(', ');
 
-const investments: Past = ({ stored }, at) => {
-  const columns = listed(columnsOf('investments'));
-  return `SELECT ${columns} FROM ${stored('investments')} WHERE valid_from <= ${at}
+const versionsAt = (relation: string, history: string, columns: string): Past => {
+  return ({ stored }, at) => `SELECT ${columns} FROM ${stored(relation)} WHERE valid_from <= ${at}
     UNION ALL
-    SELECT ${columns} FROM ${stored('investment_history')} WHERE valid_from <= ${at} AND valid_to > ${at}`;
+    SELECT ${columns} FROM ${stored(history)} WHERE valid_from <= ${at} AND valid_to > ${at}`;
+};
+
+const nameColumns = ['company_name', 'round_name'];
+const withoutNames = (relation: string): readonly string[] =>
+  columnsOf(relation).filter((name) => !nameColumns.includes(name));
+
+/** Adds what companies and rounds were called then, as the last columns. */
+const named = ({ past }: AsOfDialect, relation: string, rows: string): string => {
+  const lookups: Readonly<Record<string, string>> = {
+    company_name: `(SELECT c.name FROM ${past('companies')} c WHERE c.source = t.source AND c.id = t.company_id)`,
+    round_name: `(SELECT o.name FROM ${past('rounds')} o WHERE o.source = t.source AND o.id = t.offering_id)`,
+  };
+  const names = columnsOf(relation).filter((name) => nameColumns.includes(name));
+  const added = names.map((name) => `, ${lookups[name]} AS ${name}`);
+  return `SELECT ${listed(withoutNames(relation), 't')}${added.join('')} FROM (${rows}) t`;
+};
+
+const companies: Past = versionsAt('companies', 'company_history', listed(columnsOf('companies')));
+
+const rounds: Past = (dialect, at) =>
+  named(
+    dialect,
+    'rounds',
+    versionsAt('rounds', 'round_history', listed(withoutNames('rounds')))(dialect, at),
+  );
+
+const investments: Past = (dialect, at) => {
+  const columns = listed(withoutNames('investments'));
+  return named(dialect, 'investments', versionsAt('investments', 'investment_history', columns)(dialect, at));
 };
 
 const roster: Past = ({ past, stored }) => {
   const ofRecord = new Set(columnsOf('investments'));
-  const ofPerson = columnsOf('roster').filter((name) => !ofRecord.has(name));
-  const person = ofPerson.map((name) =>
-    name === 'identity_extra' ? 'p.extra AS identity_extra' : `p.${name}`,
-  );
-  return `SELECT ${listed([...ofRecord], 't')}, ${person.join(', ')}
+  const columns = columnsOf('roster').map((name) => {
+    if (ofRecord.has(name)) return `t.${name}`;
+    return name === 'identity_extra' ? 'p.extra AS identity_extra' : `p.${name}`;
+  });
+  return `SELECT ${columns.join(', ')}
     FROM ${past('investments')} t
     LEFT JOIN ${stored('identities')} p ON p.source = t.source AND p.id = t.id`;
 };
@@ -61,14 +89,18 @@ const until =
 
 const totals =
   (view: TotalsView): Past =>
-  ({ past, totals }) =>
-    totals(view, past('investments'));
+  (dialect) =>
+    named(dialect, view, dialect.totals(view, dialect.past('investments')));
 
 /**
  * The views with a past, in an order in which each can be created. Identity has none: `identities` and `roster` have
  * the identity that is stored now, for the investments of then.
  */
 const dated: Readonly<Record<string, Past>> = {
+  companies,
+  rounds,
+  company_history: until('company_history', 'valid_to'),
+  round_history: until('round_history', 'valid_to'),
   investments,
   identities,
   roster,

@@ -118,7 +118,11 @@ async function reading<Result>(
 
 /** Every column of an investment except those of the version. */
 type Content = Record<string, unknown>;
-const versionColumns = ['source', 'id', 'observed_at', 'reason', 'valid_from', 'change_seq'];
+const versionColumns = [
+  ...['source', 'id', 'observed_at', 'reason', 'valid_from', 'change_seq'],
+  // They are looked up and belong to no version.
+  ...['company_name', 'round_name'],
+];
 const contentOf = (row: object): Content =>
   Object.fromEntries(
     Object.entries(row)

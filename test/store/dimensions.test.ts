@@ -140,7 +140,10 @@ test('collections: what the investments name is known once they are published', 
     { id: 'ofr_1', companyId: 'co_1', currency: 'USD' },
     { id: 'ofr_2', companyId: 'co_1', currency: 'eur' },
   ]);
-  expect(await dimensions.labelsOf(acme.name, 'ofr_2')).toMatchObject({ investmentType: 'crypto', offeringType: 'regd' });
+  expect(await dimensions.labelsOf(acme.name, 'ofr_2')).toMatchObject({
+    investmentType: 'crypto',
+    offeringType: 'regd',
+  });
 });
 
 test('collections: stats are replaced without versions and changes', async () => {
@@ -166,4 +169,13 @@ test('collections: a source tells when all of them were listed', async () => {
   expect(await listedAt()).toEqual([{ at: null }]);
   await apply(complete('rounds', []));
   expect(await rows('SELECT min(listed_at) AS at FROM collections')).toEqual(await listedAt());
+});
+
+test('collections: a change says what was before and after it', async () => {
+  const { apply, rows } = await dimensionsFixture();
+  await apply(complete('rounds', [round('ofr_1', { status: 'open' })]));
+  await apply(complete('rounds', [round('ofr_1', { status: 'closed' })]));
+  expect(await rows("SELECT before, after FROM changes WHERE kind = 'round_changed'")).toEqual([
+    { before: '{"status":"open"}', after: '{"status":"closed"}' },
+  ]);
 });
