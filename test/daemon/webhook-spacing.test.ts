@@ -17,8 +17,10 @@ test('status, /status.json and the dashboard show how webhooks are spaced now, a
   const limited = { ...config, platform: { ...platform, requestsPerHour: 100 } };
   const daemon = await startDaemon(partsFor(limited));
   onTestFinished(() => daemon.close());
-  const { sync } = daemon.engine;
+  const { sync, dimensions } = daemon.engine;
   await sync.idle();
+  // The listing of companies and rounds spends requests of the same quota.
+  await dimensions?.idle();
 
   const get = async (path: string) => (await fetch(`${daemon.consoleUrl}${path}`)).text();
   const printed = async (...flags: string[]) =>
