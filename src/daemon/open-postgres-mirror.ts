@@ -12,7 +12,7 @@ import { openPostgres } from '../store/dialect/postgres/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
 import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
 import { watchPool } from '../store/dialect/postgres/watch-pool.js';
-import { Inbox } from '../store/inbox.js';
+import { postgresInbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
 import { inBatches } from './in-batches.js';
 import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
@@ -49,7 +49,7 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
       }),
       dimensions: new PostgresDimensions(main, clock),
       budgets: new SharedBudgets(postgresConnection(main)),
-      inbox: new Inbox(postgresConnection(receiving), true),
+      inbox: postgresInbox(receiving),
       outbox: new Outbox(postgresConnection(main)),
       erasures,
       upkeep: {

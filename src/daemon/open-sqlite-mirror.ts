@@ -13,7 +13,7 @@ import { type ListingHelper, SqliteMirror } from '../store/dialect/sqlite/mirror
 import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
-import { Inbox } from '../store/inbox.js';
+import { sqliteInbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
 import { scrubApart } from '../store/scrub.js';
 import { inBatches } from './in-batches.js';
@@ -66,7 +66,7 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
       mirror: gate.guard(mirror),
       dimensions: gate.guard(new SqliteDimensions(main, clock)),
       budgets: gate.guard(new Budgets(sqliteConnection(main))),
-      inbox: gate.guard(new Inbox(sqliteConnection(accepting)), deliveryPatienceMillis),
+      inbox: gate.guard(sqliteInbox(accepting), deliveryPatienceMillis),
       outbox: gate.guard(new Outbox(sqliteConnection(main))),
       erasures,
       upkeep: {

@@ -10,55 +10,51 @@ import type {
   Settlement,
   WaitingLane,
 } from '../inbox/ports.js';
-import type { Connection } from './connection.js';
+import { type Connection, postgresConnection, sqliteConnection } from './connection.js';
+import { type DeliveryRow, deliveryRow, type Stored } from './delivery-row.js';
+import { acceptingOnPostgres } from './dialect/postgres/accept-deliveries.js';
+import type { PostgresDatabase } from './dialect/postgres/open.js';
+import { acceptingOnSqlite } from './dialect/sqlite/accept-deliveries.js';
+import type { SqliteDatabase } from './dialect/sqlite/open.js';
+import { runWithoutWaiting } from './dialect/sqlite/transaction.js';
+import { GroupCommit, type GroupCommitParts } from './group-commit.js';
 
 const hourMillis = 3_600_000;
 /** The platform retries a delivery for 72 hours. The extra day allows for a wrong clock. */
 export const inboxKeepMillis = (72 + 24) * hourMillis;
 
+/** What the inbox leaves to its database. */
+export interface InboxDatabase {
+  readonly connection: Connection;
+  readonly accept: GroupCommitParts<DeliveryRow, Stored>['commit'];
+  /** Runs an update that a power cut may lose: the events are pending again then, and are worked again. */
+  readonly update: (statement: CompiledQuery) => Promise<void>;
+  /** Whether several daemons share the inbox. Updates then skip rows that another daemon has locked. */
+  readonly shared: boolean;
+}
+
 /**
  * Webhooks that were accepted and not yet covered by a sync. An event is durable once `accept` resolves; the receiver
- * responds 2xx only then. Use a dedicated connection with a short busy timeout, because waiting for another program's
- * lock blocks every other request.
+ * responds 2xx only then. Deliveries that arrive together are committed together. Use a dedicated connection with a
+ * short busy timeout, because waiting for another program's lock blocks every other request.
  */
 export class Inbox implements InboxPort {
-  /** Compiled once, because compiling the statement again takes a good part of the time of each delivery. */
-  #accepting: CompiledQuery<unknown> | undefined;
+  readonly #accepting: GroupCommit<DeliveryRow, Stored>;
+  readonly #connection: Connection;
+  readonly #parts: InboxDatabase;
 
-  constructor(
-    private readonly connection: Connection,
-    /** Whether several daemons share the inbox. Updates then skip rows that another daemon has locked. */
-    private readonly shared = false,
-  ) {}
+  constructor(parts: InboxDatabase) {
+    this.#connection = parts.connection;
+    this.#parts = parts;
+    this.#accepting = new GroupCommit({ commit: parts.accept, bytesOf });
+  }
 
-  async accept(event: AcceptedEvent): Promise<'stored' | 'duplicate'> {
-    const idle = event.lane === null;
-    const values = {
-      event_id: event.eventId,
-      installation: event.installation,
-      event: event.event,
-      source: event.lane,
-      investment: event.investment,
-      observed_at: event.observedAt,
-      test: event.test ? 1 : 0,
-      received_at: event.receivedAt,
-      state: idle ? 'ignored' : 'pending',
-      worked_at: idle ? event.receivedAt : null,
-      body: idle ? null : event.body,
-    } as const;
-    const { numAffectedRows } = await this.connection.run((db) => {
-      this.#accepting ??= db
-        .insertInto('webhook_inbox')
-        .values(values)
-        .onConflict((conflict) => conflict.columns(['event_id', 'installation']).doNothing())
-        .compile();
-      return db.executeQuery({ ...this.#accepting, parameters: Object.values(values) });
-    });
-    return numAffectedRows === 1n ? 'stored' : 'duplicate';
+  accept(event: AcceptedEvent): Promise<Stored> {
+    return this.#accepting.add(deliveryRow(event));
   }
 
   async waiting(): Promise<readonly WaitingLane[]> {
-    const rows = await this.connection.run((db) =>
+    const rows = await this.#connection.run((db) =>
       db
         .selectFrom('webhook_inbox')
         .select(({ fn }) => [
@@ -77,7 +73,7 @@ export class Inbox implements InboxPort {
   }
 
   async pending(lane: Lane, after: number, limit: number): Promise<readonly PendingEvent[]> {
-    const rows = await this.connection.run((db) =>
+    const rows = await this.#connection.run((db) =>
       db
         .selectFrom('webhook_inbox')
         .select(['inbox_no', 'observed_at', 'received_at', 'attempts', 'next_at'])
@@ -107,7 +103,7 @@ export class Inbox implements InboxPort {
 
   /** Read from rows that only the lease holder of the source writes. */
   async proofOf(source: SourceName): Promise<Proof | null> {
-    const row = await this.connection.run((db) =>
+    const row = await this.#connection.run((db) =>
       db
         .selectFrom('tick_rows')
         .innerJoin('sources', 'sources.no', 'tick_rows.source_no')
@@ -136,22 +132,24 @@ export class Inbox implements InboxPort {
   ): Promise<void> {
     if (nos.length === 0) return;
     const these = nos.map(wholeNumber).join(', ');
-    const found = this.shared
+    const { shared, update } = this.#parts;
+    const found = shared
       ? `SELECT inbox_no FROM webhook_inbox WHERE inbox_no IN (${these}) AND state = 'pending' FOR UPDATE SKIP LOCKED`
       : these;
-    await this.connection.run((db) =>
+    const statement = await this.#connection.run(async (db) =>
       db
         .updateTable('webhook_inbox')
         .set((set) => ({ ...change, attempts: set('attempts', '+', 1) }))
         .where('inbox_no', 'in', sql<number>`(${sql.raw(found)})`)
         .where('state', '=', 'pending')
-        .execute(),
+        .compile(),
     );
+    await update(statement);
   }
 
   /** Deletes events settled before `before`, usually now minus `inboxKeepMillis`. Pending events are never deleted. */
   async purge(before: Instant): Promise<number> {
-    const result = await this.connection.run((db) =>
+    const result = await this.#connection.run((db) =>
       db
         .deleteFrom('webhook_inbox')
         .where('state', '<>', 'pending')
@@ -162,7 +160,7 @@ export class Inbox implements InboxPort {
   }
 
   async counts(): Promise<Readonly<Record<'pending' | 'worked' | 'ignored' | 'given_up', number>>> {
-    const rows = await this.connection.run((db) =>
+    const rows = await this.#connection.run((db) =>
       db
         .selectFrom('webhook_inbox')
         .select(({ fn }) => ['state', fn.countAll<number>().as('count')])
@@ -174,6 +172,30 @@ export class Inbox implements InboxPort {
     return counts;
   }
 }
+
+export const sqliteInbox = (database: SqliteDatabase): Inbox =>
+  new Inbox({
+    connection: sqliteConnection(database),
+    accept: acceptingOnSqlite(database.raw, database.file),
+    update: async ({ sql, parameters }) => runWithoutWaiting(database, sql, parameters),
+    shared: false,
+  });
+
+export function postgresInbox(database: PostgresDatabase): Inbox {
+  const connection = postgresConnection(database);
+  return new Inbox({
+    connection,
+    accept: acceptingOnPostgres(database),
+    update: async (statement) => {
+      await connection.run((db) => db.executeQuery(statement));
+    },
+    shared: true,
+  });
+}
+
+/** The body is nearly all of a row. */
+const bytesOf = (row: DeliveryRow): number => rowBytes + String(row.at(-1) ?? '').length;
+const rowBytes = 300;
 
 /** Guards text that is placed in a statement. Throws unless `no` is a safe integer. */
 function wholeNumber(no: number): string {

@@ -6,9 +6,8 @@ import type { SourceName } from '../../src/domain/ids.js';
 import { createReceiver } from '../../src/inbox/receiver.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
-import { sqliteConnection } from '../../src/store/connection.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
-import { Inbox } from '../../src/store/inbox.js';
+import { sqliteInbox } from '../../src/store/inbox.js';
 import { freshMirror } from '../store/support/mirror.js';
 import { head, RawClient, secret, signed } from './support/raw-http.js';
 
@@ -65,7 +64,7 @@ test('receiver: thousands of hostile requests store nothing, start no tick and l
   onTestFinished(() => accepting.close());
   const nudged: SourceName[][] = [];
   const receiver = createReceiver({
-    inbox: new Inbox(sqliteConnection(accepting)),
+    inbox: sqliteInbox(accepting),
     clock: systemClock,
     logger: silentLogger,
     path: '/webhooks',

@@ -66,13 +66,13 @@ export class DatabaseWatch {
         if (text === 'COMMIT' || text === 'VACUUM')
           return watch.#commit(process, this, () => exec.call(this, sql));
         process.onStep(text.startsWith('BEGIN') ? 'begin' : 'statement');
+        watch.#durability(this, text);
         return exec.call(this, sql);
       },
       pragma(text, options) {
         const process = watch.#processOf(this);
         if (process === null || process.dead) return pragma.call(this, text, options);
-        if (text === 'synchronous = NORMAL') watch.#relaxed.add(this);
-        if (text === 'synchronous = FULL') watch.#relaxed.delete(this);
+        watch.#durability(this, `PRAGMA ${text}`);
         const result = pragma.call(this, text, options);
         if (/^busy_timeout = \d/.test(String(text))) pragma.call(this, 'busy_timeout = 0');
         return result;
@@ -120,6 +120,11 @@ export class DatabaseWatch {
       if (process.pagesMax !== null) this.#unwatchedPragma(database, `max_page_count = ${process.pagesMax}`);
     }
     return process;
+  }
+
+  #durability(database: Sqlite.Database, text: string): void {
+    if (text === 'PRAGMA synchronous = NORMAL') this.#relaxed.add(database);
+    if (text === 'PRAGMA synchronous = FULL') this.#relaxed.delete(database);
   }
 
   #unwatchedPragma(database: Sqlite.Database, text: string): void {

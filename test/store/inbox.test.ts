@@ -1,11 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
 import type { EventId, SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import { type AcceptedEvent, ownLane } from '../../src/inbox/ports.js';
-import { sqliteConnection } from '../../src/store/connection.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
-import { Inbox } from '../../src/store/inbox.js';
+import { sqliteInbox } from '../../src/store/inbox.js';
 import { readMirror } from '../../src/store/reads/read-mirror.js';
 import { databases } from './support/databases.js';
 import { freshMirror } from './support/mirror.js';
@@ -28,10 +27,10 @@ const event = (eventId: string, set: Partial<AcceptedEvent> = {}): AcceptedEvent
   ...set,
 });
 
-describe.each(databases)('the inbox in $database', ({ open, database }) => {
+describe.each(databases)('the inbox in $database', ({ open }) => {
   async function fresh() {
     const mirror = await open();
-    return { mirror, inbox: new Inbox(mirror.connection, database === 'PostgreSQL') };
+    return { mirror, inbox: mirror.inbox };
   }
 
   describe('accepting a webhook', () => {
@@ -109,6 +108,55 @@ describe.each(databases)('the inbox in $database', ({ open, database }) => {
     });
   });
 
+  describe('deliveries that arrive together', () => {
+    test('deliveries that arrive together are numbered in the order of arrival', async () => {
+      const { mirror, inbox } = await fresh();
+      const ids = Array.from(
+        { length: 40 },
+        (_, at) => `evt_${String.fromCharCode(97 + ((at * 7) % 26))}${at}`,
+      );
+      expect(await Promise.all(ids.map((id) => inbox.accept(event(id))))).toEqual(ids.map(() => 'stored'));
+      const rows = await mirror.rows('SELECT inbox_no, event_id FROM webhook_inbox ORDER BY inbox_no');
+      expect(rows.map((row) => row.event_id)).toEqual(ids);
+    });
+
+    test('of equal deliveries that arrive together the first is stored and the others are duplicates', async () => {
+      const { inbox } = await fresh();
+      await inbox.accept(event('evt_known'));
+      const together = ['evt_1', 'evt_known', 'evt_1', 'evt_2'].map((id) => inbox.accept(event(id)));
+      together.push(inbox.accept(event('evt_1', { installation: 'inst_2' })));
+      expect(await Promise.all(together)).toEqual(['stored', 'duplicate', 'duplicate', 'stored', 'stored']);
+      expect(await inbox.counts()).toMatchObject({ pending: 4 });
+    });
+
+    test('deliveries that arrive together keep every value as one that arrives alone', async () => {
+      const { mirror, inbox } = await fresh();
+      const given = [
+        event('evt_1', { observedAt: at(3), investment: 'inv_9' as never, body: '{"a":"é\\"\\u0000,{}"}' }),
+        event('evt_2', { lane: null, test: true, investment: null, installation: '' }),
+      ];
+      for (const one of given) await inbox.accept({ ...one, eventId: `${one.eventId}_alone` as EventId });
+      await Promise.all(given.map((one) => inbox.accept(one)));
+      const [first, second, third, fourth] = (
+        await mirror.rows('SELECT * FROM webhook_inbox ORDER BY inbox_no')
+      ).map(({ inbox_no: _, event_id: __, ...others }) => others);
+      expect([third, fourth]).toEqual([first, second]);
+    });
+
+    test.each(['one statement', 'the transaction'])(
+      'a delivery that makes %s fail does not fail those that arrive with it',
+      async (extent) => {
+        const { mirror, inbox } = await fresh();
+        await mirror.refuseEvent('evt_poison', extent === 'the transaction');
+        const ids = ['evt_1', 'evt_poison', 'evt_2'];
+        const answers = await Promise.allSettled(ids.map((id) => inbox.accept(event(id))));
+        expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+        const rows = await mirror.rows('SELECT event_id FROM webhook_inbox ORDER BY inbox_no');
+        expect(rows.map((row) => row.event_id)).toEqual(['evt_1', 'evt_2']);
+      },
+    );
+  });
+
   test('settling an empty list does nothing', async () => {
     const { inbox } = await fresh();
     await inbox.accept(event('evt_1'));
@@ -122,10 +170,50 @@ test('a file locked by another program makes accept fail within the busy timeout
   const own = openSqlite(mirror.file, { busyTimeoutMs: 50 });
   mirror.raw.exec('BEGIN IMMEDIATE');
   const began = performance.now();
-  await expect(new Inbox(sqliteConnection(own)).accept(event('evt_1'))).rejects.toSatisfy((error) =>
+  await expect(sqliteInbox(own).accept(event('evt_1'))).rejects.toSatisfy((error) =>
     isFault(error, 'database_busy'),
   );
   expect(performance.now() - began).toBeLessThan(1_500);
   mirror.raw.exec('ROLLBACK');
   own.close();
+});
+
+test('on SQLite, deliveries that arrive together are one durable commit, and a lone one needs no BEGIN', async () => {
+  const mirror = freshMirror();
+  const own = openSqlite(mirror.file);
+  onTestFinished(() => own.close());
+  const commits: unknown[] = [];
+  const { exec } = own.raw;
+  own.raw.exec = (sql) => {
+    if (sql === 'COMMIT') commits.push(own.raw.pragma('synchronous', { simple: true }));
+    return exec.call(own.raw, sql);
+  };
+  const inbox = sqliteInbox(own);
+  await Promise.all(['evt_1', 'evt_2', 'evt_3'].map((id) => inbox.accept(event(id))));
+  expect(commits).toEqual([2]);
+  await inbox.accept(event('evt_4'));
+  expect(commits).toEqual([2]);
+});
+
+test('on SQLite, settling does not wait for the disk, and the next delivery does', async () => {
+  const mirror = freshMirror();
+  const own = openSqlite(mirror.file);
+  onTestFinished(() => own.close());
+  const seen: string[] = [];
+  own.raw.function('seen', (step) => void seen.push(String(step)));
+  own.raw.exec(
+    "CREATE TEMP TRIGGER stored AFTER INSERT ON webhook_inbox BEGIN SELECT seen('stored'); END;" +
+      "CREATE TEMP TRIGGER settled AFTER UPDATE ON webhook_inbox BEGIN SELECT seen('settled'); END;",
+  );
+  const { exec } = own.raw;
+  own.raw.exec = (sql) => {
+    if (sql.startsWith('PRAGMA synchronous')) seen.push(sql.slice(-6).trim());
+    return exec.call(own.raw, sql);
+  };
+  const inbox = sqliteInbox(own);
+  await inbox.accept(event('evt_1'));
+  await inbox.settle([1], 'worked', at(1));
+  await inbox.accept(event('evt_2'));
+  expect(own.raw.pragma('synchronous', { simple: true })).toBe(2);
+  expect(seen).toEqual(['stored', 'NORMAL', 'settled', '= FULL', 'stored']);
 });

@@ -2,15 +2,14 @@ import { expect } from 'vitest';
 import type { SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { Cursor } from '../../src/domain/position.js';
-import { postgresConnection, sqliteConnection } from '../../src/store/connection.js';
-import { Inbox } from '../../src/store/inbox.js';
+import { postgresInbox, sqliteInbox } from '../../src/store/inbox.js';
 import type { TickReport } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { type Fixture, mirrorFixture, type Store } from './mirror-fixture.js';
 import { acme, deltaPage, record } from './samples.js';
 
 const inboxOn = (store: Store) =>
-  new Inbox(store.kind === 'sqlite' ? sqliteConnection(store.sqlite) : postgresConnection(store.postgres));
+  store.kind === 'sqlite' ? sqliteInbox(store.sqlite) : postgresInbox(store.postgres);
 
 const startedAt = '2026-04-30T23:00:00.000Z' as Instant;
 

@@ -4,6 +4,7 @@ import { type Connection, postgresConnection, sqliteConnection } from '../../../
 import type { MirrorPlace } from '../../../src/store/database-location.js';
 import { openPostgres, type PostgresDatabase } from '../../../src/store/dialect/postgres/open.js';
 import type { SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
+import { type Inbox, postgresInbox, sqliteInbox } from '../../../src/store/inbox.js';
 import { migratedDatabase } from '../../postgres/fresh-database.js';
 import { freshMirror } from './mirror.js';
 
@@ -13,8 +14,11 @@ export type Row = Readonly<Record<string, string | number | null>>;
 export interface WorkingMirror {
   readonly place: MirrorPlace;
   readonly connection: Connection;
+  readonly inbox: Inbox;
   insert(table: string, row: Row): Promise<void>;
   rows(sql: string): Promise<readonly Row[]>;
+  /** Makes the insertion of this webhook fail; `whole` rolls back the whole transaction, as a full disk does. */
+  refuseEvent(id: string, whole: boolean): Promise<void>;
 }
 
 interface Kind {
@@ -44,15 +48,46 @@ export const databases: readonly Kind[] = [
 ];
 
 export const postgresMirror = (opened: PostgresDatabase, url: string): WorkingMirror =>
-  working({ kind: 'postgres', url, password: null }, postgresConnection(opened));
+  working(
+    { kind: 'postgres', url, password: null },
+    postgresConnection(opened),
+    postgresInbox(opened),
+    // On PostgreSQL every failed statement fails its transaction.
+    async (id) => {
+      await opened.pool.query(
+        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`,
+      );
+      await opened.pool.query(
+        `CREATE TRIGGER refuse BEFORE INSERT ON ${opened.identitySchema}.webhook_inbox
+         FOR EACH ROW WHEN (NEW.event_id = '${id}') EXECUTE FUNCTION refuse()`,
+      );
+    },
+  );
 
 export const sqliteMirror = (mirror: SqliteDatabase): WorkingMirror =>
-  working({ kind: 'sqlite', file: mirror.file }, sqliteConnection(mirror));
+  working(
+    { kind: 'sqlite', file: mirror.file },
+    sqliteConnection(mirror),
+    sqliteInbox(mirror),
+    async (id, whole) => {
+      mirror.raw.exec(
+        `CREATE TEMP TRIGGER refuse BEFORE INSERT ON webhook_inbox WHEN NEW.event_id = '${id}'
+         BEGIN SELECT RAISE(${whole ? 'ROLLBACK' : 'ABORT'}, 'refused'); END`,
+      );
+    },
+  );
 
-function working(place: MirrorPlace, connection: Connection): WorkingMirror {
+function working(
+  place: MirrorPlace,
+  connection: Connection,
+  inbox: Inbox,
+  refuseEvent: WorkingMirror['refuseEvent'],
+): WorkingMirror {
   return {
     place,
     connection,
+    inbox,
+    refuseEvent,
     insert: async (table, row) => {
       await connection.run((db) =>
         db

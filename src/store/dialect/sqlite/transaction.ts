@@ -1,4 +1,6 @@
 import type Sqlite from 'better-sqlite3';
+import type { SqliteConnection } from './connect.js';
+import { withSqliteFaults } from './faults.js';
 
 /**
  * Runs `work` in one write transaction and returns its result. Uses BEGIN IMMEDIATE, because a read transaction that
@@ -19,6 +21,16 @@ export function inTransaction<Result>(raw: Sqlite.Database, work: () => Result):
   }
 }
 
+/** Runs `work` on one state of the database and returns its result. `work` must not write. */
+export function inReadTransaction<Result>(raw: Sqlite.Database, work: () => Result): Result {
+  raw.exec('BEGIN');
+  try {
+    return work();
+  } finally {
+    raw.exec('ROLLBACK');
+  }
+}
+
 /**
  * Runs `work` with commits that do not wait for the disk, which is most of the time of a small commit. A power cut may lose
  * them; a crash of the process does not.
@@ -30,4 +42,13 @@ export function withoutWaiting<Result>(raw: Sqlite.Database, work: () => Result)
   } finally {
     raw.exec('PRAGMA synchronous = FULL');
   }
+}
+
+/** Runs one statement in a commit of its own that does not wait for the disk. Throws the faults of `ownSqlFault`. */
+export function runWithoutWaiting(
+  { raw, file }: SqliteConnection,
+  sql: string,
+  parameters: readonly unknown[],
+): void {
+  withSqliteFaults(file, () => withoutWaiting(raw, () => raw.prepare(sql).run(...parameters)));
 }

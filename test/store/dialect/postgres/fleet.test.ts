@@ -6,11 +6,10 @@ import type { Message } from '../../../../src/fleet/ports.js';
 import { createDrain } from '../../../../src/inbox/drain.js';
 import { type Lane, ownLane, type Ticked } from '../../../../src/inbox/ports.js';
 import { silentLogger } from '../../../../src/runtime/logger.js';
-import { postgresConnection } from '../../../../src/store/connection.js';
 import { PostgresFleet } from '../../../../src/store/dialect/postgres/fleet.js';
 import { PostgresMirror } from '../../../../src/store/dialect/postgres/mirror.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
-import { Inbox } from '../../../../src/store/inbox.js';
+import { postgresInbox } from '../../../../src/store/inbox.js';
 import { type FreshDatabase, migratedDatabase } from '../../../postgres/fresh-database.js';
 import { withClient } from '../../../postgres/run-databases.js';
 import { cautious, SteppingClock } from '../../mirror-fixture.js';
@@ -205,7 +204,7 @@ describe('a tick', () => {
 });
 
 test('a forged message about a finished tick settles no delivery; the recorded tick does', async () => {
-  const inbox = new Inbox(postgresConnection(database), true);
+  const inbox = postgresInbox(database);
   const clock = new SteppingClock(Date.parse('2026-10-20T12:00:00.000Z'));
   const lane = 'acme,beta' as Lane;
   const observedAt = '2026-02-20T00:00:00.000Z' as Instant;
@@ -292,7 +291,7 @@ test('a forged message about a finished tick settles no delivery; the recorded t
 });
 
 test('of two daemons that settle the same delivery, one does and the other skips it without waiting', async () => {
-  const inbox = new Inbox(postgresConnection(database), true);
+  const inbox = postgresInbox(database);
   const at = '2026-10-20T12:00:00.000Z' as Instant;
   await inbox.accept({
     eventId: 'evt_1' as EventId,
