@@ -4,7 +4,20 @@
  */
 export interface Measure {
   readonly name: string;
-  readonly unit: '×' | 'ms' | 's' | 'rec/s' | 'req/s' | 'MB' | 'B' | 'requests' | 'changes' | 'KB a change';
+  readonly unit:
+    | '×'
+    | 'µs'
+    | 'ms'
+    | 's'
+    | '/s'
+    | 'commits'
+    | 'rec/s'
+    | 'req/s'
+    | 'MB'
+    | 'B'
+    | 'requests'
+    | 'changes'
+    | 'KB a change';
   /** The median over the rounds. */
   readonly value: number;
   /** The lowest and highest value over the rounds; both equal the value if it was measured once. */

@@ -31,6 +31,7 @@ const figures: Readonly<Record<string, number>> = {
   bootstrap: 13,
   relisting: 4,
   delta: 12,
+  tick: 8,
   webhook: 12,
   live: 18,
   sequence: 7,

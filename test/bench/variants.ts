@@ -11,6 +11,7 @@ import { peakMegabytes } from './peak-memory.js';
 import { listInto } from './postgres-floor.js';
 import { openProduct, productFile, tickOf } from './product.js';
 import { soak } from './soak.js';
+import { tickParts } from './tick-parts.js';
 
 /* The measurements that run in their own process, each a function of its feed and its size. */
 
@@ -162,6 +163,7 @@ const variants = {
   delta,
   growth,
   soak,
+  tick: tickParts,
 };
 export type Variant = keyof typeof variants;
 

@@ -15,11 +15,12 @@ import { sequence } from './sequence.js';
 import { soak } from './soak.js';
 import { stalls } from './stalls.js';
 import { start } from './start.js';
+import { tick } from './tick.js';
 import { wan } from './wan.js';
 import { webhook } from './webhook.js';
 
 /** In the order in which they run and are reported. */
 export const sections: readonly Section[] = [
-  ...[bootstrap, relisting, delta, webhook, live, sequence, accept, stalls, wan, queries],
+  ...[bootstrap, relisting, delta, tick, webhook, live, sequence, accept, stalls, wan, queries],
   ...[start, growth, requests, platform, postgres, soak, hostile, peer],
 ];
