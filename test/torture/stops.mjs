@@ -96,5 +96,5 @@ SqliteMirror.prototype.open = async function (...args) {
   return await open.apply(this, args);
 };
 
-const { runProcess } = await load('cli/process');
-await runProcess(process.argv.slice(2));
+const { runCommandLine } = await load('cli/command-line');
+await runCommandLine((args) => args);
