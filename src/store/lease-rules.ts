@@ -46,6 +46,27 @@ export function isLeaseRunning({ expires_at }: LeaseRow, now: number, leaseMs: n
   return expires_at > instantFromMillis(now) && expires_at <= instantFromMillis(now + 2 * leaseMs);
 }
 
+/**
+ * Like `checkFence`, for a lease that this write takes. Throws `lease_lost` when another holder has taken or renewed its
+ * own lease since the source was read, or has written to it: an expired lease stays valid until it is taken over.
+ */
+export function checkUntaken(
+  held: LeaseRow | undefined,
+  lease: Lease,
+  asking: { holder: string; now: number; isWritten: boolean },
+  policy: LeasePolicy,
+): void {
+  const fence = nextFence(held, { source: lease.source, ...asking }, policy);
+  if (fence === lease.fence && !asking.isWritten) return;
+  throw new Fault(
+    'lease_lost',
+    `source ${lease.source} was written by ${held?.holder ?? 'another process'}`,
+    {
+      hint: 'Nothing has to be done: another rosterd read the source at the same time.',
+    },
+  );
+}
+
 /** Throws `lease_lost` when another holder has taken the source. An expired lease stays valid until then. */
 export function checkFence(held: LeaseRow | undefined, lease: Lease): void {
   if (held?.fence === lease.fence) return;

@@ -186,8 +186,18 @@ export interface TickReport {
 /** Builds the tick's report once the outcome of its last page is known. */
 export type Ending = (applied: Applied) => TickReport;
 
+export interface OpenOptions {
+  /**
+   * The mirror may leave taking the lease to the first write, which saves a commit. That write throws `lease_lost` when
+   * another holder took the source in between.
+   */
+  readonly leaseLater?: boolean;
+}
+
 export interface Opened {
   readonly lease: Lease;
+  /** Whether the first write takes the lease: see `OpenOptions`. */
+  readonly leaseLater?: boolean;
   readonly standing: Standing;
   readonly filtersChanged: boolean;
   /** Whether the grant included identity at the last page or grant check; null before either. */
@@ -207,7 +217,7 @@ export interface Mirror {
    * another holder's lease is valid. With a different fingerprint it still opens, so that the halt can be recorded:
    * `filtersChanged`.
    */
-  open(source: SourceIdentity, holder: string): Promise<Opened>;
+  open(source: SourceIdentity, holder: string, options?: OpenOptions): Promise<Opened>;
   renew(lease: Lease): Promise<void>;
   release(lease: Lease): Promise<void>;
 

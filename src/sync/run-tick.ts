@@ -86,9 +86,10 @@ export async function runTick(
   const reader = new PageReader(cut);
   let opened: Opened;
   try {
-    if (ask.expected && ask.resync !== true && !signal.aborted)
-      await reader.readAhead(feedOf(source, ask.trigger), ask.expected);
-    opened = await parts.mirror.open(source.identity, parts.holder);
+    const isExpected = ask.expected != null && ask.resync !== true && !signal.aborted;
+    if (isExpected) await reader.readAhead(feedOf(source, ask.trigger), ask.expected);
+    // A tick that only follows the feed commits once: that commit takes the lease as well.
+    opened = await parts.mirror.open(source.identity, parts.holder, { leaseLater: isExpected });
   } catch (error) {
     reader.drop();
     // Nothing may be written without a lease, not even this failure. The returned report is the only record.
@@ -120,6 +121,7 @@ export async function runTick(
   const tick = new Tick(
     ...[source, ask, parts, opened.lease, opened.identityIncluded === true, reader, startedAt, begun],
   );
+  tick.leaseIsLater = opened.leaseLater === true;
   const keeping = keepLease({ ...parts, lease: opened.lease }, parts.options.leaseRenewMillis, (error) => {
     tick.lost = error;
     cut.abort();
@@ -147,6 +149,8 @@ function warnOfAge({ cursorSavedAt }: Opened, { clock, logger }: TickParts): voi
 class Tick {
   /** Set when another holder takes the lease during the tick. */
   lost: unknown;
+  /** Whether the lease is still to be taken, by the first write. */
+  leaseIsLater = false;
   #page: ReceivedPage | undefined;
   #pages = 0;
   #applied: Applied = nothingApplied;
@@ -242,6 +246,7 @@ class Tick {
         if (this.signal.aborted) return this.#cutShort();
         const { fingerprint } = this.source.identity;
         const listing = await mirror.beginListing(this.lease, { ...effect.start, fingerprint });
+        this.leaseIsLater = false;
         this.#mode = modeOf({ kind: 'listing', listing });
         this.#begun = true;
         this.#shown = null;
@@ -263,6 +268,7 @@ class Tick {
       case 'store_listing_page': {
         const page = this.#pageAtHand().parse();
         const { progress, applied } = await mirror.addListingPage(this.lease, page);
+        this.leaseIsLater = false;
         this.#count(applied);
         this.#shown = shownBy(this.#shown, page.items);
         return { kind: 'listing_page_stored', listing: progress };
@@ -275,6 +281,7 @@ class Tick {
             ? undefined
             : (applied) => (written = this.#report(end, total(this.#applied, applied)));
         this.#count(await mirror.applyPage(this.lease, this.#pageAtHand().parse(), effect.reached, ending));
+        this.leaseIsLater = false;
         this.#written = written;
         if (!hasMore) this.#publishedThrough = publishedThrough;
         return { kind: 'delta_page_applied', reached: effect.reached, hasMore };
@@ -324,6 +331,9 @@ class Tick {
         : 'not_asked';
     const report = this.#written ?? this.#report(end, this.#applied);
     const publishedThrough = end.outcome === 'done' ? this.#publishedThrough : null;
+    // Another process took the source first. As when it cannot be opened, this result is the only record.
+    if (this.leaseIsLater && report.code === 'lease_lost')
+      return { report, standing: null, publishedThrough: null, grant, recorded: false };
     if (this.endWritten || halt === 'as it is')
       return { report, standing, publishedThrough, grant, recorded: true };
     try {

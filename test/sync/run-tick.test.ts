@@ -76,9 +76,9 @@ describe('run tick: the expected position', () => {
     const order: string[] = [];
     const feed = truthWith(() => void order.push('asked'));
     const port = mirrorWith({
-      open: (...args) => {
+      open: (source, holder) => {
         order.push('opened');
-        return mirror.open(...args);
+        return mirror.open(source, holder);
       },
     });
     const { report } = await tick({ expected: at(end()) }, feed, { port });
@@ -111,6 +111,25 @@ describe('run tick: the expected position', () => {
     const { report } = await tick({ expected: at(end()) }, feed, { port });
     expect(report).toMatchObject({ outcome: 'failed', code: 'lease_lost' });
     expect(signalled?.aborted).toBe(true);
+  });
+
+  test('a lease lost at the first write looks like a source that could not be opened, and nothing is recorded', async () => {
+    const recorded: string[] = [];
+    const lost = () => Promise.reject(fault('lease_lost'));
+    const port = mirrorWith({
+      open: async (source, holder, options) => ({
+        ...(await mirror.open(source, holder)),
+        leaseLater: options?.leaseLater === true,
+      }),
+      applyPage: lost,
+      recordTick: async () => void recorded.push('tick'),
+    });
+    const contested = await tick({ expected: at(end()) }, truth, { port });
+    expect(contested).toMatchObject({ standing: null, recorded: false, report: { code: 'lease_lost' } });
+    expect(recorded).toEqual([]);
+    const taken = await tick({}, truth, { port });
+    expect(taken).toMatchObject({ standing: { kind: 'following' }, report: { code: 'lease_lost' } });
+    expect(recorded).toEqual(['tick']);
   });
 
   test('the expected position is not requested by a stopped tick', async () => {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { SourceName } from '../../../domain/ids.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Cursor } from '../../../domain/position.js';
 import type {
@@ -12,14 +13,15 @@ import type {
   ListingStart,
   Mirror,
   Opened,
+  OpenOptions,
   Reached,
   SourceIdentity,
   TickReport,
 } from '../../../sync/ports.js';
-import { checkFence, nextFence } from '../../lease-rules.js';
+import { checkFence, checkUntaken, nextFence } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
-import { commitTimes, type SourceRow } from '../../source-row.js';
-import { standing } from '../../standing.js';
+import { commitTimes, type SourceRow, sourceColumns } from '../../source-row.js';
+import { type Behind, standing } from '../../standing.js';
 import { type Halted, tellOutcome, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage } from './delta.js';
@@ -39,6 +41,12 @@ type Durability = 'durable' | 'bookkeeping';
 
 type Work<Result> = (commit: Commit, now: number) => Result;
 
+/** A lease that the first write under it takes, with the source as it was when the tick began. */
+interface UntakenLease {
+  readonly holder: string;
+  readonly source: SourceRow;
+}
+
 /**
  * Rolls back a `bookkeeping` commit that turned out to erase personal data, so that it is repeated as `durable`: SQLite
  * cannot change `synchronous` inside a transaction.
@@ -55,6 +63,7 @@ export class SqliteMirror implements Mirror {
   readonly #options: MirrorOptions;
   readonly #statements: Statements;
   readonly #large: LargeListings | undefined;
+  readonly #untaken = new WeakMap<Lease, UntakenLease>();
 
   constructor(database: SqliteDatabase, options: MirrorOptions, large?: LargeListings) {
     this.#database = database;
@@ -63,40 +72,53 @@ export class SqliteMirror implements Mirror {
     this.#statements = withSqliteFaults(database.file, () => prepareStatements(database.raw));
   }
 
-  async open({ name, fingerprint }: SourceIdentity, holder: string): Promise<Opened> {
-    return this.#transaction('bookkeeping', (now) => {
-      const source = this.#statements.source.get(name) ?? this.#addSource(name, fingerprint);
+  async open(identity: SourceIdentity, holder: string, options: OpenOptions = {}): Promise<Opened> {
+    const untaken = options.leaseLater === true ? this.#openUntaken(identity, holder) : null;
+    return untaken ?? this.#transaction('bookkeeping', (now) => this.#openNow(identity, holder, now));
+  }
+
+  #openNow({ name, fingerprint }: SourceIdentity, holder: string, now: number): Opened {
+    const source = this.#statements.source.get(name) ?? this.#addSource(name, fingerprint);
+    const current = this.#statements.lease.get(source.no);
+    const fence = nextFence(current, { source: name, holder, now }, this.#options);
+    this.#takeLease(source, { holder, fence, now });
+    return openedAt(source, fingerprint, fence, {
+      listing: this.#statements.listing.get(source.no),
+      sweep: this.#statements.sweep.get(source.no),
+    });
+  }
+
+  /**
+   * Opens a source that is being followed without a commit, or returns null for another one. The lease is taken by the
+   * first write, which most ticks make once: its commit takes the lease, writes the page and releases the lease. That
+   * write checks that nobody has taken the source or written to it since, so it is as safe as taking the lease now.
+   */
+  #openUntaken({ name, fingerprint }: SourceIdentity, holder: string): Opened | null {
+    return withSqliteFaults(this.#database.file, () => {
+      // Two reads may see two states of the database. The first write notices what came in between.
+      const source = this.#statements.source.get(name);
+      if (source?.state !== 'following' || source.fingerprint !== fingerprint) return null;
+      const now = this.#options.clock.now();
       const current = this.#statements.lease.get(source.no);
       const fence = nextFence(current, { source: name, holder, now }, this.#options);
-      this.#statements.takeLease.run(
-        source.no,
-        holder,
-        fence,
-        instantFromMillis(now + this.#options.leaseMs),
-      );
-      return {
-        lease: { source: name, fence },
-        standing: standing(source, {
-          listing: this.#statements.listing.get(source.no),
-          sweep: this.#statements.sweep.get(source.no),
-        }),
-        filtersChanged: source.fingerprint !== fingerprint,
-        identityIncluded: source.identity_included === null ? null : source.identity_included === 1,
-        cursorSavedAt: source.cursor_saved_at as Instant | null,
-      };
+      const opened = openedAt(source, fingerprint, fence, { listing: null, sweep: null });
+      this.#untaken.set(opened.lease, { holder, source });
+      return { ...opened, leaseLater: true };
     });
   }
 
   async renew(lease: Lease): Promise<void> {
     this.#transaction('bookkeeping', (now) => {
       const source = this.#source(lease.source);
-      checkFence(this.#statements.lease.get(source.no), lease);
+      this.#checkLease(source, lease, now);
       this.#statements.moveLease.run(instantFromMillis(now + this.#options.leaseMs), source.no, lease.fence);
     });
+    this.#untaken.delete(lease);
   }
 
-  /** Releases the lease. Does nothing if it was taken over. */
+  /** Releases the lease. Does nothing if it was taken over, or never taken. */
   async release(lease: Lease): Promise<void> {
+    if (this.#untaken.delete(lease)) return;
     this.#transaction('bookkeeping', (now) => {
       const source = this.#source(lease.source);
       this.#statements.moveLease.run(instantFromMillis(now), source.no, lease.fence);
@@ -180,14 +202,37 @@ export class SqliteMirror implements Mirror {
   #commitAs<Result>(durability: Durability, lease: Lease, work: Work<Result>, at?: number): Result {
     const write = (now: number) => {
       const source = this.#source(lease.source);
-      checkFence(this.#statements.lease.get(source.no), lease);
+      this.#checkLease(source, lease, now);
       const { notices, identity = 'keep' } = this.#options;
       const commit = new Commit(this.#statements, source, commitTimes(source, now), { notices, identity });
       const result = work(commit, now);
       if (commit.finish() && durability === 'bookkeeping') throw new MustBeDurable(now);
       return result;
     };
-    return this.#transaction(durability, write, at);
+    const result = this.#transaction(durability, write, at);
+    this.#untaken.delete(lease);
+    return result;
+  }
+
+  /** Throws `lease_lost` unless the lease is valid, and takes it if it was left to this write. */
+  #checkLease(source: SourceRow, lease: Lease, now: number): void {
+    const current = this.#statements.lease.get(source.no);
+    const untaken = this.#untaken.get(lease);
+    if (untaken === undefined) {
+      checkFence(current, lease);
+      return;
+    }
+    const { holder } = untaken;
+    const isWritten = sourceColumns.some((column) => source[column] !== untaken.source[column]);
+    checkUntaken(current, lease, { holder, now, isWritten }, this.#options);
+    this.#takeLease(source, { holder, fence: lease.fence, now });
+  }
+
+  #takeLease(
+    { no }: SourceRow,
+    { holder, fence, now }: { holder: string; fence: number; now: number },
+  ): void {
+    this.#statements.takeLease.run(no, holder, fence, instantFromMillis(now + this.#options.leaseMs));
   }
 
   #transaction<Result>(durability: Durability, work: (now: number) => Result, at?: number): Result {
@@ -241,6 +286,14 @@ export interface ListingHelper {
   readonly perform: PerformTask;
   end(): Promise<void>;
 }
+
+const openedAt = (source: SourceRow, fingerprint: string, fence: number, behind: Behind): Opened => ({
+  lease: { source: source.name as SourceName, fence },
+  standing: standing(source, behind),
+  filtersChanged: source.fingerprint !== fingerprint,
+  identityIncluded: source.identity_included === null ? null : source.identity_included === 1,
+  cursorSavedAt: source.cursor_saved_at as Instant | null,
+});
 
 function writeTick({ statements, source, now }: Commit, report: TickReport, halted: Halted | null): void {
   statements.insertTick.run(...tickValues(source, report));

@@ -21,16 +21,6 @@ export function inTransaction<Result>(raw: Sqlite.Database, work: () => Result):
   }
 }
 
-/** Runs `work` on one state of the database and returns its result. `work` must not write. */
-export function inReadTransaction<Result>(raw: Sqlite.Database, work: () => Result): Result {
-  raw.exec('BEGIN');
-  try {
-    return work();
-  } finally {
-    raw.exec('ROLLBACK');
-  }
-}
-
 /**
  * Runs `work` with commits that do not wait for the disk, which is most of the time of a small commit. A power cut may lose
  * them; a crash of the process does not.

@@ -1,0 +1,128 @@
+import { expect, test, vi } from 'vitest';
+import type { Cursor } from '../../../../src/domain/position.js';
+import { SqliteMirror } from '../../../../src/store/dialect/sqlite/mirror.js';
+import type { Mirror } from '../../../../src/sync/ports.js';
+import { nothingApplied, type TickReport } from '../../../../src/sync/ports.js';
+import { type Fixture, mirrorFixture } from '../../mirror-fixture.js';
+import { acme, deltaPage, record } from '../../samples.js';
+
+const report: TickReport = {
+  trigger: 'webhook',
+  mode: 'delta',
+  startedAt: '2026-05-01T00:00:00.000Z' as never,
+  tookMs: 1,
+  pages: 1,
+  applied: nothingApplied,
+  outcome: 'done',
+  code: null,
+  message: null,
+  retryAt: null,
+};
+const reached = (cursor: string) => ({ kind: 'following', cursor: cursor as Cursor }) as const;
+const change = (cents: number) => deltaPage([record('inv_1', { committed_cents: cents as never })]);
+const later = { leaseLater: true };
+
+interface Followed extends Fixture {
+  /** The mirror of another process. */
+  readonly other: Mirror;
+}
+
+/** A source that is followed and that no holder has. */
+async function followed(): Promise<Followed> {
+  const fixture = await mirrorFixture();
+  await fixture.list([[record('inv_1')]]);
+  await fixture.delta([record('inv_1', { committed_cents: 1 as never })], 'c1');
+  await fixture.mirror.release(fixture.lease);
+  return { ...fixture, other: new SqliteMirror(fixture.database, { leaseMs: 60_000, clock: fixture.clock }) };
+}
+
+const cents = ({ rows }: Fixture) => rows('SELECT committed_cents FROM investment_rows');
+
+test('a tick that opens a followed source for a lease later and writes one page commits once, durably', async () => {
+  const { mirror, database } = await followed();
+  const commits: unknown[] = [];
+  const exec = database.raw.exec.bind(database.raw);
+  vi.spyOn(database.raw, 'exec').mockImplementation((sql) => {
+    if (sql === 'COMMIT') commits.push(database.raw.pragma('synchronous', { simple: true }));
+    return exec(sql);
+  });
+  const { lease } = await mirror.open(acme, 'tester', later);
+  await mirror.applyPage(lease, change(2), reached('c2'), () => report);
+  expect(commits).toEqual([2]);
+  const unused = await mirror.open(acme, 'tester', later);
+  await mirror.release(unused.lease);
+  expect(commits).toEqual([2]);
+});
+
+test('only a followed source under its own fingerprint is opened for a lease later', async () => {
+  const { mirror, rows } = await mirrorFixture({ source: { ...acme, fingerprint: 'f0' } });
+  await mirror.release((await mirror.open({ ...acme, fingerprint: 'f0' }, 'tester', later)).lease);
+  expect(await rows('SELECT fence FROM leases')).toEqual([{ fence: 2 }]);
+  const { mirror: listed, rows: listedRows } = await followed();
+  await listed.open({ ...acme, fingerprint: 'f2' }, 'tester', later);
+  expect(await listedRows('SELECT fence FROM leases')).toEqual([{ fence: 2 }]);
+});
+
+const meanwhile: readonly (readonly [string, (fixture: Followed) => Promise<unknown>])[] = [
+  ['holds the source', ({ other }) => other.open(acme, 'second')],
+  [
+    'held the source and released it unchanged',
+    async ({ other }) => await other.release((await other.open(acme, 'second')).lease),
+  ],
+  [
+    'wrote to the source in a tick of its own',
+    async ({ other }) => {
+      const { lease } = await other.open(acme, 'second', later);
+      await other.applyPage(lease, change(9), reached('c9'), () => report);
+    },
+  ],
+];
+
+test.each(meanwhile)(
+  'the first write under a lease taken later is rejected when another process %s',
+  async (_, act) => {
+    const fixture = await followed();
+    const { mirror } = fixture;
+    const { lease } = await mirror.open(acme, 'tester', later);
+    await act(fixture);
+    const before = await cents(fixture);
+    const late = [
+      () => mirror.applyPage(lease, change(2), reached('c2'), () => report),
+      () => mirror.recordTick(lease, report, null),
+      () => mirror.renew(lease),
+    ];
+    for (const write of late) await expect(write()).rejects.toMatchObject({ code: 'lease_lost' });
+    expect(await cents(fixture)).toEqual(before);
+  },
+);
+
+test('the first write is rejected when a holder with an expired lease has written or renewed it', async () => {
+  for (const late of ['writes', 'renews'] as const) {
+    const fixture = await followed();
+    const { mirror, other, clock } = fixture;
+    const { lease: old } = await other.open(acme, 'second');
+    clock.millis += 120_000;
+    const { lease } = await mirror.open(acme, 'tester', later);
+    if (late === 'writes') await other.applyPage(old, change(9), reached('c9'));
+    else await other.renew(old);
+    await expect(mirror.applyPage(lease, change(2), reached('c2'), () => report)).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
+    expect(await cents(fixture)).toEqual([{ committed_cents: late === 'writes' ? 9 : 1 }]);
+  }
+});
+
+test('a first write that fails takes no lease, and the next one may', async () => {
+  const fixture = await followed();
+  const { mirror, database, rows } = fixture;
+  const { lease } = await mirror.open(acme, 'tester', later);
+  database.raw.exec(
+    "CREATE TEMP TRIGGER broken BEFORE INSERT ON tick_rows BEGIN SELECT RAISE(ABORT, 'broken'); END",
+  );
+  const write = () => mirror.applyPage(lease, change(2), reached('c2'), () => report);
+  await expect(write()).rejects.toThrow('broken');
+  expect(await rows('SELECT fence FROM leases')).toEqual([{ fence: lease.fence - 1 }]);
+  database.raw.exec('DROP TRIGGER broken');
+  await write();
+  expect(await cents(fixture)).toEqual([{ committed_cents: 2 }]);
+});
