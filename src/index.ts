@@ -2,7 +2,7 @@
 import './runtime/require-node.js';
 
 export type { ConfigInput } from './config/from-object.js';
-export { InvalidConfig, type Problem } from './config/problems.js';
+export { InvalidConfig, type Problem } from './config/invalid-config.js';
 export type { ChangeListener } from './daemon/change-pump.js';
 export { createMirror, type Mirror, type MirrorOptions } from './daemon/library.js';
 export type { SourceResult } from './daemon/source-result.js';

@@ -14,7 +14,7 @@ export function begin(load: () => Promise<unknown>): void {
   else {
     // Read the limit while a file can still be opened: the message for "too many open files" needs it.
     descriptorLimit();
-    load().catch((error: unknown) => {
+    start(load).catch((error: unknown) => {
       const fault = descriptorsFault(error);
       const known =
         fault === null
@@ -24,6 +24,13 @@ export function begin(load: () => Promise<unknown>): void {
       refuse(known, exitCodes.failed);
     });
   }
+}
+
+/** Imports the cache here, because an old Node does not have what it uses. */
+async function start(load: () => Promise<unknown>): Promise<unknown> {
+  const { keepCompiledCode } = await import('../runtime/compile-cache.js');
+  keepCompiledCode(process.env);
+  return await load();
 }
 
 function refuse({ message, hint }: { message: string; hint: string }, code: number): void {

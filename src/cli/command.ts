@@ -29,6 +29,9 @@ export interface CommandContext {
   readonly allCommands: () => Promise<readonly Command[]>;
 }
 
+/** What the list of all commands shows of each. */
+export type Outline = Pick<Command, 'name' | 'summary' | 'args'>;
+
 /**
  * A command is data and one function. Definitions import nothing heavy. Each command imports its implementation inside
  * `run`, so that help prints without loading a database driver.

@@ -1,4 +1,4 @@
-import type { Command } from './command.js';
+import type { Command, Outline } from './command.js';
 import { groups } from './commands/groups.js';
 
 /** Each command by name; a test checks that none is missing. */
@@ -38,13 +38,27 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
 
 /**
  * Returns the one command these words name, without loading the files of the others: that keeps `rosterd status` fast.
- * Returns all commands for anything else, such as help.
+ * For anything else, such as help, returns an outline of every command, which loads the command when it runs.
  */
 export async function commandsFor([first = '', second = '']: readonly string[]): Promise<readonly Command[]> {
   const name = Object.hasOwn(groups, first) ? `${first} ${second}` : first;
   const load = Object.hasOwn(files, name) ? files[name] : undefined;
   if (load !== undefined) return [await load()];
-  return await allCommands();
+  const { outlines } = await import('./commands/outlines.js');
+  return outlines.map(commandOf);
+}
+
+/** An outline has no options of its own: only a command named in an unusual way, such as `rosterd -- status`, runs it. */
+function commandOf(outline: Outline): Command {
+  return {
+    ...outline,
+    examples: [],
+    run: async (context) => {
+      const command = await files[outline.name]?.();
+      if (command === undefined) throw new Error(`no file has the command ${outline.name}`);
+      return await command.run(context);
+    },
+  };
 }
 
 export async function allCommands(): Promise<readonly Command[]> {

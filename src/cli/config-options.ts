@@ -1,4 +1,4 @@
-import type { ConfigRequest, LoadedConfig } from '../config/load.js';
+import type { ConfigRequest, LoadedConfig } from '../config/document.js';
 import { Fault } from '../domain/fault.js';
 import type { CommandContext } from './command.js';
 
@@ -7,10 +7,10 @@ export async function configOf(
   { io, options, out }: CommandContext,
   more: Pick<ConfigRequest, 'draft' | 'flags'> = {},
 ): Promise<LoadedConfig> {
-  const { loadConfig } = await import('../config/load.js');
+  const { quickLoadConfig } = await import('../config/quick-load.js');
   const level = options.text('logLevel');
   const format = options.text('logFormat');
-  const loaded = loadConfig({
+  const loaded = await quickLoadConfig({
     file: options.text('config'),
     cwd: io.cwd,
     env: io.env,

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Access, ApplicationConfig } from '../config/config.js';
+import { configFileOf } from '../config/document.js';
 import { editConfigFile } from '../config/edit-file.js';
-import { configFileOf } from '../config/load.js';
 import { Fault } from '../domain/fault.js';
 import { identityScope, keepSignIn, managementScopes, mirrorScopes } from '../tasks/connect.js';
 import { applicationOf } from './connect-companies.js';

@@ -1,4 +1,4 @@
-import type { LoadedConfig } from '../config/load.js';
+import type { LoadedConfig } from '../config/document.js';
 import type { Person } from '../tasks/connect.js';
 import type { CommandContext } from './command.js';
 

@@ -30,7 +30,7 @@ export async function mirrorOf(context: CommandContext): Promise<ChosenMirror> {
   const told = options.text('database');
   if (told !== undefined) return { place: await placeTold(told, io.cwd, '--database'), config: null };
   const usual = resolve(io.cwd, defaultDatabase);
-  const { configFileOf } = await import('../config/load.js');
+  const { configFileOf } = await import('../config/document.js');
   const asked = options.text('config') !== undefined || options.list('set').length > 0;
   const configured = existsSync(configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env }));
   if (!asked && !configured && existsSync(usual)) return { place: sqlite(usual), config: null };

@@ -1,4 +1,4 @@
-import type { LoadedConfig } from '../config/load.js';
+import type { LoadedConfig } from '../config/document.js';
 import type { EngineParts } from '../daemon/engine.js';
 import { Fault } from '../domain/fault.js';
 import type { CommandContext } from './command.js';

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import { configFileOf } from '../config/document.js';
 import { type Edit, editConfigFile } from '../config/edit-file.js';
-import { configFileOf } from '../config/load.js';
 import type { Connected } from './connected.js';
 import type { ConnectingCommand } from './connecting-command.js';
 

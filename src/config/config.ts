@@ -13,10 +13,10 @@ import type { HeaderNames } from '../wire/headers.js';
 import { headerNames } from '../wire/headers.js';
 import type { Version } from '../wire/versions.js';
 import { type DatabaseConfig, isPostgres, withoutPassword } from './database.js';
+import { type Listen, parseListen } from './formats.js';
 import { type Path, pathText } from './path.js';
 import { Secret, type SecretReference } from './secrets.js';
 import type { Settings } from './settings.js';
-import { type Listen, parseListen } from './values.js';
 
 /** The parsed configuration: ids and addresses checked, paths absolute, frozen. */
 export interface Config {

@@ -1,16 +1,9 @@
 import { shownAddress } from './database.js';
-import type { LoadedConfig } from './load.js';
+import type { LoadedConfig } from './document.js';
+import { configJsonSchema } from './json-schema.js';
 import { environmentName } from './overrides.js';
 import { type Path, pathText } from './path.js';
-import {
-  childOf,
-  configJsonSchema,
-  isSecretPath,
-  propertiesOf,
-  type SchemaNode,
-  typeText,
-  variantsOf,
-} from './schema-tree.js';
+import { childOf, isSecretPath, propertiesOf, type SchemaNode, typeText, variantsOf } from './schema-tree.js';
 import { Secret } from './secrets.js';
 
 export interface OptionRow {

@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import { type Config, configFrom } from './config.js';
+import { InvalidConfig } from './invalid-config.js';
+import { configJsonSchema } from './json-schema.js';
 import { pathText } from './path.js';
-import { InvalidConfig, problemsOf } from './problems.js';
+import { problemsOf } from './problems.js';
 import { clashesIn } from './rules.js';
-import { configJsonSchema } from './schema-tree.js';
 import { settingsSchema } from './settings.js';
 
 /** The content of a `config.json`, as an object. */

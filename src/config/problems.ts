@@ -1,39 +1,12 @@
 import type { z } from 'zod';
-import { Fault } from '../domain/fault.js';
 import { printable } from '../domain/printable.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
 import { closest } from './closest.js';
+import type { Problem } from './invalid-config.js';
 import { type Path, pathText, valueAt } from './path.js';
 import { isSecretPath, nodeAt, propertiesOf, type SchemaNode, typeText, variantsOf } from './schema-tree.js';
 import { refusedKeys } from './settings.js';
 import { secretForms } from './values.js';
-
-/** One problem of the configuration, with enough detail to fix it. */
-export interface Problem {
-  readonly path: string;
-  /** `config.json:12:5`, `env ROSTERD_…` or `flag --…`. */
-  readonly where: string;
-  readonly message: string;
-  readonly hint?: string;
-}
-
-/** Reports all problems of a configuration at once. */
-export class InvalidConfig extends Fault {
-  constructor(
-    readonly problems: readonly Problem[],
-    hint = 'fix these and run `rosterd config validate`',
-  ) {
-    const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
-    super('usage', `the configuration has ${count}:\n${problems.map(problemText).join('\n')}`, { hint });
-    this.name = 'InvalidConfig';
-  }
-}
-
-function problemText(problem: Problem): string {
-  const subject = [problem.where, problem.path].filter((part) => part !== '').join(' ');
-  const text = `  ${subject}: ${problem.message}`;
-  return problem.hint === undefined ? text : `${text}\n    ${problem.hint}`;
-}
 
 export interface Examined {
   readonly root: SchemaNode;

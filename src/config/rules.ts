@@ -2,9 +2,9 @@ import { isSandboxToken } from '../wire/credential-shapes.js';
 import type { Clash } from './clash.js';
 import { isPostgres, withoutPassword } from './database.js';
 import { doubledSources, overlappingSources } from './doubled-sources.js';
+import { isLoopback, parseListen } from './formats.js';
 import type { Path } from './path.js';
 import type { Settings } from './settings.js';
-import { isLoopback, parseListen } from './values.js';
 
 /** Rules over more than one value, and warnings about allowed settings. */
 

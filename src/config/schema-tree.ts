@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
 import type { Path } from './path.js';
-import { settingsSchema } from './settings.js';
 
 /** The subset of JSON Schema that the declarations produce; enough to find the schema of a path. */
 export interface SchemaNode {
@@ -18,11 +16,12 @@ export interface SchemaNode {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly writeOnly?: boolean;
-}
-
-/** Returns the JSON Schema (2020-12) of the configuration file. */
-export function configJsonSchema(): SchemaNode {
-  return z.toJSONSchema(settingsSchema, { io: 'input', target: 'draft-2020-12' }) as SchemaNode;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly additionalProperties?: boolean;
 }
 
 /** Returns the variants of a node, with anyOf and oneOf expanded. */

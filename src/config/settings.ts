@@ -3,6 +3,7 @@ import { type EventName, eventNames } from '../wire/events.js';
 import { defaultHeaderPrefix, defaultRequestIdHeader } from '../wire/headers.js';
 import { perPage, rateLimits } from '../wire/limits.js';
 import { latestVersion, versions } from '../wire/versions.js';
+import { formats } from './formats.js';
 import {
   accessTokenReference,
   databaseAddress,
@@ -44,7 +45,8 @@ const application = z
     }),
     redirectUri: z
       .string()
-      .refine((uri) => URL.canParse(uri) && !uri.includes('#'), 'a URL such as http://127.0.0.1/callback')
+      .refine(formats['redirect-uri'], 'a URL such as http://127.0.0.1/callback')
+      .meta({ format: 'redirect-uri' })
       .default('http://127.0.0.1/callback')
       .meta({
         description: 'Registered redirect URI; 127.0.0.1 without a port uses any free port, as in RFC 8252',
@@ -224,7 +226,8 @@ const receiver = z
     path: z
       .string()
       .regex(/^\/[A-Za-z0-9/_.-]*$/, 'a path such as /webhooks')
-      .refine((path) => path !== '/healthz', 'another path: /healthz is reserved')
+      .refine(formats['receiver-path'], 'another path: /healthz is reserved')
+      .meta({ format: 'receiver-path' })
       .default('/webhooks')
       .meta({ description: 'Path the platform sends webhooks to' }),
     secrets: z

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type IdKind, parseId, parseSourceName } from '../domain/ids.js';
-import { maskCredentials, sandboxTokenPrefix } from '../wire/credential-shapes.js';
-import { isPostgres, isPostgresUrl } from './database.js';
+import { sandboxTokenPrefix } from '../wire/credential-shapes.js';
+import { isPostgres } from './database.js';
+import { formats } from './formats.js';
 
 /**
  * The types of option values. Every custom message completes the sentence "expected …".
@@ -16,8 +16,8 @@ export const secretForms =
 export const variableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
-  // Reject a secret typed instead of its name, because names are printed.
-  .refine((name) => maskCredentials(name) === name);
+  .refine(formats['variable-name'])
+  .meta({ format: 'variable-name' });
 
 const reference = [
   z.strictObject({
@@ -45,66 +45,37 @@ export const accessTokenReference = z.union([
 export const sourceName = z
   .string()
   .refine(
-    (name) => parseSourceName(name) !== undefined,
+    formats['source-name'],
     'a name such as acme: lower-case letters, digits, ".", "_" and "-", at most 63',
   )
-  .meta({ pattern: '^[a-z0-9][a-z0-9._-]{0,62}$' });
+  .meta({ pattern: '^[a-z0-9][a-z0-9._-]{0,62}$', format: 'source-name' });
 
-export function idOf(kind: IdKind, example: string) {
+export function idOf(kind: 'company' | 'installation' | 'offering' | 'user', example: string) {
   return z
     .string()
-    .refine((value) => parseId(kind, value) !== undefined, `an id such as ${example}`)
-    .meta({ pattern: `^${example.slice(0, example.indexOf('_') + 1)}` });
+    .refine(formats[`${kind}-id`], `an id such as ${example}`)
+    .meta({ pattern: `^${example.slice(0, example.indexOf('_') + 1)}`, format: `${kind}-id` });
 }
 
-/** Requests carry a token, so plain HTTP is allowed only to this machine. */
 export const webAddress = z
   .string()
-  .refine(
-    isWebAddress,
-    'an https:// URL without user name, query or fragment (http:// for this machine only)',
-  )
+  .refine(formats.uri, 'an https:// URL without user name, query or fragment (http:// for this machine only)')
   .meta({ format: 'uri' });
-
-function isWebAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    return false;
-  }
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
-}
-
-export function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[|\]$/g, '');
-  return bare === 'localhost' || bare === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(bare);
-}
-
-export interface Listen {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** `127.0.0.1:8787`, `[::1]:8787`, `localhost:0`; port 0 takes any free one. */
-export function parseListen(text: string): Listen | undefined {
-  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text);
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3]);
-  return host === undefined || !(port <= 65_535) ? undefined : { host, port };
-}
 
 export const listenAddress = z
   .string()
-  .refine((text) => parseListen(text) !== undefined, 'an address and port such as 127.0.0.1:8787');
+  .refine(formats['listen-address'], 'an address and port such as 127.0.0.1:8787')
+  .meta({ format: 'listen-address' });
 
 export const databaseAddress = z
   .string()
-  .refine((text) => isPostgresUrl(text) || (/^sqlite:.+/.test(text) && !text.startsWith('sqlite://')), {
+  .refine(formats['database-address'], {
     error: ({ input }) =>
       isPostgres(String(input))
         ? 'postgres://USER@HOST:PORT/DATABASE, with connection options after "?" but no password there'
         : 'sqlite:PATH, for example sqlite:./data/mirror.db, or postgres://USER@HOST:PORT/DATABASE',
-  });
+  })
+  .meta({ format: 'database-address' });
 
 export const headerToken = z
   .string()

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { LoadedConfig } from '../config/document.js';
 import { fixedSettingsChanged } from '../config/fixed-settings.js';
-import type { LoadedConfig } from '../config/load.js';
-import { InvalidConfig } from '../config/problems.js';
+import { InvalidConfig } from '../config/invalid-config.js';
 import { secretFaults } from '../config/unreadable-secrets.js';
 import { Fault } from '../domain/fault.js';
 import { type Daemon, startDaemon } from './daemon.js';

@@ -7,11 +7,12 @@ import { ProcessMetrics } from '../console/process-metrics.js';
 import { Fault } from '../domain/fault.js';
 import type { Seat } from '../fleet/membership.js';
 import type { Receiver } from '../inbox/receiver.js';
-import { leaveAddress, newKey } from '../reading/daemon-address.js';
+import { leaveAddress } from '../reading/daemon-address.js';
 import { statusOf } from '../reading/status.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { processName } from '../runtime/process-identity.js';
+import { randomText } from '../runtime/random.js';
 import { openReadings } from '../store/reads/open-readings.js';
 import { openSnapshots } from '../store/reads/snapshot.js';
 import type { PlatformConnection } from './connect-platform.js';
@@ -21,6 +22,9 @@ import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
 import { storageOf } from './storage.js';
 import { webhookSpacings } from './webhook-spacings.js';
+
+/** Length of the key with which `rosterd status` reads `/daemon.json`. */
+const keyLength = 32;
 
 export interface ServedConsole {
   readonly url: string;
@@ -51,7 +55,7 @@ export async function serveConsole(
       problems: engine.health.list(),
       spacings: spacings(),
     });
-  const key = newKey(random);
+  const key = randomText(random, keyLength);
   const processed = new ProcessMetrics();
   lifecycle.add(
     'tick metrics',

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.js';
-import type { LoadedConfig } from '../config/load.js';
+import type { LoadedConfig } from '../config/document.js';
 import { openSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';

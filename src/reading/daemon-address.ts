@@ -1,5 +1,4 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
-import { get } from 'node:http';
 import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { instantFromMillis } from '../domain/instant.js';
@@ -8,7 +7,6 @@ import type { HealthReport } from '../runtime/health-register.js';
 import type { Logger } from '../runtime/logger.js';
 import { writePrivateFile } from '../runtime/private-file.js';
 import { isProcessGone, isProcessThere, processName } from '../runtime/process-identity.js';
-import { type Random, randomText } from '../runtime/random.js';
 import { type MirrorPlace, placeText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import type { WebhookSpacings } from './webhook-spacing.js';
@@ -55,7 +53,6 @@ export interface DaemonAnswer {
 /** Longer than a healthy daemon blocks its event loop, as it does while it publishes a very large first listing. */
 const answerMillisMax = 5_000;
 const answerBytesMax = 1_000_000;
-const keyLength = 32;
 
 interface Where {
   readonly folder: string;
@@ -99,8 +96,6 @@ export async function leaveAddress(
   }
   return () => rm(file, { force: true });
 }
-
-export const newKey = (random: Random): string => randomText(random, keyLength);
 
 async function removeStale(where: Where): Promise<void> {
   for (const file of await filesOf(where)) {
@@ -190,6 +185,8 @@ async function ask({ url, key, process }: DaemonAddress, clock: Clock): Promise<
 }
 
 function textOf(url: URL, key: string, signal: AbortSignal): Promise<string | null> {
+  // An import of this module would also load Node's own fetch, which takes longer than `rosterd status`.
+  const { get } = process.getBuiltinModule('node:http');
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${key}` };
     const request = get(url, { headers, agent: false, signal }, (response) => {

@@ -1,5 +1,4 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 
 /** How large V8's space for new objects may become before it stops growing; one more doubling may be under way. */
 const newSpaceBytes = 16 * 1024 * 1024;
@@ -31,7 +30,7 @@ export function keepHeapLean(checkMillis = 1_000): void {
 
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
-  const collect: unknown = runInNewContext('gc');
+  const collect: unknown = process.getBuiltinModule('node:vm').runInNewContext('gc');
   setFlagsFromString('--no-expose-gc');
   if (typeof collect === 'function') collect();
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { schemaPath } from '../runtime/package-root.js';
+import { fileShape } from './newest-migration.js';
 
 /** One file of `schema/<database>/`, such as `0001_mirror.sql`. A released file never changes again. */
 export interface Migration {
@@ -30,8 +31,6 @@ export interface MigrateOptions {
   readonly dryRun?: boolean;
 }
 
-const fileShape = /^(\d{4})_([a-z0-9_]+)\.sql$/;
-
 function readMigrations(folder: string): readonly Migration[] {
   const migrations = readdirSync(folder)
     .sort()
@@ -49,10 +48,6 @@ function readMigrations(folder: string): readonly Migration[] {
 
 export function shippedMigrations(database: 'sqlite' | 'postgres'): readonly Migration[] {
   return readMigrations(schemaPath(database));
-}
-
-export function newestMigration(database: 'sqlite' | 'postgres'): number {
-  return readdirSync(schemaPath(database)).filter((file) => fileShape.test(file)).length;
 }
 
 /**

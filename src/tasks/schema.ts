@@ -6,7 +6,7 @@ import { dialectFor } from '../store/dialect/dialect-for.js';
 import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
-import { newestMigration } from '../store/migrate.js';
+import { newestMigration } from '../store/newest-migration.js';
 
 export interface SchemaState {
   readonly file: string;

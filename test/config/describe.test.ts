@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { configSchemaText, describeConfig, effectiveSettings } from '../../src/config/describe.js';
+import { configJsonSchema } from '../../src/config/json-schema.js';
 import { environmentOverrides } from '../../src/config/overrides.js';
-import { configJsonSchema } from '../../src/config/schema-tree.js';
 import { schemaPath } from '../../src/runtime/package-root.js';
 import { load, minimal } from './world.js';
 

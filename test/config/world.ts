@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type ConfigRequest, type LoadedConfig, loadConfig } from '../../src/config/load.js';
-import { InvalidConfig, type Problem } from '../../src/config/problems.js';
+import type { ConfigRequest, LoadedConfig } from '../../src/config/document.js';
+import { InvalidConfig, type Problem } from '../../src/config/invalid-config.js';
+import { loadConfig } from '../../src/config/load.js';
 
 export const minimal = {
   platform: { baseUrl: 'https://api.example.com' },

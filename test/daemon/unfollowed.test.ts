@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { LoadedConfig } from '../../src/config/load.js';
+import type { LoadedConfig } from '../../src/config/document.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { diagnose } from '../../src/doctor/doctor.js';
 import { statusOf } from '../../src/reading/status.js';

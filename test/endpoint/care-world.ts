@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { writeCredentials } from '../../src/client/tokens/credentials-file.js';
 import { sqliteFileOf } from '../../src/config/database.js';
-import type { LoadedConfig } from '../../src/config/load.js';
+import type { LoadedConfig } from '../../src/config/document.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import { type EndpointState, unknownEndpoint } from '../../src/endpoint/state.js';
 import type { Logger } from '../../src/runtime/logger.js';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ArgumentDefinition } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands/index.js';
 import { manPage } from '../../src/cli/completion/man-page.js';
 import { configSchemaText, describeConfig, type OptionRow } from '../../src/config/describe.js';
@@ -16,6 +17,7 @@ const pages = ['docs/commands.md', 'docs/configuration.md', 'docs/library.md', '
 export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map<string, string>([
     ['schema/config.schema.json', configSchemaText()],
+    ['src/cli/commands/outlines.ts', outlinesText()],
     ['schema/dictionary.md', renderDictionary()],
     ['schema/datasette.json', renderDatasette()],
     ['schema/rosterd.1', manPage()],
@@ -23,6 +25,38 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...pages.map((path) => [path, withSections(path)] as const),
   ]);
 }
+
+/** The list of commands, so that help need not load the file of each; formatted as the linter wants it. */
+function outlinesText(): string {
+  return [
+    "import type { Outline } from '../command.js';",
+    '',
+    '/** In the order of the help. Generated from the commands: see CONTRIBUTING.md. */',
+    'export const outlines: readonly Outline[] = [',
+    ...commands.flatMap(({ name, summary, args }) => [
+      '  {',
+      property('name', name, '    '),
+      property('summary', summary, '    '),
+      ...(args === undefined ? [] : ['    args: [', ...args.map(argumentText), '    ],']),
+      '  },',
+    ]),
+    '];',
+    '',
+  ].join('\n');
+}
+
+const argumentText = ({ name, summary }: ArgumentDefinition): string =>
+  ['      {', property('name', name, '        '), property('summary', summary, '        '), '      },'].join(
+    '\n',
+  );
+
+function property(name: string, text: string, indent: string): string {
+  const line = `${indent}${name}: ${quoted(text)},`;
+  return line.length <= 110 ? line : `${indent}${name}:\n${indent}  ${quoted(text)},`;
+}
+
+const quoted = (text: string): string =>
+  text.includes("'") ? JSON.stringify(text) : `'${text.replaceAll('\\', '\\\\')}'`;
 
 const sections: Readonly<Record<string, () => string>> = {
   example: () =>

@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3';
-import { newestMigration } from '../../src/store/migrate.js';
+import { newestMigration } from '../../src/store/newest-migration.js';
 import { askPlatform } from './ask-platform.js';
 import { Patience } from './patience.js';
 import type { Place } from './place.js';

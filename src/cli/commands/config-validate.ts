@@ -11,7 +11,7 @@ export const configValidate: Command = {
   ],
   options: [...configOptions, jsonOption],
   async run(context) {
-    const { InvalidConfig } = await import('../../config/problems.js');
+    const { InvalidConfig } = await import('../../config/invalid-config.js');
     const { unreadableSecrets } = await import('../../config/unreadable-secrets.js');
     const { options, out } = context;
     try {

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import type { LoadedConfig } from '../../config/load.js';
+import type { LoadedConfig } from '../../config/document.js';
 import { Fault } from '../../domain/fault.js';
 import type { Person } from '../../tasks/connect.js';
 import { askLine } from '../ask.js';

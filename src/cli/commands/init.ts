@@ -43,7 +43,7 @@ export const init: Command = {
     const { io, options, out } = context;
     const [{ configFileOf }, { alreadyThere, firstConfig, writeFirstConfig }, { askFirst }] =
       await Promise.all([
-        import('../../config/load.js'),
+        import('../../config/document.js'),
         import('../../config/first-config.js'),
         import('../init-answers.js'),
       ]);

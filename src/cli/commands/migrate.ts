@@ -84,7 +84,7 @@ function placeOf({ options, io }: CommandContext, flag: 'from' | 'to', example: 
 /** Returns the forget ledger of the configuration, or null without a configuration: migrating needs none. */
 async function ledgerOf(context: CommandContext): Promise<string | null> {
   const { io, options } = context;
-  const { configFileOf } = await import('../../config/load.js');
+  const { configFileOf } = await import('../../config/document.js');
   const asked = options.text('config') !== undefined || options.list('set').length > 0;
   if (!asked && !existsSync(configFileOf({ file: undefined, cwd: io.cwd, env: io.env }))) return null;
   return (await configOf(context)).config.forget.ledger;

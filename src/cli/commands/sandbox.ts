@@ -1,4 +1,4 @@
-import type { parseListen } from '../../config/values.js';
+import type { parseListen } from '../../config/formats.js';
 import { Fault } from '../../domain/fault.js';
 import type { SandboxOptions } from '../../tasks/sandbox.js';
 import type { Command } from '../command.js';
@@ -33,7 +33,7 @@ export const sandbox: Command = {
   async run({ options, out, signal }) {
     const [{ openSandbox }, values] = await Promise.all([
       import('../../tasks/sandbox.js'),
-      import('../../config/values.js'),
+      import('../../config/formats.js'),
     ]);
     const running = await openSandbox(sandboxOptions(options, values.parseListen));
     // Always one line, even at a terminal: programs wait for it.

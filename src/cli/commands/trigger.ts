@@ -73,7 +73,7 @@ export const trigger: Command = {
 
 /** `--url`, the environment, or a configured platform on this machine, which can only be a sandbox. */
 async function sandboxUrl(context: CommandContext): Promise<string> {
-  const { isLoopback } = await import('../../config/values.js');
+  const { isLoopback } = await import('../../config/formats.js');
   const { options, io } = context;
   const named = options.text('url') ?? (io.env.ROSTERD_SANDBOX || undefined);
   const url = named ?? (await localConfig(context)).config.platform.baseUrl;

@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
 import { addressText } from '../../database-location.js';
-import { newestMigration } from '../../migrate.js';
+import { newestMigration } from '../../newest-migration.js';
 import type { Database } from '../../schema.js';
 import { withPostgresFaults } from './faults.js';
 import { valueTypes } from './values.js';

@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
-import { newestMigration } from '../../migrate.js';
+import { newestMigration } from '../../newest-migration.js';
 import { withSqliteFaults } from './faults.js';
 import { applicationId, createPrivateFile, inspectFile, narrowMode } from './file.js';
 import { markOpen } from './open-files.js';

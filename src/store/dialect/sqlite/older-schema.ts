@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
-import { newestMigration } from '../../migrate.js';
+import { newestMigration } from '../../newest-migration.js';
 
 /** Returns the fault for a file that an earlier version wrote and this one has not migrated yet, or null. */
 export function olderSchemaFault(file: string, cause: unknown): Fault | null {

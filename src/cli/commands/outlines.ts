@@ -1,0 +1,206 @@
+import type { Outline } from '../command.js';
+
+/** In the order of the help. Generated from the commands: see CONTRIBUTING.md. */
+export const outlines: readonly Outline[] = [
+  {
+    name: 'demo',
+    summary: 'Try rosterd: a made-up platform and the daemon in one process',
+  },
+  {
+    name: 'init',
+    summary: 'Write a config.json from answers or flags, and check it',
+  },
+  {
+    name: 'run',
+    summary: 'Run the daemon in the foreground until a signal stops it',
+  },
+  {
+    name: 'sync',
+    summary: 'Bring each source up to date once, then exit',
+  },
+  {
+    name: 'status',
+    summary: 'Show the state of every source',
+  },
+  {
+    name: 'wait',
+    summary: 'Wait until the mirror is fresh: for cron jobs and notebooks',
+  },
+  {
+    name: 'doctor',
+    summary: 'Diagnose problems and print the command that fixes each; changes nothing',
+  },
+  {
+    name: 'verify',
+    summary: 'Check that the mirror equals the platform, and list every difference',
+  },
+  {
+    name: 'query',
+    summary: 'Run one read-only SQL statement on the mirror',
+    args: [
+      {
+        name: '<sql>',
+        summary: 'one SELECT, or - to read it from stdin',
+      },
+    ],
+  },
+  {
+    name: 'export',
+    summary: 'Write the investments to a file or to stdout',
+  },
+  {
+    name: 'changes',
+    summary: 'List the changes of the mirror in commit order',
+  },
+  {
+    name: 'history',
+    summary: 'Every version of one investment, newest first',
+    args: [
+      {
+        name: '<id>',
+        summary: 'the id of an investment',
+      },
+    ],
+  },
+  {
+    name: 'forget',
+    summary: 'Erase the identity of an investor or investment, and suppress it from now on',
+    args: [
+      {
+        name: '<id>',
+        summary: 'inv_… or usr_…',
+      },
+    ],
+  },
+  {
+    name: 'schema',
+    summary: 'Show the schema version of the mirror and the pending migrations',
+  },
+  {
+    name: 'migrate',
+    summary: 'Copy a mirror from a SQLite file to PostgreSQL, without listing anything again',
+  },
+  {
+    name: 'connect',
+    summary: 'Sign in to the platform, install on companies and store their tokens',
+  },
+  {
+    name: 'endpoints list',
+    summary: 'List webhook endpoints and their state',
+  },
+  {
+    name: 'endpoints show',
+    summary: 'Show one webhook endpoint',
+    args: [
+      {
+        name: '<id>',
+        summary: 'the endpoint, whe_…',
+      },
+    ],
+  },
+  {
+    name: 'endpoints create',
+    summary: 'Create a webhook endpoint; its signing secret is shown only once',
+    args: [
+      {
+        name: '<url>',
+        summary: 'public https address of the receiver',
+      },
+    ],
+  },
+  {
+    name: 'endpoints update',
+    summary: 'Change the address or the events of a webhook endpoint',
+    args: [
+      {
+        name: '<id>',
+        summary: 'the endpoint, whe_…',
+      },
+    ],
+  },
+  {
+    name: 'endpoints rotate',
+    summary: 'Rotate the signing secret of a webhook endpoint; the old one stays valid for 24 hours',
+    args: [
+      {
+        name: '<id>',
+        summary: 'the endpoint, whe_…',
+      },
+    ],
+  },
+  {
+    name: 'endpoints test',
+    summary: 'Make the platform send a signed test event; exit 1 when it is not delivered',
+    args: [
+      {
+        name: '<id>',
+        summary: 'the endpoint, whe_…',
+      },
+    ],
+  },
+  {
+    name: 'endpoints reenable',
+    summary: 'Enable a disabled webhook endpoint again',
+    args: [
+      {
+        name: '<id>',
+        summary: 'the endpoint, whe_…',
+      },
+    ],
+  },
+  {
+    name: 'endpoints delete',
+    summary: 'Delete a webhook endpoint and its undelivered events',
+    args: [
+      {
+        name: '<id>',
+        summary: 'the endpoint, whe_…',
+      },
+    ],
+  },
+  {
+    name: 'sandbox',
+    summary: 'Run a simulated platform with seeded data, a movable clock and scripted faults',
+  },
+  {
+    name: 'trigger',
+    summary: 'Trigger an event in a running sandbox',
+    args: [
+      {
+        name: '<event>',
+        summary:
+          'investment.created, .changed, .canceled or .withdrawn; churn, clock, deactivate, revoke, reset',
+      },
+      {
+        name: '[id]',
+        summary: 'the investment, user or installation it happens to',
+      },
+    ],
+  },
+  {
+    name: 'config validate',
+    summary: 'Check the configuration and report every problem at once',
+  },
+  {
+    name: 'config show',
+    summary: 'Print every effective value and where it comes from; secrets stay hidden',
+  },
+  {
+    name: 'config schema',
+    summary: 'Print the JSON Schema of the configuration, for editors',
+  },
+  {
+    name: 'completion',
+    summary: 'Print the completion script of a shell',
+    args: [
+      {
+        name: '<shell>',
+        summary: 'bash, zsh or fish',
+      },
+    ],
+  },
+  {
+    name: 'version',
+    summary: 'Print the versions of rosterd, Node and the supported API',
+  },
+];

@@ -1,0 +1,52 @@
+import { type IdKind, parseId, parseSourceName } from '../domain/ids.js';
+import { maskCredentials } from '../wire/credential-shapes.js';
+import { isPostgresUrl } from './database.js';
+
+/** Checks of text that a pattern cannot express. They are used by the declarations and by the quick check. */
+
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[|\]$/g, '');
+  return bare === 'localhost' || bare === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(bare);
+}
+
+export interface Listen {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `127.0.0.1:8787`, `[::1]:8787`, `localhost:0`; port 0 takes any free one. */
+export function parseListen(text: string): Listen | undefined {
+  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  return host === undefined || !(port <= 65_535) ? undefined : { host, port };
+}
+
+/** Requests carry a token, so plain HTTP is allowed only to this machine. */
+function isWebAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    return false;
+  }
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+}
+
+const isId = (kind: IdKind) => (text: string) => parseId(kind, text) !== undefined;
+
+/** The values of `format` in the configuration's JSON Schema, each with its check. */
+export const formats = {
+  uri: isWebAddress,
+  'redirect-uri': (text: string) => URL.canParse(text) && !text.includes('#'),
+  'listen-address': (text: string) => parseListen(text) !== undefined,
+  'database-address': (text: string) =>
+    isPostgresUrl(text) || (/^sqlite:.+/.test(text) && !text.startsWith('sqlite://')),
+  'receiver-path': (text: string) => text !== '/healthz',
+  'source-name': (text: string) => parseSourceName(text) !== undefined,
+  /** Rejects a secret typed instead of its name, because names are printed. */
+  'variable-name': (text: string) => maskCredentials(text) === text,
+  'company-id': isId('company'),
+  'installation-id': isId('installation'),
+  'offering-id': isId('offering'),
+  'user-id': isId('user'),
+} satisfies Readonly<Record<string, (text: string) => boolean>>;

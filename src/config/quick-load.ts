@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { schemaPath } from '../runtime/package-root.js';
+import { configFrom, folderOfFile } from './config.js';
+import {
+  type ConfigRequest,
+  type LoadedConfig,
+  originIn,
+  readDocument,
+  type SourceDocument,
+  strayNames,
+  strayText,
+} from './document.js';
+import { environmentOverrides, flagOverrides, withValue } from './overrides.js';
+import type { Path } from './path.js';
+import { quickSettings } from './quick-settings.js';
+import { clashesIn, warningsAbout } from './rules.js';
+import type { SchemaNode } from './schema-tree.js';
+
+/** As `loadConfig`, but loads the full check only for a configuration that may be invalid. */
+export async function quickLoadConfig(request: ConfigRequest): Promise<LoadedConfig> {
+  return loadIfValid(request) ?? (await import('./load.js')).loadConfig(request);
+}
+
+/** Returns null whenever `loadConfig` might report a problem, and for drafts, which follow other rules. */
+function loadIfValid(request: ConfigRequest): LoadedConfig | null {
+  const schema = request.draft === true ? null : storedSchema();
+  if (schema === null) return null;
+  const fromEnv = environmentOverrides(schema, request.env);
+  const fromFlags = flagOverrides(schema, request.flags ?? []);
+  const overrides = [...fromEnv.overrides, ...fromFlags.overrides];
+  const document = documentOrNull(() => readDocument(request, overrides));
+  if (fromFlags.unknown.length > 0 || document === null) return null;
+
+  const input = overrides.reduce(
+    (value, { path, value: set }) => withValue(value, path, set),
+    document.value,
+  );
+  const settings = quickSettings(schema, input);
+  // The file of a certificate authority has problems of its own.
+  if (settings === null || settings.platform.ca !== undefined || clashesIn(settings).length > 0) return null;
+  const originOf = (path: Path) => originIn(overrides, document.value, path);
+  const folder = document.file === null ? request.cwd : folderOfFile(document.file);
+  const config = configFrom(settings, {
+    env: request.env,
+    folderOf: (path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder),
+  });
+  const strays = strayNames(fromEnv.unknown, input);
+  return {
+    config,
+    settings,
+    file: document.file,
+    warnings: [...warningsAbout(settings), ...strays.map(strayText)],
+    originOf,
+  };
+}
+
+function documentOrNull(read: () => SourceDocument): SourceDocument | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the schema as the package contains it, or null when it cannot be read. */
+function storedSchema(): SchemaNode | null {
+  try {
+    return JSON.parse(readFileSync(schemaPath('config.schema.json'), 'utf8')) as SchemaNode;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { migratedDatabase } from '../store/mirror-fixture.js';
+import { tempFolder } from '../store/temp-folder.js';
+
+/*
+ * People and scripts wait for these commands, and most of the time of a short command is the loading of modules. A
+ * higher number here makes every call slower: load the module where it is needed, inside the function.
+ */
+
+const program = join(packageRoot, 'dist/cli/main.js');
+
+/** Records every module that is loaded, and whether Node loaded its own copy of undici, which `node:http` names. */
+const recorder = `
+  import { registerHooks } from 'node:module';
+  import { writeFileSync } from 'node:fs';
+  const urls = [];
+  registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
+  process.on('exit', () => {
+    const inner = process.moduleLoadList.filter((name) => name.includes('internal/deps/undici'));
+    writeFileSync(process.env.LOADED, JSON.stringify([...urls, ...inner]));
+  });
+`;
+
+/** A folder with a configuration and a mirror. */
+function place(): string {
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'recorder.mjs'), recorder);
+  const config = {
+    platform: { baseUrl: 'https://api.example.com' },
+    database: 'sqlite:mirror.db',
+    sources: [{ name: 'acme', token: { env: 'ACME' } }],
+    receiver: { secrets: [{ env: 'HOOK' }] },
+  };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  migratedDatabase(join(folder, 'mirror.db'));
+  return folder;
+}
+
+function loadedBy(...args: readonly string[]): readonly string[] {
+  const folder = place();
+  const loaded = join(folder, 'loaded.json');
+  execFileSync(process.execPath, ['--import', join(folder, 'recorder.mjs'), program, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, LOADED: loaded },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  return JSON.parse(readFileSync(loaded, 'utf8'));
+}
+
+/** What only a daemon, a server or a wrong configuration needs. */
+const heavy =
+  /node_modules\/(?!commander\/|better-sqlite3\/|bindings\/|file-uri-to-path\/)|^node:https?$|^node:crypto$|undici/;
+
+test.each([
+  ['--help', 32],
+  ['status', 78],
+  ['query', 68],
+] as const)('rosterd %s loads no driver or library that it does not use, and few files', (command, most) => {
+  const loaded = loadedBy(command, ...(command === 'query' ? ['SELECT 1'] : []));
+  expect(loaded.filter((module) => heavy.test(module))).toEqual([]);
+  expect(loaded.filter((module) => module.includes('better-sqlite3')).length > 0).toBe(command === 'status');
+  const own = loaded.filter((module) => module.includes('/dist/'));
+  expect(own.length).toBeLessThanOrEqual(most);
+});
