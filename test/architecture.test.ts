@@ -89,6 +89,8 @@ const processAllowed: Readonly<Record<string, string>> = {
     'a child process, so that dashboard reads do not block the event loop; it exits with its parent',
   'store/dialect/sqlite/listing-child.ts':
     'a child process, so that indexes and totals of a large listing do not block the event loop; it exits with its parent',
+  'store/backup-child.ts':
+    'a child process, so that copying and checking the file does not block the event loop; it exits with its parent',
   'store/scrub-child.ts':
     'a child process, so that rewriting the file does not block the event loop; it exits with its parent',
 };

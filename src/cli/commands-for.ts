@@ -18,6 +18,8 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
   forget: async () => (await import('./commands/forget.js')).forget,
   schema: async () => (await import('./commands/schema.js')).schema,
   migrate: async () => (await import('./commands/migrate.js')).migrate,
+  backup: async () => (await import('./commands/backup.js')).backup,
+  restore: async () => (await import('./commands/restore.js')).restore,
   connect: async () => (await import('./commands/connect.js')).connect,
   'endpoints list': async () => (await import('./commands/endpoints-list.js')).endpointsList,
   'endpoints show': async () => (await import('./commands/endpoints-show.js')).endpointsShow,

@@ -47,7 +47,7 @@ test('every command on a page that copies the mirror runs under umask 077', () =
       ([line]) => line,
     ),
   );
-  expect(copies.length).toBeGreaterThan(1);
+  expect(copies.length).toBeGreaterThan(0);
   expect(copies.filter((line) => !line.includes('umask 077'))).toEqual([]);
 });
 

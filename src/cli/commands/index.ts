@@ -1,4 +1,5 @@
 import type { Command } from '../command.js';
+import { backup } from './backup.js';
 import { changes } from './changes.js';
 import { completion } from './completion.js';
 import { configSchema } from './config-schema.js';
@@ -21,6 +22,7 @@ import { history } from './history.js';
 import { init } from './init.js';
 import { migrate } from './migrate.js';
 import { query } from './query.js';
+import { restore } from './restore.js';
 import { run } from './run.js';
 import { sandbox } from './sandbox.js';
 import { schema } from './schema.js';
@@ -48,6 +50,8 @@ export const commands: readonly Command[] = [
   forget,
   schema,
   migrate,
+  backup,
+  restore,
   connect,
   endpointsList,
   endpointsShow,

@@ -9,6 +9,8 @@ export interface ProgressState {
   readonly rows: number;
   /** The expected total, if known. */
   readonly rowsTotal?: number | undefined;
+  /** The finished share, from 0 to 1, of work that is not counted in rows. */
+  readonly share?: number;
   /** Set while rosterd waits for the platform's rate limit: the wall-clock time at which it continues. */
   readonly waitingUntilMillis?: number | undefined;
 }
@@ -76,11 +78,9 @@ export function progressText(
   const { pages, rows, rowsTotal, waitingUntilMillis } = state;
   const perSecond = workedMillis > 0 ? (rows * 1000) / workedMillis : 0;
   const parts = [label];
-  if (rowsTotal !== undefined && rowsTotal > 0) {
-    const share = Math.min(1, rows / rowsTotal);
-    const filled = Math.floor(share * barWidth);
-    parts.push(`[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} %`);
-  }
+  const share = state.share ?? (rowsTotal === undefined || rowsTotal === 0 ? null : rows / rowsTotal);
+  if (share !== null) parts.push(barOf(Math.min(1, share)));
+  if (state.share !== undefined) return parts.join('  ');
   parts.push(counted(rows, 'row') + (pages > 0 ? `, ${counted(pages, 'page')}` : ''));
   if (waitingUntilMillis !== undefined && waitingUntilMillis > nowMillis) {
     const until = instantFromMillis(waitingUntilMillis).slice(11, 19);
@@ -94,4 +94,9 @@ export function progressText(
     }
   }
   return parts.join('  ');
+}
+
+function barOf(share: number): string {
+  const filled = Math.floor(share * barWidth);
+  return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} %`;
 }

@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Instant } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
+import type { BackupNames } from '../backup/file-names.js';
+import type { BackupMade, BackupParts, Restored, RestoreHooks, RestoreParts } from '../backup/made.js';
 import type { DocumentedQuery } from '../documented-queries.js';
 import type { Readings } from '../mirror-database.js';
 import type { YoungerSource } from '../reads/as-of-reach.js';
@@ -29,6 +31,11 @@ export interface DatabaseDialect {
   openChangeNews(db: Kysely<ReadDatabase>, clock: Clock): Promise<ChangeNews>;
   /** Runs one user query that can be ended at any moment. */
   runQuery(sql: string, limits: QueryLimits, clock: Clock, signal: AbortSignal): Promise<QueryHandle>;
+  readonly backupNames: BackupNames;
+  /** Writes a verified backup to `target` while daemons work. Blocks the event loop for a file. */
+  backUp(target: string, parts: BackupParts): Promise<BackupMade>;
+  /** Replaces the mirror by a backup. Refuses while any process uses it. */
+  restore(backup: string, parts: RestoreParts, hooks: RestoreHooks): Promise<Restored>;
 }
 
 /** A connection of its own that cannot write. */

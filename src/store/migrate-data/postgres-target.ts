@@ -15,9 +15,14 @@ type Schemas = Pick<PostgresDatabase, 'schema' | 'identitySchema'>;
 /** The operations of the transaction that fills the target mirror. */
 export interface CarryTarget {
   /** Writes lines in COPY text format. Returns the number of rows. */
-  write(table: CarriedTable, columns: readonly string[], lines: Iterable<string>): Promise<number>;
+  write(
+    table: CarriedTable,
+    columns: readonly string[],
+    lines: Iterable<string> | AsyncIterable<Buffer>,
+  ): Promise<number>;
   digest(table: CarriedTable, columns: readonly string[]): Promise<TableDigest>;
-  finish(lastSeq: number, indexes: readonly string[]): Promise<void>;
+  /** `indexes`: those of `investment_rows` in the source; null builds all. */
+  finish(lastSeq: number, indexes: readonly string[] | null): Promise<void>;
 }
 
 export interface TableDigest {
@@ -75,7 +80,12 @@ export function fillTarget<Result>(
   });
 }
 
-function targetIn(client: pg.Client, schemas: Schemas): CarryTarget {
+/** Returns the operations on the open transaction of `client`. */
+export function targetIn(
+  client: pg.Client,
+  schemas: Schemas,
+  tables: readonly CarriedTable[] = carriedTables,
+): CarryTarget {
   return {
     async write(table, columns, lines) {
       const copy = client.query(copyFrom(`COPY ${qualified(table, schemas)} (${list(columns)}) FROM STDIN`));
@@ -91,7 +101,7 @@ function targetIn(client: pg.Client, schemas: Schemas): CarryTarget {
     },
     async finish(lastSeq, indexes) {
       await client.query('UPDATE feed_counter SET last_seq = $1', [lastSeq]);
-      for (const table of carriedTables) {
+      for (const table of tables) {
         const { counter } = table;
         if (counter === undefined) continue;
         const name = qualified(table, schemas);
@@ -102,11 +112,11 @@ function targetIn(client: pg.Client, schemas: Schemas): CarryTarget {
         );
       }
       // The two databases have different indexes. One index besides that of the ids means that all were built.
-      const all = indexes.some((name) => name !== 'investment_rows_id');
+      const all = indexes === null || indexes.some((name) => name !== 'investment_rows_id');
       for (const { name, sql } of shippedIndexes('postgres'))
-        if (all || indexes.includes(name)) await client.query(sql);
+        if (all || indexes?.includes(name) === true) await client.query(sql);
       // Without statistics the planner would choose full scans.
-      for (const table of carriedTables) await client.query(`ANALYZE ${qualified(table, schemas)}`);
+      for (const table of tables) await client.query(`ANALYZE ${qualified(table, schemas)}`);
     },
   };
 }
@@ -140,7 +150,7 @@ async function refuseForeign({ pool, url, schema, identitySchema }: PostgresData
     });
 }
 
-function qualified({ name, identity }: CarriedTable, { schema, identitySchema }: Schemas): string {
+export function qualified({ name, identity }: CarriedTable, { schema, identitySchema }: Schemas): string {
   return `${pg.escapeIdentifier(identity === true ? identitySchema : schema)}.${name}`;
 }
 

@@ -7,7 +7,7 @@ import { openSqlite, type SqliteDatabase } from '../dialect/sqlite/open.js';
 import { isLeaseRunning } from '../lease-rules.js';
 import { pendingMigrations, shippedMigrations } from '../migrate.js';
 import { type CarriedTable, carriedTables } from './carried-tables.js';
-import { type CopyValue, copyLine, numbersToArray } from './copy-text.js';
+import { columnsOf, tableLines } from './table-lines.js';
 
 export interface SourceOptions {
   readonly clock: Clock;
@@ -65,12 +65,11 @@ function prepared(database: SqliteDatabase, options: SourceOptions): CarrySource
       refusePending(database);
       refuseInUse(database, options);
       const one = (sql: string) => Number(raw.prepare(sql).pluck().get() ?? 0);
-      const columns = ({ name }: CarriedTable) =>
-        raw.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(name);
+      const columns = (table: CarriedTable) => columnsOf(raw, table);
       return {
         counts: new Map(carriedTables.map(({ name }) => [name, one(`SELECT count(*) FROM ${name}`)])),
         columns,
-        lines: (table) => lines(database, table, columns(table)),
+        lines: (table) => tableLines(raw, table, columns(table)),
         lastSeq: one("SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'"),
         indexes: raw
           .prepare<[], string>(
@@ -85,30 +84,6 @@ function prepared(database: SqliteDatabase, options: SourceOptions): CarrySource
     close();
     throw error;
   }
-}
-
-const lettersAtOnce = 64 * 1024;
-
-function* lines(
-  { raw }: SqliteDatabase,
-  { name, key, numbers }: CarriedTable,
-  columns: readonly string[],
-): Generator<string> {
-  const rows = raw
-    .prepare<[], CopyValue[]>(`SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`)
-    .raw()
-    .safeIntegers()
-    .iterate();
-  const array = numbers === undefined ? -1 : columns.indexOf(numbers);
-  let text = '';
-  for (const row of rows) {
-    if (array !== -1) row[array] = numbersToArray(row[array] ?? null);
-    text += copyLine(row);
-    if (text.length < lettersAtOnce) continue;
-    yield text;
-    text = '';
-  }
-  if (text !== '') yield text;
 }
 
 function refusePending(database: SqliteDatabase): void {
@@ -134,7 +109,10 @@ interface Holding {
  * Throws `lease_lost` when another process holds a valid lease, or released its lease between two ticks and still runs
  * on this host.
  */
-function refuseInUse({ file, raw }: SqliteDatabase, { clock, leaseMs }: SourceOptions): void {
+export function refuseInUse(
+  { file, raw }: Pick<SqliteDatabase, 'file' | 'raw'>,
+  { clock, leaseMs }: SourceOptions,
+): void {
   const leases = raw
     .prepare<[], Holding>(
       `SELECT s.name AS source, l.holder, l.fence, l.expires_at

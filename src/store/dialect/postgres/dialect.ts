@@ -39,5 +39,20 @@ export function postgresDialect(place: PostgresPlace): DatabaseDialect {
       const { queryPostgres } = await import('./query.js');
       return await queryPostgres(await secretUrlOf(place), sql, limits, clock, signal);
     },
+    backupNames: { stem: databaseName(place.url), end: '.pgbackup' },
+    async backUp(target, parts) {
+      const { backUpPostgres } = await import('./backup.js');
+      return await backUpPostgres(place, target, parts);
+    },
+    async restore(backup, parts, hooks) {
+      const { restorePostgres } = await import('./restore.js');
+      return await restorePostgres(backup, place, parts, hooks);
+    },
   };
+}
+
+/** Returns the name of the database as part of a file name. */
+function databaseName(url: string): string {
+  const name = URL.canParse(url) ? new URL(url).pathname.slice(1) : '';
+  return decodeURIComponent(name).replaceAll(/[^\w.-]/g, '_') || 'mirror';
 }

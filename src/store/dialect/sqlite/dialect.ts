@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { basename, extname } from 'node:path';
 import type { SqlitePlace } from '../../database-location.js';
 import { type DatabaseDialect, pollMillis, type Snapshots } from '../port.js';
 
@@ -38,6 +39,15 @@ export function sqliteDialect({ file }: SqlitePlace): DatabaseDialect {
     async runQuery(sql, limits, clock, signal) {
       const { querySqlite } = await import('./query.js');
       return await querySqlite(file, sql, limits, clock, signal);
+    },
+    backupNames: { stem: basename(file, extname(file)), end: '.db' },
+    async backUp(target, parts) {
+      const { backUpSqlite } = await import('./backup.js');
+      return await backUpSqlite(file, target, parts);
+    },
+    async restore(backup, parts, hooks) {
+      const { restoreSqlite } = await import('./restore.js');
+      return await restoreSqlite(backup, file, parts, hooks);
     },
   };
 }

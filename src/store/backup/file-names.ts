@@ -1,0 +1,44 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Instant, instantFromMillis, parseInstant } from '../../domain/instant.js';
+
+/** How scheduled backups of one mirror are called, around the time. */
+export interface BackupNames {
+  /** The name of the mirror's file or database. */
+  readonly stem: string;
+  readonly end: string;
+}
+
+/** Returns a time as it appears in file names: `20261123T114500Z`. */
+export const stampOf = (millis: number): string =>
+  `${instantFromMillis(millis).slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+
+export const scheduledName = ({ stem, end }: BackupNames, millis: number): string =>
+  `${stem}-${stampOf(millis)}${end}`;
+
+export interface ScheduledBackup {
+  readonly file: string;
+  readonly made_at: Instant;
+  readonly bytes: number;
+}
+
+const nameShape = /^(.+)-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(\.[a-z.]+)$/;
+
+/**
+ * Returns the scheduled backups of one mirror in a folder, newest first. Unfinished ones have other names. Returns none
+ * for a folder that does not exist yet.
+ */
+export function scheduledBackups(folder: string, { stem, end }: BackupNames): readonly ScheduledBackup[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .flatMap((name) => {
+      const [, of, year, month, day, hour, minute, second, ended] = nameShape.exec(name) ?? [];
+      const made_at = parseInstant(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`);
+      if (of !== stem || ended !== end || made_at === undefined) return [];
+      const file = join(folder, name);
+      // Another process may remove a backup at the same moment.
+      const stats = statSync(file, { throwIfNoEntry: false });
+      return stats?.isFile() === true ? [{ file, made_at, bytes: stats.size }] : [];
+    })
+    .sort((a, b) => (a.made_at < b.made_at ? 1 : -1));
+}

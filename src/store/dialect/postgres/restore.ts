@@ -1,0 +1,352 @@
+import { open } from 'node:fs/promises';
+import pg from 'pg';
+import { Fault } from '../../../domain/fault.js';
+import type { Instant } from '../../../domain/instant.js';
+import type { Clock } from '../../../runtime/clock.js';
+import {
+  type Restored,
+  type RestoreHooks,
+  type RestoreParts,
+  rowsIn,
+  type TableProof,
+  throwIfStopped,
+} from '../../backup/made.js';
+import { type PostgresPlace, secretUrlOf } from '../../database-location.js';
+import type { ForgottenSince } from '../../erasures.js';
+import { isLeaseRunning } from '../../lease-rules.js';
+import { type AppliedMigration, pendingMigrations, shippedMigrations } from '../../migrate.js';
+import { type CarriedTable, carriedTables } from '../../migrate-data/carried-tables.js';
+import { qualified, targetIn } from '../../migrate-data/postgres-target.js';
+import { type ArchivedTable, lineEnds, readArchive } from './archive.js';
+import { readDump } from './dump.js';
+import { withPostgresFaults } from './faults.js';
+import { isAlive } from './fleet-life.js';
+import { appliedMigrations, migratePostgres } from './migrate.js';
+import { openPostgres, type PostgresDatabase } from './open.js';
+
+/**
+ * Restores a backup into an empty database, or with `force` in place of its mirror. The file is read and verified first;
+ * one transaction then replaces every row, and commits only if the server returns what the file contains. Throws `usage`
+ * for an existing mirror without `force`, `lease_lost` while a daemon uses it, and `database_unusable` for a damaged
+ * backup or one of another schema than the existing mirror.
+ */
+export async function restorePostgres(
+  file: string,
+  place: PostgresPlace,
+  parts: RestoreParts,
+  hooks: RestoreHooks,
+): Promise<Restored> {
+  const backup = await openBackup(file, parts);
+  const url = await secretUrlOf(place);
+  const database = await openPostgres(url, { max: 2 });
+  try {
+    await makeSchema(database, backup, parts);
+    const tables = await replaceRows(database, url, backup, parts, hooks);
+    await hooks.prepare(null);
+    return {
+      format: backup.format,
+      made_at: backup.madeAt,
+      schema: backup.schema,
+      rows: rowsIn(tables),
+      proven: true,
+      moved_aside: null,
+    };
+  } finally {
+    await database.close();
+  }
+}
+
+interface Backup {
+  readonly format: 'pg_dump' | 'copy';
+  readonly madeAt: Instant | null;
+  readonly migrations: readonly AppliedMigration[];
+  readonly schema: number;
+  /** The last number of the change feed; null where only its rows say it. */
+  readonly lastSeq: number | null;
+  readonly indexes: readonly string[] | null;
+  readonly rows: ReadonlyMap<string, number>;
+  read(take: (table: ArchivedTable) => Promise<void>): Promise<void>;
+}
+
+/** Reads the whole file once. Throws `usage` for a file of another kind and `database_unusable` for a damaged one. */
+async function openBackup(file: string, parts: RestoreParts): Promise<Backup> {
+  const begin = await beginOf(file);
+  if (begin.startsWith('PGDMP')) return await openDump(file, parts);
+  if (begin.startsWith('\u001f\u008b')) return await openArchive(file, parts);
+  throw new Fault('usage', `${file} is not a backup of a mirror in PostgreSQL`, {
+    hint: begin.startsWith('SQLite format 3')
+      ? 'it is a SQLite file; rosterd migrate --from sqlite:FILE --to postgres://… copies it to PostgreSQL'
+      : 'rosterd backup FILE makes one',
+  });
+}
+
+async function beginOf(file: string): Promise<string> {
+  try {
+    const handle = await open(file, 'r');
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0);
+      return buffer.toString('latin1', 0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason';
+    throw new Fault('usage', `${file} cannot be read (${code})`, {
+      hint: 'name a file that rosterd backup made',
+      cause,
+    });
+  }
+}
+
+async function openArchive(file: string, { signal }: RestoreParts): Promise<Backup> {
+  const rows = new Map<string, number>();
+  let backup: Backup | null = null;
+  const counting = counter(rows, signal);
+  await readArchive(
+    file,
+    async ({ made_at, migrations, last_seq, indexes }) => {
+      backup = {
+        ...{ format: 'copy', madeAt: made_at, migrations, schema: schemaOf(migrations), rows },
+        ...{ lastSeq: last_seq, indexes },
+        read: async (take) => void (await readArchive(file, async () => {}, take)),
+      };
+    },
+    counting,
+  );
+  if (backup === null) throw new Error('an archive was read without its head');
+  return backup;
+}
+
+async function openDump(file: string, { env, signal }: RestoreParts): Promise<Backup> {
+  let text = '';
+  let columns: readonly string[] = [];
+  const takeMigrations = async (table: ArchivedTable) => {
+    columns = table.columns;
+    for await (const chunk of table.lines) text += chunk.toString('utf8');
+  };
+  await readDump(file, env, signal, takeMigrations, 'migrations');
+  const migrations = text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const cells = line.split('\t');
+      const of = (name: string) => cells[columns.indexOf(name)] ?? '';
+      return {
+        number: Number(of('number')),
+        name: of('name'),
+        checksum: of('checksum'),
+        version: of('version'),
+      };
+    });
+  const rows = new Map<string, number>();
+  await readDump(file, env, signal, counter(rows, signal));
+  return {
+    ...{ format: 'pg_dump', madeAt: null, migrations, schema: schemaOf(migrations), rows },
+    ...{ lastSeq: null, indexes: null },
+    // The file has the tables in any order, but a row must come after the row it refers to.
+    read: async (take) => {
+      for (const name of [...carriedTables.map((table) => table.name), feedCounter])
+        await readDump(file, env, signal, take, name);
+    },
+  };
+}
+
+const schemaOf = (migrations: readonly AppliedMigration[]): number =>
+  Math.max(0, ...migrations.map(({ number }) => number));
+
+const counter =
+  (rows: Map<string, number>, signal: AbortSignal) =>
+  async ({ table, lines }: ArchivedTable): Promise<void> => {
+    let count = 0;
+    for await (const chunk of lines) {
+      throwIfStopped(signal);
+      count += lineEnds(chunk);
+    }
+    rows.set(table, count);
+  };
+
+const feedCounter = 'feed_counter';
+
+/** Creates the tables of the backup's schema, or checks that the existing ones are of that schema. */
+async function makeSchema(
+  database: PostgresDatabase,
+  { migrations, schema }: Backup,
+  { clock, version }: RestoreParts,
+): Promise<void> {
+  const known = shippedMigrations('postgres');
+  // Throws for a schema that this version does not know, or knows with another text.
+  const later = pendingMigrations(known, migrations);
+  const present = (await appliedMigrations(database)).length;
+  if (present === 0) {
+    const upTo = known.filter((migration) => !later.includes(migration));
+    await migratePostgres(database, {
+      ...{ clock, version },
+      // Without a list, the roles of analysts get their rights too.
+      ...(later.length === 0 ? {} : { migrations: upTo }),
+    });
+    return;
+  }
+  if (present !== schema)
+    throw new Fault(
+      'database_unusable',
+      `${database.url} holds a mirror of schema ${present}, and the backup is of schema ${schema}`,
+      { hint: 'Restore it into an empty database: createdb NAME, then set "database" to it.' },
+    );
+}
+
+/** If this host freezes, the server releases the locks after this time. */
+const idleMillis = 5 * 60_000;
+
+function replaceRows(
+  database: PostgresDatabase,
+  url: string,
+  backup: Backup,
+  parts: RestoreParts,
+  { remember }: RestoreHooks,
+): Promise<readonly TableProof[]> {
+  return withPostgresFaults(database.url, async () => {
+    const client = new pg.Client({ connectionString: url, application_name: 'rosterd-restore' });
+    // A lost connection fails its current statement. Without this listener it would also end the process.
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      await client.query(
+        `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 10000;
+         SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
+      );
+      const tables = await presentTables(client, database);
+      const all = tables.map((table) => qualified(table, database)).join(', ');
+      await client.query(`LOCK TABLE ${all} IN EXCLUSIVE MODE`);
+      await refuseInUse(client, database, parts);
+      await refuseFilled(client, database, tables, parts.force);
+      const { rows } = await client.query<ForgottenSince>('SELECT id, forgotten_at AS at FROM forgotten');
+      const ids = remember(rows);
+      // Leases go with the sources.
+      await client.query(`TRUNCATE ${all} CASCADE`);
+      const proofs = await filled(client, database, tables, backup, parts);
+      await forgetNow(client, database, ids);
+      throwIfStopped(parts.signal);
+      await client.query('COMMIT');
+      return proofs;
+    } finally {
+      // The server rolls back an uncommitted transaction when the connection ends.
+      await client.end().catch(() => {});
+    }
+  });
+}
+
+async function presentTables(
+  client: pg.Client,
+  database: PostgresDatabase,
+): Promise<readonly CarriedTable[]> {
+  const present: CarriedTable[] = [];
+  for (const table of carriedTables) {
+    const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
+      qualified(table, database),
+    ]);
+    if (rows[0]?.there === true) present.push(table);
+  }
+  return present;
+}
+
+/** Writes every row and reads it back. Throws `database_unusable` unless the server returns what was sent. */
+async function filled(
+  client: pg.Client,
+  database: PostgresDatabase,
+  tables: readonly CarriedTable[],
+  backup: Backup,
+  { signal }: RestoreParts,
+): Promise<readonly TableProof[]> {
+  const target = targetIn(client, database, tables);
+  const written = new Map<string, { readonly columns: readonly string[]; readonly rows: number }>();
+  let lastSeq = backup.lastSeq ?? 0;
+  await backup.read(async ({ table: name, columns, lines }) => {
+    const table = tables.find((one) => one.name === name);
+    if (table !== undefined) {
+      const rows = await target.write(table, columns, stoppable(lines, signal));
+      written.set(name, { columns, rows });
+      return;
+    }
+    let text = '';
+    for await (const chunk of lines) if (name === feedCounter) text += chunk.toString('utf8');
+    if (name === feedCounter) lastSeq = Number(text.trim().split('\t')[columns.indexOf('last_seq')]);
+  });
+  await target.finish(lastSeq, backup.indexes);
+  const proofs: TableProof[] = [];
+  for (const table of tables) {
+    throwIfStopped(signal);
+    const { columns = [], rows: sent = 0 } = written.get(table.name) ?? {};
+    const wanted = backup.rows.get(table.name) ?? 0;
+    const found = columns.length === 0 ? { rows: 0, sha256: null } : await target.digest(table, columns);
+    if (sent !== wanted || found.rows !== wanted)
+      throw new Fault(
+        'database_unusable',
+        `${table.name} differs after the restore: ${wanted} rows in the backup, ${sent} sent, ${found.rows} read back`,
+        { hint: 'Nothing was committed. Check the backup and the server.' },
+      );
+    proofs.push({ table: table.name, ...found });
+  }
+  return proofs;
+}
+
+async function* stoppable(lines: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for await (const chunk of lines) {
+    throwIfStopped(signal);
+    yield chunk;
+  }
+}
+
+async function refuseInUse(
+  client: pg.Client,
+  database: PostgresDatabase,
+  { clock, leaseMs }: { readonly clock: Clock; readonly leaseMs: number },
+): Promise<void> {
+  const members = await client.query<{ holder: string }>(
+    `SELECT member AS holder FROM fleet_members m WHERE ${isAlive('m')} ORDER BY member LIMIT 1`,
+  );
+  const leases = await client.query<{ holder: string; fence: number; expires_at: string }>(
+    'SELECT holder, fence, expires_at FROM leases ORDER BY holder',
+  );
+  const inUse =
+    members.rows[0]?.holder ??
+    leases.rows.find((lease) => isLeaseRunning({ ...lease }, clock.now(), leaseMs))?.holder;
+  if (inUse !== undefined)
+    throw new Fault('lease_lost', `${database.url} is in use by ${inUse}`, {
+      hint: 'Stop every rosterd that uses this database, then run this again.',
+    });
+}
+
+async function refuseFilled(
+  client: pg.Client,
+  database: PostgresDatabase,
+  tables: readonly CarriedTable[],
+  force: boolean,
+): Promise<void> {
+  if (force) return;
+  for (const table of tables) {
+    const { rowCount } = await client.query(`SELECT 1 FROM ${qualified(table, database)} LIMIT 1`);
+    if (rowCount === 0) continue;
+    throw new Fault('usage', `${database.url} already holds a mirror`, {
+      hint: 'add --force to replace it; what it has and the backup has not is then lost',
+    });
+  }
+}
+
+/**
+ * Deletes the names of forgotten people before anyone can read them. Everything else about them is erased when the
+ * mirror is opened next.
+ */
+async function forgetNow(
+  client: pg.Client,
+  database: PostgresDatabase,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const identities = qualified({ name: 'identity_rows', key: [], identity: true }, database);
+  const rows = qualified({ name: 'investment_rows', key: [] }, database);
+  await client.query(
+    `DELETE FROM ${identities} WHERE row_no IN
+       (SELECT row_no FROM ${rows} WHERE id = ANY ($1::text[]) OR investor_id = ANY ($1::text[]))`,
+    [ids],
+  );
+}

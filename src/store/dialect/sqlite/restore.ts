@@ -1,0 +1,198 @@
+import { existsSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { Fault, isFault } from '../../../domain/fault.js';
+import { stampOf } from '../../backup/file-names.js';
+import {
+  type Restored,
+  type RestoreHooks,
+  type RestoreParts,
+  rowsIn,
+  throwIfStopped,
+} from '../../backup/made.js';
+import { intoPrivateFile, isSameFile, removeWithLog, syncFile } from '../../backup/private-target.js';
+import type { ForgottenSince } from '../../erasures.js';
+import { refuseInUse } from '../../migrate-data/sqlite-source.js';
+import { compareProofs, proofOf, refuseDamage, storedProof } from './backup.js';
+import { removeBackups } from './backups.js';
+import { connectSqlite, type SqliteConnection } from './connect.js';
+import { ownSqlFault, sqliteFault, withSqliteFaults } from './faults.js';
+import { inspectFile } from './file.js';
+import { markOpen } from './open-files.js';
+
+/**
+ * Replaces the mirror at `target` by a backup. The backup is copied, verified and prepared beside it first; a rename then
+ * replaces the mirror, so at every moment the old or the new one is there. An existing mirror stays locked meanwhile, which
+ * proves that no other process uses it. Throws `usage` for an existing mirror without `force`, `lease_lost` and
+ * `database_busy` while another process uses it, and `database_unusable` for a damaged or newer backup.
+ */
+export async function restoreSqlite(
+  backup: string,
+  target: string,
+  parts: RestoreParts,
+  { remember, prepare }: RestoreHooks,
+): Promise<Restored> {
+  if (inspectFile(backup) !== 'ours') throw notThere(backup);
+  if (isSameFile(backup, target))
+    throw new Fault('usage', `${backup} is the mirror itself`, { hint: 'Name a backup of it.' });
+  const held = existsSync(target) && inspectFile(target) === 'ours' ? holdMirror(target, parts) : null;
+  let replaced = false;
+  try {
+    const restored = await intoPrivateFile(target, async (copy) => {
+      const verified = await copied(backup, copy, parts);
+      remember(held?.forgotten ?? []);
+      await prepare(copy);
+      removeBackups(copy, Number.POSITIVE_INFINITY);
+      asOneFile(copy);
+      throwIfStopped(parts.signal);
+      const aside = held?.makeWay(`${target}.damaged-${stampOf(parts.clock.now())}`) ?? null;
+      // A log without its database would be applied to the new one.
+      if (held === null) removeWithLog(target);
+      return { ...verified, moved_aside: aside };
+    });
+    replaced = true;
+    return restored;
+  } finally {
+    held?.release(replaced);
+  }
+}
+
+/** Copies the backup and verifies the copy. */
+async function copied(backup: string, copy: string, parts: RestoreParts): Promise<Restored> {
+  const source = connectSqlite(backup, { readonly: true });
+  let proof: ReturnType<typeof storedProof>;
+  try {
+    source.raw.exec('BEGIN');
+    proof = withSqliteFaults(backup, () => storedProof(source.raw));
+    await source.raw.backup(copy).catch((error: unknown) => {
+      throw sqliteFault(error, backup);
+    });
+  } finally {
+    source.close();
+  }
+  return closing(connectSqlite(copy), ({ raw }) =>
+    withSqliteFaults(backup, () => {
+      refuseDamage(raw, backup);
+      const found = proofOf(raw, parts.signal);
+      if (proof !== null) compareProofs(backup, proof.tables, found);
+      raw.exec('DROP TABLE IF EXISTS backup_proof; DELETE FROM leases');
+      return {
+        format: 'sqlite',
+        made_at: proof?.madeAt ?? null,
+        schema: Number(raw.pragma('user_version', { simple: true })),
+        rows: rowsIn(found),
+        proven: proof !== null,
+        moved_aside: null,
+      };
+    }),
+  );
+}
+
+/** Puts everything into the file itself: its log must not stay behind when it is renamed. */
+function asOneFile(copy: string): void {
+  const closed = markOpen(copy);
+  const raw = new Sqlite(copy, { fileMustExist: true });
+  try {
+    withSqliteFaults(copy, () => raw.pragma('journal_mode = DELETE'));
+  } finally {
+    raw.close();
+    closed();
+  }
+}
+
+interface HeldMirror {
+  readonly forgotten: readonly ForgottenSince[];
+  /** Clears the way for the rename. Returns where a damaged file was moved to. */
+  makeWay(aside: string): string | null;
+  release(replaced: boolean): void;
+}
+
+/** How long to wait for another process that is about to close the file. */
+const busyMillis = 500;
+
+/** Locks an existing mirror against every other process until `release`. */
+function holdMirror(file: string, parts: RestoreParts): HeldMirror {
+  if (!parts.force)
+    throw new Fault('usage', `${file} already holds a mirror`, {
+      hint: 'add --force to replace it; what it has and the backup has not is then lost',
+    });
+  const closed = markOpen(file);
+  let raw: Sqlite.Database | null = null;
+  try {
+    // Asked before the lock, which would only say that some process has the file open.
+    const reader = new Sqlite(file, { readonly: true, fileMustExist: true });
+    try {
+      refuseInUse({ file, raw: reader }, parts);
+    } finally {
+      reader.close();
+    }
+    raw = new Sqlite(file, { fileMustExist: true, timeout: busyMillis });
+    return lockWhole(raw, file, closed);
+  } catch (error) {
+    raw?.close();
+    const fault = ownSqlFault(error, file);
+    if (isFault(fault, 'database_unusable')) return damagedMirror(file, closed);
+    closed();
+    throw isFault(fault, 'database_busy') ? inUse(file, fault) : fault;
+  }
+}
+
+function lockWhole(raw: Sqlite.Database, file: string, closed: () => void): HeldMirror {
+  // Set before the first access: SQLite then locks the whole file, which only works if no other process has it open, and
+  // keeps the lock after the transaction.
+  raw.pragma('locking_mode = EXCLUSIVE');
+  raw.exec('BEGIN EXCLUSIVE; COMMIT');
+  const forgotten = raw.prepare<[], ForgottenSince>('SELECT id, forgotten_at AS at FROM forgotten').all();
+  return {
+    forgotten,
+    makeWay: () => {
+      withSqliteFaults(file, () => raw.pragma('journal_mode = DELETE'));
+      return null;
+    },
+    release: (replaced) => {
+      // A process that waits for the lock has the replaced file open and must not go on with it. The journal stays in
+      // memory: on the disk it would have the name of the new file's journal.
+      if (replaced) raw.exec(`PRAGMA journal_mode = MEMORY; PRAGMA user_version = ${newerThanAny}`);
+      raw.close();
+      closed();
+    },
+  };
+}
+
+/** Every version of rosterd refuses a file of this schema. */
+const newerThanAny = 2_147_483_647;
+
+/** A damaged file is kept beside the restored one. */
+function damagedMirror(file: string, closed: () => void): HeldMirror {
+  return {
+    forgotten: [],
+    makeWay: (aside) => {
+      for (const end of ['', '-wal', '-shm'])
+        if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${aside}${end}`);
+      syncFile(dirname(file));
+      return aside;
+    },
+    release: closed,
+  };
+}
+
+function inUse(file: string, cause: Fault): Fault {
+  return new Fault('database_busy', `${file} is in use by another program`, {
+    hint: 'Stop rosterd and close every program that reads the file, then run this again.',
+    cause,
+  });
+}
+
+function notThere(file: string): Fault {
+  return new Fault('usage', `${file} is not a backup: the file is missing or empty`, {
+    hint: 'rosterd backup FILE makes one',
+  });
+}
+
+function closing<Result>(opened: SqliteConnection, work: (opened: SqliteConnection) => Result): Result {
+  try {
+    return work(opened);
+  } finally {
+    opened.close();
+  }
+}

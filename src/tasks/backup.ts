@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
+import { packageVersion } from '../runtime/package-version.js';
+import { backUpApart } from '../store/back-up-apart.js';
+import { scheduledName } from '../store/backup/file-names.js';
+import type { BackupMade } from '../store/backup/made.js';
+import { isSameFile, statOf } from '../store/backup/private-target.js';
+import { type MirrorPlace, placeText } from '../store/database-location.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
+
+export type { BackupMade } from '../store/backup/made.js';
+
+export interface BackupRequest {
+  readonly place: MirrorPlace;
+  /** A file, or an existing folder, in which the backup is named like a scheduled one. */
+  readonly target: string;
+  /** Replaces an existing file. */
+  readonly force: boolean;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  onShare?(share: number): void;
+}
+
+/**
+ * Writes a verified backup of a mirror with mode 0600, while daemons go on working. It contains the database alone: no
+ * configuration and no credentials. Throws `usage` for an existing file without `force` and for the mirror's own files.
+ */
+export async function backUp(request: BackupRequest): Promise<BackupMade> {
+  const { place, force, clock, env, signal, onShare } = request;
+  const dialect = dialectFor(place);
+  const target = targetOf(request);
+  const own = dialect.file === null ? [] : ['', '-wal', '-shm'].map((end) => `${dialect.file}${end}`);
+  if (own.some((file) => file === target || isSameFile(file, target)))
+    throw new Fault('usage', `${target} is the mirror itself`, { hint: 'Name another file.' });
+  if (existsSync(target) && !force)
+    throw new Fault('usage', `${target} exists`, { hint: 'name another file, or add --force to replace it' });
+  if (!(await dialect.exists()))
+    throw new Fault('database_unusable', `${placeText(place)} holds no mirror yet`, {
+      hint: 'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
+    });
+  const parts = { clock, env, signal, version: packageVersion() };
+  return await backUpApart(place, target, { ...parts, ...(onShare === undefined ? {} : { onShare }) });
+}
+
+function targetOf({ place, target, clock }: BackupRequest): string {
+  if (statOf(target)?.isDirectory() !== true) return target;
+  return join(target, scheduledName(dialectFor(place).backupNames, clock.now()));
+}

@@ -1,0 +1,76 @@
+import type { Config } from '../config/config.js';
+import { ForgottenLedger } from '../daemon/forgotten-ledger.js';
+import { leaseMillis } from '../daemon/mirror-parts.js';
+import { openMirror } from '../daemon/open-mirror.js';
+import { Fault } from '../domain/fault.js';
+import { askDaemons } from '../reading/daemon-address.js';
+import type { Clock } from '../runtime/clock.js';
+import { silentLogger } from '../runtime/logger.js';
+import { packageVersion } from '../runtime/package-version.js';
+import type { Restored } from '../store/backup/made.js';
+import { placeText } from '../store/database-location.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
+
+export type { Restored } from '../store/backup/made.js';
+
+export interface RestoreRequest {
+  readonly config: Config;
+  readonly backup: string;
+  /** Replaces an existing mirror. */
+  readonly force: boolean;
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}
+
+export interface RestoreReceipt extends Restored {
+  readonly database: string;
+  /** Number of people and investments in the ledger: whoever was forgotten since the backup stays forgotten. */
+  readonly forgotten: number;
+}
+
+/**
+ * Replaces the configured mirror by a backup. Refuses while a daemon or any other process uses the mirror. Everyone in
+ * the ledger of forgotten ids, and everyone whom the replaced mirror had forgotten, is erased before it can be read.
+ */
+export async function restore(request: RestoreRequest): Promise<RestoreReceipt> {
+  const { config, backup, force, clock, env, signal } = request;
+  const { database, identity } = config;
+  await refuseRunning(config, clock);
+  const ledger = new ForgottenLedger(config.forget.ledger);
+  const restored = await dialectFor(database).restore(
+    backup,
+    { clock, env, force, signal, leaseMs: leaseMillis, version: packageVersion() },
+    {
+      remember: (forgotten) => {
+        const known = ledger.read();
+        ledger.add(
+          forgotten.flatMap((one) => (known.has(one.id) ? [] : [{ ...one, event: 'forgotten' } as const])),
+        );
+        return forgottenIn(ledger);
+      },
+      prepare: async (file) => {
+        const parts = { clock, identity, ledger, logger: silentLogger, existing: true };
+        const mirror = await openMirror(file === null ? database : { kind: 'sqlite', file }, parts);
+        try {
+          await mirror.upkeep.scrubAlone(0, signal);
+        } finally {
+          await mirror.close();
+        }
+      },
+    },
+  );
+  return { ...restored, database: placeText(database), forgotten: forgottenIn(ledger).length };
+}
+
+const forgottenIn = (ledger: ForgottenLedger) =>
+  [...ledger.read().values()].filter(({ event }) => event === 'forgotten').map(({ id }) => id);
+
+/** A daemon between two ticks has no lease, and one that was killed leaves one. Its own word decides first. */
+async function refuseRunning(config: Config, clock: Clock): Promise<void> {
+  const [daemon] = (await askDaemons(config.database, config, clock)).daemons;
+  if (daemon === undefined) return;
+  throw new Fault('lease_lost', `the daemon (process ${daemon.pid}) uses ${placeText(config.database)}`, {
+    hint: 'Stop it first (systemctl stop rosterd), then run this again.',
+  });
+}

@@ -1,0 +1,170 @@
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openPostgres } from '../../src/store/dialect/postgres/open.js';
+import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
+import { giveToOwnRole } from '../postgres/own-role.js';
+import { withClient } from '../postgres/run-databases.js';
+import { canonicalDump } from '../store/canonical-dump.js';
+import { pgTools } from './pg-tools.js';
+import { type PostgresWorld, password, postgresWorld } from './postgres-world.js';
+
+let world: PostgresWorld;
+const at = (name: string) => join(world.folder, name);
+/** A PATH on which no program is installed, and one with pg_dump and pg_restore. */
+const without = { PATH: '/nowhere' };
+let installed: { PATH: string };
+
+beforeAll(async () => {
+  world = await postgresWorld(60);
+  expect((await world.run(['sync'])).code).toBe(0);
+  await world.control('POST', '/churn', { changes: 20 });
+  expect((await world.run(['sync'])).code).toBe(0);
+  installed = { PATH: pgTools(at('tools'), 99) };
+}, 120_000);
+
+afterAll(() => world.close());
+
+const secretOf = (address: string) => {
+  const url = new URL(address);
+  url.password = encodeURIComponent(password);
+  return url.href;
+};
+
+const dumpOf = async (url: string) => {
+  const postgres = await openPostgres(url);
+  try {
+    return await canonicalDump({ kind: 'postgres', postgres });
+  } finally {
+    await postgres.close();
+  }
+};
+
+async function emptyDatabase() {
+  const database = await freshDatabase();
+  const own = await giveToOwnRole(database.url);
+  onTestFinished(async () => {
+    await database.drop();
+    await own.dropRole(await postgresUrl());
+  });
+  return { url: own.url, admin: database.url };
+}
+
+const into = (url: string) => ['--set', `database=${url}`];
+
+describe('backup and restore on PostgreSQL', { timeout: 60_000 }, () => {
+  test.each([
+    ['COPY', () => without, 'copy', /pg_dump is not installed: written as an archive/],
+    ['pg_dump', () => installed, 'pg_dump', /^It contains names/],
+  ])(
+    'a backup through %s is private, verified, and restored with the same content',
+    async (_, env, format, note) => {
+      const name = `${format}.pgbackup`;
+      const made = await world.run(['backup', name, '--json'], { env: env() });
+      expect([made.code, made.err]).toEqual([0, expect.stringMatching(note)]);
+      expect(JSON.parse(made.out)).toMatchObject({ file: at(name), format });
+      expect(statSync(at(name)).mode & 0o777).toBe(0o600);
+      expect(readFileSync(at(name)).includes(password)).toBe(false);
+      const target = await emptyDatabase();
+      const back = await world.run(['restore', name, ...into(target.url)], { env: env() });
+      expect([back.code, back.out, back.err]).toEqual([
+        0,
+        expect.stringMatching(/ rows restored from the backup/),
+        expect.anything(),
+      ]);
+      expect(await dumpOf(target.admin)).toEqual(await dumpOf(secretOf(world.url)));
+      const synced = await world.run(['sync', '--json', ...into(target.url)], { env: env() });
+      expect(JSON.parse(synced.out)).toMatchObject([{ mode: 'delta', outcome: 'done' }]);
+      const refused = await world.run(['restore', name, ...into(target.url)], { env: env() });
+      expect([refused.code, refused.err]).toEqual([
+        2,
+        expect.stringMatching(/already holds a mirror\nTry: .*--force/),
+      ]);
+      const replaced = await world.run(['restore', '--force', name, ...into(target.url)], { env: env() });
+      expect([replaced.code, replaced.err]).toEqual([0, expect.stringContaining('Next:')]);
+      expect(await dumpOf(target.admin)).toEqual(await dumpOf(secretOf(world.url)));
+    },
+  );
+
+  test('a pg_dump that is older than the server is not used, and the note says so', async () => {
+    const old = { PATH: pgTools(at('old-tools'), 9) };
+    const { code, out, err } = await world.run(['backup', 'old.pgbackup', '--json'], { env: old });
+    expect([code, err]).toEqual([
+      0,
+      expect.stringMatching(/pg_dump 9 is older than the server, PostgreSQL \d+/),
+    ]);
+    expect(JSON.parse(out)).toMatchObject({ format: 'copy' });
+  });
+
+  test('someone forgotten after the backup stays forgotten, and names them to no one in between', async () => {
+    await world.run(['backup', 'names.pgbackup'], { env: without });
+    const [person] = await world.admin(
+      'SELECT r.investor_id AS id, i.email FROM investment_rows r JOIN rosterd_identity.identity_rows i USING (row_no) WHERE i.email IS NOT NULL AND r.investor_id IS NOT NULL LIMIT 1',
+    );
+    expect((await world.run(['forget', String(person?.id)])).code).toBe(0);
+    const target = await emptyDatabase();
+    const { code, out } = await world.run(['restore', 'names.pgbackup', ...into(target.url)], {
+      env: without,
+    });
+    expect([code, out]).toEqual([0, expect.stringContaining('1 forget request applied again')]);
+    await withClient(target.admin, async (client) => {
+      const found = await client.query('SELECT 1 FROM rosterd_identity.identity_rows WHERE email = $1', [
+        person?.email,
+      ]);
+      const kept = await client.query('SELECT id FROM forgotten');
+      expect([found.rowCount, kept.rows]).toEqual([0, [{ id: person?.id }]]);
+    });
+    await world.run(['forget', String(person?.id), '--lift']);
+  });
+
+  test('restore refuses while a daemon is a member of the fleet', async () => {
+    const made = await world.run(['backup', 'fleet.pgbackup', '--json'], { env: without });
+    expect(made.code).toBe(0);
+    await world.admin(
+      "INSERT INTO fleet_members (member, version, sources, joined_at, seen_at) VALUES ('far:1:2.3:x', '0', '{}', fleet_clock(), fleet_clock())",
+    );
+    const { code, err } = await world.run(['restore', '--force', 'fleet.pgbackup'], { env: without });
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/is in use by far:1:2\.3:x\nTry: Stop every rosterd/),
+    ]);
+    await world.admin('DELETE FROM fleet_members');
+    expect((await world.run(['restore', '--force', 'fleet.pgbackup'], { env: without })).code).toBe(0);
+  });
+
+  test('a damaged backup is refused before anything is written', async () => {
+    await world.run(['backup', 'sound.pgbackup'], { env: without });
+    const bytes = readFileSync(at('sound.pgbackup'));
+    writeFileSync(at('cut.pgbackup'), bytes);
+    truncateSync(at('cut.pgbackup'), Math.floor(bytes.length / 2));
+    const text = gunzipSync(bytes).toString('utf8');
+    writeFileSync(at('changed.pgbackup'), gzipSync(text.replace('\tco_', '\tcx_')));
+    writeFileSync(at('other.pgbackup'), 'nothing of ours');
+    const content = await dumpOf(secretOf(world.url));
+    for (const [file, code, words] of [
+      ['cut.pgbackup', 1, /is damaged or not complete/],
+      ['changed.pgbackup', 1, /is damaged or not complete/],
+      ['other.pgbackup', 2, /is not a backup of a mirror in PostgreSQL/],
+      ['nowhere.pgbackup', 2, /nowhere\.pgbackup cannot be read \(ENOENT\)/],
+    ] as const) {
+      const answer = await world.run(['restore', '--force', file], { env: without });
+      expect([file, answer.code, answer.err]).toEqual([file, code, expect.stringMatching(words)]);
+    }
+    expect(await dumpOf(secretOf(world.url))).toEqual(content);
+  });
+
+  test('a mirror of another schema than the backup is not replaced', async () => {
+    await world.run(['backup', 'schema.pgbackup'], { env: without });
+    const text = gunzipSync(readFileSync(at('schema.pgbackup'))).toString('utf8');
+    const [mark = '', head = '', ...rest] = text.split('\n');
+    const { migrations, ...more } = JSON.parse(head);
+    const older = JSON.stringify({ ...more, migrations: migrations.slice(0, -1) });
+    writeFileSync(at('older.pgbackup'), gzipSync([mark, older, ...rest].join('\n')));
+    const { code, err } = await world.run(['restore', '--force', 'older.pgbackup'], { env: without });
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/holds a mirror of schema \d+, and the backup is of schema \d+\nTry: .*createdb/),
+    ]);
+  });
+});

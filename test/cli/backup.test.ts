@@ -1,0 +1,275 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.js';
+import { startDaemon } from '../../src/daemon/daemon.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { canonicalDump } from '../store/canonical-dump.js';
+import { testRandom } from '../support/chance.js';
+import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
+
+let world: MirrorWorld;
+const mirror = () => join(world.folder, 'mirror.db');
+const at = (name: string) => join(world.folder, name);
+
+beforeAll(async () => {
+  world = await mirrorWorld(60);
+  await world.sync();
+  await world.control('POST', '/churn', { changes: 20 });
+  await world.sync();
+}, 60_000);
+
+afterAll(() => world.close());
+
+const dumpOf = async (file: string) => {
+  const sqlite = openSqlite(file, { readonly: true });
+  try {
+    return await canonicalDump({ kind: 'sqlite', sqlite });
+  } finally {
+    sqlite.close();
+  }
+};
+
+const one = (file: string, sql: string): unknown => {
+  const raw = new Sqlite(file, { readonly: true });
+  try {
+    return raw.prepare(sql).pluck().get();
+  } finally {
+    raw.close();
+  }
+};
+
+const configured = () =>
+  loadConfig({ file: at('config.json'), cwd: world.folder, env: { ACME: world.company.token } });
+
+/** Starts a daemon in this process, without a console unless asked for. */
+async function daemonOn(console: object | null = null) {
+  const file = at('config.json');
+  const before = readFileSync(file, 'utf8');
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(before), console }));
+  const { config } = configured();
+  writeFileSync(file, before);
+  const daemon = await startDaemon({
+    config,
+    clock: systemClock,
+    random: testRandom(),
+    logger: silentLogger,
+  });
+  onTestFinished(() => daemon.close());
+  await daemon.engine.sync.idle();
+  return daemon;
+}
+
+describe('rosterd backup', { timeout: 30_000 }, () => {
+  test('backup writes one private file with the content of the mirror, and verifies it', async () => {
+    const { code, out, err } = await world.run(['backup', 'copy.db', '--json']);
+    expect([code, err]).toEqual([0, expect.stringContaining('contains names')]);
+    const made = JSON.parse(out);
+    expect(made).toMatchObject({ file: at('copy.db'), format: 'sqlite', note: null });
+    expect(made.tables.find(({ table }: { table: string }) => table === 'investment_rows')).toEqual({
+      table: 'investment_rows',
+      rows: one(mirror(), 'SELECT count(*) FROM investment_rows'),
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(statSync(at('copy.db')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(world.folder).filter((name) => name.includes('copy.db'))).toEqual(['copy.db']);
+    expect(await dumpOf(at('copy.db'))).toEqual(await dumpOf(mirror()));
+    expect(one(at('copy.db'), 'SELECT count(*) FROM leases')).toBe(0);
+  });
+
+  test('backup refuses to overwrite a file without --force, and never overwrites the mirror', async () => {
+    writeFileSync(at('taken.db'), 'mine');
+    const refused = await world.run(['backup', 'taken.db']);
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringMatching(/taken\.db exists\nTry: .*--force/),
+    ]);
+    expect(readFileSync(at('taken.db'), 'utf8')).toBe('mine');
+    expect((await world.run(['backup', 'taken.db', '--force'])).code).toBe(0);
+    expect(one(at('taken.db'), 'SELECT count(*) FROM backup_proof')).toBe(1);
+    const own = await world.run(['backup', 'mirror.db', '--force']);
+    expect([own.code, own.err]).toEqual([2, expect.stringContaining('is the mirror itself')]);
+  });
+
+  test('backup into a folder names the file by the mirror and the time', async () => {
+    const { code, out } = await world.run(['backup', '.', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(out).file).toMatch(/\/mirror-\d{8}T\d{6}Z\.db$/);
+  });
+
+  test('backup reports a folder it cannot write to, and a mirror that does not exist', async () => {
+    writeFileSync(at('file'), '');
+    const nowhere = await world.run(['backup', 'file/copy.db']);
+    expect([nowhere.code, nowhere.err]).toEqual([
+      2,
+      expect.stringMatching(/cannot write to .*file \(\w+\)\nTry: /),
+    ]);
+    const absent = await world.run(['backup', 'copy2.db', '--database', 'absent.db']);
+    expect([absent.code, absent.err]).toEqual([1, expect.stringContaining('absent.db holds no mirror yet')]);
+    expect(existsSync(at('copy2.db'))).toBe(false);
+  });
+
+  test('a backup contains every commit from before it began, while a writer commits all the time', async () => {
+    const writer = new Sqlite(mirror());
+    let written = 0;
+    const commits = setInterval(() => {
+      written += 1;
+      writer.exec(
+        `UPDATE budgets SET spent = spent; INSERT OR REPLACE INTO budgets VALUES ('t${written}', 'x', 1, NULL)`,
+      );
+    }, 1);
+    onTestFinished(() => {
+      clearInterval(commits);
+      writer.exec("DELETE FROM budgets WHERE window_start = 'x'");
+      writer.close();
+    });
+    await expect.poll(() => written).toBeGreaterThan(5);
+    const before = written;
+    const { code } = await world.run(['backup', 'busy.db', '--force']);
+    expect(code).toBe(0);
+    expect(written).toBeGreaterThan(before);
+    expect(
+      Number(one(at('busy.db'), "SELECT count(*) FROM budgets WHERE window_start = 'x'")),
+    ).toBeGreaterThanOrEqual(before);
+    expect(one(at('busy.db'), 'PRAGMA integrity_check')).toBe('ok');
+  });
+});
+
+describe('rosterd restore', { timeout: 30_000 }, () => {
+  const restoreTo = (database: string, ...args: string[]) =>
+    world.run(['restore', ...args, '--set', `database=sqlite:${database}`]);
+
+  test('restore gives back what the backup contained, and the daemon continues from its cursor', async () => {
+    await world.run(['backup', 'before.db', '--force']);
+    const content = await dumpOf(mirror());
+    const { code, out, err } = await restoreTo('./restored.db', 'before.db');
+    expect([code, err]).toEqual([0, expect.stringContaining('Next: start rosterd')]);
+    expect(out).toMatch(/restored\.db: [\d,]+ rows restored from the backup of 20\d\d-/);
+    expect(await dumpOf(at('restored.db'))).toEqual(content);
+    expect(one(at('restored.db'), "SELECT count(*) FROM sqlite_schema WHERE name = 'backup_proof'")).toBe(0);
+    expect(statSync(at('restored.db')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(world.folder).filter((name) => name.startsWith('.'))).toEqual([]);
+    await world.control('POST', '/churn', { changes: 5 });
+    const synced = await world.run(['sync', '--json', '--set', 'database=sqlite:./restored.db']);
+    expect(JSON.parse(synced.out)).toMatchObject([{ mode: 'delta', outcome: 'done' }]);
+  });
+
+  test('restore refuses an existing mirror without --force', async () => {
+    await world.run(['backup', 'again.db', '--force']);
+    await restoreTo('./there.db', 'again.db');
+    const refused = await restoreTo('./there.db', 'again.db');
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringMatching(/already holds a mirror\nTry: .*--force/),
+    ]);
+    expect((await restoreTo('./there.db', 'again.db', '--force')).code).toBe(0);
+  });
+
+  test('someone forgotten after the backup was made stays forgotten, and no byte of the name comes back', async () => {
+    await world.run(['backup', 'names.db', '--force']);
+    const [person, name] = (() => {
+      const raw = new Sqlite(mirror(), { readonly: true });
+      const row = raw
+        .prepare<[], [string, string]>(
+          'SELECT i.investor_id, p.email FROM investments i JOIN identities p USING (source, id) WHERE p.email IS NOT NULL AND i.investor_id IS NOT NULL LIMIT 1',
+        )
+        .raw()
+        .get();
+      raw.close();
+      return row ?? ['', ''];
+    })();
+    expect((await world.run(['forget', person])).code).toBe(0);
+    expect(readFileSync(at('names.db')).includes(name)).toBe(true);
+    const { code, out } = await restoreTo('./erased.db', 'names.db');
+    expect([code, out]).toEqual([0, expect.stringContaining('1 forget request applied again')]);
+    expect(readFileSync(at('erased.db')).includes(name)).toBe(false);
+    // A mirror whose ledger was lost still tells whom it had forgotten.
+    const other = ['--set', 'forget.ledger=./other.jsonl'];
+    await world.run(['restore', '--force', 'names.db', '--set', 'database=sqlite:./erased.db', ...other]);
+    expect(readFileSync(at('erased.db')).includes(name)).toBe(false);
+    expect(readFileSync(at('other.jsonl'), 'utf8')).toContain(person);
+    await world.run(['forget', person, '--lift']);
+  });
+
+  test('restore refuses while a daemon follows the mirror, with and without its console', async () => {
+    await world.run(['backup', 'while.db', '--force']);
+    for (const console of [{ listen: '127.0.0.1:0' }, null]) {
+      const daemon = await daemonOn(console);
+      const { code, err } = await world.run(['restore', '--force', 'while.db']);
+      expect([code, err]).toEqual([1, expect.stringMatching(/uses .*mirror\.db|is in use/)]);
+      await daemon.close();
+    }
+    expect((await world.run(['restore', '--force', 'while.db'])).code).toBe(0);
+  });
+
+  test('restore refuses while another program has the file open, and leaves the mirror as it was', async () => {
+    await world.sync();
+    await world.run(['backup', 'open.db', '--force']);
+    const program = `const db = new (require('better-sqlite3'))(process.argv[1], { readonly: true });
+      db.prepare('SELECT count(*) FROM investments').get(); console.log('open'); setInterval(() => {}, 1e6);`;
+    const reader = spawn(process.execPath, ['-e', program, mirror()], { cwd: packageRoot });
+    onTestFinished(() => {
+      reader.kill('SIGKILL');
+    });
+    await once(reader.stdout, 'data');
+    const { code, err } = await world.run(['restore', '--force', 'open.db']);
+    expect([code, err]).toEqual([1, expect.stringContaining('mirror.db is in use by another program')]);
+    reader.kill('SIGKILL');
+    await once(reader, 'exit');
+    expect((await world.run(['status', '--check'])).code).toBe(0);
+  });
+
+  test('restore refuses a damaged backup before it touches the mirror', async () => {
+    await world.run(['backup', 'sound.db', '--force']);
+    const content = await dumpOf(mirror());
+    const bytes = readFileSync(at('sound.db'));
+    writeFileSync(at('cut.db'), bytes);
+    truncateSync(at('cut.db'), Math.floor(bytes.length / 2));
+    const email = String(one(at('sound.db'), 'SELECT email FROM identities WHERE email IS NOT NULL LIMIT 1'));
+    const changed = Buffer.from(bytes);
+    changed.write('X', changed.indexOf(email));
+    writeFileSync(at('changed.db'), changed);
+    writeFileSync(at('other.db'), 'no database');
+    for (const [file, words] of [
+      ['cut.db', /is damaged/],
+      ['changed.db', /differs: \d+ rows expected, \d+ found with other content/],
+      ['other.db', /other\.db is not a SQLite database/],
+      ['nowhere.db', /nowhere\.db is not a backup: the file is missing/],
+      ['mirror.db', /is the mirror itself/],
+    ] as const) {
+      const before = statSync(mirror()).ino;
+      const { code, err } = await world.run(['restore', '--force', file]);
+      expect([file, code === 0, err]).toEqual([file, false, expect.stringMatching(words)]);
+      expect(statSync(mirror()).ino).toBe(before);
+    }
+    expect(await dumpOf(mirror())).toEqual(content);
+  });
+
+  test('restore --force over a damaged mirror keeps the damaged file beside it', async () => {
+    await world.run(['backup', 'good.db', '--force']);
+    const broken = Buffer.from(readFileSync(at('good.db')));
+    broken.fill(0x55, 4_096, 40_960);
+    broken.fill(0x55, 100, 4_096);
+    writeFileSync(at('broken.db'), broken, { mode: 0o600 });
+    const { code, out } = await restoreTo('./broken.db', '--force', 'good.db');
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/the damaged file is now .*broken\.db\.damaged-\d{8}T\d{6}Z/),
+    ]);
+    expect(one(at('broken.db'), 'PRAGMA integrity_check')).toBe('ok');
+  });
+
+  test('a copy made by other means is restored with a warning that its rows were not compared', async () => {
+    const raw = new Sqlite(mirror());
+    raw.exec(`VACUUM INTO '${at('vacuumed.db')}'`);
+    raw.close();
+    const { code, err } = await restoreTo('./from-vacuum.db', 'vacuumed.db');
+    expect([code, err]).toEqual([0, expect.stringContaining('was not made by rosterd backup')]);
+  });
+});
