@@ -13,7 +13,7 @@ import type { HeaderNames } from '../wire/headers.js';
 import { headerNames } from '../wire/headers.js';
 import type { Version } from '../wire/versions.js';
 import { type DatabaseConfig, isPostgres, withoutPassword } from './database.js';
-import { type Listen, parseListen } from './formats.js';
+import { type Listen, parseListen, parsePeriod } from './formats.js';
 import { type Path, pathText } from './path.js';
 import { Secret, type SecretReference } from './secrets.js';
 import type { Settings } from './settings.js';
@@ -41,6 +41,7 @@ export interface Config {
   /** `ledger` is the file that lists forgotten ids. */
   readonly forget: { readonly ledger: string };
   readonly history: { readonly keepDays: number | null };
+  readonly backup: BackupConfig;
   readonly notices: readonly NoticeConfig[];
   readonly log: Settings['log'];
 }
@@ -105,6 +106,14 @@ export interface EndpointConfig {
   readonly file: string;
   readonly checkMillis: number;
   readonly rotateMillis: number | null;
+}
+
+/** Backups on a schedule. */
+export interface BackupConfig {
+  /** Null makes none. */
+  readonly everyMillis: number | null;
+  readonly keep: number;
+  readonly folder: string;
 }
 
 export interface NoticeRules {
@@ -182,6 +191,11 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
     identity: settings.identity,
     forget: { ledger: located(settings.forget.ledger, 'forget', 'ledger') },
     history: settings.history,
+    backup: {
+      everyMillis: settings.backup.every === null ? null : checked(parsePeriod(settings.backup.every)),
+      keep: settings.backup.keep,
+      folder: located(settings.backup.folder, 'backup', 'folder'),
+    },
     notices: settings.notices.map((notice, index): NoticeConfig => {
       if (notice.kind === 'command') return notice;
       return notice.kind === 'slack'

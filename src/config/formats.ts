@@ -22,6 +22,15 @@ export function parseListen(text: string): Listen | undefined {
   return host === undefined || !(port <= 65_535) ? undefined : { host, port };
 }
 
+const unitMillis: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Returns `30m`, `6h` or `1d` in milliseconds. */
+export function parsePeriod(text: string): number | undefined {
+  const match = /^([1-9]\d{0,3})([mhd])$/.exec(text);
+  const unit = unitMillis[match?.[2] ?? ''];
+  return unit === undefined ? undefined : Number(match?.[1]) * unit;
+}
+
 /** Requests carry a token, so plain HTTP is allowed only to this machine. */
 function isWebAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;

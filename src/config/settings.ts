@@ -10,6 +10,7 @@ import {
   headerToken,
   idOf,
   listenAddress,
+  period,
   secretMark,
   secretReference,
   sourceName,
@@ -383,6 +384,20 @@ export const settingsSchema = z
       })
       .prefault({})
       .meta({ description: 'Superseded versions' }),
+    backup: z
+      .strictObject({
+        every: period.nullable().default(null).meta({
+          description: 'Time between backups that the daemon makes, such as 6h or 1d; null makes none',
+        }),
+        keep: z.int().min(1).max(1_000).default(7).meta({
+          description: 'Number of these backups to keep; older ones are deleted after each new one',
+        }),
+        folder: z.string().min(1).default('backups').meta({
+          description: 'Folder for these backups, created with mode 0700; better on another disk',
+        }),
+      })
+      .prefault({})
+      .meta({ description: 'Backups on a schedule' }),
     notices: z.array(notice).default([]).meta({ description: 'Receivers of change notices' }),
     log: z
       .strictObject({

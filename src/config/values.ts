@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sandboxTokenPrefix } from '../wire/credential-shapes.js';
 import { isPostgres } from './database.js';
-import { formats } from './formats.js';
+import { formats, parsePeriod } from './formats.js';
 
 /**
  * The types of option values. Every custom message completes the sentence "expected …".
@@ -80,3 +80,8 @@ export const databaseAddress = z
 export const headerToken = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'letters, digits and "-", as in an HTTP header');
+
+export const period = z
+  .string()
+  .refine((text) => parsePeriod(text) !== undefined, 'a whole number with its unit, such as 30m, 6h or 1d')
+  .meta({ pattern: '^[1-9][0-9]{0,3}[mhd]$' });

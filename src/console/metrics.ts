@@ -81,6 +81,14 @@ export async function metricsText(
       status.erasures.pending,
     );
     gauge('change_seq', 'Number of the newest change').set(status.change_seq);
+    if (status.backup !== null) {
+      gauge('backups', 'Scheduled backups in their folder').set(status.backup.count);
+      const newest = gauge(
+        'backup_last_success_timestamp_seconds',
+        'When the newest scheduled backup was made',
+      );
+      if (status.backup.newest_at !== null) newest.set(Date.parse(status.backup.newest_at) / 1000);
+    }
   }
   gauge('clock_skew_seconds', 'How far the platform is ahead of this clock').set(counts.clockSkewSeconds);
   if (counts.fleet !== null) {

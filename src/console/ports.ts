@@ -52,6 +52,8 @@ export interface StatusSeen {
   readonly erasures: { readonly pending: number };
   readonly change_seq: number;
   readonly problems: readonly ProblemSeen[];
+  /** The scheduled backups; null when the configuration has no schedule. */
+  readonly backup: { readonly newest_at: string | null; readonly count: number } | null;
 }
 
 /** Counters of the running process; none of them names a person. */

@@ -9,6 +9,10 @@ import { type Delivery, startDelivery } from '../outbox/deliver.js';
 import { descriptorLimit, raiseLimit } from '../runtime/file-descriptors.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
+import { packageVersion } from '../runtime/package-version.js';
+import { backUpApart } from '../store/back-up-apart.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
+import { startBackups } from './backups.js';
 import { type ClockWatch, watchClock } from './clock-watch.js';
 import { receiverConnections } from './connection-limits.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
@@ -63,6 +67,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       'housekeeping nudges',
       engine.sync.onTick(() => housekeeping.look()),
     );
+    scheduleBackups(engine, parts, seat, lifecycle);
     const delivery = config.notices.length > 0 ? deliverNotices(engine, parts, seat, lifecycle) : null;
     const served =
       config.console === null
@@ -152,6 +157,33 @@ function deliverNotices(
     sync.onTick(() => delivery.wake()),
   );
   return delivery;
+}
+
+function scheduleBackups(
+  { health }: Engine,
+  { config, clock, logger }: EngineParts,
+  seat: Seat,
+  lifecycle: Lifecycle,
+): void {
+  const { database, backup } = config;
+  const { everyMillis } = backup;
+  if (everyMillis === null) return;
+  const parts = { clock, env: process.env, version: packageVersion() };
+  const dialect = dialectFor(database);
+  const backups = startBackups({
+    settings: { ...backup, everyMillis },
+    names: dialect.backupNames,
+    clock,
+    logger: logger.child({ component: 'backup' }),
+    register: health,
+    leads: () => seat.leads,
+    isFilled: () =>
+      dialect.inSnapshot(
+        async (ask) => (await ask`SELECT 1 FROM sources WHERE listed_at IS NOT NULL LIMIT 1`).length > 0,
+      ),
+    backUp: (target, signal) => backUpApart(database, target, { ...parts, signal }),
+  });
+  lifecycle.add('backups', () => backups.close());
 }
 
 interface StartedReceiver {

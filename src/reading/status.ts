@@ -13,6 +13,7 @@ import {
   type StatusWanted,
   type SourceStatus as StoredStatus,
 } from '../store/reads/status.js';
+import { type BackupsSeen, backupsSeen } from './backups.js';
 import type { DaemonSeen } from './daemon-address.js';
 import type { WebhookSpacing, WebhookSpacings } from './webhook-spacing.js';
 
@@ -32,6 +33,8 @@ export interface FullStatus extends StatusDocument {
   readonly endpoint: EndpointHealth | null;
   /** The daemons that share the database; null for SQLite, which has one. */
   readonly fleet: readonly FleetMember[] | null;
+  /** The scheduled backups; null when the configuration has no schedule. */
+  readonly backup: BackupsSeen | null;
   /** The daemons on this host that use this database, as far as they can be found. */
   readonly daemons: readonly DaemonSeen[];
 }
@@ -67,6 +70,7 @@ export async function statusOf(
     ...document,
     sources: document.sources.map((one) => ({ ...one, webhook_spacing: spacings[one.source] ?? null })),
     endpoint: await endpointHealth(config?.receiver?.endpoint?.file ?? null, clock),
+    backup: backupsSeen(config, clock.now()),
     daemons,
   };
 }

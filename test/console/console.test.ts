@@ -37,6 +37,7 @@ const status = (...sources: SourceHealth[]): StatusSeen => ({
   change_seq: 7,
   ...{ inbox: { pending: 3, given_up: 0 }, notices: { pending: 0, given_up: 1 }, erasures: { pending: 4 } },
   problems: [],
+  backup: null,
 });
 
 async function consoleOver(

@@ -66,6 +66,7 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
     `webhooks waiting ${inbox.pending}, notices waiting ${notices.pending}, ` +
       `erasures pending ${erasures.pending}, newest change ${document.change_seq}`,
   );
+  if (document.backup !== null) out.line(backupRemark(document.backup, now));
   if (notices.given_up > 0)
     out.line(
       `${counted(notices.given_up, 'notice')} given up: rosterd query "SELECT * FROM notices WHERE state = 'given_up'"`,
@@ -154,6 +155,14 @@ function endpointRemarks({ state, message, hint, reenabledAt }: EndpointHealth):
   if (hint !== null) lines.push(`  ${hint}`);
   if (reenabledAt !== null) lines.push(`  was found disabled and enabled again at ${reenabledAt}`);
   return lines;
+}
+
+function backupRemark(
+  { newest_at, newest_file, overdue }: NonNullable<FullStatus['backup']>,
+  now: number,
+): string {
+  if (newest_at === null) return 'no scheduled backup yet';
+  return `newest backup ${ago(newest_at, now)}: ${newest_file}${overdue ? '; the next one is overdue' : ''}`;
 }
 
 function lifeLeft(days: number): string {

@@ -1,0 +1,139 @@
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { type BackupsParts, startBackups } from '../../src/daemon/backups.js';
+import { startDaemon } from '../../src/daemon/daemon.js';
+import { Fault } from '../../src/domain/fault.js';
+import { backupsSeen } from '../../src/reading/backups.js';
+import { HealthRegister } from '../../src/runtime/health-register.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './world.js';
+
+const hour = 3_600_000;
+
+/** Schedules backups on a clock that the test moves. */
+function scheduled(more: Partial<BackupsParts> = {}, filled = true) {
+  const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
+  const folder = join(freshFolder(), 'backups');
+  const register = new HealthRegister();
+  const state = { failing: false, leads: true, filled };
+  const backups = startBackups({
+    settings: { everyMillis: 6 * hour, keep: 3, folder },
+    names: { stem: 'mirror', end: '.db' },
+    clock,
+    logger: silentLogger,
+    register,
+    leads: () => state.leads,
+    isFilled: async () => state.filled,
+    backUp: async (target) => {
+      if (state.failing) throw new Fault('database_full', 'no room for the backup');
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(target, 'x');
+      return {
+        ...{ file: target, format: 'sqlite', bytes: 1, schema: 1, rows: 1, tables: [], note: null },
+        made_at: '2026-11-01T00:00:00.000Z' as never,
+      };
+    },
+    ...more,
+  });
+  const names = () => {
+    try {
+      return readdirSync(folder).sort();
+    } catch {
+      return [];
+    }
+  };
+  return { clock, folder, register, state, backups, names };
+}
+
+test('scheduled backups: one when due, named by its time, and only the newest ones are kept', async () => {
+  const { clock, folder, backups, names } = scheduled();
+  await clock.advance(1_000);
+  expect(names()).toEqual(['mirror-20261101T000000Z.db']);
+  writeFileSync(join(folder, 'mirror-notes.db'), 'mine');
+  writeFileSync(join(folder, 'other-20260101T000000Z.db'), 'of another mirror');
+  await clock.advance(24 * hour);
+  expect(names()).toEqual([
+    ...['mirror-20261101T120100Z.db', 'mirror-20261101T180100Z.db', 'mirror-20261102T000100Z.db'].map(
+      (name) => expect.stringMatching(new RegExp(name.replace(/\d{4}Z/, '\\d{4}Z'))),
+    ),
+    'mirror-notes.db',
+    'other-20260101T000000Z.db',
+  ]);
+  await backups.close();
+});
+
+test('scheduled backups: a restart makes none before it is due', async () => {
+  const folder = join(freshFolder(), 'backups');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'mirror-20261031T230000Z.db'), 'x');
+  const settings = { everyMillis: 6 * hour, keep: 3, folder };
+  const { clock, backups } = scheduled({
+    settings,
+    backUp: async () => Promise.reject(new Error('too early')),
+  });
+  await clock.advance(4 * hour);
+  expect(readdirSync(folder)).toEqual(['mirror-20261031T230000Z.db']);
+  await backups.close();
+});
+
+test('scheduled backups: a failure is reported until one succeeds, and retried with pauses', async () => {
+  const { clock, register, state, backups, names } = scheduled();
+  state.failing = true;
+  await clock.advance(1_000);
+  const [problem] = register.list();
+  expect(problem).toEqual({
+    key: 'backup',
+    severity: 'attention',
+    text: 'the scheduled backup failed: no room for the backup',
+    since: '2026-11-01T00:00:00.000Z',
+  });
+  await clock.advance(hour);
+  expect(register.list()).toEqual([problem]);
+  state.failing = false;
+  await clock.advance(hour);
+  expect(register.list()).toEqual([]);
+  expect(names()).toHaveLength(1);
+  await backups.close();
+});
+
+test('scheduled backups: none before the first listing is complete, nor by a daemon that does not lead', async () => {
+  const { clock, state, backups, names } = scheduled({}, false);
+  await clock.advance(hour);
+  state.filled = true;
+  state.leads = false;
+  await clock.advance(hour);
+  expect(names()).toEqual([]);
+  state.leads = true;
+  await clock.advance(hour);
+  expect(names()).toHaveLength(1);
+  await backups.close();
+});
+
+test('a daemon makes a verified backup, and status and metrics report it', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 60 });
+  const folder = freshFolder();
+  const plain = configFor(sandbox, { folder });
+  const config = { ...plain, backup: { everyMillis: 24 * hour, keep: 2, folder: join(folder, 'backups') } };
+  const first = await startDaemon(partsFor(plain));
+  await first.engine.sync.idle();
+  await first.close();
+  const daemon = await startDaemon(partsFor(config));
+  await expect.poll(() => backupsSeen(config, Date.now())?.count, { timeout: 20_000 }).toBe(1);
+  const seen = backupsSeen(config, Date.now());
+  const file = seen?.newest_file ?? '';
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(config.backup.folder).mode & 0o777).toBe(0o700);
+  const copy = new Sqlite(file, { readonly: true });
+  const count = 'SELECT count(*) FROM investments';
+  expect(copy.prepare(count).pluck().get()).toBe(readerOf(config).prepare(count).pluck().get());
+  copy.close();
+  const status = await (await fetch(`${daemon.consoleUrl}/status.json`)).json();
+  expect(status).toMatchObject({ backup: { count: 1, newest_at: seen?.newest_at, overdue: false } });
+  const metrics = await (await fetch(`${daemon.consoleUrl}/metrics`)).text();
+  expect(metrics).toMatch(/^rosterd_backup_last_success_timestamp_seconds \d+$/m);
+  expect(backupsSeen(config, Date.now() + 26 * hour)).toMatchObject({ overdue: true });
+  await daemon.close();
+});
