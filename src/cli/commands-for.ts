@@ -7,6 +7,8 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import('./commands/init.js')).init,
   run: async () => (await import('./commands/run.js')).run,
   sync: async () => (await import('./commands/sync.js')).sync,
+  pause: async () => (await import('./commands/pause.js')).pause,
+  resume: async () => (await import('./commands/resume.js')).resume,
   status: async () => (await import('./commands/status.js')).status,
   wait: async () => (await import('./commands/wait.js')).wait,
   doctor: async () => (await import('./commands/doctor.js')).doctor,

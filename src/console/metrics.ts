@@ -55,6 +55,7 @@ export async function metricsText(
     'source',
   );
   const names = gauge('names_incomplete', 'Whether names are missing that a re-listing will fetch', 'source');
+  const paused = gauge('source_paused', 'Whether an operator paused the source', 'source');
   for (const source of status?.sources ?? []) {
     const label = { source: source.source };
     for (const one of states) state.set({ ...label, state: one }, source.health === one ? 1 : 0);
@@ -70,6 +71,7 @@ export async function metricsText(
     aside.set(label, source.quarantine_open);
     awaiting.set(label, source.awaiting_deletion);
     names.set(label, source.names_incomplete);
+    paused.set(label, source.paused_at === null ? 0 : 1);
   }
   const waiting = gauge('waiting', 'Queued work', 'queue', 'state');
   // Without a status, a missing metric is better than a zero.

@@ -15,6 +15,8 @@ export interface SourceHealth {
   readonly quarantine_open: number;
   readonly awaiting_deletion: number;
   readonly names_incomplete: 0 | 1;
+  /** When an operator paused the source; null when it is not paused. */
+  readonly paused_at: string | null;
   /** Whether a configuration names the source. */
   readonly followed: boolean;
   readonly webhook_spacing: SpacingSeen | null;

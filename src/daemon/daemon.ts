@@ -22,6 +22,7 @@ import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
 import { maintenanceOf } from './maintenance.js';
 import { noticeTargets } from './notices.js';
+import { watchPauses } from './pause-watch.js';
 import { catalogOf, grantsOf, resolveSources } from './resolve-sources.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
 import { seatOf, startWork } from './start-work.js';
@@ -88,6 +89,14 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       housekeeping.look();
       delivery?.wake();
     };
+    const pauses = await watchPauses({
+      pauses: engine.mirror.pauses,
+      sources: (parts.sources ?? config.sources).map(({ name }) => name),
+      sync: engine.sync,
+      clock: parts.clock,
+      logger: logger.child({ component: 'pause' }),
+    });
+    lifecycle.add('watch over pauses', () => pauses.close());
     await startWork({ engine, parts, seat, drain, onLead }, lifecycle);
     const watch = watchTokens({ sources: config.sources, engine, clock: parts.clock });
     lifecycle.add('watch over tokens', () => watch.close());

@@ -8,6 +8,7 @@ import type { NoticeHooks } from '../store/committed-change.js';
 import type { Erasures, Scrubbed } from '../store/erasures.js';
 import type { Inbox } from '../store/inbox.js';
 import type { Outbox } from '../store/outbox.js';
+import type { Pauses } from '../store/pauses.js';
 import type { Scrubber } from '../store/scrub-messages.js';
 import type { Mirror } from '../sync/ports.js';
 import type { ForgottenLedger } from './forgotten-ledger.js';
@@ -23,6 +24,7 @@ export interface OpenMirror {
   readonly budgets: BudgetStore;
   readonly inbox: Inbox;
   readonly outbox: Outbox;
+  readonly pauses: Pauses;
   readonly erasures: Erasures;
   readonly upkeep: Upkeep;
   /** Joins the fleet of daemons that share the database; null where one daemon owns it. */

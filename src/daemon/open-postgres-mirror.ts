@@ -14,6 +14,7 @@ import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
 import { watchPool } from '../store/dialect/postgres/watch-pool.js';
 import { postgresInbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
+import { Pauses } from '../store/pauses.js';
 import { inBatches } from './in-batches.js';
 import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 
@@ -51,6 +52,7 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
       budgets: new SharedBudgets(postgresConnection(main)),
       inbox: postgresInbox(receiving),
       outbox: new Outbox(postgresConnection(main)),
+      pauses: new Pauses(postgresConnection(main)),
       erasures,
       upkeep: {
         scrub: () => erasures.scrub(),

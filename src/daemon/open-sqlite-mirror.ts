@@ -15,6 +15,7 @@ import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { sqliteInbox } from '../store/inbox.js';
 import { Outbox } from '../store/outbox.js';
+import { Pauses } from '../store/pauses.js';
 import { scrubApart } from '../store/scrub.js';
 import { inBatches } from './in-batches.js';
 import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
@@ -68,6 +69,7 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
       budgets: gate.guard(new Budgets(sqliteConnection(main))),
       inbox: gate.guard(sqliteInbox(accepting), deliveryPatienceMillis),
       outbox: gate.guard(new Outbox(sqliteConnection(main))),
+      pauses: gate.guard(new Pauses(sqliteConnection(main))),
       erasures,
       upkeep: {
         scrub: (rewritten, signal) => gate.closedFor(() => scrubbed(rewritten, signal)),

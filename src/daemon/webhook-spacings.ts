@@ -21,7 +21,7 @@ export function webhookSpacings(
 
 /** Returns null for a source that another daemon follows. */
 function spacingOf({ gapMillis, waitMillis, reason, by }: SpacingSeen, clock: Clock): WebhookSpacing | null {
-  if (reason === 'elsewhere') return null;
+  if (reason === 'elsewhere' || reason === 'paused') return null;
   return {
     reason,
     gap_seconds: seconds(gapMillis),

@@ -38,6 +38,9 @@ export interface Database {
   company_history: CompanyHistoryView;
   round_history: RoundHistoryView;
   collections: CollectionsView;
+  pauses: PausesTable;
+  open_alerts: OpenAlertsTable;
+  alert_rows: AlertRowsTable;
   investments: InvestmentsView;
   identities: IdentitiesView;
   investment_history: InvestmentHistoryView;
@@ -440,6 +443,35 @@ export interface ErasuresTable {
   cause: string;
   invisible_at: string;
   scrubbed_at: string | null;
+}
+
+export interface PausesTable {
+  source: string;
+  paused_at: string;
+}
+
+export interface OpenAlertsTable {
+  key: string;
+  kind: string;
+  source: string | null;
+  text: string;
+  since: string;
+  gone_since: string | null;
+}
+
+export interface AlertRowsTable {
+  notice: Generated<number>;
+  key: string;
+  /** Empty for an alert about the whole daemon. */
+  source: string;
+  target: string;
+  body: string;
+  queued_at: string;
+  state: Generated<'pending' | 'delivered' | 'given_up'>;
+  attempts: Generated<number>;
+  next_at: string;
+  delivered_at: string | null;
+  last_error: string | null;
 }
 
 interface Keyed {

@@ -32,6 +32,12 @@ export interface Sync extends Closable {
    * does. Resolves when no tick of this source is running.
    */
   leave(source: SourceName): Promise<void>;
+  /**
+   * Starts no tick of this source until `resume`, apart from `tick`, and ends the running one after its page. Nudges are
+   * kept. Resolves when no tick of this source is running.
+   */
+  pause(source: SourceName): Promise<void>;
+  resume(source: SourceName): void;
   /** Whether a tick of this source is running. */
   isBusy(source: SourceName): boolean;
   /**
@@ -73,7 +79,6 @@ const urgentPriority = 1;
 export function createSync(parts: SyncParts): Sync {
   const { clock, random, options, logger } = parts;
   const queue = new PQueue({ concurrency: options.concurrency });
-  const stopping = new AbortController();
   const listeners = new Set<TickListener>();
   const waitingForIdle = new Set<() => void>();
   const loops = new Map<SourceName, SourceLoop>();
@@ -90,13 +95,12 @@ export function createSync(parts: SyncParts): Sync {
     log: SyncParts['logger'],
     urgent: boolean,
     ask: () => TickAsk | null,
+    cut: () => AbortSignal,
   ): Promise<TickResult | null> => {
     const result = await queue.add(
       async () => {
         const asked = ask();
-        return asked === null
-          ? null
-          : await runTick(source, asked, { ...parts, logger: log }, stopping.signal);
+        return asked === null ? null : await runTick(source, asked, { ...parts, logger: log }, cut());
       },
       // Ticks started by a webhook or by a user run before timed ones.
       { priority: urgent ? urgentPriority : 0, id: source.identity.name },
@@ -133,7 +137,7 @@ export function createSync(parts: SyncParts): Sync {
         onIdle,
         intervalMillis: options.intervalMillis,
         idleIntervalMillis: options.idleIntervalMillis,
-        runQueued: (urgent, ask) => runQueued(source, log, urgent, ask),
+        runQueued: (urgent, ask, cut) => runQueued(source, log, urgent, ask, cut),
         raise: () => queue.setPriority(name, urgentPriority),
         budgets: () => sharedBudgets(source),
       }),
@@ -152,6 +156,8 @@ export function createSync(parts: SyncParts): Sync {
     },
     follow: (name) => loopOf(name).start(),
     leave: (name) => loopOf(name).leave(),
+    pause: (name) => loopOf(name).pause(),
+    resume: (name) => loopOf(name).resume(),
     isBusy: (name) => loopOf(name).busy,
     nudge: (name) => loopOf(name).nudge(),
     recheck: (name) => loopOf(name).recheck(),
@@ -167,7 +173,6 @@ export function createSync(parts: SyncParts): Sync {
     idle: () =>
       isIdle() ? Promise.resolve() : new Promise((resolve) => waitingForIdle.add(() => resolve())),
     close: async () => {
-      stopping.abort();
       await Promise.all([...loops.values()].map((loop) => loop.close()));
     },
   };

@@ -39,6 +39,8 @@ export interface Schedule {
    */
   readonly follows: 'not_yet' | 'here' | 'elsewhere';
   readonly closed: boolean;
+  /** An operator paused the source: nothing but a request of a user starts a tick. Nudges are kept. */
+  readonly paused: boolean;
 
   readonly nudged: boolean;
   readonly recheck: boolean;
@@ -84,6 +86,8 @@ export type ScheduleEvent =
   | { readonly kind: 'started' }
   | { readonly kind: 'left' }
   | { readonly kind: 'closed' }
+  | { readonly kind: 'paused' }
+  | { readonly kind: 'resumed' }
   | { readonly kind: 'nudged' }
   | { readonly kind: 'recheck_asked' }
   | { readonly kind: 'manual_asked'; readonly ask: ManualAsk }
@@ -110,6 +114,8 @@ export type ScheduleEffect =
   | { readonly kind: 'enqueue'; readonly urgent: boolean }
   /** Moves the queued tick before those that are not urgent. */
   | { readonly kind: 'raise' }
+  /** Ends the running tick after the page it writes. */
+  | { readonly kind: 'cut' }
   /** Runs the tick. It answers all manual requests so far. */
   | { readonly kind: 'run'; readonly ask: TickAsk }
   /** Returns the slot unused: nothing is left to do. */
@@ -131,6 +137,7 @@ const none: ScheduledTick = { kind: 'none' };
 export const unscheduled: Schedule = {
   follows: 'not_yet',
   closed: false,
+  paused: false,
   nudged: false,
   recheck: false,
   manual: [],
@@ -188,7 +195,14 @@ export function schedule(
     case 'left':
       return woken({ ...state, follows: 'elsewhere', nudged: false, recheck: false });
     case 'closed':
-      return woken({ ...state, closed: true });
+      return { next: { ...state, closed: true }, effects: [{ kind: 'cut' }, { kind: 'wake' }] };
+    case 'paused':
+      return { next: { ...state, paused: true }, effects: [{ kind: 'cut' }, { kind: 'wake' }] };
+    case 'resumed':
+      // Due at once: the pause may have lasted for days.
+      return state.paused
+        ? woken({ ...state, paused: false, timerDue: now, nudgeDue: state.halted ? state.nudgeDue : now })
+        : unchanged(state);
     case 'nudged':
       if (state.nudged || state.follows === 'elsewhere') return unchanged(state);
       return expedited({ ...state, nudged: true });
@@ -221,7 +235,7 @@ export function schedule(
 export function untilDue(state: Schedule, now: number, budgets: readonly SharedBudget[]): number {
   const never = Number.POSITIVE_INFINITY;
   if (state.manual.length > 0) return 0;
-  if (state.closed || state.follows === 'elsewhere') return never;
+  if (state.closed || state.paused || state.follows === 'elsewhere') return never;
   const isTimed = state.follows === 'here';
   const due = [
     isTimed ? state.timerDue : never,
@@ -270,9 +284,9 @@ export interface SpacingSeen {
   /**
    * `plenty`: each webhook starts a tick at once. `scarce`: the quota has to last until its window ends. `spent`: nothing
    * is left until then. `backing_off`: the last tick failed or was told to wait. `halted`: the source waits for a person.
-   * `elsewhere`: another process follows the source.
+   * `elsewhere`: another process follows the source. `paused`: nobody does.
    */
-  readonly reason: SpacingReason | 'backing_off' | 'halted' | 'elsewhere';
+  readonly reason: SpacingReason | 'backing_off' | 'halted' | 'elsewhere' | 'paused';
   /** The limit behind `scarce` and `spent`, and behind `plenty` once it is known. */
   readonly by: BudgetLeft | null;
 }
@@ -285,6 +299,7 @@ export function spacingSeen(state: Schedule, now: number, budgets: readonly Shar
   const waitMillis = Math.max(0, nudgeDueAt(next, now, budgets) - now);
   const seen: SpacingSeen = { gapMillis, waitMillis, reason, by };
   if (state.follows === 'elsewhere') return { ...seen, reason: 'elsewhere' };
+  if (state.paused) return { ...seen, reason: 'paused' };
   if (state.halted) return { ...seen, reason: 'halted' };
   return state.nudgeDue > now && reason !== 'spent' ? { ...seen, reason: 'backing_off' } : seen;
 }
@@ -294,15 +309,15 @@ export function spacingSeen(state: Schedule, now: number, budgets: readonly Shar
  * others may have missed a change unnoticed, so they are due too, but at most every 15 s.
  */
 function databaseBack(state: Schedule, now: number): Scheduled {
-  if (state.follows !== 'here' || state.halted) return unchanged(state);
+  if (state.follows !== 'here' || state.paused || state.halted) return unchanged(state);
   if (!state.databaseFailed && now - state.wokenAt < wokenMillisMin) return unchanged(state);
   return woken({ ...state, wokenAt: now, failures: 0, timerDue: now, nudgeDue: now });
 }
 
 function begun(state: Schedule, now: number): Scheduled {
   if (state.tick.kind !== 'queued') throw new Error('only a queued tick can begin');
-  // Another process took the source while the tick was queued.
-  if (state.follows === 'elsewhere' && state.manual.length === 0)
+  // Another process took the source, or an operator paused it, while the tick was queued.
+  if ((state.follows === 'elsewhere' || state.paused) && state.manual.length === 0)
     return { next: { ...state, tick: none }, effects: [{ kind: 'pass' }] };
   const trigger = triggerOf(state, now);
   const grant = state.recheck ? unchecked : state.grant;

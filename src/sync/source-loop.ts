@@ -27,9 +27,13 @@ export interface LoopParts extends ScheduleRules {
   readonly random: Random;
   /**
    * Waits for a free slot, calls `ask` only then to decide what to do, and runs the tick. Returns null when there is
-   * nothing left to do.
+   * nothing left to do. `cut` ends the tick after the page it writes.
    */
-  readonly runQueued: (urgent: boolean, ask: () => TickAsk | null) => Promise<TickResult | null>;
+  readonly runQueued: (
+    urgent: boolean,
+    ask: () => TickAsk | null,
+    cut: () => AbortSignal,
+  ) => Promise<TickResult | null>;
   /** Raises the priority of the queued tick, because it has become urgent. */
   readonly raise: () => void;
   readonly onIdle: () => void;
@@ -47,6 +51,8 @@ export class SourceLoop {
   #waiting: Waiting[] = [];
   /** Resolves when the running tick ends. */
   #running: Promise<void> | null = null;
+  /** Ends the running tick after the page it writes. */
+  #cut = new AbortController();
   #wake = new Interrupter();
   readonly #ended: Promise<void>;
 
@@ -63,6 +69,20 @@ export class SourceLoop {
   async leave(): Promise<void> {
     this.#handle({ kind: 'left' });
     await this.#running;
+  }
+
+  /**
+   * Starts no tick until `resume`, apart from those that a user requests, and ends the running one after its page. Nudges
+   * are kept for the resume. Resolves when no tick is running.
+   */
+  async pause(): Promise<void> {
+    this.#handle({ kind: 'paused' });
+    await this.#running;
+  }
+
+  /** Continues: a tick is due immediately. */
+  resume(): void {
+    this.#handle({ kind: 'resumed' });
   }
 
   databaseIsBack(): void {
@@ -132,13 +152,15 @@ export class SourceLoop {
     const result = await this.parts.runQueued(urgent, () => {
       const run = this.#handle({ kind: 'slot_free' }).find((effect) => effect.kind === 'run');
       if (run === undefined) return null;
+      this.#cut = new AbortController();
+      if (this.#state.closed) this.#cut.abort();
       answered = this.#waiting;
       this.#waiting = [];
       this.#running = new Promise((resolve) => {
         over = resolve;
       });
       return run.ask;
-    });
+    }, () => this.#cut.signal);
     this.#running = null;
     over();
     if (result === null) return;
@@ -159,6 +181,7 @@ export class SourceLoop {
     for (const { kind } of effects)
       if (kind === 'wake') this.#wake.abort();
       else if (kind === 'raise') this.parts.raise();
+      else if (kind === 'cut') this.#cut.abort();
     return effects;
   }
 }

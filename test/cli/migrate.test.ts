@@ -90,6 +90,14 @@ function fillEveryTable(path: string): void {
   add("INSERT OR REPLACE INTO budgets (token, window_start, spent) VALUES ('digest', ?, 7)", at);
   add("INSERT INTO erasures (source_no, id, cause, invisible_at) VALUES (1, 'inv_gone', 'tombstone', ?)", at);
   add("INSERT INTO forgotten (id, forgotten_at) VALUES ('usr_forgotten', ?)", at);
+  add("INSERT INTO pauses (source, paused_at) VALUES ('elsewhere', ?)", at);
+  add("INSERT INTO open_alerts (key, kind, text, since) VALUES ('backup', 'backup', ?, ?)", odd, at);
+  add(
+    "INSERT INTO alert_rows (key, source, target, body, queued_at, next_at) VALUES ('backup', '', 't', ?, ?, ?)",
+    odd,
+    at,
+    at,
+  );
   // Release the lease of this process, or the migration would see the mirror as in use.
   raw.exec('DELETE FROM leases');
   raw.close();

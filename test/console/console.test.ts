@@ -26,6 +26,7 @@ const acme: SourceHealth = {
   quarantine_open: 2,
   awaiting_deletion: 3,
   names_incomplete: 1,
+  paused_at: null,
   followed: true,
   webhook_spacing: null,
 };

@@ -11,6 +11,7 @@ const acme: SourceSeen = {
   state: 'following',
   meaning: 'following the feed',
   followed: true,
+  paused_at: null,
   readable: 1,
   rows: 100,
   rows_incoming: 0,

@@ -21,8 +21,10 @@ import { forget } from './forget.js';
 import { history } from './history.js';
 import { init } from './init.js';
 import { migrate } from './migrate.js';
+import { pause } from './pause.js';
 import { query } from './query.js';
 import { restore } from './restore.js';
+import { resume } from './resume.js';
 import { run } from './run.js';
 import { sandbox } from './sandbox.js';
 import { schema } from './schema.js';
@@ -39,6 +41,8 @@ export const commands: readonly Command[] = [
   init,
   run,
   sync,
+  pause,
+  resume,
   status,
   wait,
   doctor,

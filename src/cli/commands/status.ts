@@ -75,7 +75,8 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
     out.line(`oldest erasure not yet scrubbed from the database files: ${ago(erasures.since, now)}`);
 }
 
-function stateOf({ state, health, meaning }: SourceStatus): string {
+function stateOf({ state, health, meaning, paused_at }: SourceStatus): string {
+  if (paused_at !== null) return `${state} (paused)`;
   if (state === 'empty') return meaning;
   return health === 'ok' ? state : `${state} (${health})`;
 }

@@ -17,7 +17,7 @@ export function sourceCard(source: SourceSeen, now: number): Html {
   const title = `source-${source.source}`;
   return html`<article class="card" aria-labelledby="${title}">
 <header><h3 id="${title}"><a href="/roster?source=${encodeURIComponent(source.source)}">${source.source}</a></h3>
-<span class="state" data-state="${source.health}">${words[source.health]}</span></header>
+<span class="state" data-state="${source.health}">${source.paused_at === null ? words[source.health] : 'Paused'}</span></header>
 ${source.followed ? html`<p>${sentence(source.meaning)}</p>` : null}
 ${source.concerns.map(({ text }) => html`<p class="note wrong">${sentence(text)}</p>`)}
 ${waiting(source, now)}${progress(source, now)}${awaiting(source)}${names(source)}${trouble(source, now)}

@@ -41,6 +41,9 @@ export const carriedTables: readonly CarriedTable[] = [
   { name: 'budgets', key: ['token'] },
   { name: 'erasures', key: ['erasure'], counter: 'erasure' },
   { name: 'forgotten', key: ['id'] },
+  { name: 'pauses', key: ['source'] },
+  { name: 'open_alerts', key: ['key'] },
+  { name: 'alert_rows', key: ['notice'], counter: 'notice' },
 ];
 
 /** The tables that are not copied, with the reason. */

@@ -16,7 +16,7 @@ export const worstOf = (some: readonly Health[]): Health =>
   healths.find((health) => some.includes(health)) ?? 'ok';
 
 /** Why a source is in a worse or less certain state than its row in the database says. */
-export type ConcernCode = 'unfollowed' | 'overdue' | 'clock_ahead' | 'versions_ahead' | 'daemon';
+export type ConcernCode = 'unfollowed' | 'paused' | 'overdue' | 'clock_ahead' | 'versions_ahead' | 'daemon';
 
 export interface Concern {
   readonly code: ConcernCode;
@@ -37,6 +37,8 @@ export interface SourceFacts
   extends HealthFacts,
     Pick<SyncStatusView, 'last_tick_at' | 'last_committed_at' | 'retry_at'> {
   readonly quarantineOpen: number;
+  /** When an operator paused the source; null when it is not paused. */
+  readonly paused: string | null;
 }
 
 export interface Surroundings {
@@ -64,6 +66,7 @@ export function judgeSource(facts: SourceFacts, surroundings: Surroundings): Jud
   const own = healthOf(facts);
   const health = worstOf([
     own === 'ok' && facts.quarantineOpen > 0 ? 'attention' : own,
+    ...(facts.paused === null ? [] : (['working'] as const)),
     ...(stale && own === 'ok' ? (['failing'] as const) : []),
     ...(followed ? [] : (['attention'] as const)),
     ...reports.map(reportedHealth),
@@ -97,6 +100,8 @@ function concernsOf(facts: SourceFacts, surroundings: Surroundings): readonly Co
   const { now, followed, reports } = surroundings;
   const { last_tick_at, last_committed_at } = facts;
   const concerns: Concern[] = reports.map(({ text }) => ({ code: 'daemon', text }));
+  if (facts.paused !== null)
+    concerns.push({ code: 'paused', text: `paused since ${facts.paused}: rosterd resume` });
   if (!followed)
     concerns.push({
       code: 'unfollowed',
@@ -107,7 +112,7 @@ function concernsOf(facts: SourceFacts, surroundings: Surroundings): readonly Co
       code: 'clock_ahead',
       text: `its last tick is dated ${last_tick_at}, which is in the future: a clock was wrong. The next tick corrects it; is \`rosterd run\` running?`,
     });
-  else if (isOverdue(facts, surroundings))
+  else if (facts.paused === null && isOverdue(facts, surroundings))
     concerns.push({ code: 'overdue', text: 'its next tick is overdue: is `rosterd run` running?' });
   // Versions never go back, so no tick corrects it; the health does not depend on it.
   if (isAhead(last_committed_at, now))

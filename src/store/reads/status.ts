@@ -19,6 +19,8 @@ export interface SourceStatus extends SyncStatusView {
   readonly cursor_age_seconds: number | null;
   /** Whether the cursor has not moved for 60 days: it expires within a month, and then everything is listed again. */
   readonly cursor_old: boolean;
+  /** When an operator paused the source; null when it is not paused. */
+  readonly paused_at: string | null;
   /** Why names are incomplete; null when they are complete. */
   readonly names_note: string | null;
   /** Whether the last tick is overdue or dated in the future, so that the current state is unknown. */
@@ -82,11 +84,17 @@ const dayMillis = 86_400 * secondMillis;
 export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = {}): Promise<StatusDocument> {
   const now = clock.now();
   const { problems = [] } = wanted;
+  const pauses = new Map(
+    (await ask<{ source: string; paused_at: string }>`SELECT source, paused_at FROM pauses`).map(
+      ({ source, paused_at }) => [source, paused_at],
+    ),
+  );
   const sources: SourceStatus[] = [];
   for (const row of await ask<SyncStatusView>`SELECT * FROM sync_status ORDER BY source`)
-    sources.push(await sourceStatus(ask, row, now, wanted));
+    sources.push(await sourceStatus(ask, row, now, wanted, pauses.get(row.source) ?? null));
   for (const name of wanted.configured ?? [])
-    if (!sources.some(({ source }) => source === name)) sources.push(notStarted(name));
+    if (!sources.some(({ source }) => source === name))
+      sources.push(notStarted(name, pauses.get(name) ?? null));
   const [newest] = await ask<{ seq: number | null }>`SELECT max(seq) AS seq FROM change_rows`;
   return {
     at: instantFromMillis(now),
@@ -114,6 +122,7 @@ async function sourceStatus(
   row: SyncStatusView,
   now: number,
   { ticksMax = 5, staleMillis = staleMillisDefault, configured, elsewhere = [], problems = [] }: StatusWanted,
+  paused: string | null,
 ): Promise<SourceStatus> {
   const [source] = await ask<{ no: number; generation: number; names_from: number | null }>`
     SELECT no, generation, names_from_generation AS names_from FROM sources WHERE name = ${row.source}`;
@@ -125,7 +134,7 @@ async function sourceStatus(
   const open = quarantine?.open ?? 0;
   const age = since(row.cursor_saved_at, now, secondMillis);
   const judgement = judgeSource(
-    { ...row, quarantineOpen: open },
+    { ...row, quarantineOpen: open, paused },
     {
       now,
       staleMillis,
@@ -136,6 +145,7 @@ async function sourceStatus(
   return {
     ...row,
     ...judgement,
+    paused_at: paused,
     generation,
     names_note: namesNote(row, names_from !== null && generation >= names_from),
     quarantine_open: open,
@@ -147,7 +157,7 @@ async function sourceStatus(
 }
 
 /** Returns the status of a source that is configured but not in the mirror yet. */
-function notStarted(source: string): SourceStatus {
+function notStarted(source: string, paused: string | null): SourceStatus {
   return {
     source,
     state: 'empty',
@@ -155,6 +165,7 @@ function notStarted(source: string): SourceStatus {
     health: 'working',
     stale: false,
     followed: true,
+    paused_at: paused,
     concerns: [],
     readable: 0,
     rows: 0,

@@ -20,7 +20,7 @@ export const openTables: ReadonlySet<string> = new Set([
   ...['company_rows', 'company_history_rows', 'offering_rows', 'offering_history_rows'],
   ...['update_rows', 'round_stat_rows', 'collection_rows'],
   ...['change_rows', 'tick_rows', 'drift_rows', 'notice_rows'],
-  ...['erasures', 'identity_residue'],
+  ...['erasures', 'identity_residue', 'pauses', 'open_alerts', 'alert_rows'],
 ]);
 
 /** Columns that contain names or bodies as received. The other columns of these tables are open. */

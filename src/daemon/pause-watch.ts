@@ -1,0 +1,60 @@
+import type { SourceName } from '../domain/ids.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Pauses } from '../store/pauses.js';
+import type { Sync } from '../sync/create-sync.js';
+
+export interface PauseWatchParts {
+  readonly pauses: Pick<Pauses, 'list'>;
+  readonly sources: readonly SourceName[];
+  readonly sync: Pick<Sync, 'pause' | 'resume'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** One lookup of a tiny table. */
+const lookMillis = 1_000;
+
+/**
+ * Makes the scheduler obey `rosterd pause` and `rosterd resume`, which write to the database. Returns once the pauses that
+ * hold now are in force. While the database cannot be read, the last known ones stay.
+ */
+export async function watchPauses(parts: PauseWatchParts): Promise<Closable> {
+  const { pauses, sources, sync, clock, logger } = parts;
+  const stopping = new AbortController();
+  const paused = new Set<SourceName>();
+
+  const look = async () => {
+    const wanted = new Set((await pauses.list()).map(({ source }) => source));
+    for (const source of sources) {
+      if (wanted.has(source) === paused.has(source)) continue;
+      if (wanted.has(source)) {
+        paused.add(source);
+        // Not awaited: the running tick of a source finishes its page.
+        void sync.pause(source);
+        logger.info({ source }, 'the source is paused');
+      } else {
+        paused.delete(source);
+        sync.resume(source);
+        logger.info({ source }, 'the source is resumed');
+      }
+    }
+  };
+
+  await look();
+  const run = async () => {
+    while (!stopping.signal.aborted) {
+      await clock.wait(lookMillis, stopping.signal);
+      if (stopping.signal.aborted) return;
+      await look().catch((error: unknown) => logger.debug({ error }, 'the pauses could not be read'));
+    }
+  };
+  const running = run();
+  return {
+    close: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
