@@ -13,7 +13,7 @@ import type { HeaderNames } from '../wire/headers.js';
 import { headerNames } from '../wire/headers.js';
 import type { Version } from '../wire/versions.js';
 import { type DatabaseConfig, isPostgres, withoutPassword } from './database.js';
-import { type Listen, parseListen, parsePeriod } from './formats.js';
+import { type Listen, parseListen, parsePeriod, parseTimeOfDay } from './formats.js';
 import { type Path, pathText } from './path.js';
 import { Secret, type SecretReference } from './secrets.js';
 import type { Settings } from './settings.js';
@@ -34,7 +34,7 @@ export interface Config {
   };
   readonly database: DatabaseConfig;
   readonly sources: readonly SourceConfig[];
-  readonly sync: Settings['sync'];
+  readonly sync: Omit<Settings['sync'], 'quietHours'> & { readonly quietHours: QuietHoursConfig | null };
   readonly receiver: ReceiverConfig | null;
   readonly console: ConsoleConfig | null;
   readonly identity: Settings['identity'];
@@ -108,6 +108,13 @@ export interface EndpointConfig {
   readonly rotateMillis: number | null;
 }
 
+/** In minutes after midnight. */
+export interface QuietHoursConfig {
+  readonly from: number;
+  readonly to: number;
+  readonly timeZone: string;
+}
+
 /** Backups on a schedule. */
 export interface BackupConfig {
   /** Null makes none. */
@@ -172,7 +179,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
       installation: idOrNull('installation', source.installation),
       filters: filtersFrom(source),
     })),
-    sync: settings.sync,
+    sync: { ...settings.sync, quietHours: quietHoursFrom(settings.sync.quietHours) },
     receiver:
       receiver === null
         ? null
@@ -340,6 +347,12 @@ function filtersFrom(source: SourceSettings): SourceFilters {
     ...(offeringId === undefined ? {} : { offeringId }),
     ...(investorId === undefined ? {} : { investorId }),
   };
+}
+
+function quietHoursFrom(quiet: Settings['sync']['quietHours']): QuietHoursConfig | null {
+  if (quiet === null) return null;
+  const { from, to, timeZone } = quiet;
+  return { from: checked(parseTimeOfDay(from)), to: checked(parseTimeOfDay(to)), timeZone };
 }
 
 function idOrNull<Kind extends IdKind>(kind: Kind, text: string | undefined) {

@@ -31,6 +31,21 @@ export function parsePeriod(text: string): number | undefined {
   return unit === undefined ? undefined : Number(match?.[1]) * unit;
 }
 
+/** Returns the minutes after midnight of `08:30`. */
+export function parseTimeOfDay(text: string): number | undefined {
+  const match = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(text);
+  return match === null ? undefined : Number(match[1]) * 60 + Number(match[2]);
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Requests carry a token, so plain HTTP is allowed only to this machine. */
 function isWebAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -58,4 +73,5 @@ export const formats = {
   'installation-id': isId('installation'),
   'offering-id': isId('offering'),
   'user-id': isId('user'),
+  'time-zone': isTimeZone,
 } satisfies Readonly<Record<string, (text: string) => boolean>>;

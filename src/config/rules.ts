@@ -23,7 +23,19 @@ export function clashesIn(settings: Settings): readonly Clash[] {
     ...receiverClashes(settings),
     ...sharedAddress(settings),
     ...databaseClashes(settings),
+    ...emptyQuietHours(settings),
     ...openConsole(settings),
+  ];
+}
+
+function emptyQuietHours({ sync: { quietHours } }: Settings): readonly Clash[] {
+  if (quietHours === null || quietHours.from !== quietHours.to) return [];
+  return [
+    {
+      path: ['sync', 'quietHours', 'to'],
+      message: `is ${quietHours.to}, the time of from; expected another time`,
+      hint: 'for no quiet hours set sync.quietHours to null; to stop listings altogether: rosterd pause',
+    },
   ];
 }
 

@@ -14,6 +14,8 @@ import {
   secretMark,
   secretReference,
   sourceName,
+  timeOfDay,
+  timeZone,
   webAddress,
 } from './values.js';
 
@@ -167,6 +169,18 @@ const sync = z
     concurrency: z.int().min(1).max(32).default(4).meta({
       description: 'Number of sources synced at the same time; each source reads its pages in order',
     }),
+    quietHours: z
+      .strictObject({
+        from: timeOfDay.meta({ description: 'When the quiet hours begin each day, such as 08:00' }),
+        to: timeOfDay.meta({ description: 'When they end; earlier than `from` means on the next day' }),
+        timeZone: timeZone.default('UTC').meta({ description: 'Time zone of both, such as Europe/Berlin' }),
+      })
+      .nullable()
+      .default(null)
+      .meta({
+        description:
+          'Hours in which no listing is read, to leave the quota to others; changes are followed all the time. A listing that is not complete waits, and its source with it. `rosterd sync` ignores them; null for none',
+      }),
     brake: z
       .strictObject({
         share: z.number().min(0).max(1).default(0.2).meta({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sandboxTokenPrefix } from '../wire/credential-shapes.js';
 import { isPostgres } from './database.js';
-import { formats, parsePeriod } from './formats.js';
+import { formats, parsePeriod, parseTimeOfDay } from './formats.js';
 
 /**
  * The types of option values. Every custom message completes the sentence "expected …".
@@ -80,6 +80,16 @@ export const databaseAddress = z
 export const headerToken = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'letters, digits and "-", as in an HTTP header');
+
+export const timeOfDay = z
+  .string()
+  .refine((text) => parseTimeOfDay(text) !== undefined, 'a time of day such as 08:30')
+  .meta({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' });
+
+export const timeZone = z
+  .string()
+  .refine(formats['time-zone'], 'a time zone such as UTC or Europe/Berlin')
+  .meta({ format: 'time-zone' });
 
 export const period = z
   .string()

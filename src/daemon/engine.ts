@@ -114,6 +114,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
         brake: config.sync.brake,
         backoff,
         leaseRenewMillis: leaseMillis / 3,
+        quiet: config.sync.quietHours,
       },
     });
     lifecycle.add('sync', () => sync.close());

@@ -1,8 +1,9 @@
 import { reaction } from '../domain/fault.js';
-import { instantFromMillis, millisOf } from '../domain/instant.js';
+import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { advanced, initialAdvance } from './advance.js';
 import type { Active, ListingProgress, Standing, Trigger } from './ports.js';
+import { quietUntil } from './quiet-hours.js';
 import {
   freshStart,
   mayStart,
@@ -29,6 +30,9 @@ import type { Decision, Effect, Failure, TickEnd, TickEvent, TickState } from '.
  * mirror keeps the missing rows, marks them as awaiting deletion, and the source goes on following the feed.
  * Accepting deletions deletes the rows marked at that moment, before anything is fetched. It also applies to a
  * listing that `--resync` requests in the same command and to one that was already complete, but to no other listing.
+ *
+ * During quiet hours no page of a listing is read: a listing waits where it is, and one for missing names does not begin.
+ * Deltas and the sweep go on.
  *
  * The only loop is fetch → page → commit → fetch. Each turn changes the committed position, and `advanced` checks
  * that no position repeats. The loop ends when the feed reports no more pages. A tick begins at most one listing
@@ -70,9 +74,9 @@ export function decide(state: TickState, event: TickEvent, now: number): Decisio
 
 export function tickStart(
   standing: Standing,
-  { acceptDeletions = false, breachWaitMillis = 0 }: Partial<TickState> = {},
+  { acceptDeletions = false, breachWaitMillis = 0, quiet = null }: Partial<TickState> = {},
 ): TickState {
-  return { standing, advance: initialAdvance, acceptDeletions, breachWaitMillis };
+  return { standing, advance: initialAdvance, acceptDeletions, breachWaitMillis, quiet };
 }
 
 /**
@@ -99,15 +103,17 @@ function asked(state: TickState, trigger: Trigger, now: number): Decision {
 /** Returns the next action for a committed standing. */
 function nextStep(state: TickState, now: number): Decision {
   const { standing } = state;
+  const quiet = quietUntil(state.quiet, now);
   switch (standing.kind) {
     case 'empty':
-      return begin(state, 'first', freshStart);
+      return quiet === null ? begin(state, 'first', freshStart) : waitForEnd(state, quiet);
     case 'listing':
       return continueListing(state, standing.listing, now);
     case 'sweeping':
       return fetch(state, standing.since);
     case 'following': {
-      const restart = standing.namesIncomplete ? relistNames(standing.listed, now) : null;
+      const mayList = standing.namesIncomplete && quiet === null;
+      const restart = mayList ? relistNames(standing.listed, now) : null;
       if (restart !== null) return begin(state, 'relist', restart);
       return fetch(state, { kind: 'cursor', cursor: standing.cursor });
     }
@@ -118,6 +124,8 @@ function nextStep(state: TickState, now: number): Decision {
 
 function continueListing(state: TickState, listing: ListingProgress, now: number): Decision {
   if (listing.final !== null) return publish(state, listing);
+  const quiet = quietUntil(state.quiet, now);
+  if (quiet !== null) return waitForEnd(state, quiet);
   if (listing.token !== null) return fetch(state, { kind: 'page', token: listing.token });
   if (mayStart(listing.notBefore, now)) return fetch(state, { kind: 'start' });
   return finish(state, {
@@ -125,6 +133,16 @@ function continueListing(state: TickState, listing: ListingProgress, now: number
     code: 'cursor_expired',
     message: `the feed's positions expire before a listing can finish (start ${listing.restarts + 1}); the next start is delayed`,
     retryAt: listing.notBefore,
+  });
+}
+
+/** Pages that a listing has stored are kept, and the next tick outside the quiet hours continues behind them. */
+function waitForEnd(state: TickState, until: Instant): Decision {
+  return finish(state, {
+    outcome: 'waiting',
+    code: null,
+    message: `listings wait until ${until}, the end of the quiet hours`,
+    retryAt: until,
   });
 }
 

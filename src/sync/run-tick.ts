@@ -27,6 +27,7 @@ import {
   type TickReport,
   type Trigger,
 } from './ports.js';
+import type { QuietHours } from './quiet-hours.js';
 import { type ShownGrant, shownBy } from './shown-grant.js';
 import { StepGuard } from './step-guard.js';
 import { modeOf } from './tick-mode.js';
@@ -59,6 +60,7 @@ export interface TickOptions {
   readonly brake: { readonly share: number; readonly rows: number };
   readonly backoff: BackoffPlan;
   readonly leaseRenewMillis: number;
+  readonly quiet?: QuietHours | null;
 }
 
 export interface TickResult {
@@ -204,6 +206,7 @@ class Tick {
       tickStart(opened.standing, {
         acceptDeletions,
         breachWaitMillis: waitMillis(planOf(this.ask, this.parts)),
+        quiet: this.ask.trigger === 'manual' ? null : (this.parts.options.quiet ?? null),
       }),
       openingEvent(this.ask, opened.filtersChanged),
       this.parts.clock.now(),

@@ -4,6 +4,7 @@ import type { Cursor, Position } from '../domain/position.js';
 import type { Advance } from './advance.js';
 import type { PageSeen } from './page-seen.js';
 import type { ListingProgress, ListingStart, Reached, Standing, TickReport, Trigger } from './ports.js';
+import type { QuietHours } from './quiet-hours.js';
 
 /** State of a running tick: what is committed, and what only this tick knows. */
 export interface TickState {
@@ -13,6 +14,8 @@ export interface TickState {
   readonly acceptDeletions: boolean;
   /** How long to leave a platform that breaks the contract alone; grows with each failed tick. */
   readonly breachWaitMillis: number;
+  /** When no listing may be read; null for a tick that a user requests. */
+  readonly quiet: QuietHours | null;
 }
 
 /** The first four open a tick; the others report the outcome of an effect. */
