@@ -9,6 +9,7 @@ import type { Erasures, Scrubbed } from '../store/erasures.js';
 import type { Inbox } from '../store/inbox.js';
 import type { Outbox } from '../store/outbox.js';
 import type { Pauses } from '../store/pauses.js';
+import type { Rereading } from '../store/reread.js';
 import type { Scrubber } from '../store/scrub-messages.js';
 import type { Mirror } from '../sync/ports.js';
 import type { ForgottenLedger } from './forgotten-ledger.js';
@@ -18,7 +19,7 @@ export const leaseMillis = 30_000;
 
 /** A mirror opened for writing, in either database. */
 export interface OpenMirror {
-  readonly mirror: Mirror;
+  readonly mirror: Mirror & Rereading;
   /** Companies, rounds, their numbers and posts. */
   readonly dimensions: DimensionStore;
   readonly budgets: BudgetStore;

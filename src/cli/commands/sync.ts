@@ -1,11 +1,15 @@
 import { counted } from '../../domain/counted.js';
+import { Fault } from '../../domain/fault.js';
+import { parseId } from '../../domain/ids.js';
 import { millisOf } from '../../domain/instant.js';
 import type { SyncedOnce } from '../../tasks/sync-once.js';
-import { type Command, configOptions, jsonOption } from '../command.js';
+import type { Part, syncPart as SyncPart } from '../../tasks/sync-part.js';
+import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { chosenSources, enginePartsOf } from '../engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes, worstOf } from '../exit-codes.js';
 import { nextStep } from '../next-step.js';
+import type { Options } from '../options.js';
 import { quarantineQuery } from '../quarantine-query.js';
 
 export const sync: Command = {
@@ -15,6 +19,7 @@ export const sync: Command = {
     ['rosterd sync', 'every source; exit 1 if a record could not be read'],
     ['rosterd sync --source acme --resync', 'list acme again; its stored rows stay readable meanwhile'],
     ['rosterd sync --accept-deletions', 'delete the rows that await deletion'],
+    ['rosterd sync --round ofr_…', 'read the investments of one round again'],
   ],
   options: [
     ...configOptions,
@@ -25,12 +30,17 @@ export const sync: Command = {
       summary:
         'delete the rows that await deletion; with --resync, every row the new listing does not contain',
     },
+    { flags: '--investment <id>', summary: 'only read this investment again; deletes nothing' },
+    { flags: '--round <id>', summary: 'only read the investments of this round again; deletes nothing' },
     jsonOption,
   ],
   async run(context) {
     const { io, out, options, signal } = context;
+    const part = partOf(options);
     const loaded = await configOf(context);
     const sources = chosenSources(loaded, options.list('source'));
+    if (part !== null)
+      return await readAgain(part, { ...(await enginePartsOf(context, loaded)), sources }, context);
     const { syncOnce } = await import('../../tasks/sync-once.js');
     const progress = out.progress('sync', io.clock);
     let pages = 0;
@@ -59,6 +69,51 @@ export const sync: Command = {
     return worstOf(results.map(exitCodeOf));
   },
 };
+
+/** Returns what `--investment` or `--round` names, or null. Throws `usage` for anything else than one id. */
+function partOf(options: Options): Part | null {
+  const [investment, round] = [options.text('investment'), options.text('round')];
+  if (investment === undefined && round === undefined) return null;
+  const also = ['resync', 'acceptDeletions'].some((name) => options.flag(name));
+  if ((investment !== undefined && round !== undefined) || also)
+    throw new Fault('usage', '--investment and --round stand alone: each reads one part again', {
+      hint: 'rosterd sync --round ofr_…',
+    });
+  const id = parseId('investment', investment);
+  if (id !== undefined) return { kind: 'investment', id };
+  const offering = parseId('offering', round);
+  if (offering !== undefined) return { kind: 'round', id: offering };
+  throw new Fault('usage', `--${investment === undefined ? 'round' : 'investment'} is not an id`, {
+    hint:
+      investment === undefined ? 'the id of a round, which begins with ofr_' : 'an id that begins with inv_',
+  });
+}
+
+async function readAgain(
+  part: Part,
+  parts: Parameters<typeof SyncPart>[0],
+  { out, options, signal }: CommandContext,
+): Promise<ExitCode> {
+  const { syncPart } = await import('../../tasks/sync-part.js');
+  const read = await syncPart(parts, part, signal);
+  if (options.flag('json')) out.json(read);
+  else
+    out.table(
+      ['SOURCE', 'OUTCOME', 'PAGES', 'RECORDS', 'ADDED', 'CHANGED', 'SET ASIDE'].map((title) => ({ title })),
+      read.map((one) => [
+        ...[one.source, one.outcome],
+        ...[one.pages, one.records, one.added, one.changed, one.quarantined].map(String),
+      ]),
+    );
+  for (const { source, missing } of read)
+    if (missing > 0)
+      out.warn(
+        `${source}: ${counted(missing, 'stored investment')} not listed by the platform; only the feed or a whole listing deletes: rosterd sync --source ${source} --resync`,
+      );
+  const found = read.some(({ outcome }) => outcome === 'done');
+  if (!found) out.error(`${part.id} is not listed by the platform for any of these sources`);
+  return found && read.every(({ quarantined }) => quarantined === 0) ? exitCodes.done : exitCodes.failed;
+}
 
 const columns = [
   ...['SOURCE', 'OUTCOME', 'MODE', 'PAGES', 'ADDED', 'CHANGED', 'REMOVED', 'SET ASIDE', 'TOOK'],

@@ -1,7 +1,7 @@
 import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
 import { namedBy } from '../../awaiting-deletion.js';
 import type { PageFacts } from '../../page-facts.js';
-import { planPage } from '../../plan-page.js';
+import { planListed, planPage } from '../../plan-page.js';
 import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
 
@@ -33,4 +33,18 @@ export async function applyPage(
   }
   commit.moveTo(reached.kind);
   return commit.applied(plan.unchanged, quarantined);
+}
+
+/** Writes the records that differ, in the caller's commit. The cursor stays. */
+export async function applyReread(commit: Commit, page: PageFacts): Promise<Applied> {
+  const { source } = commit;
+  if (source.listed_at === null)
+    throw new Error(`source ${source.name} was never listed: its records cannot be read again`);
+  const facts = await commit.receive(page);
+  await commit.unmark(namedBy(facts, 'listing'));
+  const records = facts.latest.flatMap((item) => (item.kind === 'record' ? [item] : []));
+  const stored = await commit.storedRows(records.map(({ investment }) => investment.id));
+  const steps = records.flatMap((item) => planListed(stored.get(item.investment.id), item) ?? []);
+  await commit.perform(steps);
+  return commit.applied(records.length - steps.length, await commit.recordAnomalies(facts));
 }

@@ -1,4 +1,5 @@
 import { instantFromMillis } from '../../../domain/instant.js';
+import type { FeedItem } from '../../../domain/investment.js';
 import type { Cursor } from '../../../domain/position.js';
 import type {
   Applied,
@@ -18,10 +19,11 @@ import type {
 import { checkFence } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
 import { readPage } from '../../page-facts.js';
+import { type Rereading, withoutTombstones } from '../../reread.js';
 import { commitTimes } from '../../source-row.js';
 import { type Halted, tellOutcome, tickColumns, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
-import { applyPage } from './delta.js';
+import { applyPage, applyReread } from './delta.js';
 import { buildIndexes } from './indexes.js';
 import { openSource, releaseLease, renewLease } from './leases.js';
 import { addListingPage, beginListing, deleteAwaiting, publishListing } from './listing.js';
@@ -35,7 +37,7 @@ import { inTransaction, mustBeDurable, statement } from './transaction.js';
  * then checks the fence token, and only then reads and writes. A holder that was frozen while its lease was taken over
  * therefore writes nothing; rows that were sent ahead of the check (rows-ahead.ts) are rolled back.
  */
-export class PostgresMirror implements Mirror {
+export class PostgresMirror implements Mirror, Rereading {
   readonly #database: PostgresDatabase;
   readonly #options: MirrorOptions;
   readonly #rowsAhead = new RowsAhead();
@@ -125,6 +127,11 @@ export class PostgresMirror implements Mirror {
         everySource: facts.deactivates,
       },
     );
+  }
+
+  async reread(lease: Lease, items: readonly FeedItem[]): Promise<Applied> {
+    const facts = readPage(withoutTombstones(items));
+    return this.#commit(lease, (commit) => applyReread(commit, facts), { everySource: facts.deactivates });
   }
 
   async deleteAwaiting(lease: Lease): Promise<Applied> {

@@ -1,7 +1,7 @@
 import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
 import { namedBy } from '../../awaiting-deletion.js';
-import { readPage } from '../../page-facts.js';
-import { planPage } from '../../plan-page.js';
+import { type PageFacts, readPage } from '../../page-facts.js';
+import { planListed, planPage } from '../../plan-page.js';
 import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
 
@@ -26,4 +26,20 @@ export function applyPage(commit: Commit, page: FeedPage, reached: Reached): App
   }
   commit.moveTo(reached.kind);
   return commit.applied(plan.unchanged, quarantined);
+}
+
+/** Writes the records that differ, in the caller's commit. The cursor stays. */
+export function applyReread(commit: Commit, page: PageFacts): Applied {
+  const { source } = commit;
+  if (source.listed_at === null)
+    throw new Error(`source ${source.name} was never listed: its records cannot be read again`);
+  const facts = commit.receive(page);
+  commit.unmark(namedBy(facts, 'listing'));
+  let unchanged = 0;
+  for (const item of facts.latest) {
+    const step = item.kind === 'record' ? planListed(commit.storedRow(item.investment.id), item) : null;
+    if (step === null) unchanged += 1;
+    else commit.perform(step);
+  }
+  return commit.applied(unchanged, commit.recordAnomalies(facts));
 }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { SourceName } from '../../../domain/ids.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
+import type { FeedItem } from '../../../domain/investment.js';
 import type { Cursor } from '../../../domain/position.js';
 import type {
   Applied,
@@ -20,11 +21,13 @@ import type {
 } from '../../../sync/ports.js';
 import { checkFence, checkUntaken, nextFence } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
+import { readPage } from '../../page-facts.js';
+import { type Rereading, withoutTombstones } from '../../reread.js';
 import { commitTimes, type SourceRow, sourceColumns } from '../../source-row.js';
 import { type Behind, standing } from '../../standing.js';
 import { type Halted, tellOutcome, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
-import { applyPage } from './delta.js';
+import { applyPage, applyReread } from './delta.js';
 import { ownSqlFault, withSqliteFaults } from './faults.js';
 import { missingIndexes, newestRow, reloadStatistics, sortingInFiles } from './indexes.js';
 import { addListingPage, beginListing, deleteAwaiting, type Prepared, publishListing } from './listing.js';
@@ -58,7 +61,7 @@ class MustBeDurable extends Error {
 }
 
 /** The write side on SQLite. Needs a migrated database and exclusive use of its connection for transactions. */
-export class SqliteMirror implements Mirror {
+export class SqliteMirror implements Mirror, Rereading {
   readonly #database: SqliteDatabase;
   readonly #options: MirrorOptions;
   readonly #statements: Statements;
@@ -170,6 +173,11 @@ export class SqliteMirror implements Mirror {
       }
       return applied;
     });
+  }
+
+  async reread(lease: Lease, items: readonly FeedItem[]): Promise<Applied> {
+    const facts = readPage(withoutTombstones(items));
+    return this.#commit('durable', lease, (commit) => applyReread(commit, facts));
   }
 
   async deleteAwaiting(lease: Lease): Promise<Applied> {

@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
+import { postgresWorld } from './postgres-world.js';
+
+let world: MirrorWorld;
+
+beforeAll(async () => {
+  world = await mirrorWorld();
+  await world.sync();
+}, 60_000);
+
+afterAll(() => world.close());
+
+function open() {
+  const raw = new Sqlite(join(world.folder, 'mirror.db'));
+  onTestFinished(() => void raw.close());
+  return raw;
+}
+
+test('sync --investment repairs one stored record and nothing else, and the source goes on following', async () => {
+  const raw = open();
+  const [id, committed] = raw
+    .prepare<[], [string, number]>(
+      'SELECT id, committed_cents FROM investments WHERE investor_id IS NOT NULL LIMIT 1',
+    )
+    .raw()
+    .get() ?? ['', 0];
+  raw.prepare('UPDATE investment_rows SET committed_cents = 1').run();
+  await world.run(['sync']);
+  const { code, out, err } = await world.run(['sync', '--investment', id, '--json']);
+  expect([code, err]).toEqual([0, expect.not.stringContaining('error')]);
+  expect(JSON.parse(out)).toMatchObject([
+    { source: 'acme', outcome: 'done', records: 1, changed: 1, missing: 0 },
+  ]);
+  const right = raw.prepare('SELECT id FROM investments WHERE committed_cents <> 1').pluck().all();
+  expect(right).toEqual([id]);
+  expect(raw.prepare('SELECT committed_cents FROM investments WHERE id = ?').pluck().get(id)).toBe(committed);
+  expect(raw.prepare('SELECT kind FROM changes WHERE id = ? ORDER BY seq DESC').pluck().get(id)).toBe(
+    'changed',
+  );
+});
+
+test('sync --round repairs the records of a round, keeps what it does not list, and says so', async () => {
+  const raw = open();
+  const round = String(
+    raw
+      .prepare('SELECT offering_id FROM investments GROUP BY 1 ORDER BY count(*) DESC LIMIT 1')
+      .pluck()
+      .get(),
+  );
+  raw.prepare('UPDATE investment_rows SET committed_cents = 1').run();
+  raw.exec(
+    `UPDATE investment_rows SET id = 'inv_notlisted' WHERE row_no = (SELECT max(row_no) FROM investment_rows WHERE offering_id = '${round}')`,
+  );
+  const { code, out, err } = await world.run(['sync', '--round', round]);
+  expect([code, out]).toEqual([0, expect.stringMatching(/^acme +done/m)]);
+  expect(err).toContain('acme: 1 stored investment not listed by the platform');
+  const wrong = `SELECT count(*) FROM investments WHERE committed_cents = 1 AND offering_id = '${round}' AND id <> 'inv_notlisted'`;
+  expect(raw.prepare(wrong).pluck().get()).toBe(0);
+  expect(raw.prepare("SELECT count(*) FROM investments WHERE id = 'inv_notlisted'").pluck().get()).toBe(1);
+  expect((await world.run(['sync', '--resync', '--accept-deletions'])).code).toBe(0);
+  expect((await world.run(['verify', '--full'])).code).toBe(0);
+});
+
+test.each([
+  [['--investment', 'ada@example.org'], /--investment is not an id\nTry: .*inv_/],
+  [['--round', 'inv_1'], /--round is not an id\nTry: .*ofr_/],
+  [['--round', 'ofr_1', '--resync'], /stand alone/],
+  [['--round', 'ofr_1', '--investment', 'inv_1'], /stand alone/],
+])('sync %j is refused', async (args, words) => {
+  const { code, err } = await world.run(['sync', ...args]);
+  expect([code, err]).toEqual([2, expect.stringMatching(words)]);
+  expect(err).not.toContain('ada');
+});
+
+test('an investment that the platform does not list is not deleted, and the exit code is 1', async () => {
+  const { code, err } = await world.run(['sync', '--investment', 'inv_0000000000000000000000']);
+  expect([code, err]).toEqual([1, expect.stringContaining('is not listed by the platform')]);
+});
+
+test('a paused source is not read', async () => {
+  await world.run(['pause']);
+  const { code, err } = await world.run(['sync', '--round', 'ofr_1']);
+  expect([code, err]).toEqual([5, expect.stringContaining('acme: paused since')]);
+  await world.run(['resume']);
+});
+
+test('sync --investment works on PostgreSQL alike', async () => {
+  const postgres = await postgresWorld();
+  onTestFinished(() => postgres.close());
+  await postgres.run(['sync']);
+  const [row] = await postgres.admin(
+    'SELECT id, committed_cents FROM investments WHERE investor_id IS NOT NULL LIMIT 1',
+  );
+  await postgres.admin('UPDATE investment_rows SET committed_cents = 1');
+  const { code, out } = await postgres.run(['sync', '--investment', String(row?.id), '--json']);
+  expect([code, JSON.parse(out)]).toMatchObject([0, [{ records: 1, changed: 1 }]]);
+  expect(await postgres.admin(`SELECT committed_cents FROM investments WHERE id = '${row?.id}'`)).toEqual([
+    { committed_cents: row?.committed_cents },
+  ]);
+}, 60_000);
