@@ -25,11 +25,12 @@ export async function run(
   const stop = new AbortController();
   const unlisten = listen(process, out, stop);
   let code: ExitCode = exitCodes.done;
-  const words = spelledOut(args);
+  let words = spelledOut(args);
   let commands: readonly Command[] = given ?? [];
   try {
     // Each command is a file of its own, so loading it may fail too.
     if (given === undefined) commands = await commandsFor(words);
+    if (!isKnown(words, commands)) words = words.filter((word) => word !== '--help' && word !== '-h');
     const program = programOf(commands, {
       writeOut: (text) => io.stdout.write(text),
       columns: io.stdout.columns ?? 80,
@@ -127,6 +128,15 @@ function namedIn(args: readonly string[], commands: readonly Command[]): string 
 /** Rewrites `help config show` to `config show --help`; commander's help command reads only one word. */
 function spelledOut(args: readonly string[]): string[] {
   return args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : [...args];
+}
+
+/** Returns false for a misspelt command: commander would then print the help of all commands instead of an error. */
+function isKnown([first = '', second = '']: readonly string[], commands: readonly Command[]): boolean {
+  if (first === '' || first === 'help' || first.startsWith('-')) return true;
+  const names = commands.map(({ name }) => name);
+  if (names.includes(first) || names.includes(`${first} ${second}`)) return true;
+  const isGroup = names.some((name) => name.startsWith(`${first} `));
+  return isGroup && (second === '' || second.startsWith('-'));
 }
 
 function isDebugging(args: readonly string[]): boolean {

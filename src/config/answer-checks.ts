@@ -1,5 +1,5 @@
 import { parseId, parseSourceName } from '../domain/ids.js';
-import { databaseAddress, variableName, webAddress } from './values.js';
+import { databaseAddress, isLoopback, variableName, webAddress } from './values.js';
 
 /**
  * Checks of single answers: each returns what was expected, as the end of "expected …", or undefined for a valid
@@ -12,10 +12,15 @@ const matching =
   (answer) =>
     schema.safeParse(answer).success ? undefined : wanted;
 
-export const isWebAddress = matching(
-  webAddress,
-  'an https:// URL without user name, query or fragment (http:// for this machine only)',
-);
+/** Proposes the scheme when it is all that is missing or wrong. */
+export const isWebAddress: Check = (answer) => {
+  if (webAddress.safeParse(answer).success) return undefined;
+  const address = answer.replace(/^https?:\/\//i, '');
+  const host = URL.canParse(`https://${address}`) ? new URL(`https://${address}`).hostname : '';
+  const meant = `${isLoopback(host) ? 'http' : 'https'}://${address}`;
+  const wanted = 'an https:// URL without user name, query or fragment (http:// for this machine only)';
+  return webAddress.safeParse(meant).success ? `${wanted}; did you mean ${meant}?` : wanted;
+};
 
 export const isDatabase: Check = (answer) => {
   const parsed = databaseAddress.safeParse(answer);

@@ -7,7 +7,7 @@ export interface Check {
   /** The name of the check: `database.disk`, or `token.acme` for one source. */
   readonly name: string;
   readonly verdict: Verdict;
-  /** One sentence. */
+  /** One sentence; problems of the configuration follow, one a line. */
   readonly message: string;
   /** The command to run; null when there is nothing to fix. */
   readonly mend: string | null;
@@ -41,9 +41,5 @@ export const fail = (name: string, message: string, mend: string): Check => ({
 /** Returns a failed check for a `Fault`. Rethrows any other error, which is a bug. */
 export function failedBy(name: string, error: unknown, mend: string): Check {
   if (!isFault(error)) throw error;
-  return fail(name, firstLine(error.message), error.about.hint ?? mend);
-}
-
-function firstLine(text: string): string {
-  return text.split('\n').join(' ');
+  return fail(name, error.message, error.about.hint ?? mend);
 }

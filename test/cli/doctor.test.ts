@@ -123,6 +123,18 @@ test('doctor checks a platform even if its clock is wrong', async () => {
   expect(verdicts).toMatchObject({ 'platform.clock': 'fail', 'token.acme': 'pass', 'scopes.acme': 'pass' });
 });
 
+test('doctor lists the problems of a configuration one a line', async () => {
+  const { text, configure } = await office();
+  configure({ sync: { perPage: 5_000 }, log: { level: 'loud' } });
+  const lines = (await text()).split('\n');
+  const at = lines.findIndex((line) => /^fail {2}\S+: the configuration has 2 problems:$/.test(line));
+  expect(at).not.toBe(-1);
+  expect(lines.slice(at + 1, at + 3)).toEqual([
+    expect.stringMatching(/^ {6}\S.*sync\.perPage: is 5000/),
+    expect.stringMatching(/^ {6}\S.*log\.level: is "loud"/),
+  ]);
+});
+
 test('doctor prints one line per check, and the command to run below each problem', async () => {
   const { database, text } = await office();
   chmodSync(database, 0o644);

@@ -149,3 +149,12 @@ test('the command receives its arguments and options with their types', async ()
   expect(code).toBe(2);
   expect(err).toContain('--max-rows is "10"\nTry: a whole number from 1 to 9');
 });
+
+test.each([
+  [['help', 'qurey'], 'Did you mean query?'],
+  [['qurey', '--help'], 'Did you mean query?'],
+  [['help', 'config', 'shwo'], 'Did you mean show?'],
+])('%j suggests the command instead of printing the help of all', async (args, suggestion) => {
+  const { code, out, err } = await rosterd(args);
+  expect([code, out, err]).toEqual([2, '', expect.stringContaining(suggestion)]);
+});

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isWebAddress } from '../../src/config/answer-checks.js';
 import { load, minimal, problems } from './world.js';
 
 const source = minimal.sources[0];
@@ -228,4 +229,17 @@ test('a receiver needs secrets, or an endpoint and platform.management', () => {
   expect(
     problems({ ...minimal, receiver: { endpoint: { ...endpoint, events: ['sunrise'] } } }),
   ).toMatchObject([{ path: 'receiver.endpoint.events[0]' }]);
+});
+
+test.each([
+  ['127.0.0.1:4910', 'http://127.0.0.1:4910'],
+  ['localhost:4910', 'http://localhost:4910'],
+  ['https://', null],
+  ['api.example.com', 'https://api.example.com'],
+  ['http://api.example.com', 'https://api.example.com'],
+])('the check of an address proposes the right scheme for %s', (typed, meant) => {
+  const objection = isWebAddress(typed);
+  expect(objection).toContain('an https:// URL');
+  if (meant === null) expect(objection).not.toContain('did you mean');
+  else expect(objection).toContain(`did you mean ${meant}?`);
 });

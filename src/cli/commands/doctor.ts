@@ -43,7 +43,9 @@ const verdicts: readonly Verdict[] = ['pass', 'warn', 'fail', 'skip'];
 const needsAttention = ({ verdict }: Check): boolean => verdict === 'fail' || verdict === 'warn';
 
 function show({ name, verdict, message, mend }: Check, { out }: Parameters<Command['run']>[0]): void {
-  out.line(`${verdict.padEnd(4)}  ${name}: ${message}`);
+  const [first = '', ...more] = message.split('\n');
+  out.line(`${verdict.padEnd(4)}  ${name}: ${first}`);
+  for (const line of more) out.line(`      ${line.trim()}`);
   if (mend !== null) out.line(`      Try: ${mend}`);
 }
 

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { counted } from '../../domain/counted.js';
 import { Fault } from '../../domain/fault.js';
@@ -35,6 +35,7 @@ export const exportCommand: Command = {
       summary:
         'output file, mode 0600, created only when complete; - is stdout (default, except for founder-csv and parquet)',
     },
+    { flags: '--force', summary: 'replace an existing file without asking' },
     { flags: '--source <name>', summary: 'only this source' },
     { flags: '--company <id>', summary: 'only this company' },
     asOfOption,
@@ -80,6 +81,7 @@ export const exportCommand: Command = {
       if (identity)
         for (const name of about.nameless) out.warn(`${name}: the mirror stores no names for this source`);
       const target = targetOf(context, about.sources, format, daemon.founderCsvName);
+      if (target !== null) await mayReplace(target, context);
       if (target === null) {
         if (pieces === null) throw noStream();
         return await writePieces(io.stdout, daemon.gathered(pieces), signal);
@@ -89,10 +91,20 @@ export const exportCommand: Command = {
       out.note(`${counted(rows, 'row')}, ${counted(bytes, 'byte')}: ${target}`);
     };
     await daemon.exportMirror(place, ask, write);
-    if (io.stderr.isTTY === true && rows >= 1_000) progress.finish();
+    if (io.stderr.isTTY === true && rows >= 1_000) progress.finish({ pages: 0, rows, rowsTotal });
     return exitCodes.done;
   },
 };
+
+/** Asks at a terminal before an existing file is replaced. Throws `usage` for no, and without a terminal. */
+async function mayReplace(target: string, { options, io, signal }: CommandContext): Promise<void> {
+  if (options.flag('force') || !existsSync(target)) return;
+  const { askLine } = await import('../ask.js');
+  const answer =
+    io.stdin.isTTY === true ? await askLine(io, `${target} exists. Replace it? [y/N] `, signal) : 'n';
+  if (/^y(?:es)?$/i.test(answer.trim())) return;
+  throw new Fault('usage', `${target} exists`, { hint: 'name another file, or add --force to replace it' });
+}
 
 function companyOf({ options }: CommandContext): string | undefined {
   const text = options.text('company');

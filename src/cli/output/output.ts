@@ -57,10 +57,9 @@ export class Output {
       : blockLayout(columns, width);
   }
 
-  /** Prints a table that fits the terminal. In a pipe, lines never wrap, so that grep finds whole lines. */
+  /** As `rows`. In a pipe, lines never wrap, so that grep finds whole lines. */
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): void {
-    const lines = this.#tableLayout(columns, rows);
-    for (const row of rows) for (const line of lines(row)) this.styled(line);
+    this.rows(columns, rows);
   }
 
   #tableLayout(columns: readonly Column[], rows: readonly (readonly string[])[]) {

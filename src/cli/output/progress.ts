@@ -26,7 +26,7 @@ export class Progress {
   readonly #startedAt: number;
   #waitedMillis = 0;
   #waitingSince: number | undefined;
-  #shownAt = Number.NEGATIVE_INFINITY;
+  #shownAt: number;
   #last: ProgressState = { pages: 0, rows: 0 };
 
   constructor(
@@ -35,6 +35,8 @@ export class Progress {
     private readonly clock: Clock,
   ) {
     this.#startedAt = clock.monotonic();
+    // A line of a log that says how far work had come in its first moment would be the last word on a short one.
+    this.#shownAt = stream.isTTY ? Number.NEGATIVE_INFINITY : this.#startedAt;
   }
 
   update(state: ProgressState): void {
@@ -54,7 +56,8 @@ export class Progress {
   }
 
   /** Prints the last state and ends its line. */
-  finish(): void {
+  finish(state: ProgressState = this.#last): void {
+    this.#last = state;
     this.#show(this.clock.monotonic());
     this.stream.settle();
   }

@@ -40,7 +40,7 @@ export function tableLayout(
   const natural = printed(titles).map(lengthOf);
   for (const row of rows)
     for (const [at, cell] of printed(row).entries()) natural[at] = Math.max(natural[at] ?? 0, lengthOf(cell));
-  const widths = fitted(natural, width - gap.length * (columns.length - 1));
+  const widths = fitted(natural, leastWidths(columns, rows), width - gap.length * (columns.length - 1));
   const lines = (row: readonly string[]) => {
     const parts = printed(row).map((cell, at) =>
       width === Number.POSITIVE_INFINITY ? [cell] : wrapped(cell, widths[at] ?? columnWidthMin),
@@ -65,13 +65,13 @@ export function fitsReadably(
   rows: readonly (readonly string[])[],
   width: number,
 ): boolean {
-  const widths = columns.map(({ title }, at) =>
+  const whole = leastWidths(columns, rows);
+  const least = columns.map(({ title }, at) =>
     rows.reduce(
-      (widest, row) => Math.max(widest, lengthOf(printable(row[at] ?? ''))),
-      lengthOf(printable(title)),
+      (widest, row) => Math.max(widest, Math.min(lengthOf(printable(row[at] ?? '')), readableWidth)),
+      Math.max(whole[at] ?? 0, Math.min(lengthOf(printable(title)), readableWidth)),
     ),
   );
-  const least = widths.map((natural) => Math.min(natural, readableWidth));
   return sum(least) + gap.length * (columns.length - 1) <= width;
 }
 
@@ -95,22 +95,39 @@ export function blockLayout(
   return (row, index) => [
     `-- row ${index + 1} --`,
     ...titles.flatMap((title, at) =>
-      wrapped(printable(row[at] ?? ''), Math.max(columnWidthMin, width - margin)).map((part, line) =>
+      pieces(row[at] ?? '', Math.max(columnWidthMin, width - margin)).map((part, line) =>
         (padded(line === 0 ? title : '', margin, 'left') + part).trimEnd(),
       ),
     ),
   ];
 }
 
-/** Shrinks the widest column by one character at a time, until all columns fit or have the minimum width. */
-function fitted(natural: readonly number[], room: number): readonly number[] {
+/** A cell of a block: a number or a time stays whole, even if its line gets longer than the terminal. */
+const pieces = (cell: string, width: number): readonly string[] =>
+  unbreakable.test(cell) ? [cell] : wrapped(printable(cell), width);
+
+/** Numbers, amounts, durations, days and times: broken over two lines they are easily misread. */
+const unbreakable = /^(?:[-+~]?[\d][\d,.]*(?: (?:ms|s|%|[kMG]?B))?|\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?)$/;
+
+/** Returns the width of the widest unbreakable cell of each column, or the minimum width. */
+function leastWidths(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly number[] {
+  return columns.map((_, at) =>
+    rows.reduce((widest, row) => {
+      const cell = row[at] ?? '';
+      return unbreakable.test(cell) ? Math.max(widest, cell.length) : widest;
+    }, columnWidthMin),
+  );
+}
+
+/** Shrinks the widest column by one character at a time, until all columns fit or have their least width. */
+function fitted(natural: readonly number[], least: readonly number[], room: number): readonly number[] {
   // Cap each column at the available width first, so that a very wide one does not shrink character by character.
-  const widths = natural.map((width) => Math.min(width, Math.max(room, columnWidthMin)));
+  const widths = natural.map((width, at) => Math.min(width, Math.max(room, least[at] ?? 0)));
   for (let over = sum(widths) - room; over > 0; over -= 1) {
-    const widest = widths.indexOf(Math.max(...widths));
-    const width = widths[widest] ?? 0;
-    if (width <= columnWidthMin) break;
-    widths[widest] = width - 1;
+    const shrinkable = widths.map((width, at) => (width > (least[at] ?? 0) ? width : 0));
+    const widest = Math.max(...shrinkable);
+    if (widest === 0) break;
+    widths[shrinkable.indexOf(widest)] = widest - 1;
   }
   return widths;
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Sqlite from 'better-sqlite3';
@@ -106,10 +106,10 @@ describe('export', () => {
     expect(leftovers()).toEqual([]);
   });
 
-  test('export --out creates a complete file of mode 0600 and replaces an existing one', async () => {
+  test('export --out --force creates a complete file of mode 0600 and replaces an existing one', async () => {
     const file = join(world.folder, 'out.csv');
     writeFileSync(file, 'old');
-    const { code, out, err } = await world.run(['export', '--out', 'out.csv']);
+    const { code, out, err } = await world.run(['export', '--force', '--out', 'out.csv']);
     expect({ code, out }).toEqual({ code: 0, out: '' });
     expect(err).toMatch(new RegExp(`^${held} rows, [\\d,]+ bytes: .*out\\.csv\n$`));
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -117,11 +117,30 @@ describe('export', () => {
     expect(leftovers()).toEqual([]);
   });
 
+  test('export asks at a terminal before it replaces a file, and refuses without one', async () => {
+    const file = join(world.folder, 'asked.csv');
+    writeFileSync(file, 'mine');
+    const words = ['export', '--out', 'asked.csv'];
+    const refused = await world.run(words);
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      expect.stringMatching(/asked\.csv exists\nTry: .*--force/),
+    ]);
+    const typed = (answer: string) => Object.assign(Readable.from([`${answer}\n`]), { isTTY: true });
+    const no = await world.run(words, { stdin: typed('') });
+    expect([no.code, no.err]).toEqual([2, expect.stringContaining('Replace it? [y/N]')]);
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    const yes = await world.run(words, { stdin: typed('y') });
+    expect(yes.code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toContain('committed_cents');
+    rmSync(file);
+  });
+
   test('a stopped export keeps the existing file and leaves no other', async () => {
     const file = join(world.folder, 'kept.csv');
     writeFileSync(file, 'kept');
     const io = world.io();
-    const running = rosterd(['export', '--out', 'kept.csv'], io);
+    const running = rosterd(['export', '--force', '--out', 'kept.csv'], io);
     io.signals.emit('SIGTERM');
     expect((await running).code).toBe(5);
     expect(readFileSync(file, 'utf8')).toBe('kept');

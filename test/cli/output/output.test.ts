@@ -150,7 +150,7 @@ test('progress without a terminal prints a plain line every half minute', () => 
   const { stream, text } = collector(false, 80);
   const times = { monotonic: 0 };
   const progress = new Progress('acme', new Talk(stream), clockAt(times));
-  for (; times.monotonic < 60_000; times.monotonic += 1000) progress.update({ pages: 1, rows: 5 });
+  for (; times.monotonic < 90_000; times.monotonic += 1000) progress.update({ pages: 1, rows: 5 });
   expect(text()).not.toContain('\r');
   expect(text().trim().split('\n')).toHaveLength(2);
 });
@@ -201,4 +201,44 @@ test('counted uses the singular for one', () => {
 
 test('progress without a known total shows no bar and no remaining time', () => {
   expect(progressText('acme', { pages: 2, rows: 200 }, 1000, 0)).toBe('acme  200 rows, 2 pages  200 rows/s');
+});
+
+test('numbers, amounts and times are never broken: a table too wide for them becomes blocks', () => {
+  const columns = ['SOURCE', 'OUTCOME', 'ROWS', 'COMMITTED CENTS', 'RAISED CENTS', 'UP TO'].map((title) => ({
+    title,
+  }));
+  const row = ['acme', 'equal', '1,234,567', '55,721,284,001', '24,693,113,299', '2026-11-23T12:09:47.308Z'];
+  for (const width of [40, 60, 72, 80, 100, 120]) {
+    const io = fakeIo({ tty: true, columns: width, env: { NO_COLOR: '1' } });
+    new Output(io).table(columns, [row]);
+    for (const cell of row) expect([width, io.out()]).toEqual([width, expect.stringContaining(cell)]);
+    if (width > 41)
+      expect(
+        io
+          .out()
+          .split('\n')
+          .filter((line) => line.length > width),
+      ).toEqual([]);
+  }
+});
+
+test('a progress line of a log says nothing of work that took less than half a minute', () => {
+  const io = fakeIo();
+  let now = 0;
+  const clock = { now: () => now, monotonic: () => now, wait: async () => {} };
+  const progress = new Output(io).progress('export', clock);
+  progress.update({ pages: 0, rows: 1_000, rowsTotal: 2_728 });
+  expect(io.err()).toBe('');
+  now = 31_000;
+  progress.update({ pages: 0, rows: 2_000, rowsTotal: 2_728 });
+  expect(io.err()).toContain('73 %');
+});
+
+test('a finished progress line on a terminal shows the last state, not the last one that was drawn', () => {
+  const io = fakeIo({ tty: true, env: { NO_COLOR: '1' } });
+  const clock = { now: () => 0, monotonic: () => 0, wait: async () => {} };
+  const progress = new Output(io).progress('export', clock);
+  progress.update({ pages: 0, rows: 1_000, rowsTotal: 2_728 });
+  progress.finish({ pages: 0, rows: 2_728, rowsTotal: 2_728 });
+  expect(io.err().split('\r').at(-1)).toContain('100 %');
 });
