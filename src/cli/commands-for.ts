@@ -10,6 +10,7 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
   pause: async () => (await import('./commands/pause.js')).pause,
   resume: async () => (await import('./commands/resume.js')).resume,
   status: async () => (await import('./commands/status.js')).status,
+  runs: async () => (await import('./commands/runs.js')).runs,
   wait: async () => (await import('./commands/wait.js')).wait,
   doctor: async () => (await import('./commands/doctor.js')).doctor,
   verify: async () => (await import('./commands/verify.js')).verify,

@@ -26,6 +26,7 @@ import { query } from './query.js';
 import { restore } from './restore.js';
 import { resume } from './resume.js';
 import { run } from './run.js';
+import { runs } from './runs.js';
 import { sandbox } from './sandbox.js';
 import { schema } from './schema.js';
 import { status } from './status.js';
@@ -44,6 +45,7 @@ export const commands: readonly Command[] = [
   pause,
   resume,
   status,
+  runs,
   wait,
   doctor,
   verify,

@@ -1,0 +1,15 @@
+import type { MirrorPlace } from '../store/database-location.js';
+import { readMirror } from '../store/reads/read-mirror.js';
+import { type Tick, ticksOf } from '../store/reads/ticks.js';
+
+export type { Tick } from '../store/reads/ticks.js';
+
+export interface RunsWanted {
+  readonly source?: string;
+  readonly max: number;
+}
+
+/** Returns the last ticks, newest first. */
+export function runs(place: MirrorPlace, wanted: RunsWanted): Promise<readonly Tick[]> {
+  return readMirror(place, (db) => ticksOf(db, wanted));
+}
