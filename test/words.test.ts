@@ -101,7 +101,7 @@ function commandsOnPage(text: string): string[] {
 const ourName = /^rosterd (?:met|configuration|writes|has|demo may|holds|goes|keeps|does|as a)\b/;
 
 function mistakesIn(line: string): string[] {
-  const [, first = '', second = ''] = /^rosterd (?:help )?([a-z]+)(?: ([a-z]+))?/.exec(line) ?? [];
+  const [, first = '', second = ''] = /^rosterd (?:help )?([a-z][a-z-]*)(?: ([a-z]+))?/.exec(line) ?? [];
   if (first === 'help' && second === '') return [];
   const command =
     commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first);

@@ -13,6 +13,7 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
   runs: async () => (await import('./commands/runs.js')).runs,
   wait: async () => (await import('./commands/wait.js')).wait,
   doctor: async () => (await import('./commands/doctor.js')).doctor,
+  'support-bundle': async () => (await import('./commands/support-bundle.js')).supportBundle,
   verify: async () => (await import('./commands/verify.js')).verify,
   query: async () => (await import('./commands/query.js')).query,
   export: async () => (await import('./commands/export.js')).exportCommand,

@@ -6,11 +6,13 @@ import { wantsColor } from './output/color.js';
 
 /** Returns what a command passes to the daemon: the configuration, the log, the clock and the random source. */
 export async function enginePartsOf(context: CommandContext, { config }: LoadedConfig): Promise<EngineParts> {
-  const [{ createLogger }, { systemRandom }] = await Promise.all([
+  const [{ createLogger }, { systemRandom }, { LogTail }] = await Promise.all([
     import('../daemon/logging.js'),
     import('../runtime/random.js'),
+    import('../runtime/log-tail.js'),
   ]);
   const { io } = context;
+  const tail = new LogTail();
   return {
     config,
     clock: io.clock,
@@ -21,7 +23,9 @@ export async function enginePartsOf(context: CommandContext, { config }: LoadedC
       stream: io.stderr,
       color: wantsColor(io.stderr, io.env),
       clock: io.clock,
+      tail,
     }),
+    tail,
   };
 }
 

@@ -91,4 +91,6 @@ export interface ConsoleSource {
   problems(): readonly ProblemSeen[];
   /** Returns the spacing of webhook ticks, by source. */
   spacings(): Readonly<Record<string, SpacingSeen>>;
+  /** Returns the last lines of the log, which contain no identity and no secret. */
+  log(): readonly string[];
 }

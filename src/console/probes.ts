@@ -43,18 +43,19 @@ const isIll = (problems: readonly ProblemSeen[]): boolean =>
   problems.some(({ severity }) => severity === 'ill');
 
 /**
- * Serves the problems of this process to `rosterd status` on this machine. They come from memory, so an unreachable or
+ * Serves the problems of this process to `rosterd status` on this machine, and its last log lines to `support-bundle`. They come from memory, so an unreachable or
  * locked database does not delay the response. The key is in a file that only its owner can read.
  */
 export function answerOwn(
   app: Express,
   { key, process }: { readonly key: string; readonly process: string },
-  source: Pick<ConsoleSource, 'problems' | 'spacings'>,
+  source: Pick<ConsoleSource, 'problems' | 'spacings' | 'log'>,
 ): void {
   app.get('/daemon.json', (request, response) => {
     const given = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
+    const log = request.query.log === '1' ? { log: source.log() } : {};
     if (isSameSecret(given, key))
-      response.json({ process, problems: source.problems(), spacings: source.spacings() });
+      response.json({ process, problems: source.problems(), spacings: source.spacings(), ...log });
     else response.status(401).type('text/plain').send('for rosterd status\n');
   });
 }

@@ -4,6 +4,7 @@ import type { Dimensions } from '../dimensions/create-dimensions.js';
 import type { Clock } from '../runtime/clock.js';
 import { HealthRegister } from '../runtime/health-register.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
+import type { LogTail } from '../runtime/log-tail.js';
 import type { Logger } from '../runtime/logger.js';
 import { processName } from '../runtime/process-identity.js';
 import { type Random, randomText } from '../runtime/random.js';
@@ -24,6 +25,8 @@ export interface EngineParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** The last lines that `logger` wrote. */
+  readonly tail?: LogTail;
   /** The sources to sync (default: all configured ones). */
   readonly sources?: readonly SourceConfig[];
   readonly onPage?: PageListener;

@@ -5,6 +5,7 @@ import { Fault } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { printable } from '../domain/printable.js';
 import type { Clock } from '../runtime/clock.js';
+import type { LogTail } from '../runtime/log-tail.js';
 import type { LogFields, Logger } from '../runtime/logger.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
 
@@ -17,6 +18,8 @@ export interface LoggingOptions {
   readonly stream: Writable & { readonly isTTY?: boolean };
   readonly color: boolean;
   readonly clock: Clock;
+  /** Gets every line as JSON. */
+  readonly tail?: LogTail;
 }
 
 /** The type makes this list complete: a new field of LogFields does not compile until it is added here. */
@@ -70,9 +73,15 @@ const textMax = 500;
 export function createLogger(options: LoggingOptions): Logger {
   const { level, stream, clock } = options;
   const readable = options.format === 'pretty' || (options.format === 'auto' && stream.isTTY === true);
-  const destination: DestinationStream = readable
+  const written: DestinationStream = readable
     ? prettyStream(stream, options.color)
     : { write: (line) => void stream.write(line) };
+  const destination: DestinationStream = {
+    write: (line) => {
+      options.tail?.push(line);
+      written.write(line);
+    },
+  };
   const base = pino(
     {
       level,

@@ -66,6 +66,7 @@ export async function serveConsole(
       status,
       problems: () => engine.health.list(),
       spacings,
+      log: () => parts.tail?.lines() ?? [],
       counts: async () => ({
         deliveries: receiver?.status().results ?? {},
         connections: receiver?.status().connections ?? null,

@@ -48,6 +48,8 @@ export interface DaemonAnswer {
   readonly problems: readonly HealthReport[];
   /** Absent in versions before 0.2. */
   readonly spacings?: WebhookSpacings;
+  /** The last lines of its log, when they were asked for. */
+  readonly log?: readonly string[];
 }
 
 /** Longer than a healthy daemon blocks its event loop, as it does while it publishes a very large first listing. */
@@ -123,6 +125,23 @@ export async function askDaemons(
   };
 }
 
+/** Returns the last log lines of each daemon on this host that answers, by process id. Never rejects. */
+export async function askLogs(
+  place: MirrorPlace,
+  config: Config | null,
+  clock: Clock,
+): Promise<readonly { readonly pid: number; readonly lines: readonly string[] }[]> {
+  const where = whereOf(place, config);
+  const logs = [];
+  for (const file of where === null ? [] : await filesOf(where)) {
+    const address = await readAddress(file);
+    if (typeof address !== 'object' || address.database !== placeText(place)) continue;
+    const answer = await ask(address, clock, '?log=1');
+    if (answer !== null) logs.push({ pid: Number(address.process.split(':')[1]), lines: answer.log ?? [] });
+  }
+  return logs;
+}
+
 async function filesOf({ folder, prefix }: Where): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
   return names
@@ -176,10 +195,14 @@ async function askOne(file: string, database: string, clock: Clock): Promise<Dae
 }
 
 /** Returns null when nothing answers in time, or another process does. */
-async function ask({ url, key, process }: DaemonAddress, clock: Clock): Promise<DaemonAnswer | null> {
+async function ask(
+  { url, key, process }: DaemonAddress,
+  clock: Clock,
+  query = '',
+): Promise<DaemonAnswer | null> {
   const over = new AbortController();
   const late = clock.wait(answerMillisMax, over.signal).then(() => null);
-  const text = await Promise.race([textOf(new URL('/daemon.json', url), key, over.signal), late]);
+  const text = await Promise.race([textOf(new URL(`/daemon.json${query}`, url), key, over.signal), late]);
   over.abort();
   return text === null ? null : answerOf(text, process);
 }

@@ -162,6 +162,8 @@ export async function playDay(folder: string, program: Program, own?: OwnDatabas
       }
     }
     for (const args of commands(ids[0] ?? '')) await command(...args);
+    await command('support-bundle', join(folder, 'support.json'));
+    if (own === undefined) await command('backup', join(folder, 'backup.db'));
     await command('export', '--format', 'csv', '--identity', '--out', join(folder, 'asked-for.csv'));
     const investor = investorOf(sandbox, company.token, ids[2] ?? '');
     await command('forget', await investor);
@@ -282,7 +284,7 @@ function canariesOf(sandbox: Sandbox, hookSecret: string, rotated: Record<string
  */
 export function mayHold(file: string, { what }: Canary): boolean {
   if (what.startsWith('identity'))
-    return /^(?:mirror\.db(?:-wal|-shm)?|asked-for\.csv|server\/rosterd_identity\..*)$/.test(file);
+    return /^(?:mirror\.db(?:-wal|-shm)?|backup\.db|asked-for\.csv|server\/rosterd_identity\..*)$/.test(file);
   return what.startsWith('credentials') && file === 'credentials.json';
 }
 

@@ -50,7 +50,7 @@ export async function startConsoleWorld(wish: WorldWish = {}): Promise<ConsoleWo
   const listeners = new Set<() => void>();
   const status = () => statusOf(place, systemClock);
   const shown = createConsole({
-    source: { status, problems: () => [], spacings: () => ({}), counts: async () => counts },
+    source: { status, problems: () => [], spacings: () => ({}), log: () => [], counts: async () => counts },
     processed: new ProcessMetrics(),
     dashboard: dashboardSource({
       config: {

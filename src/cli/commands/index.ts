@@ -30,6 +30,7 @@ import { runs } from './runs.js';
 import { sandbox } from './sandbox.js';
 import { schema } from './schema.js';
 import { status } from './status.js';
+import { supportBundle } from './support-bundle.js';
 import { sync } from './sync.js';
 import { trigger } from './trigger.js';
 import { verify } from './verify.js';
@@ -48,6 +49,7 @@ export const commands: readonly Command[] = [
   runs,
   wait,
   doctor,
+  supportBundle,
   verify,
   query,
   exportCommand,
