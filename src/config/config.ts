@@ -42,6 +42,7 @@ export interface Config {
   readonly forget: { readonly ledger: string };
   readonly history: { readonly keepDays: number | null };
   readonly backup: BackupConfig;
+  readonly alerts: Settings['alerts'];
   readonly notices: readonly NoticeConfig[];
   readonly log: Settings['log'];
 }
@@ -131,7 +132,11 @@ export interface NoticeRules {
   readonly minCommittedCents?: number | undefined;
 }
 
-export type NoticeConfig = { readonly name: string; readonly rules: NoticeRules } & (
+export type NoticeConfig = {
+  readonly name: string;
+  readonly about: readonly ('changes' | 'alerts')[];
+  readonly rules: NoticeRules;
+} & (
   | { readonly kind: 'slack'; readonly webhookUrl: Secret }
   | { readonly kind: 'http'; readonly url: string; readonly secret: Secret }
   | { readonly kind: 'command'; readonly command: readonly string[] }
@@ -203,6 +208,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
       keep: settings.backup.keep,
       folder: located(settings.backup.folder, 'backup', 'folder'),
     },
+    alerts: settings.alerts,
     notices: settings.notices.map((notice, index): NoticeConfig => {
       if (notice.kind === 'command') return notice;
       return notice.kind === 'slack'

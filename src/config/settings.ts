@@ -294,18 +294,28 @@ const rules = z
   });
 
 const noticeName = sourceName.meta({ description: 'Unique name of the receiver, shown in status and logs' });
+const about = z
+  .array(z.enum(['changes', 'alerts']))
+  .min(1)
+  .default(['changes'])
+  .meta({
+    description:
+      'What to send: `changes` of investments, or `alerts` for operators (a source that is halted, failing or stale, a failed backup, a full disk …)',
+  });
 const kindMeaning = 'Type of receiver: a Slack channel, a signed HTTP request or a local command';
 const notice = z
   .discriminatedUnion('kind', [
     z.strictObject({
       kind: z.literal('slack').meta({ description: kindMeaning }),
       name: noticeName,
+      about,
       webhookUrl: secretReference.meta({ ...secretMark, description: 'Incoming-webhook URL of the channel' }),
       rules,
     }),
     z.strictObject({
       kind: z.literal('http').meta({ description: kindMeaning }),
       name: noticeName,
+      about,
       url: webAddress.meta({ description: 'Address that receives each notice as an HTTP POST' }),
       secret: secretReference.meta({ ...secretMark, description: 'Key that signs each notice' }),
       rules,
@@ -313,6 +323,7 @@ const notice = z
     z.strictObject({
       kind: z.literal('command').meta({ description: kindMeaning }),
       name: noticeName,
+      about,
       command: z.array(z.string()).min(1).meta({
         description: 'Program and arguments, run without a shell; it reads the notice as JSON on stdin',
       }),
@@ -412,6 +423,17 @@ export const settingsSchema = z
       })
       .prefault({})
       .meta({ description: 'Backups on a schedule' }),
+    alerts: z
+      .strictObject({
+        failingMinutes: z.int().min(1).max(1_440).default(15).meta({
+          description: 'Minutes that a source may fail before an alert is sent',
+        }),
+        diskFreeMegabytes: z.int().min(0).default(1_024).meta({
+          description: 'Free megabytes beside a SQLite file below which an alert is sent',
+        }),
+      })
+      .prefault({})
+      .meta({ description: 'When to send alerts to the receivers in notices that want them' }),
     notices: z.array(notice).default([]).meta({ description: 'Receivers of change notices' }),
     log: z
       .strictObject({

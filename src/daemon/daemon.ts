@@ -6,12 +6,15 @@ import type { Drain } from '../inbox/drain.js';
 import { ownLane } from '../inbox/ports.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
 import { type Delivery, startDelivery } from '../outbox/deliver.js';
+import { statusOf } from '../reading/status.js';
 import { descriptorLimit, raiseLimit } from '../runtime/file-descriptors.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { backUpApart } from '../store/back-up-apart.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
+import { openSnapshots } from '../store/reads/snapshot.js';
+import { type AlertWatch, watchAlerts } from './alerts.js';
 import { startBackups } from './backups.js';
 import { type ClockWatch, watchClock } from './clock-watch.js';
 import { receiverConnections } from './connection-limits.js';
@@ -26,6 +29,7 @@ import { watchPauses } from './pause-watch.js';
 import { catalogOf, grantsOf, resolveSources } from './resolve-sources.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
 import { seatOf, startWork } from './start-work.js';
+import { storageOf } from './storage.js';
 import { watchTokens } from './watch-tokens.js';
 
 export { placeText } from '../store/database-location.js';
@@ -70,6 +74,9 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     );
     scheduleBackups(engine, parts, seat, lifecycle);
     const delivery = config.notices.length > 0 ? deliverNotices(engine, parts, seat, lifecycle) : null;
+    const alerts = config.notices.some(({ about }) => about.includes('alerts'))
+      ? await reportAlerts(engine, parts, seat, lifecycle)
+      : null;
     const served =
       config.console === null
         ? null
@@ -88,6 +95,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const onLead = () => {
       housekeeping.look();
       delivery?.wake();
+      alerts?.look();
     };
     const pauses = await watchPauses({
       pauses: engine.mirror.pauses,
@@ -193,6 +201,37 @@ function scheduleBackups(
     backUp: (target, signal) => backUpApart(database, target, { ...parts, signal }),
   });
   lifecycle.add('backups', () => backups.close());
+}
+
+/** Starts reporting to operators what they must know, over the receivers that want alerts. */
+async function reportAlerts(
+  engine: Engine,
+  parts: EngineParts,
+  seat: Seat,
+  lifecycle: Lifecycle,
+): Promise<AlertWatch> {
+  const { config, clock, random } = parts;
+  const logger = parts.logger.child({ component: 'alerts' });
+  const { targets, close } = noticeTargets(config, clock);
+  lifecycle.add('alert connections', close);
+  const { alerts } = engine.mirror;
+  const delivery = startDelivery({ outbox: outboxByLeader(alerts, seat), targets, clock, random, logger });
+  lifecycle.add('alert delivery', () => delivery.close());
+  const snapshots = await openSnapshots(config.database);
+  lifecycle.add('alert connections to the database', () => snapshots.close());
+  const watch = watchAlerts({
+    ...{ alerts, config, clock, logger },
+    leads: () => seat.leads,
+    status: () => statusOf(snapshots, clock, config, { daemons: [], problems: engine.health.list() }),
+    freeBytes: async () => (await storageOf(config.database))?.freeBytes ?? null,
+    onQueued: () => delivery.wake(),
+  });
+  lifecycle.add('alerts', () => watch.close());
+  lifecycle.add(
+    'alert nudges',
+    engine.sync.onTick(() => watch.look()),
+  );
+  return watch;
 }
 
 interface StartedReceiver {

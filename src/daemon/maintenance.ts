@@ -16,7 +16,7 @@ async function removeBackupsOnErasure({ upkeep, erasures }: OpenMirror): Promise
 
 /** Returns the background jobs of a mirror. */
 export function maintenanceOf(config: Config, mirror: OpenMirror): Maintenance {
-  const { upkeep, inbox, outbox, erasures } = mirror;
+  const { upkeep, inbox, outbox, alerts, erasures } = mirror;
   const { keepDays } = config.history;
   return {
     pending: () => erasures.pending(),
@@ -32,6 +32,7 @@ export function maintenanceOf(config: Config, mirror: OpenMirror): Maintenance {
       let deleted = upkeep.removeBackups(now - backupKeepMillis).length;
       deleted += await inbox.purge(keptSince(now, inboxKeepMillis));
       deleted += await outbox.purge(keptSince(now, keepMillis.notices));
+      deleted += await alerts.purge(keptSince(now, keepMillis.notices));
       deleted += await upkeep.purgeTicks(keptSince(now, keepMillis.ticks));
       if (keepDays !== null) deleted += await upkeep.purgeHistory(keptSince(now, keepDays * 86_400_000));
       return deleted;

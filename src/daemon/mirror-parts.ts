@@ -4,6 +4,7 @@ import type { Instant } from '../domain/instant.js';
 import type { OpenFleet } from '../fleet/ports.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
+import type { Alerts } from '../store/alerts.js';
 import type { NoticeHooks } from '../store/committed-change.js';
 import type { Erasures, Scrubbed } from '../store/erasures.js';
 import type { Inbox } from '../store/inbox.js';
@@ -26,6 +27,7 @@ export interface OpenMirror {
   readonly inbox: Inbox;
   readonly outbox: Outbox;
   readonly pauses: Pauses;
+  readonly alerts: Alerts;
   readonly erasures: Erasures;
   readonly upkeep: Upkeep;
   /** Joins the fleet of daemons that share the database; null where one daemon owns it. */

@@ -10,8 +10,9 @@ import type { NoticeHooks } from '../store/committed-change.js';
 
 /** Returns the hooks with which commits enqueue notices; undefined when no notices are configured. */
 export function noticeHooks({ notices }: Config, namesOf?: NamesOf): NoticeHooks | undefined {
-  if (notices.length === 0) return undefined;
-  return { draft: (changes) => decideNotices(changes, notices, namesOf), fold: foldNotices };
+  const receivers = notices.filter(({ about }) => about.includes('changes'));
+  if (receivers.length === 0) return undefined;
+  return { draft: (changes) => decideNotices(changes, receivers, namesOf), fold: foldNotices };
 }
 
 export interface NoticeTargets {

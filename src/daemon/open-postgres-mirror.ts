@@ -1,5 +1,6 @@
 import { packageVersion } from '../runtime/package-version.js';
 import { isSharedProcessGone } from '../runtime/process-identity.js';
+import { Alerts } from '../store/alerts.js';
 import { SharedBudgets } from '../store/budgets.js';
 import { postgresConnection } from '../store/connection.js';
 import { type PostgresPlace, secretUrlOf } from '../store/database-location.js';
@@ -53,6 +54,7 @@ export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirror
       inbox: postgresInbox(receiving),
       outbox: new Outbox(postgresConnection(main)),
       pauses: new Pauses(postgresConnection(main)),
+      alerts: new Alerts(postgresConnection(main)),
       erasures,
       upkeep: {
         scrub: () => erasures.scrub(),

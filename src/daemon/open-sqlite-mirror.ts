@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import type { Instant } from '../domain/instant.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { isProcessGone } from '../runtime/process-identity.js';
+import { Alerts } from '../store/alerts.js';
 import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
 import type { SqlitePlace } from '../store/database-location.js';
@@ -70,6 +71,7 @@ export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts):
       inbox: gate.guard(sqliteInbox(accepting), deliveryPatienceMillis),
       outbox: gate.guard(new Outbox(sqliteConnection(main))),
       pauses: gate.guard(new Pauses(sqliteConnection(main))),
+      alerts: gate.guard(new Alerts(sqliteConnection(main))),
       erasures,
       upkeep: {
         scrub: (rewritten, signal) => gate.closedFor(() => scrubbed(rewritten, signal)),

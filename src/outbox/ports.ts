@@ -43,6 +43,33 @@ export interface Spacing {
   readonly earlier: { readonly notice: number; readonly body: string } | null;
 }
 
+export type AlertKind =
+  | 'halted'
+  | 'held'
+  | 'stale'
+  | 'failing'
+  | 'quarantine'
+  | 'endpoint_disabled'
+  | 'quota_exhausted'
+  | 'backup_failed'
+  | 'disk_low';
+
+/** Something that an operator must know and that is the case now. */
+export interface Condition {
+  readonly kind: AlertKind;
+  /** Null for a condition of the whole daemon. */
+  readonly source: string | null;
+  /** One sentence with what to do; never a name of a person or a secret. */
+  readonly text: string;
+}
+
+/** A condition that was reported and not resolved yet. `goneSince` is set while it is absent. */
+export interface OpenAlert extends Condition {
+  readonly key: string;
+  readonly since: Instant;
+  readonly goneSince: Instant | null;
+}
+
 /** Result of sending one notice. */
 export type Sent =
   | { readonly kind: 'delivered' }

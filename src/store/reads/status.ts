@@ -109,7 +109,8 @@ export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = 
     ),
     notices: waiting(
       await ask`SELECT state, count(*) AS count, min(queued_at) AS oldest_at
-                FROM notice_rows WHERE state IN ('pending', 'given_up') GROUP BY state`,
+                FROM (SELECT state, queued_at FROM notice_rows UNION ALL SELECT state, queued_at FROM alert_rows) AS queued
+                WHERE state IN ('pending', 'given_up') GROUP BY state`,
     ),
     erasures: await pendingErasures(ask),
     change_seq: newest?.seq ?? 0,

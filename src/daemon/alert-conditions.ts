@@ -1,0 +1,104 @@
+import type { Config } from '../config/config.js';
+import { counted } from '../domain/counted.js';
+import { type Instant, millisOf } from '../domain/instant.js';
+import type { Condition } from '../outbox/decide-alerts.js';
+import type { FullStatus, SourceStatus } from '../reading/status.js';
+
+export interface ConditionFacts {
+  readonly status: FullStatus;
+  /** Null for a mirror on a server. */
+  readonly freeBytes: number | null;
+  /** By source: when its ticks began to fail, as far as this process has seen. */
+  readonly failingSince: ReadonlyMap<string, number>;
+}
+
+/** A shorter wait for the quota is part of normal work. */
+const quotaWaitMillisMin = 10 * 60_000;
+const minuteMillis = 60_000;
+const megabyte = 1_048_576;
+
+/** Returns what an operator must know, from the same facts that `rosterd status` shows. */
+export function conditionsOf(
+  { status, freeBytes, failingSince }: ConditionFacts,
+  { failingMinutes, diskFreeMegabytes }: Config['alerts'],
+  now: number,
+): readonly Condition[] {
+  const { endpoint, backup, problems } = status;
+  const conditions = status.sources.flatMap((source) =>
+    conditionsOfSource(source, failingSince.get(source.source) ?? null, failingMinutes, now),
+  );
+  if (endpoint !== null && endpoint.state !== 'ok')
+    conditions.push({
+      kind: 'endpoint_disabled',
+      source: null,
+      text: `the webhook endpoint does not work (${endpoint.state}): ${endpoint.message ?? 'see rosterd status'}`,
+    });
+  const failed = problems.find(({ key }) => key === 'backup');
+  if (failed !== undefined || backup?.overdue === true)
+    conditions.push({
+      kind: 'backup_failed',
+      source: null,
+      text: failed?.text ?? `the scheduled backup is overdue; the newest is of ${backup?.newest_at}`,
+    });
+  if (freeBytes !== null && freeBytes < diskFreeMegabytes * megabyte)
+    conditions.push({
+      kind: 'disk_low',
+      source: null,
+      text: `the disk of the database has ${Math.floor(freeBytes / megabyte)} MB free, less than ${diskFreeMegabytes} MB`,
+    });
+  return conditions;
+}
+
+function conditionsOfSource(
+  one: SourceStatus,
+  failingSince: number | null,
+  failingMinutes: number,
+  now: number,
+): Condition[] {
+  const { source, state, paused_at } = one;
+  const found: Condition[] = [];
+  const add = (kind: Condition['kind'], text: string) =>
+    found.push({ kind, source, text: `${source}: ${text}` });
+  if (state === 'halted') add('halted', `waits for a person: ${one.last_error ?? one.meaning}`);
+  if (one.awaiting_deletion > 0)
+    add(
+      'held',
+      `${counted(one.awaiting_deletion, 'row')} missing from the last listing, deletion held; to delete: rosterd sync --source ${source} --accept-deletions`,
+    );
+  if (one.quarantine_open > 0)
+    add('quarantine', `${counted(one.quarantine_open, 'record')} could not be read and are in quarantine`);
+  if (state === 'halted' || paused_at !== null) return found;
+  const overdue = one.concerns.find(({ code }) => code === 'overdue' || code === 'clock_ahead');
+  if (overdue !== undefined) add('stale', overdue.text);
+  if (failingSince !== null && now - failingSince >= failingMinutes * minuteMillis)
+    add(
+      'failing',
+      `has been failing for ${Math.floor((now - failingSince) / minuteMillis)} minutes: ${one.last_error ?? one.meaning}`,
+    );
+  const retryAt = one.retry_at === null ? 0 : millisOf(one.retry_at as Instant);
+  if (
+    one.last_outcome === 'waiting' &&
+    one.last_error_code === 'rate_limited' &&
+    retryAt - now >= quotaWaitMillisMin
+  )
+    add('quota_exhausted', `the request quota is used up until ${one.retry_at}`);
+  return found;
+}
+
+/** Returns since when each source is failing: its last success counts, else what was seen before. */
+export function failingSince(
+  { sources }: Pick<FullStatus, 'sources'>,
+  before: ReadonlyMap<string, number>,
+  now: number,
+): ReadonlyMap<string, number> {
+  return new Map(
+    sources
+      .filter(({ last_outcome, state }) => last_outcome === 'failed' && state !== 'halted')
+      .map(({ source, last_success_at }) => [
+        source,
+        last_success_at === null
+          ? (before.get(source) ?? now)
+          : Math.min(now, millisOf(last_success_at as Instant)),
+      ]),
+  );
+}

@@ -1,0 +1,65 @@
+import { instantFromMillis, millisOf } from '../domain/instant.js';
+import type { Condition, OpenAlert } from './ports.js';
+
+export type { Condition, OpenAlert } from './ports.js';
+
+export interface AlertSteps {
+  readonly raise: readonly OpenAlert[];
+  /** Absent since now, and present again. */
+  readonly gone: readonly string[];
+  readonly back: readonly string[];
+  readonly resolve: readonly OpenAlert[];
+}
+
+/** How long a condition must be absent before it counts as resolved: one that comes and goes sends one message. */
+export const resolveMillis = 5 * 60_000;
+
+export const alertKey = ({ kind, source }: Pick<Condition, 'kind' | 'source'>): string =>
+  source === null ? kind : `${kind}.${source}`;
+
+/** Compares what is the case with what was reported. Pure function. */
+export function decideAlerts(
+  present: readonly Condition[],
+  open: readonly OpenAlert[],
+  now: number,
+): AlertSteps {
+  const at = instantFromMillis(now);
+  const keys = new Set(present.map(alertKey));
+  const known = new Set(open.map(({ key }) => key));
+  const absent = open.filter(({ key }) => !keys.has(key));
+  return {
+    raise: present
+      .filter((condition) => !known.has(alertKey(condition)))
+      .map((condition) => ({ ...condition, key: alertKey(condition), since: at, goneSince: null })),
+    gone: absent.filter(({ goneSince }) => goneSince === null).map(({ key }) => key),
+    back: open.filter(({ key, goneSince }) => keys.has(key) && goneSince !== null).map(({ key }) => key),
+    // A time in the future was written while a clock was wrong.
+    resolve: absent.filter(
+      ({ goneSince }) => goneSince !== null && Math.abs(now - millisOf(goneSince)) >= resolveMillis,
+    ),
+  };
+}
+
+/** The message of an alert in JSON. Its field names are a public contract. */
+export function alertBody(type: 'alert.raised' | 'alert.resolved', alert: OpenAlert, now: number): string {
+  const { kind, source, since } = alert;
+  const text = type === 'alert.raised' ? alert.text : `resolved: ${alert.text}`;
+  return JSON.stringify({ type, alert: kind, source, since, at: instantFromMillis(now), text });
+}
+
+/** Returns the receivers of an alert: those that want alerts, and this source if the alert concerns one. */
+export function alertTargets(
+  { source }: Pick<Condition, 'source'>,
+  receivers: readonly {
+    readonly name: string;
+    readonly about: readonly ('changes' | 'alerts')[];
+    readonly rules: { readonly sources?: readonly string[] | undefined };
+  }[],
+): readonly string[] {
+  return receivers
+    .filter(
+      ({ about, rules }) =>
+        about.includes('alerts') && (source === null || rules.sources?.includes(source) !== false),
+    )
+    .map(({ name }) => name);
+}

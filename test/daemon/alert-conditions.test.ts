@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { conditionsOf, failingSince } from '../../src/daemon/alert-conditions.js';
+import type { FullStatus, SourceStatus } from '../../src/reading/status.js';
+
+const now = Date.parse('2026-11-01T12:00:00.000Z');
+const at = (minutes: number) => new Date(now + minutes * 60_000).toISOString();
+const settings = { failingMinutes: 15, diskFreeMegabytes: 1_024 };
+
+const healthy = {
+  source: 'acme',
+  state: 'following',
+  meaning: 'following the feed',
+  paused_at: null,
+  awaiting_deletion: 0,
+  quarantine_open: 0,
+  concerns: [],
+  last_outcome: 'done',
+  last_success_at: at(-1),
+  last_error: null,
+  last_error_code: null,
+  retry_at: null,
+} as unknown as SourceStatus;
+
+const kinds = (
+  source: Partial<SourceStatus>,
+  more: Partial<FullStatus> = {},
+  freeBytes: number | null = null,
+) => {
+  const status = {
+    ...{ sources: [{ ...healthy, ...source }], endpoint: null, backup: null, problems: [] },
+    ...more,
+  } as unknown as FullStatus;
+  const facts = { status, freeBytes, failingSince: failingSince(status, new Map(), now) };
+  return conditionsOf(facts, settings, now).map(({ kind, source: of }) => `${kind} ${of ?? ''}`.trim());
+};
+
+const overdue = [{ code: 'overdue', text: 'its next tick is overdue' }] as SourceStatus['concerns'];
+
+test.each<[string, Parameters<typeof kinds>, readonly string[]]>([
+  ['a healthy source', [{}], []],
+  [
+    'a halted source',
+    [{ state: 'halted', last_outcome: 'failed', last_success_at: at(-99) }],
+    ['halted acme'],
+  ],
+  ['rows that await deletion', [{ awaiting_deletion: 60 }], ['held acme']],
+  ['records in quarantine', [{ quarantine_open: 1 }], ['quarantine acme']],
+  ['an overdue source', [{ concerns: overdue }], ['stale acme']],
+  ['an overdue source that is paused', [{ concerns: overdue, paused_at: at(-9) }], []],
+  ['a source that fails for 14 minutes', [{ last_outcome: 'failed', last_success_at: at(-14) }], []],
+  [
+    'a source that fails for 15 minutes',
+    [{ last_outcome: 'failed', last_success_at: at(-15) }],
+    ['failing acme'],
+  ],
+  [
+    'a quota that is used up for half an hour',
+    [{ last_outcome: 'waiting', last_error_code: 'rate_limited', retry_at: at(30) }],
+    ['quota_exhausted acme'],
+  ],
+  [
+    'a quota that is used up for a minute',
+    [{ last_outcome: 'waiting', last_error_code: 'rate_limited', retry_at: at(1) }],
+    [],
+  ],
+  [
+    'an endpoint that fails',
+    [{}, { endpoint: { state: 'failing', message: null } as never }],
+    ['endpoint_disabled'],
+  ],
+  ['an endpoint that works', [{}, { endpoint: { state: 'ok', message: null } as never }], []],
+  [
+    'a failed backup',
+    [{}, { problems: [{ key: 'backup', severity: 'attention', text: 'it failed', since: at(0) }] as never }],
+    ['backup_failed'],
+  ],
+  [
+    'an overdue backup',
+    [{}, { backup: { overdue: true, newest_at: at(-9_000) } as never }],
+    ['backup_failed'],
+  ],
+  ['a disk with 1,023 MB free', [{}, {}, 1_023 * 1_048_576], ['disk_low']],
+  ['a disk with 1,024 MB free', [{}, {}, 1_024 * 1_048_576], []],
+])('alert conditions: %s', (_, facts, expected) => {
+  expect(kinds(...facts)).toEqual(expected);
+});
+
+test('alert conditions: a source that never succeeded fails since it was first seen failing', () => {
+  const status = { sources: [{ ...healthy, last_outcome: 'failed', last_success_at: null }] } as never;
+  const first = failingSince(status, new Map(), now);
+  expect(failingSince(status, first, now + 60_000).get('acme')).toBe(now);
+});
