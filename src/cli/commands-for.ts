@@ -33,6 +33,7 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
   'endpoints test': async () => (await import('./commands/endpoints-test.js')).endpointsTest,
   'endpoints reenable': async () => (await import('./commands/endpoints-reenable.js')).endpointsReenable,
   'endpoints delete': async () => (await import('./commands/endpoints-delete.js')).endpointsDelete,
+  'service install': async () => (await import('./commands/service-install.js')).serviceInstall,
   sandbox: async () => (await import('./commands/sandbox.js')).sandbox,
   trigger: async () => (await import('./commands/trigger.js')).trigger,
   'config validate': async () => (await import('./commands/config-validate.js')).configValidate,

@@ -1,5 +1,6 @@
 /** Help summary for the first word of two-word commands. */
 export const groups: Readonly<Record<string, string>> = {
   endpoints: "Manage the platform's webhook endpoints",
+  service: 'Run rosterd as a system service',
   config: 'Check, show and describe the configuration',
 };

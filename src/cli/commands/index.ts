@@ -29,6 +29,7 @@ import { run } from './run.js';
 import { runs } from './runs.js';
 import { sandbox } from './sandbox.js';
 import { schema } from './schema.js';
+import { serviceInstall } from './service-install.js';
 import { status } from './status.js';
 import { supportBundle } from './support-bundle.js';
 import { sync } from './sync.js';
@@ -69,6 +70,7 @@ export const commands: readonly Command[] = [
   endpointsTest,
   endpointsReenable,
   endpointsDelete,
+  serviceInstall,
   sandbox,
   trigger,
   configValidate,

@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Fault } from '../domain/fault.js';
+import { packageRoot } from '../runtime/package-root.js';
+
+export interface ServiceRequest {
+  /** The folder that the paths are below: `/`, or the root of an image. */
+  readonly root: string;
+  /** The configuration file that the service reads. */
+  readonly config: string;
+  /** Node and the script, as systemd starts them. */
+  readonly command: readonly string[];
+  readonly dryRun: boolean;
+  /** Replaces files that differ. */
+  readonly force: boolean;
+}
+
+export interface ServiceStep {
+  /** `unchanged`: the file is there already. */
+  readonly kind: 'write' | 'unchanged' | 'run';
+  /** The file, or the command line. */
+  readonly what: string;
+}
+
+export interface ServicePlan {
+  readonly steps: readonly ServiceStep[];
+  readonly unit: string;
+  /** Why the service may not start as installed. */
+  readonly warnings: readonly string[];
+}
+
+const unitFile = '/etc/systemd/system/rosterd.service';
+const userFile = '/etc/sysusers.d/rosterd.conf';
+/** systemd hides these folders from the service. */
+const hidden = /^\/(?:home|root|run\/user|tmp|var\/tmp)(?:\/|$)/;
+
+/**
+ * Installs the systemd unit of the package, with the paths of this installation, and its user. Starts nothing. Throws
+ * `usage` without root rights or systemd, and for an existing file that differs, unless `force`.
+ */
+export async function installService(request: ServiceRequest): Promise<ServicePlan> {
+  const { root, config, command, dryRun, force } = request;
+  const below = (path: string) => join(root, path);
+  const unit = unitOf(command, config);
+  const files = [
+    { path: unitFile, text: unit },
+    { path: userFile, text: packaged('rosterd.sysusers.conf') },
+  ];
+  // Of an image only the files are written: its systemd is not running.
+  const commands =
+    root === '/'
+      ? [
+          ['systemd-sysusers', userFile],
+          ['install', '-d', '-m', '750', '-g', 'rosterd', dirname(config), join(dirname(config), 'secrets')],
+          ['systemctl', 'daemon-reload'],
+        ]
+      : [];
+  const plan: ServicePlan = {
+    unit,
+    steps: [
+      ...files.map(({ path, text }): ServiceStep => {
+        const same = existsSync(below(path)) && readFileSync(below(path), 'utf8') === text;
+        return { kind: same ? 'unchanged' : 'write', what: below(path) };
+      }),
+      ...commands.map((words): ServiceStep => ({ kind: 'run', what: words.join(' ') })),
+    ],
+    warnings: command
+      .filter((path) => hidden.test(path))
+      .map(
+        (path) =>
+          `systemd hides ${path} from the service; install rosterd with: npm install --global rosterd`,
+      ),
+  };
+  if (dryRun) return plan;
+  if (root === '/') refuseHere();
+  const [differing] = force ? [] : files.filter(({ path, text }) => differs(below(path), text));
+  if (differing !== undefined)
+    throw new Fault('usage', `${below(differing.path)} exists and differs`, {
+      hint: 'compare it with: rosterd service install --dry-run; replace it with --force, and keep changes of your own in a drop-in: systemctl edit rosterd',
+    });
+  for (const { path, text } of files) write(below(path), text);
+  for (const words of commands) await run(words);
+  return plan;
+}
+
+/** The packaged unit with the command and the configuration of this installation. */
+function unitOf(command: readonly string[], config: string): string {
+  const start = `ExecStart=${[...command, 'run', '--config', config].map(quoted).join(' ')}`;
+  const text = packaged('rosterd.service').replace(/^ExecStart=.*$/m, () => start);
+  const folder = `${dirname(config)}/`;
+  return folder === '/etc/rosterd/'
+    ? text
+    : text.replace('=-/etc/rosterd/', () => `=-${folder.replaceAll('%', '%%')}`);
+}
+
+/** systemd splits at spaces and expands `%` and `$`. */
+const quoted = (word: string): string =>
+  /^[\w./:@+-]+$/.test(word)
+    ? word
+    : `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;
+
+const packaged = (name: string): string =>
+  readFileSync(join(packageRoot, 'packaging', 'systemd', name), 'utf8');
+
+const differs = (path: string, text: string): boolean =>
+  existsSync(path) && readFileSync(path, 'utf8') !== text;
+
+function write(path: string, text: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    chmodSync(path, 0o644);
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason';
+    throw new Fault('usage', `${path} cannot be written (${code})`, { hint: 'run it as root', cause });
+  }
+}
+
+function refuseHere(): void {
+  if (!existsSync('/run/systemd/system'))
+    throw new Fault('usage', 'systemd does not run on this machine', {
+      hint: '--dry-run prints the unit, --root FOLDER writes it into an image',
+    });
+  if (process.getuid?.() !== 0)
+    throw new Fault('usage', 'a service is installed by root', {
+      hint: 'the same command with sudo; --dry-run shows what it would do',
+    });
+}
+
+async function run([program = '', ...args]: readonly string[]): Promise<void> {
+  try {
+    await promisify(execFile)(program, args);
+  } catch (cause) {
+    throw new Fault('usage', `${program} ${args.join(' ')} failed`, {
+      hint: 'run that command by hand to see why, then rosterd service install --force',
+      cause,
+    });
+  }
+}
