@@ -222,7 +222,8 @@ async function reportAlerts(
   const watch = watchAlerts({
     ...{ alerts, config, clock, logger },
     leads: () => seat.leads,
-    status: () => statusOf(snapshots, clock, config, { daemons: [], problems: engine.health.list() }),
+    status: () =>
+      statusOf(snapshots, clock, config, { daemons: [], problems: engine.health.list(), spacings: {} }),
     freeBytes: async () => (await storageOf(config.database))?.freeBytes ?? null,
     onQueued: () => delivery.wake(),
   });

@@ -149,18 +149,22 @@ export class SourceLoop {
     const urgent = this.#handle({ kind: 'due' }).some((effect) => effect.kind === 'enqueue' && effect.urgent);
     let answered: Waiting[] = [];
     let over = () => {};
-    const result = await this.parts.runQueued(urgent, () => {
-      const run = this.#handle({ kind: 'slot_free' }).find((effect) => effect.kind === 'run');
-      if (run === undefined) return null;
-      this.#cut = new AbortController();
-      if (this.#state.closed) this.#cut.abort();
-      answered = this.#waiting;
-      this.#waiting = [];
-      this.#running = new Promise((resolve) => {
-        over = resolve;
-      });
-      return run.ask;
-    }, () => this.#cut.signal);
+    const result = await this.parts.runQueued(
+      urgent,
+      () => {
+        const run = this.#handle({ kind: 'slot_free' }).find((effect) => effect.kind === 'run');
+        if (run === undefined) return null;
+        this.#cut = new AbortController();
+        if (this.#state.closed) this.#cut.abort();
+        answered = this.#waiting;
+        this.#waiting = [];
+        this.#running = new Promise((resolve) => {
+          over = resolve;
+        });
+        return run.ask;
+      },
+      () => this.#cut.signal,
+    );
     this.#running = null;
     over();
     if (result === null) return;

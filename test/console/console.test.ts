@@ -47,7 +47,13 @@ async function consoleOver(
   problems: readonly ProblemSeen[] = [],
 ) {
   const shown = createConsole({
-    source: { status: read, problems: () => problems, spacings: () => ({}), log: () => [], counts: async () => counts },
+    source: {
+      status: read,
+      problems: () => problems,
+      spacings: () => ({}),
+      log: () => [],
+      counts: async () => counts,
+    },
     // These tests request none of its pages.
     dashboard: { mirrorOf: 'a platform', onChange: () => () => {} } as unknown as ConsoleParts['dashboard'],
     processed,
