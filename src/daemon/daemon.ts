@@ -101,6 +101,8 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       pauses: engine.mirror.pauses,
       sources: (parts.sources ?? config.sources).map(({ name }) => name),
       sync: engine.sync,
+      // Companies and rounds are listed after complete ticks only.
+      onPaused: (source) => engine.dimensions?.ticked(source, false),
       clock: parts.clock,
       logger: logger.child({ component: 'pause' }),
     });

@@ -9,6 +9,8 @@ export interface PauseWatchParts {
   readonly pauses: Pick<Pauses, 'list'>;
   readonly sources: readonly SourceName[];
   readonly sync: Pick<Sync, 'pause' | 'resume'>;
+  /** Called once no tick of a paused source is running. */
+  readonly onPaused?: (source: SourceName) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -32,7 +34,7 @@ export async function watchPauses(parts: PauseWatchParts): Promise<Closable> {
       if (wanted.has(source)) {
         paused.add(source);
         // Not awaited: the running tick of a source finishes its page.
-        void sync.pause(source);
+        void sync.pause(source).then(() => parts.onPaused?.(source));
         logger.info({ source }, 'the source is paused');
       } else {
         paused.delete(source);

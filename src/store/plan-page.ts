@@ -76,6 +76,11 @@ function republished(held: Investment, now: Investment): boolean {
   return held.observed_at !== now.observed_at || (held.reason !== null && held.reason !== now.reason);
 }
 
+/** Like `planRecord`, for a record that was listed again: a difference in only `observed_at` and `reason` is none. */
+export function planReread<Row extends Held>(held: Row | undefined, record: RecordItem): Step<Row> | null {
+  return held !== undefined && differenceOf(held, record) === null ? null : planRecord(held, record);
+}
+
 function planRemove<Row extends Held>(held: Row | undefined, { reason }: Tombstone): Remove<Row> | null {
   return held === undefined ? null : { kind: 'remove', held, reason };
 }

@@ -11,7 +11,7 @@ import type { Position } from '../domain/position.js';
 import { Interrupter } from '../runtime/interruption.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { keepLease } from '../sync/keep-lease.js';
-import { type Applied, type Lease, nothingApplied } from '../sync/ports.js';
+import { type Applied, type FeedPage, type Lease, nothingApplied } from '../sync/ports.js';
 import { total } from '../sync/total.js';
 
 /** What to read again: one investment, or every investment of a round. */
@@ -100,7 +100,7 @@ async function readPart(
     let pages = 0;
     let position: Position | null = { kind: 'start' };
     while (position !== null) {
-      const page: Awaited<ReturnType<typeof feed.page>> = await feed.page(position, cut);
+      const page: FeedPage = (await feed.page(position, cut)).parse();
       pages += 1;
       const wanted = page.items.filter((item) => part.kind === 'round' || idOf(item) === part.id);
       for (const item of wanted) seen.add(idOf(item) ?? '');

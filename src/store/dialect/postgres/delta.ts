@@ -1,7 +1,7 @@
 import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
 import { namedBy } from '../../awaiting-deletion.js';
 import type { PageFacts } from '../../page-facts.js';
-import { planListed, planPage } from '../../plan-page.js';
+import { planPage, planReread } from '../../plan-page.js';
 import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
 
@@ -44,7 +44,7 @@ export async function applyReread(commit: Commit, page: PageFacts): Promise<Appl
   await commit.unmark(namedBy(facts, 'listing'));
   const records = facts.latest.flatMap((item) => (item.kind === 'record' ? [item] : []));
   const stored = await commit.storedRows(records.map(({ investment }) => investment.id));
-  const steps = records.flatMap((item) => planListed(stored.get(item.investment.id), item) ?? []);
+  const steps = records.flatMap((item) => planReread(stored.get(item.investment.id), item) ?? []);
   await commit.perform(steps);
   return commit.applied(records.length - steps.length, await commit.recordAnomalies(facts));
 }

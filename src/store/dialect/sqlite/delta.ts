@@ -1,7 +1,7 @@
 import type { Applied, FeedPage, Reached } from '../../../sync/ports.js';
 import { namedBy } from '../../awaiting-deletion.js';
 import { type PageFacts, readPage } from '../../page-facts.js';
-import { planListed, planPage } from '../../plan-page.js';
+import { planPage, planReread } from '../../plan-page.js';
 import { markReadThrough } from '../../source-row.js';
 import type { Commit } from './commit.js';
 
@@ -37,7 +37,7 @@ export function applyReread(commit: Commit, page: PageFacts): Applied {
   commit.unmark(namedBy(facts, 'listing'));
   let unchanged = 0;
   for (const item of facts.latest) {
-    const step = item.kind === 'record' ? planListed(commit.storedRow(item.investment.id), item) : null;
+    const step = item.kind === 'record' ? planReread(commit.storedRow(item.investment.id), item) : null;
     if (step === null) unchanged += 1;
     else commit.perform(step);
   }
