@@ -6,8 +6,8 @@ import type { Route } from '../http/route.js';
 import { controlRoute } from '../sandbox/control/control-route.js';
 import { one } from '../state/statements.js';
 import type { DeliveryLoop } from './delivery-loop.js';
-import { boundEndpoint, insertEndpoint } from './endpoints.js';
-import { listDeliveries, resendDelivery } from './portal.js';
+import { boundEndpoint, insertEndpoint, removeEndpoint } from './endpoints.js';
+import { anyEndpoint, listDeliveries, resendDelivery } from './portal.js';
 import { judgeUrl } from './url-policy.js';
 
 const createBody = z.strictObject({
@@ -18,12 +18,27 @@ const createBody = z.strictObject({
     .default([...eventNames]),
   installation: z.string().optional(),
   mode: z.enum(['live', 'test']).default('test'),
+  /** A program that registers again after a reset keeps its secret. Without it the sandbox creates one. */
+  secret: z
+    .string()
+    .regex(/^whsec_[A-Za-z0-9]{20,100}$/, 'must be whsec_ and 20 to 100 letters and digits')
+    .optional(),
 });
 
 /** Control calls for endpoints that replace actions in the portal or on the live API. */
 export function controlRoutes(loop: DeliveryLoop): readonly Route[] {
   return [
     controlRoute('POST', '/_sandbox/webhooks', createBody, create),
+    controlRoute('GET', '/_sandbox/webhooks/{id}', null, (exchange) => {
+      const { id, url, mode, enabled } = anyEndpoint(exchange.services.state, exchange.params.id ?? '');
+      return ok({ id, url, mode, enabled: enabled === 1 });
+    }),
+    controlRoute('DELETE', '/_sandbox/webhooks/{id}', null, (exchange) => {
+      const { state } = exchange.services;
+      const { id, no } = anyEndpoint(state, exchange.params.id ?? '');
+      state.transaction(() => removeEndpoint(state, no, exchange.now))();
+      return ok({ id, removed: true });
+    }),
     controlRoute('GET', '/_sandbox/deliveries', null, list),
     controlRoute('POST', '/_sandbox/deliveries/{id}/resend', null, (exchange) => {
       const { state } = exchange.services;
@@ -46,7 +61,8 @@ function create(exchange: Exchange, wanted: z.output<typeof createBody>): Reply 
   ) {
     throw new Problem(409, 'conflict', 'This installation has an endpoint with that URL and mode.');
   }
-  const endpoint = { ...owner, mode: wanted.mode, url: wanted.url, events: wanted.events };
+  const { mode, url, events, secret } = wanted;
+  const endpoint = { ...owner, mode, url, events, ...(secret === undefined ? {} : { secret }) };
   return created(state.transaction(() => insertEndpoint(state, random, endpoint, exchange.now))());
 }
 

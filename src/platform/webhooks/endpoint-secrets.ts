@@ -8,8 +8,9 @@ import { all, run } from '../state/statements.js';
 /** Maximum number of signing secrets, so that repeated rotation does not grow the signature header without limit. */
 const secretsMax = 5;
 
-export function addSecret(state: State, random: Random, endpointNo: number): string {
-  const secret = newSecret(random, secretPrefix);
+export const newEndpointSecret = (random: Random): string => newSecret(random, secretPrefix);
+
+export function addSecret(state: State, endpointNo: number, secret: string): string {
   run(state, 'INSERT INTO webhook_secrets (endpoint_no, secret) VALUES (?, ?)', [endpointNo, secret]);
   return secret;
 }
@@ -20,7 +21,7 @@ export function rotateSecret(state: State, random: Random, endpointNo: number, n
     now + secretOverlapSeconds * 1000,
     endpointNo,
   ]);
-  const secret = addSecret(state, random, endpointNo);
+  const secret = addSecret(state, endpointNo, newEndpointSecret(random));
   run(
     state,
     `DELETE FROM webhook_secrets WHERE endpoint_no = ?1 AND no NOT IN

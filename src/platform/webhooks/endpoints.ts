@@ -3,7 +3,7 @@ import type { EventName } from '../../wire/events.js';
 import type { State } from '../state/database.js';
 import { newId, type Realm } from '../state/secrets.js';
 import { all, one, run } from '../state/statements.js';
-import { addSecret } from './endpoint-secrets.js';
+import { addSecret, newEndpointSecret } from './endpoint-secrets.js';
 
 export interface Endpoint {
   readonly no: number;
@@ -85,6 +85,8 @@ export interface NewEndpoint {
   readonly mode: Realm;
   readonly url: string;
   readonly events: readonly EventName[];
+  /** A new one when absent. */
+  readonly secret?: string;
 }
 
 export function insertEndpoint(
@@ -101,7 +103,7 @@ export function insertEndpoint(
     [id, endpoint.applicationNo, endpoint.installationNo, endpoint.mode, endpoint.url, now],
   );
   insertSubscriptions(state, no, endpoint.events);
-  return { id, secret: addSecret(state, random, no) };
+  return { id, secret: addSecret(state, no, endpoint.secret ?? newEndpointSecret(random)) };
 }
 
 export function replaceEvents(state: State, endpointNo: number, events: readonly EventName[]): void {

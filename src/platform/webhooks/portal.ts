@@ -22,7 +22,7 @@ export type PortalAct =
 export function portalWrite(services: Services, id: string, act: PortalAct): string | null {
   const { state, random, clock } = services;
   return state.transaction(() => {
-    const { no, installation_no } = portalEndpoint(state, id);
+    const { no, installation_no } = anyEndpoint(state, id);
     if (installation_no !== null) throw boundEndpointRefused();
     switch (act.kind) {
       case 'update':
@@ -129,7 +129,8 @@ export function resendDelivery(state: State, id: string, now: number): number {
   })();
 }
 
-function portalEndpoint(state: State, id: string): Endpoint {
+/** Returns the endpoint with that id, of any application. Throws 404 when it does not exist or was removed. */
+export function anyEndpoint(state: State, id: string): Endpoint {
   const row = one<{ no: number }>(state, 'SELECT no FROM webhook_endpoints WHERE id = ?', [id]);
   const endpoint = row === undefined ? undefined : endpointByNo(state, row.no);
   if (endpoint === undefined) throw notFound('The webhook endpoint');

@@ -189,3 +189,18 @@ describe('a sandbox without allowLoopbackWebhooks', () => {
     expect([kept.status, kept.body.data.attributes.url]).toEqual([200, receiver.url]);
   });
 });
+
+test('the control API shows and removes a webhook endpoint, and registers one again with its secret', async () => {
+  const { id, secret } = await hook({ events: ['investment.changed'] });
+  expect((await world.control('GET', `/webhooks/${id}`)).body).toEqual({
+    ...{ id, url: receiver.url, mode: 'test', enabled: true },
+  });
+  expect((await world.control('DELETE', `/webhooks/${id}`)).body).toEqual({ id, removed: true });
+  for (const method of ['GET', 'DELETE'])
+    expect((await world.control(method, `/webhooks/${id}`)).status).toBe(404);
+  await invest();
+  expect(await states()).toEqual([]);
+  expect((await hook({ secret })).secret).toBe(secret);
+  const short = await world.control('POST', '/webhooks', { url: receiver.url, secret: 'whsec_short' });
+  expect(short.status).toBe(400);
+});
