@@ -1,11 +1,5 @@
 import { Fault } from '../domain/fault.js';
-
-/** One request to the control API of a running sandbox. */
-export interface Happening {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  readonly body?: unknown;
-}
+import { answered, type ControlCall, control, idText, type SandboxCalls } from './sandbox-calls.js';
 
 export interface TriggerAsk {
   /** An investment, a user or an installation. */
@@ -15,13 +9,6 @@ export interface TriggerAsk {
   readonly count: number;
   readonly advanceSeconds?: number | undefined;
   readonly now?: string | undefined;
-}
-
-export interface SandboxCalls {
-  readonly fetch: typeof fetch;
-  /** Address of the sandbox, without the path of its control API. */
-  readonly url: string;
-  readonly signal: AbortSignal;
 }
 
 export const triggers = {
@@ -49,7 +36,7 @@ export async function trigger(name: TriggerName, ask: TriggerAsk, calls: Sandbox
   return { event: name, ids, answer: answers.at(-1) ?? {} };
 }
 
-async function happenings(name: TriggerName, ask: TriggerAsk, calls: SandboxCalls): Promise<Happening[]> {
+async function happenings(name: TriggerName, ask: TriggerAsk, calls: SandboxCalls): Promise<ControlCall[]> {
   const { company, count, set } = ask;
   switch (name) {
     case 'investment.created':
@@ -79,9 +66,9 @@ async function happenings(name: TriggerName, ask: TriggerAsk, calls: SandboxCall
   }
 }
 
-const post = (path: string, body?: unknown): Happening => ({ method: 'POST', path, body });
+const post = (path: string, body?: unknown): ControlCall => ({ method: 'POST', path, body });
 
-const patches = (ids: readonly string[], body: unknown): Happening[] =>
+const patches = (ids: readonly string[], body: unknown): ControlCall[] =>
   ids.map((id) => ({ method: 'PATCH', path: `/investments/${id}`, body }));
 
 const companyHint = '--company with one of companies[].id, as `rosterd sandbox` printed them';
@@ -89,11 +76,6 @@ const companyHint = '--company with one of companies[].id, as `rosterd sandbox` 
 function required<Value>(value: Value | undefined, what: string, hint?: string): Value {
   if (value !== undefined) return value;
   throw new Fault('usage', `this needs ${what}`, hint === undefined ? {} : { hint });
-}
-
-function idText(id: string): string {
-  if (/^[A-Za-z0-9_-]{1,200}$/.test(id)) return id;
-  throw new Fault('usage', `${JSON.stringify(id)} is no id`);
 }
 
 /** Returns the named investment, or the first ones of a company that can still change. */
@@ -128,43 +110,3 @@ async function chosen(ask: TriggerAsk, calls: SandboxCalls): Promise<readonly st
 /** A record without a status is a tombstone; a canceled or converted one cannot change any more. */
 const canChange = ({ status }: Record<string, unknown>): boolean =>
   typeof status === 'string' && status !== 'canceled' && status !== 'converted';
-
-function control({ method, path, body }: Happening, calls: SandboxCalls) {
-  return answered(calls, `/_sandbox${path}`, {
-    method,
-    ...(body === undefined
-      ? {}
-      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-  });
-}
-
-async function answered(
-  calls: SandboxCalls,
-  path: string,
-  init: RequestInit,
-): Promise<Record<string, unknown>> {
-  const url = `${calls.url}${path}`;
-  let response: Response;
-  try {
-    response = await calls.fetch(url, { ...init, signal: calls.signal });
-  } catch (cause) {
-    if (calls.signal.aborted) throw new Fault('stopped', 'stopped before the sandbox answered', { cause });
-    throw new Fault('unreachable', `no sandbox answers at ${calls.url}`, {
-      hint: 'start one with `rosterd sandbox`, and name it with --url or ROSTERD_SANDBOX',
-      cause,
-    });
-  }
-  const text = await response.text();
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    body = null;
-  }
-  if (response.ok && typeof body === 'object' && body !== null) return body as Record<string, unknown>;
-  const { error } = Object(body) as { error?: { message?: unknown } };
-  const reason = typeof error?.message === 'string' ? `: ${error.message}` : '';
-  throw new Fault('refused', `the sandbox answered ${response.status}${reason}`, {
-    hint: response.status === 404 ? 'is this a sandbox? Its control API is below /_sandbox' : 'see --help',
-  });
-}

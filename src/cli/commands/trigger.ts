@@ -1,8 +1,7 @@
 import { Fault } from '../../domain/fault.js';
-import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
-import { configOf } from '../config-options.js';
+import { type Command, configOptions, jsonOption } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
-import { Options } from '../options.js';
+import { sandboxUrl, sandboxUrlOption } from '../sandbox-url.js';
 
 export const trigger: Command = {
   name: 'trigger',
@@ -29,7 +28,7 @@ export const trigger: Command = {
   ],
   options: [
     ...configOptions.filter(({ flags }) => flags.startsWith('--config')),
-    { flags: '--url <url>', summary: 'the sandbox (default: ROSTERD_SANDBOX, or platform.baseUrl if local)' },
+    sandboxUrlOption,
     { flags: '--company <id>', summary: 'company of the investments' },
     { flags: '--set <field=value>', summary: 'a field of the record and its new value', repeats: true },
     { flags: '--count <number>', summary: 'number of events (default: 1)' },
@@ -70,30 +69,6 @@ export const trigger: Command = {
     return exitCodes.done;
   },
 };
-
-/** `--url`, the environment, or a configured platform on this machine, which can only be a sandbox. */
-async function sandboxUrl(context: CommandContext): Promise<string> {
-  const { isLoopback } = await import('../../config/formats.js');
-  const { options, io } = context;
-  const named = options.text('url') ?? (io.env.ROSTERD_SANDBOX || undefined);
-  const url = named ?? (await localConfig(context)).config.platform.baseUrl;
-  if (!URL.canParse(url)) throw new Fault('usage', `${JSON.stringify(url)} is not an address`);
-  if (named === undefined && !isLoopback(new URL(url).hostname)) {
-    throw new Fault('usage', `platform.baseUrl is ${url}, which is not a sandbox on this machine`, {
-      hint: '--url http://127.0.0.1:PORT, as `rosterd sandbox` printed it',
-    });
-  }
-  return url.replace(/\/+$/, '').replace(/\/_sandbox$/, '');
-}
-
-/** Ignores `--set`, which sets fields of the record here and not configuration options. */
-function localConfig(context: CommandContext) {
-  const config = context.options.text('config');
-  return configOf(
-    { ...context, options: new Options(config === undefined ? {} : { config }) },
-    { draft: true },
-  );
-}
 
 /** Turns `amounts.committed_cents=5` and `status=canceled` into fields of a record; a value that is not JSON is text. */
 export function fieldsIn(settings: readonly string[]): Record<string, unknown> {

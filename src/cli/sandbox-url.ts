@@ -1,0 +1,43 @@
+import type { LoadedConfig } from '../config/load.js';
+import { Fault } from '../domain/fault.js';
+import type { CommandContext, OptionDefinition } from './command.js';
+import { configOf } from './config-options.js';
+import { Options } from './options.js';
+
+export const sandboxUrlOption: OptionDefinition = {
+  flags: '--url <url>',
+  summary: 'the sandbox (default: ROSTERD_SANDBOX, or platform.baseUrl if local)',
+};
+
+export interface PlatformPlace {
+  /** Without a slash at the end and without the path of the control API. */
+  readonly url: string;
+  /** Named as a sandbox, or a configured platform on this machine, which can only be one. */
+  readonly isSandbox: boolean;
+}
+
+/** Returns the address in `--url` or the environment, or else the configured platform. */
+export async function placeOf(
+  { options, io }: CommandContext,
+  load: () => Promise<LoadedConfig>,
+): Promise<PlatformPlace> {
+  const { isLoopback } = await import('../config/values.js');
+  const named = options.text('url') ?? (io.env.ROSTERD_SANDBOX || undefined);
+  const url = named ?? (await load()).config.platform.baseUrl;
+  if (!URL.canParse(url)) throw new Fault('usage', `${JSON.stringify(url)} is not an address`);
+  return {
+    url: url.replace(/\/+$/, '').replace(/\/_sandbox$/, ''),
+    isSandbox: named !== undefined || isLoopback(new URL(url).hostname),
+  };
+}
+
+/** Throws `usage` when the configured platform is not on this machine. Ignores `--set`, which sets fields of records here. */
+export async function sandboxUrl(context: CommandContext): Promise<string> {
+  const config = context.options.text('config');
+  const options = new Options(config === undefined ? {} : { config });
+  const { url, isSandbox } = await placeOf(context, () => configOf({ ...context, options }, { draft: true }));
+  if (isSandbox) return url;
+  throw new Fault('usage', `platform.baseUrl is ${url}, which is not a sandbox on this machine`, {
+    hint: '--url http://127.0.0.1:PORT, as `rosterd sandbox` printed it',
+  });
+}

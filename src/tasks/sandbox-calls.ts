@@ -1,0 +1,67 @@
+import { Fault } from '../domain/fault.js';
+
+export interface SandboxCalls {
+  readonly fetch: typeof fetch;
+  /** Address of the sandbox, without the path of its control API. */
+  readonly url: string;
+  readonly signal: AbortSignal;
+}
+
+/** One request to the control API of a running sandbox. */
+export interface ControlCall {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** Calls the control API. Throws `unreachable` without a sandbox and `refused`, with the status, for an error. */
+export function control(
+  { method, path, body }: ControlCall,
+  calls: SandboxCalls,
+): Promise<Record<string, unknown>> {
+  return answered(calls, `/_sandbox${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+}
+
+/** Calls any path of the sandbox and returns the JSON object of a success. */
+export async function answered(
+  calls: SandboxCalls,
+  path: string,
+  init: RequestInit,
+): Promise<Record<string, unknown>> {
+  const url = `${calls.url}${path}`;
+  let response: Response;
+  try {
+    response = await calls.fetch(url, { ...init, signal: calls.signal });
+  } catch (cause) {
+    if (calls.signal.aborted) throw new Fault('stopped', 'stopped before the sandbox answered', { cause });
+    throw new Fault('unreachable', `no sandbox answers at ${calls.url}`, {
+      hint: 'start one with `rosterd sandbox`, and name it with --url or ROSTERD_SANDBOX',
+      cause,
+    });
+  }
+  const text = await response.text();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    body = null;
+  }
+  if (response.ok && typeof body === 'object' && body !== null) return body as Record<string, unknown>;
+  const { error } = Object(body) as { error?: { message?: unknown } };
+  const reason = typeof error?.message === 'string' ? `: ${error.message}` : '';
+  throw new Fault('refused', `the sandbox answered ${response.status}${reason}`, {
+    status: response.status,
+    hint: response.status === 404 ? 'is this a sandbox? Its control API is below /_sandbox' : 'see --help',
+  });
+}
+
+/** Returns the id for use in a path. Throws `usage` when it is none. */
+export function idText(id: string): string {
+  if (/^[A-Za-z0-9_-]{1,200}$/.test(id)) return id;
+  throw new Fault('usage', `${JSON.stringify(id)} is no id`);
+}
