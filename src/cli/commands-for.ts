@@ -36,6 +36,7 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
   'service install': async () => (await import('./commands/service-install.js')).serviceInstall,
   sandbox: async () => (await import('./commands/sandbox.js')).sandbox,
   trigger: async () => (await import('./commands/trigger.js')).trigger,
+  listen: async () => (await import('./commands/listen.js')).listen,
   'config validate': async () => (await import('./commands/config-validate.js')).configValidate,
   'config show': async () => (await import('./commands/config-show.js')).configShow,
   'config schema': async () => (await import('./commands/config-schema.js')).configSchema,

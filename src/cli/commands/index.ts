@@ -20,6 +20,7 @@ import { exportCommand } from './export.js';
 import { forget } from './forget.js';
 import { history } from './history.js';
 import { init } from './init.js';
+import { listen } from './listen.js';
 import { migrate } from './migrate.js';
 import { pause } from './pause.js';
 import { query } from './query.js';
@@ -73,6 +74,7 @@ export const commands: readonly Command[] = [
   serviceInstall,
   sandbox,
   trigger,
+  listen,
   configValidate,
   configShow,
   configSchema,

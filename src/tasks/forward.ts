@@ -1,0 +1,151 @@
+import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import https from 'node:https';
+import type { Clock } from '../runtime/clock.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import { closeServer, listen } from '../runtime/listening.js';
+
+/** A webhook as it arrived: header names, order and bytes unchanged. */
+export interface Arrived {
+  /** Names and values in turns, as `IncomingMessage.rawHeaders`. */
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+}
+
+/** The answer of the local receiver, or why there is none: `timeout` means that the sender did not wait any longer. */
+export type LocalAnswer = { readonly ms: number } & (
+  | { readonly status: number; readonly error: null }
+  | { readonly status: null; readonly error: 'connection_failed' | 'timeout' }
+);
+
+export interface ForwarderOptions {
+  readonly at: { readonly host: string; readonly port: number };
+  /** The only path that accepts deliveries. */
+  readonly path: string;
+  readonly forwardTo: URL;
+  readonly clock: Clock;
+  /** Requests that it rejects are answered with 401 and not forwarded. */
+  readonly accepts: (arrived: Arrived) => boolean;
+  readonly onAnswer: (arrived: Arrived, answer: LocalAnswer) => void;
+}
+
+export interface Forwarder extends Closable {
+  readonly host: string;
+  readonly port: number;
+  /** Sends a webhook once more without a request from the platform. */
+  send(arrived: Arrived): Promise<LocalAnswer>;
+}
+
+/** Larger than any event. */
+const bodyBytesMax = 1024 * 1024;
+/** How long deliveries in progress may take when the listener closes. */
+const closeMillis = 1_000;
+/** How long a webhook that rosterd sends by itself may take; the platform waits as long. */
+const sendMillis = 15_000;
+
+/** Headers of one connection. All others are passed on. */
+const ofConnection = new Set([
+  'host',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-length',
+  'expect',
+]);
+
+/**
+ * Listens for webhooks and passes each on to `forwardTo`. The sender gets the local answer: its status and body. When
+ * the local receiver cannot be reached, the sender's connection is cut, so that it records `connection_failed`.
+ * Rejects with the system's error when the address is not available.
+ */
+export async function openForwarder(options: ForwarderOptions): Promise<Forwarder> {
+  const { at, path, clock, accepts, onAnswer } = options;
+  const server = createServer((request, response) => {
+    void receive(request, response);
+  });
+
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== 'POST' || request.url !== path) return reply(response, 404);
+    const body = await bodyOf(request);
+    if (body === null) return reply(response, 413);
+    const arrived = { headers: request.rawHeaders, body };
+    if (!accepts(arrived)) return reply(response, 401);
+    const gone = new AbortController();
+    response.on('close', () => gone.abort());
+    onAnswer(arrived, await forward(options, arrived, gone.signal, response));
+  }
+
+  const bound = await listen(server, at.port, at.host);
+  return {
+    ...bound,
+    async send(arrived) {
+      const done = new AbortController();
+      const late = new AbortController();
+      void clock.wait(sendMillis, done.signal).then(() => late.abort());
+      const answer = await forward(options, arrived, late.signal, null);
+      done.abort();
+      return answer;
+    },
+    close: () => closeServer(server, clock, closeMillis),
+  };
+}
+
+/** Passes one webhook on. Never rejects. `back` gets the local answer. */
+function forward(
+  { forwardTo, clock }: ForwarderOptions,
+  { headers, body }: Arrived,
+  gone: AbortSignal,
+  back: ServerResponse | null,
+): Promise<LocalAnswer> {
+  const startedAt = clock.monotonic();
+  const ms = () => Math.round(clock.monotonic() - startedAt);
+  return new Promise((resolve) => {
+    const request = (forwardTo.protocol === 'https:' ? https : http).request(forwardTo, {
+      method: 'POST',
+      agent: false,
+      signal: gone,
+      headers: [
+        ...['Host', forwardTo.host, 'Connection', 'close', 'Content-Length', String(body.length)],
+        ...passedOn(headers),
+      ],
+    });
+    request.on('response', (answer) => {
+      const status = answer.statusCode ?? 0;
+      if (status < 200) return void request.destroy(new Error('not a final status'));
+      resolve({ status, error: null, ms: ms() });
+      if (back === null) return void answer.resume();
+      back.writeHead(status, { 'content-type': answer.headers['content-type'] ?? 'text/plain' });
+      answer.on('error', () => back.destroy());
+      answer.pipe(back);
+    });
+    request.on('error', () => {
+      const error = gone.aborted ? 'timeout' : 'connection_failed';
+      resolve({ status: null, error, ms: ms() });
+      back?.destroy();
+    });
+    request.end(body);
+  });
+}
+
+function passedOn(headers: readonly string[]): readonly string[] {
+  return headers.filter((_, at) => !ofConnection.has((headers[at - (at % 2)] ?? '').toLowerCase()));
+}
+
+/** Returns null for a body that is too long or was cut. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > bodyBytesMax) return null;
+      chunks.push(chunk);
+    }
+  } catch {
+    return null;
+  }
+  return Buffer.concat(chunks);
+}
+
+const reply = (response: ServerResponse, status: number): void => {
+  response.writeHead(status, { connection: 'close' }).end();
+};

@@ -1,0 +1,176 @@
+import { isFault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
+import { Lifecycle } from '../runtime/lifecycle.js';
+import { type Random, randomText } from '../runtime/random.js';
+import { type Forwarder, openForwarder } from './forward.js';
+import { type EventIds, type Forwarded, forwarded } from './forwarded.js';
+import { control, type SandboxCalls } from './sandbox-calls.js';
+
+export type { Forwarded } from './forwarded.js';
+
+export interface ListenAsk {
+  readonly forwardTo: URL;
+  /** Every event when empty. */
+  readonly events: readonly string[];
+}
+
+export interface ListenParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly onForwarded: (forwarded: Forwarded) => void;
+  readonly onNote: (text: string) => void;
+}
+
+export interface Listening {
+  readonly endpoint: string;
+  readonly secret: string;
+  /** Sends the last delivery once more. Throws when the platform refuses. */
+  resend(): Promise<void>;
+  /** Resolves when the signal aborts, after everything that was created is removed. */
+  readonly ended: Promise<void>;
+}
+
+/** How often the sandbox is asked whether it still knows the endpoint: a reset removes it. */
+const watchMillis = 1_000;
+/** How long creating and removing the endpoint may take, also after the signal. */
+const callMillis = 5_000;
+const settleTries = 40;
+const settleMillis = 50;
+
+/**
+ * Registers a receiver on this machine at a sandbox and forwards its deliveries until the signal aborts. Registers it
+ * again, with the same secret, after a reset or restart of the sandbox.
+ */
+export async function listenToSandbox(
+  ask: ListenAsk,
+  sandbox: Omit<SandboxCalls, 'signal'>,
+  parts: ListenParts,
+): Promise<Listening> {
+  const { clock, random, signal, onForwarded, onNote } = parts;
+  const path = `/listen/${randomText(random, 24)}`;
+  const awaited = new Set<string>();
+  let last: { readonly ids: EventIds; readonly times: number } | null = null;
+  const lifecycle = new Lifecycle();
+
+  const forwarder: Forwarder = await openForwarder({
+    at: { host: '127.0.0.1', port: 0 },
+    path,
+    forwardTo: ask.forwardTo,
+    clock,
+    // Nobody but the sandbox knows the path.
+    accepts: () => true,
+    onAnswer(arrived, answer) {
+      const about = forwarded(arrived, answer, { now: clock.now(), resent: false });
+      const key = keyOf(about);
+      last = { ids: about, times: last !== null && keyOf(last.ids) === key ? last.times + 1 : 1 };
+      onForwarded({ ...about, resent: awaited.delete(key) });
+    },
+  });
+  lifecycle.add('forwarder', () => forwarder.close());
+
+  /** Calls that must not be cut by the signal: an endpoint that was created must be known to be removed. */
+  const settled = async (call: Parameters<typeof control>[0]) => {
+    const done = new AbortController();
+    const late = new AbortController();
+    void clock.wait(callMillis, done.signal).then(() => late.abort());
+    try {
+      return await control(call, { ...sandbox, signal: late.signal });
+    } finally {
+      done.abort();
+    }
+  };
+  const register = async (secret: string | undefined) => {
+    const url = `http://127.0.0.1:${forwarder.port}${path}`;
+    const events = ask.events.length === 0 ? {} : { events: ask.events };
+    const body = { url, ...events, ...(secret === undefined ? {} : { secret }) };
+    const made = await settled({ method: 'POST', path: '/webhooks', body });
+    return { endpoint: String(made.id), secret: String(made.secret) };
+  };
+
+  let registered: Awaited<ReturnType<typeof register>>;
+  try {
+    registered = await register(undefined);
+  } catch (error) {
+    await lifecycle.close();
+    throw error;
+  }
+  lifecycle.add('endpoint', async () => {
+    try {
+      await settled({ method: 'DELETE', path: `/webhooks/${registered.endpoint}` });
+    } catch (error) {
+      // The sandbox is gone or was reset, and the endpoint with it.
+      if (!isFault(error, 'unreachable') && !isUnknown(error)) throw error;
+    }
+  });
+
+  const watch = async () => {
+    let trouble: 'away' | 'disabled' | null = null;
+    while (!signal.aborted) {
+      await clock.wait(watchMillis, signal);
+      if (signal.aborted) return;
+      try {
+        const call = { method: 'GET', path: `/webhooks/${registered.endpoint}` } as const;
+        const { enabled } = await control(call, { ...sandbox, signal });
+        if (trouble === 'away') onNote('the sandbox responds again');
+        const disabled = enabled === false;
+        if (disabled && trouble !== 'disabled')
+          onNote(
+            'the sandbox disabled the endpoint: every delivery failed for three days. Start again to enable it',
+          );
+        trouble = disabled ? 'disabled' : null;
+      } catch (error) {
+        if (isUnknown(error)) {
+          registered = await register(registered.secret);
+          trouble = null;
+          onNote(`the sandbox was reset; ${registered.endpoint} is registered with the same secret`);
+        } else if (isFault(error, 'unreachable')) {
+          if (trouble !== 'away') onNote('the sandbox does not respond; waiting for it');
+          trouble = 'away';
+        } else if (!isFault(error, 'stopped')) throw error;
+      }
+    }
+  };
+
+  return {
+    endpoint: registered.endpoint,
+    secret: registered.secret,
+    async resend() {
+      if (last === null) return onNote('there is no delivery to resend yet');
+      const { ids, times } = last;
+      const calls = { ...sandbox, signal };
+      const delivery = await settledDelivery(calls, clock, { endpoint: registered.endpoint, ids, times });
+      if (delivery === null) return onNote('the sandbox no longer has the last delivery');
+      awaited.add(keyOf(ids));
+      await control({ method: 'POST', path: `/deliveries/${delivery}/resend` }, calls);
+    },
+    ended: watch().finally(() => lifecycle.close()),
+  };
+}
+
+const keyOf = ({ id, installation }: EventIds): string => `${id} ${installation}`;
+
+const isUnknown = (error: unknown): boolean => isFault(error, 'refused') && error.about.status === 404;
+
+/**
+ * Returns the id of the delivery of an event, or null. The sandbox records an attempt a moment after its answer, and a
+ * resend before that would be lost: waits until it has recorded as many attempts as were forwarded.
+ */
+async function settledDelivery(
+  calls: SandboxCalls,
+  clock: Clock,
+  about: { readonly endpoint: string; readonly ids: EventIds; readonly times: number },
+): Promise<string | null> {
+  let found: Record<string, unknown> | undefined;
+  for (let tries = 0; tries < settleTries && !calls.signal.aborted; tries += 1) {
+    const path = `/deliveries?endpoint=${about.endpoint}&limit=1000`;
+    const { data } = await control({ method: 'GET', path }, calls);
+    found = (Array.isArray(data) ? (data as Record<string, unknown>[]) : []).find(
+      ({ event_id: id, installation }) => id === about.ids.id && installation === about.ids.installation,
+    );
+    const attempts = found?.attempts;
+    if (found === undefined || (Array.isArray(attempts) && attempts.length >= about.times)) break;
+    await clock.wait(settleMillis, calls.signal);
+  }
+  return found === undefined ? null : String(found.id);
+}

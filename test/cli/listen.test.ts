@@ -1,0 +1,239 @@
+import { spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { company, startWorld, type TestWorld } from '../conformance/running-platform.js';
+import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
+import { desk } from './connect-world.js';
+import { rosterd } from './world.js';
+
+let world: TestWorld;
+let receiver: Receiver;
+const sessions = new Set<{ stop(): Promise<unknown> }>();
+beforeAll(async () => {
+  world = await startWorld({ clock: systemClock });
+});
+afterAll(() => world.close());
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  for (const session of sessions) await session.stop();
+  sessions.clear();
+  await receiver.close();
+});
+
+/** Runs the command in this process until `stop`, with a stdin to type on. */
+function listening(...args: string[]) {
+  const stdin = new PassThrough();
+  const io = desk().io({ stdin, env: { ROSTERD_SANDBOX: world.url } });
+  const ended = rosterd(['listen', '--forward-to', receiver.url, ...args], io);
+  const session = {
+    io,
+    type: (text: string) => stdin.write(text),
+    stop: () => {
+      io.signals.emit('SIGINT');
+      return ended;
+    },
+    /** Waits until the output has a match. */
+    shows: (pattern: RegExp, where: () => string = () => io.out()) => matched(where, pattern, ended),
+  };
+  sessions.add(session);
+  return session;
+}
+
+async function matched(
+  text: () => string,
+  pattern: RegExp,
+  ended: Promise<unknown>,
+): Promise<RegExpExecArray> {
+  let over = false;
+  void ended.then(() => {
+    over = true;
+  });
+  for (let tries = 0; tries < 800; tries += 1) {
+    const match = pattern.exec(text());
+    if (match !== null) return match;
+    if (over) break;
+    await systemClock.wait(10);
+  }
+  throw new Error(`no ${pattern} in: ${text()}`);
+}
+
+const invest = () => world.control('POST', '/investments', { company: company(world).id });
+const endpoints = () =>
+  world.services.state
+    .prepare('SELECT id FROM webhook_endpoints WHERE removed_at IS NULL')
+    .pluck()
+    .all() as string[];
+const changed = ['--events', 'investment.changed'];
+
+test('listen forwards a delivery byte-exact, and the receiver verifies it with the printed secret', async () => {
+  const session = listening(...changed);
+  const [, secret = ''] = await session.shows(/^secret: (whsec_\S+)$/m);
+  await invest();
+  const [got] = await receiver.count(1);
+  const stored = world.services.state
+    .prepare('SELECT body FROM webhook_deliveries WHERE event_id = ?')
+    .pluck()
+    .get(got?.envelope.id);
+  expect(got?.body).toBe(stored);
+  const header = String(got?.headers['service-signature']);
+  const t = /^t=(\d+),/.exec(header)?.[1];
+  expect(header).toBe(`t=${t},v1=${createHmac('sha256', secret).update(`${t}.${got?.body}`).digest('hex')}`);
+  expect(got?.headers['content-type']).toBe('application/json');
+  expect(got?.headers.host).toBe(new URL(receiver.url).host);
+  await session.shows(
+    new RegExp(`^\\d\\d:\\d\\d:\\d\\d  investment\\.changed +${got?.envelope.id} +200  \\d+ ms$`, 'm'),
+  );
+});
+
+test('listen --json prints one object a line with ids only, and the status of the local answer', async () => {
+  const session = listening('--json');
+  const start = JSON.parse((await session.shows(/^\{.*\}$/m))[0]);
+  expect(start).toEqual({
+    ...{ type: 'listening', endpoint: endpoints()[0], forwardTo: receiver.url },
+    secret: expect.stringMatching(/^whsec_/),
+  });
+  receiver.answer(503);
+  await invest();
+  await session.shows(/(?:.*\n){3}/);
+  const [, ...deliveries] = session.io
+    .out()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const { envelope } = receiver.received.find((it) => it.envelope.event === 'investment.created') ?? {};
+  expect(deliveries).toContainEqual({
+    ...{ type: 'delivery', at: expect.any(String), event: 'investment.created', id: envelope.id },
+    ...{
+      installation: envelope.installation.id,
+      status: 503,
+      error: null,
+      ms: expect.any(Number),
+      resent: false,
+    },
+  });
+  // The event has a name; neither stream shows it.
+  expect(envelope.data.investor.name).toEqual(expect.any(String));
+  expect(session.io.out() + session.io.err()).not.toContain(envelope.data.investor.name);
+});
+
+test('listen: the sandbox records the local answer', async () => {
+  const session = listening(...changed);
+  const [, id] = await session.shows(/^endpoint: (whe_\w+)$/m);
+  receiver.answer(418);
+  await invest();
+  await session.shows(/ {2}418 {2}/);
+  const attempt = async () =>
+    (await world.control('GET', `/deliveries?endpoint=${id}`)).body.data[0].attempts[0]?.status ?? '';
+  let status = '';
+  for (let tries = 0; tries < 200 && status === ''; tries += 1) status = await attempt();
+  expect(status).toBe(418);
+});
+
+test('listen shows a receiver that is not there as connection_failed', async () => {
+  const gone = await startReceiver();
+  await gone.close();
+  const session = listening('--forward-to', gone.url, ...changed);
+  await session.shows(/^secret: /m);
+  await invest();
+  await session.shows(/investment\.changed .* connection_failed/);
+});
+
+test('r and Enter makes the sandbox resend the last delivery: same bytes, signed again', async () => {
+  const session = listening(...changed);
+  await session.shows(/^secret: /m);
+  session.type('r\n');
+  await session.shows(/no delivery to resend yet/, () => session.io.err());
+  await invest();
+  await session.shows(/investment\.changed/);
+  session.type('r\n');
+  const [first, second] = await receiver.count(2);
+  expect(second?.body).toBe(first?.body);
+  await session.shows(/ms {2}resent$/m);
+  session.type('R\n');
+  expect(await receiver.count(3)).toHaveLength(3);
+});
+
+test('Ctrl-C ends listen with 0 and removes its endpoint', async () => {
+  const session = listening(...changed);
+  const [, id] = await session.shows(/^endpoint: (whe_\w+)$/m);
+  expect(endpoints()).toEqual([id]);
+  expect(await session.stop()).toMatchObject({ code: 0 });
+  expect(endpoints()).toEqual([]);
+});
+
+test('listen registers again with the same secret after a reset of the sandbox', async () => {
+  const session = listening(...changed);
+  const [, secret = ''] = await session.shows(/^secret: (whsec_\S+)$/m);
+  await world.control('POST', '/reset');
+  await session.shows(/the sandbox was reset; whe_\w+ is registered/, () => session.io.err());
+  await invest();
+  const [got] = await receiver.count(1);
+  const header = String(got?.headers['service-signature']);
+  const t = /^t=(\d+),/.exec(header)?.[1];
+  expect(header).toContain(createHmac('sha256', secret).update(`${t}.${got?.body}`).digest('hex'));
+});
+
+test('listen waits for a sandbox that is gone, and still ends with 0', async () => {
+  const other = await startWorld({ clock: systemClock });
+  const session = listening('--url', other.url);
+  await session.shows(/^secret: /m);
+  await other.close();
+  await session.shows(/the sandbox does not respond; waiting for it/, () => session.io.err());
+  expect(await session.stop()).toMatchObject({ code: 0 });
+});
+
+test('listen rejects wrong arguments before it registers anything', async () => {
+  const run = async (args: string[], env: Record<string, string> = { ROSTERD_SANDBOX: world.url }) => {
+    const { code, err } = await rosterd(['listen', ...args], desk().io({ env }));
+    expect(code).toBe(2);
+    return err;
+  };
+  const to = ['--forward-to', receiver.url];
+  expect(await run([])).toContain('--forward-to is missing');
+  for (const url of ['localhost', 'ftp://localhost/', 'http://me:secret@localhost/'])
+    expect(await run(['--forward-to', url])).toContain('--forward-to is');
+  expect(await run([...to, '--events', 'investment.changed,investment.chnaged'])).toContain(
+    'investment.chnaged',
+  );
+  expect(await run(to, { ROSTERD_SANDBOX: 'https://sandbox.example.com' })).toContain(
+    'only to its own machine',
+  );
+  expect(await run([...to, '--set', 'platform.baseUrl=https://api.example.com'], {})).toMatch(
+    /^error: the platform at https:\/\/api\.example\.com delivers only to public HTTPS addresses, not to this machine\nTry: .*rosterd sandbox/,
+  );
+  expect(endpoints()).toEqual([]);
+});
+
+test('listen without a sandbox fails with the next step', async () => {
+  const io = desk().io({ env: { ROSTERD_SANDBOX: 'http://127.0.0.1:9' } });
+  const { code, err } = await rosterd(['listen', '--forward-to', receiver.url], io);
+  expect([code, err]).toEqual([1, expect.stringContaining('start one with `rosterd sandbox`')]);
+});
+
+test('listen as a process forwards, resends what is typed and ends at SIGINT', async () => {
+  const main = join(packageRoot, 'dist', 'cli', 'main.js');
+  const child = spawn(process.execPath, [main, 'listen', '--forward-to', receiver.url, ...changed], {
+    cwd: packageRoot,
+    env: { PATH: process.env.PATH, ROSTERD_SANDBOX: world.url },
+  });
+  let out = '';
+  child.stdout.on('data', (chunk) => {
+    out += String(chunk);
+  });
+  const closed = once(child, 'close');
+  await matched(() => out, /^secret: /m, closed);
+  await invest();
+  await matched(() => out, /investment\.changed/, closed);
+  child.stdin.write('r\n');
+  await matched(() => out, /resent/, closed);
+  child.kill('SIGINT');
+  expect(await closed).toEqual([0, null]);
+  expect(endpoints()).toEqual([]);
+});
