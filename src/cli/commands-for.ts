@@ -31,6 +31,9 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
   'endpoints update': async () => (await import('./commands/endpoints-update.js')).endpointsUpdate,
   'endpoints rotate': async () => (await import('./commands/endpoints-rotate.js')).endpointsRotate,
   'endpoints test': async () => (await import('./commands/endpoints-test.js')).endpointsTest,
+  'endpoints deliveries': async () =>
+    (await import('./commands/endpoints-deliveries.js')).endpointsDeliveries,
+  'endpoints resend': async () => (await import('./commands/endpoints-resend.js')).endpointsResend,
   'endpoints reenable': async () => (await import('./commands/endpoints-reenable.js')).endpointsReenable,
   'endpoints delete': async () => (await import('./commands/endpoints-delete.js')).endpointsDelete,
   'service install': async () => (await import('./commands/service-install.js')).serviceInstall,

@@ -10,8 +10,10 @@ import { demo } from './demo.js';
 import { doctor } from './doctor.js';
 import { endpointsCreate } from './endpoints-create.js';
 import { endpointsDelete } from './endpoints-delete.js';
+import { endpointsDeliveries } from './endpoints-deliveries.js';
 import { endpointsList } from './endpoints-list.js';
 import { endpointsReenable } from './endpoints-reenable.js';
+import { endpointsResend } from './endpoints-resend.js';
 import { endpointsRotate } from './endpoints-rotate.js';
 import { endpointsShow } from './endpoints-show.js';
 import { endpointsTest } from './endpoints-test.js';
@@ -69,6 +71,8 @@ export const commands: readonly Command[] = [
   endpointsUpdate,
   endpointsRotate,
   endpointsTest,
+  endpointsDeliveries,
+  endpointsResend,
   endpointsReenable,
   endpointsDelete,
   serviceInstall,

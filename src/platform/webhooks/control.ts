@@ -40,6 +40,11 @@ export function controlRoutes(loop: DeliveryLoop): readonly Route[] {
       return ok({ id, removed: true });
     }),
     controlRoute('GET', '/_sandbox/deliveries', null, list),
+    controlRoute('GET', '/_sandbox/deliveries/{id}', null, ({ services, params }) => {
+      const [delivery] = listDeliveries(services.state, { delivery: params.id ?? '', limit: 1 });
+      if (delivery === undefined) throw notFound('The delivery');
+      return ok(delivery);
+    }),
     controlRoute('POST', '/_sandbox/deliveries/{id}/resend', null, (exchange) => {
       const { state } = exchange.services;
       const id = exchange.params.id ?? '';

@@ -81,14 +81,15 @@ interface AttemptRow {
 /** Returns deliveries with their attempts, newest first. */
 export function listDeliveries(
   state: State,
-  about: { readonly endpoint?: string; readonly limit: number },
+  about: { readonly endpoint?: string; readonly delivery?: string; readonly limit: number },
 ): readonly DeliveryView[] {
   return all<DeliveryRow>(
     state,
     `SELECT d.*, e.id AS endpoint, i.id AS installation FROM webhook_deliveries d
      JOIN webhook_endpoints e ON e.no = d.endpoint_no JOIN installations i ON i.no = d.installation_no
-     WHERE :endpoint IS NULL OR e.id = :endpoint ORDER BY d.no DESC LIMIT :limit`,
-    { endpoint: about.endpoint ?? null, limit: about.limit },
+     WHERE (:endpoint IS NULL OR e.id = :endpoint) AND (:delivery IS NULL OR d.id = :delivery)
+     ORDER BY d.no DESC LIMIT :limit`,
+    { endpoint: about.endpoint ?? null, delivery: about.delivery ?? null, limit: about.limit },
   ).map((row) => ({
     id: row.id,
     endpoint: row.endpoint,
