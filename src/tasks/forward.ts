@@ -3,6 +3,7 @@ import https from 'node:https';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { closeServer, listen } from '../runtime/listening.js';
+import { inTime } from './in-time.js';
 
 /** A webhook as it arrived: header names, order and bytes unchanged. */
 export interface Arrived {
@@ -19,8 +20,8 @@ export type LocalAnswer = { readonly ms: number } & (
 
 export interface ForwarderOptions {
   readonly at: { readonly host: string; readonly port: number };
-  /** The only path that accepts deliveries. */
-  readonly path: string;
+  /** The only path that accepts deliveries; null for any, behind a tunnel that may change it. */
+  readonly path: string | null;
   readonly forwardTo: URL;
   readonly clock: Clock;
   /** Requests that it rejects are answered with 401 and not forwarded. */
@@ -64,7 +65,7 @@ export async function openForwarder(options: ForwarderOptions): Promise<Forwarde
   });
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method !== 'POST' || request.url !== path) return reply(response, 404);
+    if (request.method !== 'POST' || (path !== null && request.url !== path)) return reply(response, 404);
     const body = await bodyOf(request);
     if (body === null) return reply(response, 413);
     const arrived = { headers: request.rawHeaders, body };
@@ -77,14 +78,7 @@ export async function openForwarder(options: ForwarderOptions): Promise<Forwarde
   const bound = await listen(server, at.port, at.host);
   return {
     ...bound,
-    async send(arrived) {
-      const done = new AbortController();
-      const late = new AbortController();
-      void clock.wait(sendMillis, done.signal).then(() => late.abort());
-      const answer = await forward(options, arrived, late.signal, null);
-      done.abort();
-      return answer;
-    },
+    send: (arrived) => inTime(clock, sendMillis, (late) => forward(options, arrived, late, null)),
     close: () => closeServer(server, clock, closeMillis),
   };
 }

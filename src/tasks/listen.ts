@@ -4,6 +4,7 @@ import { Lifecycle } from '../runtime/lifecycle.js';
 import { type Random, randomText } from '../runtime/random.js';
 import { type Forwarder, openForwarder } from './forward.js';
 import { type EventIds, type Forwarded, forwarded } from './forwarded.js';
+import { inTime } from './in-time.js';
 import { control, type SandboxCalls } from './sandbox-calls.js';
 
 export type { Forwarded } from './forwarded.js';
@@ -70,16 +71,8 @@ export async function listenToSandbox(
   lifecycle.add('forwarder', () => forwarder.close());
 
   /** Calls that must not be cut by the signal: an endpoint that was created must be known to be removed. */
-  const settled = async (call: Parameters<typeof control>[0]) => {
-    const done = new AbortController();
-    const late = new AbortController();
-    void clock.wait(callMillis, done.signal).then(() => late.abort());
-    try {
-      return await control(call, { ...sandbox, signal: late.signal });
-    } finally {
-      done.abort();
-    }
-  };
+  const settled = (call: Parameters<typeof control>[0]) =>
+    inTime(clock, callMillis, (late) => control(call, { ...sandbox, signal: late }));
   const register = async (secret: string | undefined) => {
     const url = `http://127.0.0.1:${forwarder.port}${path}`;
     const events = ask.events.length === 0 ? {} : { events: ask.events };

@@ -6,8 +6,9 @@ import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { company, startWorld, type TestWorld } from '../conformance/running-platform.js';
+import { company, startWorld, type TestWorld, user } from '../conformance/running-platform.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
+import { freePort } from '../support/free-port.js';
 import { desk } from './connect-world.js';
 import { rosterd } from './world.js';
 
@@ -28,9 +29,9 @@ afterEach(async () => {
 });
 
 /** Runs the command in this process until `stop`, with a stdin to type on. */
-function listening(...args: string[]) {
+function listening(args: readonly string[], ioOf = desk().io) {
   const stdin = new PassThrough();
-  const io = desk().io({ stdin, env: { ROSTERD_SANDBOX: world.url } });
+  const io = ioOf({ stdin, env: { ROSTERD_SANDBOX: world.url } });
   const ended = rosterd(['listen', '--forward-to', receiver.url, ...args], io);
   const session = {
     io,
@@ -73,7 +74,7 @@ const endpoints = () =>
 const changed = ['--events', 'investment.changed'];
 
 test('listen forwards a delivery byte-exact, and the receiver verifies it with the printed secret', async () => {
-  const session = listening(...changed);
+  const session = listening(changed);
   const [, secret = ''] = await session.shows(/^secret: (whsec_\S+)$/m);
   await invest();
   const [got] = await receiver.count(1);
@@ -93,7 +94,7 @@ test('listen forwards a delivery byte-exact, and the receiver verifies it with t
 });
 
 test('listen --json prints one object a line with ids only, and the status of the local answer', async () => {
-  const session = listening('--json');
+  const session = listening(['--json']);
   const start = JSON.parse((await session.shows(/^\{.*\}$/m))[0]);
   expect(start).toEqual({
     ...{ type: 'listening', endpoint: endpoints()[0], forwardTo: receiver.url },
@@ -124,7 +125,7 @@ test('listen --json prints one object a line with ids only, and the status of th
 });
 
 test('listen: the sandbox records the local answer', async () => {
-  const session = listening(...changed);
+  const session = listening(changed);
   const [, id] = await session.shows(/^endpoint: (whe_\w+)$/m);
   receiver.answer(418);
   await invest();
@@ -139,14 +140,14 @@ test('listen: the sandbox records the local answer', async () => {
 test('listen shows a receiver that is not there as connection_failed', async () => {
   const gone = await startReceiver();
   await gone.close();
-  const session = listening('--forward-to', gone.url, ...changed);
+  const session = listening(['--forward-to', gone.url, ...changed]);
   await session.shows(/^secret: /m);
   await invest();
   await session.shows(/investment\.changed .* connection_failed/);
 });
 
 test('r and Enter makes the sandbox resend the last delivery: same bytes, signed again', async () => {
-  const session = listening(...changed);
+  const session = listening(changed);
   await session.shows(/^secret: /m);
   session.type('r\n');
   await session.shows(/no delivery to resend yet/, () => session.io.err());
@@ -161,7 +162,7 @@ test('r and Enter makes the sandbox resend the last delivery: same bytes, signed
 });
 
 test('Ctrl-C ends listen with 0 and removes its endpoint', async () => {
-  const session = listening(...changed);
+  const session = listening(changed);
   const [, id] = await session.shows(/^endpoint: (whe_\w+)$/m);
   expect(endpoints()).toEqual([id]);
   expect(await session.stop()).toMatchObject({ code: 0 });
@@ -169,7 +170,7 @@ test('Ctrl-C ends listen with 0 and removes its endpoint', async () => {
 });
 
 test('listen registers again with the same secret after a reset of the sandbox', async () => {
-  const session = listening(...changed);
+  const session = listening(changed);
   const [, secret = ''] = await session.shows(/^secret: (whsec_\S+)$/m);
   await world.control('POST', '/reset');
   await session.shows(/the sandbox was reset; whe_\w+ is registered/, () => session.io.err());
@@ -182,7 +183,7 @@ test('listen registers again with the same secret after a reset of the sandbox',
 
 test('listen waits for a sandbox that is gone, and still ends with 0', async () => {
   const other = await startWorld({ clock: systemClock });
-  const session = listening('--url', other.url);
+  const session = listening(['--url', other.url]);
   await session.shows(/^secret: /m);
   await other.close();
   await session.shows(/the sandbox does not respond; waiting for it/, () => session.io.err());
@@ -235,5 +236,58 @@ test('listen as a process forwards, resends what is typed and ends at SIGINT', a
   await matched(() => out, /resent/, closed);
   child.kill('SIGINT');
   expect(await closed).toEqual([0, null]);
+  expect(endpoints()).toEqual([]);
+});
+
+test('listen --public-url creates an endpoint of the platform, forwards signed deliveries only and deletes it', async () => {
+  const port = await freePort();
+  const publicUrl = `http://127.0.0.1:${port}/from-the-tunnel`;
+  const { write, io: ioOf } = desk();
+  write('manager.token', user(world).liveToken, 0o600);
+  const management = { token: { file: 'manager.token' } };
+  write('config.json', JSON.stringify({ platform: { baseUrl: world.url, management } }));
+  const args = ['--public-url', publicUrl, '--listen', `127.0.0.1:${port}`];
+  const session = listening(args, ioOf);
+  const [, secret = ''] = await session.shows(/^secret: (whsec_\S+)$/m);
+  expect(endpoints()).toHaveLength(1);
+
+  const forged = { 'content-type': 'application/json', 'service-signature': 't=1,v1=00' };
+  expect((await fetch(publicUrl, { method: 'POST', headers: forged, body: '{}' })).status).toBe(401);
+  expect((await fetch(publicUrl)).status).toBe(404);
+  await invest();
+  await session.shows(/investment\.changed .* 200 /);
+  session.type('r\n');
+  await session.shows(/ms {2}resent$/m);
+  const [first, again, ...more] = receiver.received;
+  expect([more, again?.body]).toEqual([[], first?.body]);
+  const header = String(again?.headers['service-signature']);
+  const t = /^t=(\d+),/.exec(header)?.[1];
+  expect(header).toBe(
+    `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${first?.body}`).digest('hex')}`,
+  );
+
+  expect(await session.stop()).toMatchObject({ code: 0 });
+  expect(endpoints()).toEqual([]);
+});
+
+test('listen --public-url passes on that the platform refuses the address, and leaves nothing behind', async () => {
+  const { write, io: ioOf } = desk();
+  write('manager.token', user(world).liveToken, 0o600);
+  const management = { token: { file: 'manager.token' } };
+  write('config.json', JSON.stringify({ platform: { baseUrl: world.url, management } }));
+  const at = ['--listen', `127.0.0.1:${await freePort()}`];
+  const run = (...args: string[]) =>
+    rosterd(['listen', '--forward-to', receiver.url, ...at, ...args], ioOf());
+  const refused = await run('--public-url', 'http://receiver.internal/');
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('answered 422')]);
+  const clear = await rosterd(
+    ['listen', '--forward-to', 'http://receiver.example.com/', '--public-url', 'https://tunnel.example.com/'],
+    ioOf(),
+  );
+  expect([clear.code, clear.err]).toEqual([
+    2,
+    expect.stringContaining('must be on this machine or https://'),
+  ]);
+  expect((await run('--public-url', 'https://tunnel.example.com/', '--listen', 'here')).code).toBe(2);
   expect(endpoints()).toEqual([]);
 });

@@ -1,14 +1,16 @@
 import { createInterface } from 'node:readline';
 import { Fault, isFault } from '../../domain/fault.js';
-import type { Forwarded, Listening, ListenParts } from '../../tasks/listen.js';
-import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
+import type { Forwarded, ListenAsk, Listening, ListenParts } from '../../tasks/listen.js';
+import type { PublicAsk } from '../../tasks/listen-public.js';
+import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
+import { endpointOptions } from '../endpoint-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { placeOf, sandboxUrlOption } from '../sandbox-url.js';
 
 export const listen: Command = {
   name: 'listen',
-  summary: 'Forward webhooks of a sandbox to an address of this machine, and show each',
+  summary: 'Forward webhooks to an address of this machine, and show each',
   examples: [
     [
       'rosterd listen --forward-to http://localhost:3000/webhooks',
@@ -18,24 +20,34 @@ export const listen: Command = {
       'rosterd listen --forward-to http://localhost:3000/ --events investment.changed',
       'only this event; --json prints one object a line',
     ],
+    [
+      'rosterd listen --forward-to http://localhost:3000/ --public-url https://…',
+      'of a real platform, through a tunnel that leads to --listen',
+    ],
   ],
   options: [
-    ...configOptions,
+    ...endpointOptions.filter(({ flags }) => flags !== jsonOption.flags),
     sandboxUrlOption,
     { flags: '--forward-to <url>', summary: 'address that gets each delivery, unchanged' },
-    { flags: '--events <names>', summary: 'only these events, separated by commas (default: all)' },
+    {
+      flags: '--events <names>',
+      summary: 'only these events, separated by commas (default: all of a sandbox)',
+    },
+    { flags: '--public-url <url>', summary: 'public https address of your tunnel, for a real platform' },
+    { flags: '--listen <host:port>', summary: 'where the tunnel leads (default: 127.0.0.1:8788)' },
+    {
+      flags: '--mode <mode>',
+      summary: 'live or test events of a real platform (default: test; live with --source)',
+      choices: ['live', 'test'],
+    },
     jsonOption,
   ],
   async run(context) {
     const { io, options, out, signal } = context;
     const forwardTo = addressOf(options.text('forwardTo'));
     const events = await eventsOf(options.text('events'));
-    const url = await deliveringSandbox(context);
-    const [{ listenToSandbox }, { systemRandom }] = await Promise.all([
-      import('../../tasks/listen.js'),
-      import('../../runtime/random.js'),
-    ]);
-    const show = options.flag('json') ? asJson(context) : asText(context, events);
+    const { systemRandom } = await import('../../runtime/random.js');
+    const show = options.flag('json') ? asJson(context) : asText(context);
     const parts: ListenParts = {
       clock: io.clock,
       random: systemRandom,
@@ -43,17 +55,63 @@ export const listen: Command = {
       onForwarded: show.forwarded,
       onNote: (text) => out.note(text),
     };
-    const listening = await listenToSandbox({ forwardTo, events }, { fetch: globalThis.fetch, url }, parts);
-    show.begun(listening, forwardTo);
-    const stopReading = resendOnRequest(context, listening);
-    try {
-      await listening.ended;
-    } finally {
-      stopReading();
+    const untilEnded = async (listening: Listening, ask: ListenAsk) => {
+      show.begun(listening, ask);
+      const stopReading = resendOnRequest(context, listening);
+      try {
+        await listening.ended;
+      } finally {
+        stopReading();
+      }
+    };
+    if (options.text('publicUrl') === undefined) {
+      const url = await deliveringSandbox(context);
+      const { listenToSandbox } = await import('../../tasks/listen.js');
+      const ask = { forwardTo, events };
+      await untilEnded(await listenToSandbox(ask, { fetch: globalThis.fetch, url }, parts), ask);
+    } else {
+      const ask = await publicAsk(context, forwardTo, events);
+      const [{ listenToPlatform }, { managing }] = await Promise.all([
+        import('../../tasks/listen-public.js'),
+        import('../endpoints.js'),
+      ]);
+      await managing(context, async (api) => untilEnded(await listenToPlatform(ask, api, parts), ask));
     }
     return exitCodes.done;
   },
 };
+
+/** Reads the options for a real platform. Its events may have names: they are not sent over a network in clear text. */
+async function publicAsk(
+  context: CommandContext,
+  forwardTo: URL,
+  events: readonly string[],
+): Promise<PublicAsk> {
+  const { options } = context;
+  const { isLoopback, parseListen } = await import('../../config/values.js');
+  const listenText = options.text('listen') ?? '127.0.0.1:8788';
+  const at = parseListen(listenText);
+  if (at === undefined) {
+    throw new Fault('usage', `--listen is ${JSON.stringify(listenText)}`, {
+      hint: 'HOST:PORT, such as 127.0.0.1:8788',
+    });
+  }
+  if (forwardTo.protocol !== 'https:' && !isLoopback(forwardTo.hostname)) {
+    throw new Fault('usage', '--forward-to must be on this machine or https:// for a real platform', {
+      hint: '--forward-to http://localhost:3000/webhooks',
+    });
+  }
+  const { config } = await configOf(context, { draft: true });
+  const bound = options.text('source') !== undefined;
+  return {
+    forwardTo,
+    events: events.length === 0 ? ['investment.changed'] : events,
+    publicUrl: options.text('publicUrl') ?? '',
+    at,
+    mode: (options.text('mode') ?? (bound ? 'live' : 'test')) === 'live' ? 'live' : 'test',
+    signature: config.platform.headers.signature,
+  };
+}
 
 /** Returns the address of a sandbox that can deliver to this machine. */
 async function deliveringSandbox(context: CommandContext): Promise<string> {
@@ -64,7 +122,7 @@ async function deliveringSandbox(context: CommandContext): Promise<string> {
     ? `the sandbox at ${url} delivers only to its own machine and to public HTTPS addresses`
     : `the platform at ${url} delivers only to public HTTPS addresses, not to this machine`;
   throw new Fault('usage', message, {
-    hint: '--url with a sandbox on this machine (`rosterd sandbox`); or open a tunnel to your receiver and create its endpoint with `rosterd endpoints create https://your.tunnel/webhooks --mode test`',
+    hint: '--url with a sandbox on this machine (`rosterd sandbox`); or open a tunnel to 127.0.0.1:8788 and give its address with --public-url https://your.tunnel/webhooks',
   });
 }
 
@@ -94,23 +152,23 @@ async function eventsOf(text: string | undefined): Promise<readonly string[]> {
 }
 
 interface Show {
-  begun(listening: Listening, forwardTo: URL): void;
+  begun(listening: Listening, ask: ListenAsk): void;
   forwarded(forwarded: Forwarded): void;
 }
 
 /** One object a line, also at a terminal: programs read it as it comes. */
 function asJson({ out }: CommandContext): Show {
   return {
-    begun: ({ endpoint, secret }, { href }) =>
-      out.styled(JSON.stringify({ type: 'listening', endpoint, secret, forwardTo: href })),
+    begun: ({ endpoint, secret }, { forwardTo }) =>
+      out.styled(JSON.stringify({ type: 'listening', endpoint, secret, forwardTo: forwardTo.href })),
     forwarded: (forwarded) => out.styled(JSON.stringify({ type: 'delivery', ...forwarded })),
   };
 }
 
-function asText({ out }: CommandContext, events: readonly string[]): Show {
+function asText({ out }: CommandContext): Show {
   const wide = (text: string | null, width: number) => (text ?? '?').padEnd(width);
   return {
-    begun({ endpoint, secret }, { href }) {
+    begun({ endpoint, secret }, { events, forwardTo: { href } }) {
       out.line(`endpoint: ${endpoint}`);
       out.line(`secret: ${secret}`);
       out.note(
