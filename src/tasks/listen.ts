@@ -36,6 +36,8 @@ export interface Listening {
 const watchMillis = 1_000;
 /** How long creating and removing the endpoint may take, also after the signal. */
 const callMillis = 5_000;
+/** Events whose forwarded attempts are counted. */
+const countedMax = 1_000;
 const settleTries = 40;
 const settleMillis = 50;
 
@@ -51,7 +53,8 @@ export async function listenToSandbox(
   const { clock, random, signal, onForwarded, onNote } = parts;
   const path = `/listen/${randomText(random, 24)}`;
   const awaited = new Set<string>();
-  let last: { readonly ids: EventIds; readonly times: number } | null = null;
+  const times = new Map<string, number>();
+  let last: EventIds | null = null;
   const lifecycle = new Lifecycle();
 
   const forwarder: Forwarder = await openForwarder({
@@ -64,7 +67,9 @@ export async function listenToSandbox(
     onAnswer(arrived, answer) {
       const about = forwarded(arrived, answer, { now: clock.now(), resent: false });
       const key = keyOf(about);
-      last = { ids: about, times: last !== null && keyOf(last.ids) === key ? last.times + 1 : 1 };
+      last = about;
+      if (times.size >= countedMax) times.clear();
+      times.set(key, (times.get(key) ?? 0) + 1);
       onForwarded({ ...about, resent: awaited.delete(key) });
     },
   });
@@ -130,9 +135,13 @@ export async function listenToSandbox(
     secret: registered.secret,
     async resend() {
       if (last === null) return onNote('there is no delivery to resend yet');
-      const { ids, times } = last;
+      const ids = last;
       const calls = { ...sandbox, signal };
-      const delivery = await settledDelivery(calls, clock, { endpoint: registered.endpoint, ids, times });
+      const delivery = await settledDelivery(calls, clock, {
+        endpoint: registered.endpoint,
+        ids,
+        times: times.get(keyOf(ids)) ?? 1,
+      });
       if (delivery === null) return onNote('the sandbox no longer has the last delivery');
       awaited.add(keyOf(ids));
       await control({ method: 'POST', path: `/deliveries/${delivery}/resend` }, calls);

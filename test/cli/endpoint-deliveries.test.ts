@@ -98,7 +98,9 @@ test('endpoints deliveries filters by endpoint, source and number', async () => 
   expect(new Set(await ids(wide.endpoint))).toEqual(new Set([wide.endpoint]));
   expect(new Set(await ids('--source', 'acme'))).toEqual(new Set([bound.endpoint]));
   expect(await ids('--limit', '1')).toHaveLength(1);
-  expect((await endpoints(['deliveries', 'whe_none'])).err).toContain('There is no delivery yet.');
+  expect((await endpoints(['deliveries', 'whe_none'])).err).toContain(
+    `There is no delivery yet in the sandbox at ${world.url}.`,
+  );
   expect((await endpoints(['deliveries', '../reset'])).code).toBe(2);
 });
 

@@ -50,7 +50,7 @@ export const endpointsDeliveries: Command = {
       .filter(({ endpoint }) => endpoints === null || endpoints.some(({ id }) => id === endpoint))
       .slice(0, limit);
     if (options.flag('json')) out.json({ deliveries, endpoints: null });
-    else if (deliveries.length === 0) out.note('There is no delivery yet.');
+    else if (deliveries.length === 0) out.note(`There is no delivery yet in the sandbox at ${calls.url}.`);
     else show(deliveries, context);
     return exitCodes.done;
   },

@@ -176,7 +176,7 @@ function asText({ out }: CommandContext): Show {
       );
     },
     forwarded({ at, event, id, status, error, ms, resent }) {
-      const what = `${at.slice(11, 19)}  ${wide(event, 28)}  ${wide(id, 24)}`;
+      const what = `${at.slice(11, 19)}  ${wide(event, 28)}  ${wide(id, 26)}`;
       const answer = status === null ? error : String(status);
       const line = `${what}  ${wide(answer, 3)}  ${ms} ms${resent ? '  resent' : ''}`;
       const good = status !== null && status >= 200 && status < 300;
