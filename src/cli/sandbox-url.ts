@@ -1,4 +1,4 @@
-import type { LoadedConfig } from '../config/load.js';
+import type { LoadedConfig } from '../config/document.js';
 import { Fault } from '../domain/fault.js';
 import type { CommandContext, OptionDefinition } from './command.js';
 import { configOf } from './config-options.js';
@@ -21,7 +21,7 @@ export async function placeOf(
   { options, io }: CommandContext,
   load: () => Promise<LoadedConfig>,
 ): Promise<PlatformPlace> {
-  const { isLoopback } = await import('../config/values.js');
+  const { isLoopback } = await import('../config/formats.js');
   const named = options.text('url') ?? (io.env.ROSTERD_SANDBOX || undefined);
   const url = named ?? (await load()).config.platform.baseUrl;
   if (!URL.canParse(url)) throw new Fault('usage', `${JSON.stringify(url)} is not an address`);

@@ -1,5 +1,6 @@
 import { parseId, parseSourceName } from '../domain/ids.js';
-import { databaseAddress, isLoopback, variableName, webAddress } from './values.js';
+import { isLoopback } from './formats.js';
+import { databaseAddress, variableName, webAddress } from './values.js';
 
 /**
  * Checks of single answers: each returns what was expected, as the end of "expected …", or undefined for a valid

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { effectiveSettings, type SettingRow } from './describe.js';
-import type { LoadedConfig } from './load.js';
+import type { LoadedConfig } from './document.js';
 
 /**
  * Returns every effective value for a bundle that leaves the machine: secrets as `effectiveSettings` shows them, of an

@@ -1,6 +1,6 @@
 import { release } from 'node:os';
-import type { LoadedConfig } from '../config/load.js';
-import { InvalidConfig, type Problem } from '../config/problems.js';
+import type { LoadedConfig } from '../config/document.js';
+import { InvalidConfig, type Problem } from '../config/invalid-config.js';
 import { redactedSettings } from '../config/redacted.js';
 import { isFault } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';

@@ -88,7 +88,7 @@ async function publicAsk(
   events: readonly string[],
 ): Promise<PublicAsk> {
   const { options } = context;
-  const { isLoopback, parseListen } = await import('../../config/values.js');
+  const { isLoopback, parseListen } = await import('../../config/formats.js');
   const listenText = options.text('listen') ?? '127.0.0.1:8788';
   const at = parseListen(listenText);
   if (at === undefined) {
@@ -115,7 +115,7 @@ async function publicAsk(
 
 /** Returns the address of a sandbox that can deliver to this machine. */
 async function deliveringSandbox(context: CommandContext): Promise<string> {
-  const { isLoopback } = await import('../../config/values.js');
+  const { isLoopback } = await import('../../config/formats.js');
   const { url, isSandbox } = await placeOf(context, () => configOf(context, { draft: true }));
   if (isLoopback(new URL(url).hostname)) return url;
   const message = isSandbox

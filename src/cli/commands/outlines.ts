@@ -19,8 +19,20 @@ export const outlines: readonly Outline[] = [
     summary: 'Bring each source up to date once, then exit',
   },
   {
+    name: 'pause',
+    summary: 'Stop syncing sources until resume; webhooks are still accepted',
+  },
+  {
+    name: 'resume',
+    summary: 'Sync paused sources again',
+  },
+  {
     name: 'status',
     summary: 'Show the state of every source',
+  },
+  {
+    name: 'runs',
+    summary: 'List the last ticks: when, why, what they changed and how they ended',
   },
   {
     name: 'wait',
@@ -29,6 +41,16 @@ export const outlines: readonly Outline[] = [
   {
     name: 'doctor',
     summary: 'Diagnose problems and print the command that fixes each; changes nothing',
+  },
+  {
+    name: 'support-bundle',
+    summary: 'Write what helps to find a problem into one file, without names and secrets',
+    args: [
+      {
+        name: '[file]',
+        summary: 'file to write, mode 0600 (default: rosterd-support-TIME.json)',
+      },
+    ],
   },
   {
     name: 'verify',
@@ -79,6 +101,26 @@ export const outlines: readonly Outline[] = [
   {
     name: 'migrate',
     summary: 'Copy a mirror from a SQLite file to PostgreSQL, without listing anything again',
+  },
+  {
+    name: 'backup',
+    summary: 'Write a verified backup of the mirror, while the daemon goes on working',
+    args: [
+      {
+        name: '<file>',
+        summary: 'file to write, mode 0600; or an existing folder',
+      },
+    ],
+  },
+  {
+    name: 'restore',
+    summary: 'Replace the mirror by a backup; forgotten people stay forgotten',
+    args: [
+      {
+        name: '<file>',
+        summary: 'a file that rosterd backup made',
+      },
+    ],
   },
   {
     name: 'connect',
@@ -139,6 +181,26 @@ export const outlines: readonly Outline[] = [
     ],
   },
   {
+    name: 'endpoints deliveries',
+    summary: 'List webhook deliveries of a sandbox; of a real platform, the last of each endpoint',
+    args: [
+      {
+        name: '[id]',
+        summary: 'the endpoint, whe_… (default: all)',
+      },
+    ],
+  },
+  {
+    name: 'endpoints resend',
+    summary: 'Make a sandbox resend a delivery; exit 1 when it is not delivered',
+    args: [
+      {
+        name: '<delivery>',
+        summary: 'the delivery, dlv_…, as `rosterd endpoints deliveries` lists it',
+      },
+    ],
+  },
+  {
     name: 'endpoints reenable',
     summary: 'Enable a disabled webhook endpoint again',
     args: [
@@ -159,6 +221,10 @@ export const outlines: readonly Outline[] = [
     ],
   },
   {
+    name: 'service install',
+    summary: 'Install the systemd unit with the paths of this installation; starts nothing',
+  },
+  {
     name: 'sandbox',
     summary: 'Run a simulated platform with seeded data, a movable clock and scripted faults',
   },
@@ -176,6 +242,10 @@ export const outlines: readonly Outline[] = [
         summary: 'the investment, user or installation it happens to',
       },
     ],
+  },
+  {
+    name: 'listen',
+    summary: 'Forward webhooks to an address of this machine, and show each',
   },
   {
     name: 'config validate',
