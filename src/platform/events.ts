@@ -19,6 +19,17 @@ export interface PlatformEvent {
   }): unknown;
 }
 
+/** One attempt to deliver a webhook, without its body and without the path of the URL, which may hold a secret. */
+export interface AttemptMade {
+  readonly delivery: string;
+  readonly event: EventName;
+  /** Host and port of the endpoint. */
+  readonly host: string;
+  /** Null when no response arrived; then `error` says why. */
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
 type Listener = (event: PlatformEvent) => void;
 
 /**
@@ -28,6 +39,7 @@ type Listener = (event: PlatformEvent) => void;
 export class PlatformEvents {
   readonly #listeners: Listener[] = [];
   readonly #firstUses: ((tokenNo: number, now: number) => void)[] = [];
+  readonly #attempts: ((attempt: AttemptMade) => void)[] = [];
   readonly #disconnects: ((userNo: number, applicationNo: number, now: number) => void)[] = [];
 
   subscribe(listener: Listener): void {
@@ -50,6 +62,15 @@ export class PlatformEvents {
 
   disconnected(userNo: number, applicationNo: number, now: number): void {
     for (const listener of this.#disconnects) listener(userNo, applicationNo, now);
+  }
+
+  /** Called after each recorded attempt to deliver a webhook. */
+  onAttempt(listener: (attempt: AttemptMade) => void): void {
+    this.#attempts.push(listener);
+  }
+
+  attempted(attempt: AttemptMade): void {
+    for (const listener of this.#attempts) listener(attempt);
   }
 
   tokenUsed(tokenNo: number, now: number): void {

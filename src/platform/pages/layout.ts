@@ -14,13 +14,15 @@ export interface Page {
   readonly wide?: boolean;
   /** Additional CSS of this page. */
   readonly style?: string;
+  /** Path of a script of this server. Pages without one work without scripts and forbid them. */
+  readonly script?: string;
   /** Replaces the reminder to check the URL, on pages without a form. */
   readonly footer?: Html;
 }
 
 const reminder = html`Before you answer, look at the address of this page: is it the platform’s?`;
 
-/** Renders a page: without scripts, never framed and never cached. */
+/** Renders a page: without inline scripts, never framed and never cached. */
 export function pageReply(page: Page): Reply {
   const style = stylesheet + (page.style ?? '');
   const document = html`<!doctype html>
@@ -30,7 +32,12 @@ export function pageReply(page: Page): Reply {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${page.title}</title>
-<style>${new Html(style)}</style>
+<style>${new Html(style)}</style>${
+    page.script === undefined
+      ? null
+      : html`
+<script src="${page.script}" defer></script>`
+  }
 </head>
 <body${page.wide === true ? html` class="wide"` : null}>
 <main>${page.body}</main>
@@ -43,7 +50,7 @@ export function pageReply(page: Page): Reply {
     body: document.text,
     headers: {
       'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': policy(style, page.leadsTo),
+      'content-security-policy': policy(style, page),
       'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',
       'cross-origin-opener-policy': 'same-origin',
@@ -53,11 +60,12 @@ export function pageReply(page: Page): Reply {
   };
 }
 
-function policy(style: string, leadsTo: string | undefined): string {
+function policy(style: string, { leadsTo, script }: Page): string {
   const styleDigest = createHash('sha256').update(style).digest('base64');
   return [
     `default-src 'none'`,
     `style-src 'sha256-${styleDigest}'`,
+    ...(script === undefined ? [] : [`script-src 'self'`, `connect-src 'self'`]),
     `form-action 'self'${leadsTo === undefined ? '' : ` ${leadsTo}`}`,
     `base-uri 'none'`,
     `frame-ancestors 'none'`,

@@ -6,6 +6,7 @@ import type { Installation } from '../installations/model.js';
 import { type Html, html } from '../pages/html.js';
 import { pageReply } from '../pages/layout.js';
 import { cookieOf, csrfField, type Person, signedIn, signInForms } from '../pages/parts.js';
+import { table } from '../pages/table.js';
 import type { Visit } from '../pages/visit.js';
 import type { Endpoint } from '../webhooks/endpoints.js';
 import type { AttemptView, DeliveryView } from '../webhooks/portal.js';
@@ -112,15 +113,6 @@ ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}${s
 <section><h2>Webhook endpoints</h2>${view.endpoints.length === 0 ? html`<p class="soft">None yet.</p>` : null}${view.endpoints.map((shown) => endpointCard(visit, shown, view.mayResend))}</section>`,
     ...cookieOf(visit),
   });
-}
-
-/** On a narrow screen each row becomes a list of labelled cells. ARIA roles keep it a table for screen readers. */
-function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Html {
-  if (rows.length === 0) return html`<p class="soft">None yet.</p>`;
-  const cell = (content: Html, column: number) =>
-    html`<td role="cell" data-head="${heads[column] ?? ''}">${content}</td>`;
-  return html`<div class="scroll" role="region" aria-label="${heads.join(', ')}" tabindex="0"><table class="stacked" role="table"><thead role="rowgroup"><tr role="row">${heads.map((head) => html`<th scope="col" role="columnheader">${head}</th>`)}</tr></thead>
-<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map(cell)}</tr>`)}</tbody></table></div>`;
 }
 
 /** The URL of a bound endpoint is private to its installation, so only a hint is shown, as in the API. */

@@ -5,7 +5,7 @@ import { type Answer, problemAnswer } from '../http/envelope.js';
 import type { Exchange } from '../http/exchange.js';
 import { Problem } from '../http/problem.js';
 import type { Interceptor } from '../http/server.js';
-import { controlPath } from './requests.js';
+import { isOperatorPath } from './requests.js';
 
 export interface FaultAction {
   readonly status?: number | undefined;
@@ -40,6 +40,17 @@ interface ActiveRule {
   strikes: number;
 }
 
+/** A rule in force, as the start page shows it. */
+export interface RuleInForce {
+  readonly method: string;
+  readonly path: string;
+  /** Matches that still pass before the rule applies. */
+  readonly passes: number;
+  /** How many times the rule still applies. */
+  readonly strikes: number;
+  readonly action: FaultAction;
+}
+
 /** Rules are evaluated in the order they were added. Only the first one that applies takes effect. */
 export class Faults implements Interceptor, Hazards {
   #rules: ActiveRule[] = [];
@@ -60,6 +71,17 @@ export class Faults implements Interceptor, Hazards {
     this.#rules = [];
   }
 
+  /** Returns the rules that may still apply, in the order of their evaluation. */
+  inForce(): readonly RuleInForce[] {
+    return this.#rules.map(({ rule, passes, strikes }) => ({
+      method: rule.method?.toUpperCase() ?? '*',
+      path: rule.path,
+      passes,
+      strikes,
+      action: rule.action,
+    }));
+  }
+
   forDelivery(): DeliveryHazard | null {
     const action = this.#strike((active) => active.rule.path === webhookPath);
     if (action === null) return null;
@@ -75,7 +97,7 @@ export class Faults implements Interceptor, Hazards {
   }
 
   async before(exchange: Exchange): Promise<Answer | null> {
-    if (exchange.path === controlPath || exchange.path.startsWith(`${controlPath}/`)) return null;
+    if (isOperatorPath(exchange.path)) return null;
     const action = this.#strike(
       ({ rule, pattern }) =>
         rule.path !== webhookPath &&

@@ -21,7 +21,7 @@ export class RequestLedger implements Interceptor {
   #seq = 0;
 
   after(exchange: Exchange, answer: Answer): void {
-    if (exchange.path === controlPath || exchange.path.startsWith(`${controlPath}/`)) return;
+    if (isOperatorPath(exchange.path)) return;
     this.#seq += 1;
     this.#entries.push({
       seq: this.#seq,
@@ -48,3 +48,8 @@ export class RequestLedger implements Interceptor {
 }
 
 export const controlPath = '/_sandbox';
+export const startPath = '/';
+
+/** Returns whether the path belongs to the sandbox's operator, not to the platform: the control API or the start page. */
+export const isOperatorPath = (path: string): boolean =>
+  path === startPath || path === controlPath || path.startsWith(`${controlPath}/`);

@@ -4,6 +4,7 @@ import type { Logger } from '../../runtime/logger.js';
 import { type Random, seededRandom } from '../../runtime/random.js';
 import { headerNames } from '../../wire/headers.js';
 import { featuresOf } from '../features.js';
+import { Router } from '../http/route.js';
 import { createServices, listen } from '../platform.js';
 import type { PlatformOptions, Services } from '../services.js';
 import { type MovableClock, movableClock } from './clock.js';
@@ -11,6 +12,8 @@ import { controlRoutes } from './control/routes.js';
 import type { ReadyDocument } from './document.js';
 import { Faults } from './faults.js';
 import { controlPath, RequestLedger } from './requests.js';
+import { startRoutes } from './start/routes.js';
+import { RecentTraffic } from './start/traffic.js';
 import { openWorld, type World } from './world.js';
 
 export interface SandboxOptions {
@@ -48,6 +51,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const clock = movableClock(options.clock ?? systemClock);
     const faults = new Faults();
     const requests = new RequestLedger();
+    const traffic = new RecentTraffic(clock);
     const services = createServices({
       dataFile: options.dataFile ?? ':memory:',
       clock,
@@ -77,11 +81,20 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       control: `${url}${controlPath}`,
       ...world.document,
     });
+    const reset = () => {
+      faults.clear();
+      requests.clear();
+      traffic.clear();
+      world.reset();
+    };
+    services.events.onAttempt((attempt) => traffic.attempted(attempt));
     const routes = features.flatMap((feature) => [...feature.routes, ...(feature.sandboxRoutes ?? [])]);
+    const controlled = { clock, faults, requests, ready, reset };
+    const start = startRoutes({ clock, faults, traffic, ready, reset, api: new Router(routes) });
     const server = await listen(
       services,
-      [...routes, ...controlRoutes({ clock, world, faults, requests, ready })],
-      [faults, requests],
+      [...routes, ...controlRoutes(controlled), ...start],
+      [faults, requests, traffic],
       options.listen ?? { host: '127.0.0.1', port: 0 },
     );
     url = server.url;

@@ -38,6 +38,13 @@ export async function attempt(
   // Stopped during the attempt: nothing is recorded, and the delivery is sent again after the next start.
   if (outcome === null || signal.aborted) return;
   settle(state, random, delivery, outcome, clock.now());
+  services.events.attempted({
+    delivery: delivery.id,
+    event: delivery.event,
+    host: new URL(endpoint.url).host,
+    status: outcome.status,
+    error: outcome.error,
+  });
   services.logger.debug(
     {
       component: 'platform',

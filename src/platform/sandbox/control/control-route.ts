@@ -42,7 +42,7 @@ export function refuseBrowsers(exchange: Exchange): void {
  * Guards against DNS rebinding: a page can resolve its own public name to this machine, and its requests then have the
  * same origin and no Origin header. IP addresses and names without a dot cannot be abused this way.
  */
-function isOwnName({ headers, services }: Exchange): boolean {
+export function isOwnName({ headers, services }: Exchange): boolean {
   const text = `http://${headers.host ?? ''}`;
   if (!URL.canParse(text)) return false;
   const { hostname } = new URL(text);

@@ -6,7 +6,6 @@ import type { MovableClock } from '../clock.js';
 import type { ReadyDocument } from '../document.js';
 import type { Faults } from '../faults.js';
 import { controlPath, type RequestLedger } from '../requests.js';
-import type { World } from '../world.js';
 import { amend, companyOf, deactivate, invest, revoke, withdraw } from './act.js';
 import { churn } from './churn.js';
 import { controlRoute } from './control-route.js';
@@ -25,10 +24,11 @@ import {
 
 export interface Controlled {
   readonly clock: MovableClock;
-  readonly world: World;
   readonly faults: Faults;
   readonly requests: RequestLedger;
   ready(): ReadyDocument;
+  /** Returns to the state of the seed, without faults and without recorded requests. */
+  reset(): void;
 }
 
 const count = z.int().min(1).max(100_000);
@@ -71,7 +71,7 @@ const faultRule = z.strictObject({
 const faultBody = z.union([z.array(faultRule), faultRule]);
 
 export function controlRoutes(controlled: Controlled): readonly Route[] {
-  const { clock, world, faults, requests } = controlled;
+  const { clock, faults, requests } = controlled;
   const at = (path: string) => `${controlPath}${path}`;
   return [
     controlRoute('GET', controlPath, null, () => ok(controlled.ready())),
@@ -164,9 +164,7 @@ export function controlRoutes(controlled: Controlled): readonly Route[] {
       ok({ requests: requests.since(sinceOf(exchange)) }),
     ),
     controlRoute('POST', at('/reset'), null, () => {
-      faults.clear();
-      requests.clear();
-      world.reset();
+      controlled.reset();
       return ok(controlled.ready());
     }),
   ];
