@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { createServer, get as httpGet, type Server } from 'node:http';
+import { createServer, get as httpGet, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -144,6 +144,27 @@ test.each([
   const answered = await press({ action: 'advance', seconds: '3600', ...fields }, headers);
   expect(answered.status).toBe(403);
   expect(world.clock.now()).toBe(before);
+});
+
+test('a form sent under a rebound host name cannot move the clock of the sandbox', async () => {
+  const opened = await fetched('/');
+  const csrf = /name="csrf" value="([^"]+)"/.exec(opened.text)?.[1] ?? '';
+  const body = new URLSearchParams({ csrf, action: 'advance', seconds: '3600' }).toString();
+  const { hostname, port } = new URL(world.url);
+  const send = (host: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const headers = { host, origin: `http://${host}`, cookie: cookieOf(opened) };
+      httpRequest({ hostname, port, path: '/', method: 'POST', headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on('error', reject)
+        .end(body);
+    });
+  expect(await send('rebound.evil.example:4010')).toBe(403);
+  expect(world.clock.now()).toBe(worldStart);
+  expect(await send('localhost:4010')).toBe(303);
+  expect(world.clock.now()).toBe(worldStart + 3_600_000);
 });
 
 test.each([
