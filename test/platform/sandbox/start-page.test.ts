@@ -259,7 +259,7 @@ test('the log of the start page shows deliveries with their status, without the 
     await world.control('POST', '/investments', { company: company(world).id });
     await attempted;
     const text = await log();
-    expect(text).toContain(`investment.changed → 127.0.0.1:${port}`);
+    expect(text).toContain(`investment.changed to 127.0.0.1:${port}`);
     expect(text).toContain('202');
     expect(text).not.toContain('secret-path');
   } finally {

@@ -23,5 +23,11 @@ summary { cursor: pointer; padding: .625rem 0; font-weight: 600; font-size: .937
 #log code { font-size: .8125rem; }
 .wrong { color: var(--bad); font-weight: 600; }
 .actions + p, .links + p { margin-top: .75rem; }
-@media (max-width: 30rem) { #log td:nth-child(n) { white-space: normal; min-width: 0; } }
+@media (max-width: 52rem) {
+  #log table, #log tbody, #log tr, #log td { display: block; }
+  #log thead { display: none; }
+  #log tr { border-top: 1px solid var(--line); padding: .5rem 0; }
+  #log td:nth-child(n) { border: 0; padding: .125rem 0; white-space: normal; min-width: 0; }
+  #log td::before { content: attr(data-head) ": "; display: inline; color: var(--soft); font-size: .75rem; }
+}
 `;

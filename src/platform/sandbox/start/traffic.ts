@@ -53,7 +53,14 @@ export class RecentTraffic implements Interceptor {
 
   attempted({ delivery, event, host, status, error }: AttemptMade): void {
     const about = { at: this.#clock.now(), kind: 'delivery', method: 'POST' } as const;
-    this.#add({ ...about, path: `${event} → ${host}`, status, error, id: delivery, scopes: [] });
+    this.#add({
+      ...about,
+      path: `${event} to ${host}`,
+      status,
+      error: error?.replaceAll('_', ' ') ?? null,
+      id: delivery,
+      scopes: [],
+    });
   }
 
   /** Returns the entries, newest first. */
