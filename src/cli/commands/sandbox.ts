@@ -10,7 +10,10 @@ export const sandbox: Command = {
   name: 'sandbox',
   summary: 'Run a simulated platform with seeded data, a movable clock and scripted faults',
   examples: [
-    ['rosterd sandbox --listen 127.0.0.1:4010', 'prints one JSON line when it is ready'],
+    [
+      'rosterd sandbox --listen 127.0.0.1:4010',
+      'prints one JSON line when it is ready; open the address in a browser',
+    ],
     ['rosterd sandbox --records 5000 --companies 3 --seed 7', 'the same data every time'],
   ],
   options: [
