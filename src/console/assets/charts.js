@@ -75,7 +75,7 @@ function options(chart, width) {
         ...axis,
         size: 64,
         ...(bars ? { incrs: whole } : {}),
-        values: (_, ticks) => ticks.map((tick) => short.format(bars ? Math.abs(tick) : tick)),
+        values: (_, ticks) => ticks.map((tick) => short.format(tick)),
       },
     ],
     series: [
