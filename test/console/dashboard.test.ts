@@ -70,18 +70,37 @@ test('a company page shows one currency and has every number in a table', async 
   expect((await ask(world.port, '/companies/acme/co_none')).status).toBe(404);
 });
 
-test('the bars of companies compare amounts of one currency, and a currency is escaped in an address', async () => {
+test('the bars of companies are shares of all that one currency raised, and a currency is escaped in an address', async () => {
   const { body } = await ask(world.port, '/companies');
   const rows = [...body.matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => row);
-  const longest = new Map<string, number>();
+  const shares = new Map<string, number>();
   for (const row of rows) {
     const currency = /\?currency=([^"]*)"/.exec(row)?.[1]?.replaceAll('&#39;', "'") ?? 'no currency';
     expect(currency).toMatch(/^[\w%.~!*'()-]*$/);
     const width = Number(/<rect width="([\d.]+)%"/.exec(row)?.[1]);
-    longest.set(currency, Math.max(width, longest.get(currency) ?? 0));
+    expect(row).toContain(`<span>${width.toFixed(1)} %</span>`);
+    shares.set(currency, width + (shares.get(currency) ?? 0));
   }
-  expect([...longest.keys()]).toEqual(expect.arrayContaining(['usd', 'eur', encodeURIComponent(hostile)]));
-  expect([...longest.values()].filter((width) => width !== 100)).toEqual([]);
+  expect([...shares.keys()]).toEqual(expect.arrayContaining(['usd', 'eur', encodeURIComponent(hostile)]));
+  expect([...shares.values()].filter((sum) => Math.abs(sum - 100) > 0.1)).toEqual([]);
+});
+
+test('the bars of a company are shares of all it raised, with the percentage beside each', async () => {
+  const { body } = await ask(world.port, '/companies/acme/co_1');
+  const widths = [...body.matchAll(/<rect width="([\d.]+)%"/g)].map(([, width]) => Number(width));
+  const [statuses, rounds] = [widths.slice(0, 4), widths.slice(4, 7)];
+  for (const shares of [statuses, rounds])
+    expect(shares.reduce((sum, width) => sum + width, 0)).toBeCloseTo(100, 1);
+  expect(Math.max(...statuses)).toBeLessThan(60);
+  expect(texts(body)).toMatch(/active 32 \$82,377\.00 51\.0 %/);
+});
+
+test('an address without a page leads on by the navigation', async () => {
+  const { status, body } = await ask(world.port, '/nothing-here');
+  expect(status).toBe(404);
+  for (const path of ['/', '/companies', '/roster', '/sql']) expect(body).toContain(`<li><a href="${path}">`);
+  const plain = await ask(world.port, '/nothing-here', { headers: { accept: 'text/plain' } });
+  expect(plain.body).toBe('not found\n');
 });
 
 test('paging through the roster shows every row once, in both directions, with nulls last', async () => {

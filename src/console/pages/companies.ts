@@ -1,7 +1,7 @@
 import { type Html, html } from '../../runtime/html.js';
 import { count, money } from '../parts/format.js';
 import { named } from '../parts/named.js';
-import { bar, table } from '../parts/table.js';
+import { share, table } from '../parts/table.js';
 import type { CompanyTotals } from '../ports/dashboard.js';
 
 /** In page addresses, stands for investments without a company. */
@@ -11,10 +11,10 @@ export const companyPath = (source: string, company: string | null): string =>
   `/companies/${encodeURIComponent(source)}/${encodeURIComponent(company ?? noCompany)}`;
 
 export function companiesBody(companies: readonly CompanyTotals[]): Html {
-  // Amounts in different currencies cannot be compared, so each currency has its own maximum.
-  const largest = new Map<string | null, number>();
+  // Amounts in different currencies cannot be added, so each currency has its own total.
+  const totals = new Map<string | null, number>();
   for (const { currency, raised_cents } of companies)
-    largest.set(currency, Math.max(raised_cents, largest.get(currency) ?? 0));
+    totals.set(currency, raised_cents + (totals.get(currency) ?? 0));
   return html`<div class="heading"><h1>Companies</h1></div>
 ${table(
   'Companies',
@@ -23,7 +23,7 @@ ${table(
     ...[
       { title: 'Committed', number: true },
       { title: 'Raised', number: true },
-      { title: 'Share of the largest in its currency' },
+      { title: 'Share of its currency' },
     ],
   ],
   companies.map((one) => [
@@ -33,7 +33,7 @@ ${table(
       count(one.investments),
       money(one.committed_cents, one.currency),
     ],
-    ...[money(one.raised_cents, one.currency), bar(one.raised_cents, largest.get(one.currency) ?? 0)],
+    ...[money(one.raised_cents, one.currency), share(one.raised_cents, totals.get(one.currency) ?? 0)],
   ]),
   'No listing is complete yet. Companies appear when the first listing is complete.',
 )}`;

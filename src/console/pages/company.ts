@@ -2,7 +2,7 @@ import { type Html, html } from '../../runtime/html.js';
 import { chart } from '../parts/chart.js';
 import { count, currencyCode, moment, money } from '../parts/format.js';
 import { named } from '../parts/named.js';
-import { bar, table } from '../parts/table.js';
+import { share, table } from '../parts/table.js';
 import type { CompanySeen, LargeChange } from '../ports/dashboard.js';
 import { companyPath } from './companies.js';
 import { recordLink } from './record-link.js';
@@ -115,7 +115,7 @@ interface NamedTotals {
 
 function totals(id: string, title: string, rows: readonly NamedTotals[], currency: Currency): Html {
   const sorted = rows.toSorted((one, other) => other.raised_cents - one.raised_cents);
-  const most = Math.max(0, ...sorted.map(({ raised_cents }) => raised_cents));
+  const all = sorted.reduce((sum, { raised_cents }) => sum + raised_cents, 0);
   return html`<section aria-labelledby="${id}-title"><h2 id="${id}-title">${title}</h2>
 ${table(
   title,
@@ -125,7 +125,7 @@ ${table(
   ],
   sorted.map((row) => [
     row.name,
-    ...[count(row.investments), money(row.raised_cents, currency), bar(row.raised_cents, most)],
+    ...[count(row.investments), money(row.raised_cents, currency), share(row.raised_cents, all)],
   ]),
   'No investments.',
 )}</section>`;

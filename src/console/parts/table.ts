@@ -53,6 +53,12 @@ function isCell(cell: Cells[number]): cell is Cell {
   return typeof cell === 'object' && 'shown' in cell;
 }
 
+/** Shows a share of a total: a bar and its percentage, so that a full bar means all of it. */
+export function share(value: number, total: number): Html {
+  const percent = total > 0 ? (100 * value) / total : 0;
+  return html`<span class="share">${bar(value, total)}<span>${percent.toFixed(1)} %</span></span>`;
+}
+
 /** Draws a share of the largest value as an SVG bar: the content security policy forbids inline styles. */
 export function bar(value: number, largest: number): Html {
   const width = largest > 0 ? Math.max(0, Math.min(100, (100 * value) / largest)) : 0;
