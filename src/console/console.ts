@@ -88,10 +88,9 @@ export function createConsole(parts: ConsoleParts): Console {
   app.get('/metrics', programs.metrics);
   app.use(signOut(sessions));
   app.use(dashboard.router);
-  app.use(((request, response) => {
-    response.status(404);
-    if (request.accepts(['text', 'html']) === 'html') response.type('html').send(lostPage(version));
-    else response.type('text/plain').send('not found\n');
+  app.use(((request, response, next) => {
+    if (request.accepts(['text', 'html']) === 'html') return dashboard.lost(request, response, next);
+    response.status(404).type('text/plain').send('not found\n');
   }) satisfies RequestHandler);
   app.use(failed(logger, version, () => (authenticator === null ? parts.source.problems() : undefined)));
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 });
@@ -119,16 +118,6 @@ const knownHost =
   };
 
 const bareFrame = (version: string) => ({ mirrorOf: 'a platform', csrf: null, signedIn: false, version });
-
-const lostPage = (version: string): string =>
-  pageText(bareFrame(version), {
-    title: 'Not found',
-    body: problemBody(
-      'Not found',
-      'This page does not exist.',
-      'The link at the top left leads to the overview.',
-    ),
-  });
 
 /** Responds to programs with the fault code and to people with a sentence. Hides errors that are not a `Fault`. */
 function failed(
