@@ -437,6 +437,12 @@ test('a result by day is plotted, and a truncated result is marked', { timeout: 
   await visitor.get('/sql');
   const sql = `SELECT day, 'usd' AS currency, raised_cents FROM daily_raised WHERE source = 'acme' AND day IS NOT NULL AND currency = 'usd'`;
   expect((await visitor.post('/sql', { sql, do: 'run' })).body).toContain('data-series="raised_cents"');
+  const two = sql.replace("'usd' AS currency", 'currency').replace(" AND currency = 'usd'", '');
+  const drawn = (await visitor.post('/sql', { sql: two, do: 'run' })).body;
+  expect(drawn.match(/data-series="raised_cents"/g)).toHaveLength(2);
+  expect(texts(drawn)).toMatch(
+    /raised_cents, usd .*raised_cents, eur |raised_cents, eur .*raised_cents, usd /,
+  );
   const many = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 2000) SELECT x FROM n';
   const cut = texts((await visitor.post('/sql', { sql: many, do: 'run' })).body);
   expect(cut).toMatch(/1,000 rows in .*, more rows are not shown/);

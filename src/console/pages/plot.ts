@@ -7,18 +7,22 @@ import type { QueryCell, QuerySeen } from '../ports/dashboard.js';
 /** Charts drawn for one result at most. */
 const plotsMax = 3;
 const categoriesMax = 40;
+/** Curves of a result whose rows are several series, such as one for each currency. */
+const seriesMax = 6;
 
 /**
  * Returns charts of a result whose first column is a time or a category and whose other columns are numbers, or null.
- * A text column is allowed when it has the same value in every row, such as a currency. When its values differ, the rows
- * are several curves in one, and nothing is drawn.
+ * A text column is allowed when it has the same value in every row, such as a currency. When its values differ and the
+ * first column is a time, each combination of them is a chart of its own.
  */
 export function plotOf(result: QuerySeen): Html | null {
   const { rows, columns } = result;
   const first = rows.map((row) => row[0] ?? null);
-  if (rows.length < 2 || !first.every((cell) => typeof cell === 'string') || hasRepeats(first)) return null;
+  if (rows.length < 2 || !first.every((cell) => typeof cell === 'string')) return null;
   const others = columns.map((_, index) => index).slice(1);
   const plotted = others.filter((index) => rows.every((row) => typeof row[index] === 'number'));
+  if (plotted.length > 0 && hasRepeats(first))
+    return first.every(isTime) ? plotOfSeries(result, plotted) : null;
   const steady = (index: number) => rows.every((row) => row[index] === rows[0]?.[index]);
   if (plotted.length === 0 || !others.every((index) => plotted.includes(index) || steady(index))) return null;
   const drawn = plotted.slice(0, plotsMax);
@@ -26,19 +30,43 @@ export function plotOf(result: QuerySeen): Html | null {
   return rows.length > categoriesMax ? null : html`${drawn.map((index) => byCategory(result, index))}`;
 }
 
+/** Returns charts for each combination of the text columns, or null when the rows are not a few separate series. */
+function plotOfSeries(result: QuerySeen, plotted: readonly number[]): Html | null {
+  const texts = result.columns.map((_, index) => index).filter((at) => at > 0 && !plotted.includes(at));
+  const series = new Map<string, (typeof result.rows)[number][]>();
+  for (const row of result.rows) {
+    const name = texts.map((at) => String(row[at] ?? 'none')).join(', ');
+    const rows = series.get(name);
+    if (rows === undefined) series.set(name, [row]);
+    else rows.push(row);
+  }
+  if (series.size < 2 || series.size > seriesMax) return null;
+  if ([...series.values()].some((rows) => hasRepeats(rows.map((row) => row[0] ?? null)))) return null;
+  const drawn = plotted.slice(0, Math.max(1, Math.min(plotsMax, Math.floor(seriesMax / series.size))));
+  return html`${[...series].flatMap(([name, rows], place) =>
+    drawn.map((index) => overTime({ ...result, rows }, index, { name, place })),
+  )}`;
+}
+
 const isTime = (cell: QueryCell): boolean =>
   typeof cell === 'string' && /^\d{4}-\d{2}(?:-\d{2}(?:[T ]\d{2}:\d{2}.*)?)?$/.test(cell);
 
 const hasRepeats = (cells: readonly QueryCell[]): boolean => new Set(cells).size < cells.length;
 
-function overTime({ columns, rows }: QuerySeen, index: number): Html {
+function overTime(
+  { columns, rows }: QuerySeen,
+  index: number,
+  series?: { readonly name: string; readonly place: number },
+): Html {
   const name = columns[index] ?? '';
   const cents = name.includes('_cents');
   const points = rows
     .map((row) => ({ at: String(row[0]), value: Number(row[index]) }))
     .toSorted((one, other) => (one.at < other.at ? -1 : 1));
   return chart({
-    ...{ id: `plot-${index}`, title: name, kind: 'line', unit: '' },
+    id: series === undefined ? `plot-${index}` : `plot-${index}-${series.place}`,
+    title: series === undefined ? name : `${name}, ${series.name}`,
+    ...{ kind: 'line', unit: '' },
     ...(cents ? { note: 'The chart shows whole currency units; the result and the table show cents.' } : {}),
     columns: [{ title: columns[0] ?? '' }, { title: name, number: true, series: name }],
     rows: points.map(({ at, value }) => [
