@@ -321,8 +321,8 @@ test('the SQL box reads as of the chosen day, with names masked and in its file 
 
 test('a record page shows the changes of each version and reports a removed record', async () => {
   const text = texts((await ask(world.port, '/records/acme/inv_ada')).body);
-  expect(text).toMatch(/status reserved active/);
-  expect(text).toMatch(/raised_cents \$1,000\.00 \$7,777\.00/);
+  expect(text).toMatch(/Status reserved active/);
+  expect(text).toMatch(/Raised \$1,000\.00 \$7,777\.00/);
   expect(texts((await ask(world.port, '/records/acme/inv_gone')).body)).toMatch(
     /No longer in the mirror: withdrawn 4 min ago/,
   );

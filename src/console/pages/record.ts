@@ -42,7 +42,7 @@ ${table(
   'Changes',
   [{ title: 'Number' }, { title: 'Seen' }, { title: 'Kind' }, { title: 'Columns' }, { title: 'Reason' }],
   seen.changes.map((one) => [
-    ...[`#${one.seq}`, moment(one.at), one.kind, one.fields.join(', ') || '–', one.reason ?? '–'],
+    ...[`#${one.seq}`, moment(one.at), one.kind, one.fields.map(label).join(', ') || '–', one.reason ?? '–'],
   ]),
   'No changes since the first listing.',
 )}</section></div></div>`;
@@ -53,7 +53,7 @@ function columnsOf({ cells }: Version, identityShown: boolean): Html {
   const rows = Object.entries(cells).filter(([name, value]) => !apart.has(name) && value !== null);
   return html`<dl class="columns">${rows.map(
     ([name, value]) =>
-      html`<div><dt>${name}</dt><dd>${namedCell(cells, name) ?? cellText(name, value, currency)}</dd></div>`,
+      html`<div><dt title="${name}">${label(name)}</dt><dd>${namedCell(cells, name) ?? cellText(name, value, currency)}</dd></div>`,
   )}${
     // Unknown fields may contain personal data, so they are treated as identity.
     cells.extra === null || cells.extra === undefined
@@ -72,12 +72,42 @@ function namedCell(cells: Version['cells'], column: string): Html | null {
 function cellText(name: string, value: Cell, currency: string | null): Html | string {
   if (value === null) return '–';
   if (name.endsWith('_cents')) return money(Number(value), currency);
-  if (name === 'blockers' || name === 'contracts')
-    return value === '[]' ? 'none' : html`<code>${value}</code>`;
+  if (name === 'blockers' || name === 'contracts') return listText(String(value), currency);
   if (flags.has(name)) return Number(value) === 0 ? 'no' : 'yes';
   if (name.endsWith('_at')) return moment(String(value));
   if (name.endsWith('_id') || name.startsWith('converted')) return html`<code>${value}</code>`;
   return String(value);
+}
+
+/** Returns a JSON list of objects as lines of `name: value`; other JSON is shown as it is. */
+function listText(json: string, currency: string | null): Html | string {
+  if (json === '[]') return 'none';
+  const items: unknown = JSON.parse(json);
+  if (!Array.isArray(items)) return html`<code>${json}</code>`;
+  return html`<ul class="items">${items.map(
+    (item: unknown) => html`<li>${isObject(item) ? objectText(item, currency) : JSON.stringify(item)}</li>`,
+  )}</ul>`;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const objectText = (item: Readonly<Record<string, unknown>>, currency: string | null): string =>
+  Object.entries(item)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${label(name)}: ${memberText(name, value, currency)}`)
+    .join(' · ');
+
+function memberText(name: string, value: unknown, currency: string | null): string {
+  if (name.endsWith('_cents') && typeof value === 'number') return money(value, currency);
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Returns the words of a column: `committed_cents` is `Committed`. */
+function label(name: string): string {
+  const words = name.replace(/_(?:cents|at|id)$/, '').replaceAll('_', ' ');
+  return words === 'offering' ? 'Round' : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 function person({ seen, identityUntil }: RecordShown): Html {
@@ -110,7 +140,7 @@ function differences(before: Version, after: Version): Html {
   const currency = after.cells.currency === null ? null : String(after.cells.currency);
   return html`<ul class="differences">${named.map(
     (name) =>
-      html`<li><span class="soft">${name}</span> <del>${cellText(name, before.cells[name] ?? null, currency)}</del> <span class="becomes" role="img" aria-label="became"></span> <ins>${cellText(name, after.cells[name] ?? null, currency)}</ins></li>`,
+      html`<li><span class="soft">${label(name)}</span> <del>${cellText(name, before.cells[name] ?? null, currency)}</del> <span class="becomes" role="img" aria-label="became"></span> <ins>${cellText(name, after.cells[name] ?? null, currency)}</ins></li>`,
   )}</ul>`;
 }
 
