@@ -46,25 +46,24 @@ ${find(shown)}${filters(shown)}
 ${table(
   'Investments',
   [
-    ...[sortable('Investment', null, address), { title: 'Investor' }],
-    ...[
-      sortable('Applied', 'applied_at', address),
-      sortable('Status', 'status', address),
-      { title: 'Round' },
-    ],
+    sortable('Investment', null, address),
     { ...sortable('Committed', 'committed_cents', address), number: true },
     { ...sortable('Raised', 'raised_cents', address), number: true },
+    sortable('Status', 'status', address),
+    ...[{ title: 'Investor' }, { title: 'Round' }],
+    sortable('Applied', 'applied_at', address),
     sortable('Observed', 'observed_at', address),
   ],
   seen.rows
     .slice(0, shown.rowsMax)
     .map((row) => [
-      recordLink(row.source, row.id),
-      investor(row.name, row.email, row.investor_id, identityUntil !== null),
-      ...[day(row.applied_at), row.status, named(row.round_name, row.offering_id, '–')],
+      html`<span class="short" title="${row.id}">${recordLink(row.source, row.id)}</span>`,
       moneyOrNothing(row.committed_cents, row.currency),
       moneyOrNothing(row.raised_cents, row.currency),
-      day(row.observed_at),
+      row.status,
+      investor(row.name, row.email, row.investor_id, identityUntil !== null),
+      html`<span class="short" title="${row.offering_id ?? ''}">${named(row.round_name, row.offering_id, '–')}</span>`,
+      ...[day(row.applied_at), day(row.observed_at)],
     ]),
   narrowed(shown)
     ? 'No investment matches. Remove a filter to see more.'
@@ -91,7 +90,7 @@ function investor(name: string | null, email: string | null, id: string | null, 
   const person = shown
     ? html`<span class="person">${name ?? 'no name'}${email === null ? null : html`<span class="soft">${email}</span>`}</span>`
     : masked;
-  return html`${person}<code class="soft">${id ?? ''}</code>`;
+  return html`${person}<code class="soft short" title="${id ?? ''}">${id ?? ''}</code>`;
 }
 
 /** The search text is sent in the body of the form, because a page address must not contain a name. */
