@@ -62,7 +62,7 @@ ${table(
       moneyOrNothing(row.raised_cents, row.currency),
       row.status,
       investor(row.name, row.email, row.investor_id, identityUntil !== null),
-      html`<span class="short" title="${row.offering_id ?? ''}">${named(row.round_name, row.offering_id, '–')}</span>`,
+      html`<span class="short" title="${[row.round_name, row.offering_id].filter((part) => part !== null).join(' · ')}">${named(row.round_name, row.offering_id, '–')}</span>`,
       ...[day(row.applied_at), day(row.observed_at)],
     ]),
   narrowed(shown)
