@@ -98,6 +98,8 @@ describe.each(['while the daemon runs', 'while it is stopped'])('recipe %s', (wh
       .trim()
       .replace(/^npx rosterd /, '')
       .split(' ');
+    // The recipe is tried beside a running daemon and without one, and an export does not overwrite.
+    rmSync(join(folder, 'investments.parquet'), { force: true });
     expect((await rosterd(args, fakeIo({ cwd: folder, clock: systemClock }))).code).toBe(0);
     const sql = parquetQuery.replace("'investments.parquet'", 'FILE');
     expect(askDuckDb(join(folder, 'investments.parquet'), sql)).toEqual([

@@ -290,8 +290,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'names that may be read again are not listed for',
     'src/sync/decide.ts',
-    'standing.namesIncomplete ? relistNames(standing.listed, now) : null',
-    'standing.namesIncomplete && now === 0 ? relistNames(standing.listed, now) : null',
+    'const mayList = standing.namesIncomplete && quiet === null;',
+    'const mayList = standing.namesIncomplete && now === 0;',
   ),
   bug(
     'what is named again keeps its mark',

@@ -191,7 +191,7 @@ test.each(Object.keys(databases))(
     expect(failure).toMatchObject({
       code: 'database_unusable',
       message: expect.stringContaining('an earlier version of rosterd wrote it'),
-      about: { hint: expect.stringContaining('`rosterd schema --apply`') },
+      about: { hint: expect.stringContaining(database === 'SQLite' ? '`rosterd schema --apply`' : '`rosterd run`') },
     });
   },
 );

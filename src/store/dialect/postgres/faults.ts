@@ -99,12 +99,12 @@ const unusableWhen: Readonly<Record<string, { readonly what: string; readonly hi
     hint: 'The user has to own the schema of the mirror and may need CREATE on the database.',
   },
   '42P01': {
-    what: 'lacks a table of the mirror',
-    hint: 'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
+    what: 'lacks a table that this version reads: an earlier version of rosterd wrote it, or none did',
+    hint: 'Start `rosterd run`, or run `rosterd sync`: they create and upgrade it.',
   },
   '42703': {
     what: 'lacks a column that this version reads: an earlier version of rosterd wrote it',
-    hint: 'Run `rosterd schema --apply`, or start `rosterd run`, which does the same.',
+    hint: 'Start `rosterd run`, or run `rosterd sync`: they upgrade it.',
   },
   '58030': { what: 'cannot read or write its files', hint: 'Check the server’s disk and its log.' },
   XX001: { what: 'has a damaged table', hint: 'Check the server’s disk and its log; restore a backup.' },
