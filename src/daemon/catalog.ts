@@ -70,12 +70,13 @@ async function ask(api: Api, lookup: Lookup, pace: CatalogPace | null, signal: I
 
 const printable = (version: string): string => (/^[\w.-]{1,40}$/.test(version) ? version : 'unknown');
 
+/** Reads that may be sent at once, and the time between two of them afterwards. */
+const burst = rateLimits.catalogIp.limit / 4;
+const gapMillis = (rateLimits.catalogIp.seconds * 1000) / (rateLimits.catalogIp.limit - burst);
+
 /** Spaces out reads that the platform counts per address, so that no window of its limit can be exceeded. */
 export class CatalogPace {
-  static readonly burst = rateLimits.catalogIp.limit / 4;
-  static readonly gapMillis =
-    (rateLimits.catalogIp.seconds * 1000) / (rateLimits.catalogIp.limit - CatalogPace.burst);
-  #left = CatalogPace.burst;
+  #left = burst;
   #at: number;
 
   constructor(private readonly clock: Clock) {
@@ -85,8 +86,8 @@ export class CatalogPace {
   /** Resolves when the next read may be sent. */
   async turn(signal: Interruption): Promise<void> {
     const now = this.clock.monotonic();
-    this.#left = Math.min(CatalogPace.burst, this.#left + (now - this.#at) / CatalogPace.gapMillis) - 1;
+    this.#left = Math.min(burst, this.#left + (now - this.#at) / gapMillis) - 1;
     this.#at = now;
-    if (this.#left < 0) await this.clock.wait(-this.#left * CatalogPace.gapMillis, signal);
+    if (this.#left < 0) await this.clock.wait(-this.#left * gapMillis, signal);
   }
 }

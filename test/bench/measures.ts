@@ -9,7 +9,6 @@ export interface Measure {
     | 'µs'
     | 'ms'
     | 's'
-    | '/s'
     | 'commits'
     | 'rec/s'
     | 'req/s'
