@@ -191,7 +191,9 @@ test.each(Object.keys(databases))(
     expect(failure).toMatchObject({
       code: 'database_unusable',
       message: expect.stringContaining('an earlier version of rosterd wrote it'),
-      about: { hint: expect.stringContaining(database === 'SQLite' ? '`rosterd schema --apply`' : '`rosterd run`') },
+      about: {
+        hint: expect.stringContaining(database === 'SQLite' ? '`rosterd schema --apply`' : '`rosterd run`'),
+      },
     });
   },
 );
