@@ -231,7 +231,7 @@ export class SqliteMirror implements Mirror, Rereading {
       return;
     }
     const { holder } = untaken;
-    const isWritten = sourceColumns.some((column) => source[column] !== untaken.source[column]);
+    const isWritten = tickColumns.some((column) => source[column] !== untaken.source[column]);
     checkUntaken(current, lease, { holder, now, isWritten }, this.#options);
     this.#takeLease(source, { holder, fence: lease.fence, now });
   }
@@ -294,6 +294,9 @@ export interface ListingHelper {
   readonly perform: PerformTask;
   end(): Promise<void>;
 }
+
+/** What only ticks write. Companies and rounds are stored without a lease and move `last_committed_at`. */
+const tickColumns = sourceColumns.filter((column) => column !== 'last_committed_at');
 
 const openedAt = (source: SourceRow, fingerprint: string, fence: number, behind: Behind): Opened => ({
   lease: { source: source.name as SourceName, fence },

@@ -126,3 +126,12 @@ test('a first write that fails takes no lease, and the next one may', async () =
   await write();
   expect(await cents(fixture)).toEqual([{ committed_cents: 2 }]);
 });
+
+test('companies and rounds stored during a tick that opened its source for a lease later do not end it', async () => {
+  const fixture = await followed();
+  const { lease } = await fixture.mirror.open(acme, 'tester', later);
+  // As `SqliteDimensions` does, which needs no lease.
+  fixture.database.raw.exec("UPDATE sources SET last_committed_at = '2026-05-01T01:00:00.000Z'");
+  await fixture.mirror.applyPage(lease, change(2), reached('c2'), () => report);
+  expect(await cents(fixture)).toEqual([{ committed_cents: 2 }]);
+});
