@@ -18,9 +18,8 @@ async function start() {
     }
   }
   if (existsSync(command)) return import(command.href);
-  console.error(
-    'error: this installation is not complete (dist/cli/main.js is missing)\nTry: npm install rosterd',
-  );
+  const next = existsSync(builder) ? 'npm ci' : 'npm install rosterd';
+  console.error(`error: this installation is not complete (dist/cli/main.js is missing)\nTry: ${next}`);
   process.exitCode = 1;
 }
 

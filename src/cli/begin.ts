@@ -1,5 +1,5 @@
 import { descriptorLimit, descriptorsFault, raiseLimit } from '../runtime/file-descriptors.js';
-import { incompleteInstallation } from '../runtime/incomplete-installation.js';
+import { incompleteInstallation, newerNode } from '../runtime/incomplete-installation.js';
 import { nodeTooOld } from '../runtime/supported-node.js';
 import { exitCodes } from './exit-codes.js';
 
@@ -10,7 +10,7 @@ import { exitCodes } from './exit-codes.js';
  */
 export function begin(load: () => Promise<unknown>): void {
   const refusal = nodeTooOld(process.versions.node);
-  if (refusal !== null) refuse(refusal, exitCodes.usage);
+  if (refusal !== null) refuse({ message: refusal.message, hint: newerNode(process.env) }, exitCodes.usage);
   else {
     // Read the limit while a file can still be opened: the message for "too many open files" needs it.
     descriptorLimit();

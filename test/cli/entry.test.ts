@@ -34,7 +34,7 @@ test.each([
 ])('on Node 20, %s %j reports the required Node version and exits 2', async (entry, args) => {
   expect(await onNode('20.20.2', [entry, ...args])).toEqual({
     code: 2,
-    said: `error: Node 20.20.2 is too old for rosterd, which needs Node ${oldestNode} or later\nTry: nvm install 24\n`,
+    said: `error: Node 20.20.2 is too old for rosterd, which needs Node ${oldestNode} or later\nTry: npx rosterd …\n`,
   });
 });
 

@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { connectSqlite } from '../../src/store/dialect/sqlite/connect.js';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -37,10 +38,14 @@ function clone(): string {
   return folder;
 }
 
-async function node(folder: string, args: readonly string[], options: { uid?: number } = {}) {
+async function node(
+  folder: string,
+  args: readonly string[],
+  { env = {}, ...options }: { uid?: number; env?: Record<string, string> } = {},
+) {
   const child = spawn(process.execPath, args, {
     cwd: folder,
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...options,
   });
@@ -54,6 +59,21 @@ async function node(folder: string, args: readonly string[], options: { uid?: nu
   });
   const [code] = await once(child, 'close');
   return { code: code as number | null, out, err };
+}
+
+/** Replaces the link to all packages by one for each package except `name`, of which it returns an own copy. */
+function ownPackage(folder: string, name: string): string {
+  const modules = join(folder, 'node_modules');
+  rmSync(modules);
+  mkdirSync(modules);
+  for (const other of readdirSync(join(packageRoot, 'node_modules')))
+    if (other !== name) symlinkSync(join(packageRoot, 'node_modules', other), join(modules, other));
+  const copy = join(modules, name);
+  cpSync(join(packageRoot, 'node_modules', name), copy, {
+    recursive: true,
+    filter: (path) => !path.includes(join(name, 'deps')),
+  });
+  return copy;
 }
 
 const version = (folder: string) => node(folder, ['bin/rosterd.js', 'version']);
@@ -118,7 +138,7 @@ test('an installation without its build or its driver reports that in two lines'
   const folder = clone();
   await node(folder, ['.ci/build.mjs']);
   rmSync(join(folder, 'node_modules'));
-  const hint = 'Try: npm ci in a clone, npm install rosterd elsewhere';
+  const hint = 'Try: npm ci';
   expect(await version(folder)).toEqual({
     code: 1,
     out: '',
@@ -133,10 +153,72 @@ test('an installation without its build or its driver reports that in two lines'
     out: '',
     err: `error: this installation is not complete (better-sqlite3 is missing)\n${hint}\n`,
   });
-  for (const name of ['dist', '.ci']) rmSync(join(folder, name), { recursive: true });
+  rmSync(join(folder, '.ci'), { recursive: true });
+  rmSync(modules, { recursive: true });
+  expect((await version(folder)).err).toBe(
+    'error: this installation is not complete (commander is missing)\nTry: npm install rosterd\n',
+  );
+  rmSync(join(folder, 'dist'), { recursive: true });
   expect(await version(folder)).toEqual({
     code: 1,
     out: '',
     err: 'error: this installation is not complete (dist/cli/main.js is missing)\nTry: npm install rosterd\n',
   });
+});
+
+test('status and query without the binary of SQLite for this machine report the same and name npm ci', async () => {
+  const folder = clone();
+  await node(folder, ['.ci/build.mjs']);
+  const prebuilds = join(ownPackage(folder, 'better-sqlite3'), 'prebuilds');
+  const created = join(folder, 'mirror.db');
+  connectSqlite(created).close();
+  for (const name of readdirSync(prebuilds)) rmSync(join(prebuilds, name));
+  const what = `the SQLite of better-sqlite3 for ${process.platform} ${process.arch} is missing`;
+  for (const args of [['status'], ['query', 'SELECT 1']])
+    expect(await node(folder, ['dist/cli/main.js', ...args, '--database', created])).toEqual({
+      code: 1,
+      out: '',
+      err: `error: this installation is not complete (${what})\nTry: npm ci\n`,
+    });
+});
+
+test('a damaged package is reported in two lines', async () => {
+  const folder = clone();
+  await node(folder, ['.ci/build.mjs']);
+  const commander = ownPackage(folder, 'commander');
+  writeFileSync(join(commander, 'index.js'), '');
+  const hint = 'Try: npm ci';
+  expect(await version(folder)).toEqual({
+    code: 1,
+    out: '',
+    err: `error: this installation is not complete (commander is damaged)\n${hint}\n`,
+  });
+  writeFileSync(join(commander, 'index.js'), 'export const {');
+  expect(await version(folder)).toEqual({
+    code: 1,
+    out: '',
+    err: `error: this installation is not complete (a file is damaged)\n${hint}\n`,
+  });
+});
+
+test('on Node 20, a clone names the command that brings or uses its own Node', async () => {
+  const folder = clone();
+  await node(folder, ['.ci/build.mjs']);
+  const lie = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })";
+  const old = ['--import', `data:text/javascript,${encodeURIComponent(lie)}`];
+  const hint = async (script: string, env = {}) => {
+    const { err } = await node(folder, [...old, script, 'status'], { env });
+    return /Try: (.+)\n$/.exec(err)?.[1];
+  };
+  const install = 'npm ci (it installs Node 24 for this clone), or nvm install 24';
+  expect(await hint('bin/rosterd.js')).toBe('npx rosterd …');
+  expect(await hint('bin/rosterd.js', { npm_execpath: 'npm' })).toBe(install);
+  rmSync(join(folder, 'node_modules'));
+  expect(await hint('bin/rosterd.js')).toBe(install);
+  expect(await hint('.ci/start.mjs')).toBe(install);
+  rmSync(join(folder, 'dist'), { recursive: true });
+  expect(await hint('bin/rosterd.js')).toBe('npm ci');
+  expect(await hint('.ci/start.mjs')).toMatch(/^npm ci/);
+  for (const name of ['.ci', 'src']) rmSync(join(folder, name), { recursive: true });
+  expect(await hint('bin/rosterd.js')).toBe('npm install rosterd');
 });

@@ -1,5 +1,6 @@
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
+import { incompleteInstallation } from '../../../runtime/incomplete-installation.js';
 import { endWhenLarger } from '../../../runtime/memory-limit.js';
 import { hasParameters, rowTooLarge, tooMuchMemory } from '../../query-refusals.js';
 import { bytesOf, ResultSize } from '../../reads/result-size.js';
@@ -111,6 +112,8 @@ function faultOf(error: unknown, { memoryMegabytes, rowBytesMax }: QueryRequest)
   if (isOutOfMemory(error)) return tooMuchMemory(memoryMegabytes);
   if (error instanceof Sqlite.SqliteError) return new Fault('usage', `the query failed: ${error.message}`);
   if (error instanceof RangeError && /parameter/i.test(error.message)) return hasParameters();
+  const incomplete = incompleteInstallation(error);
+  if (incomplete !== null) return new Fault('internal', incomplete.message, { hint: incomplete.hint });
   return new Fault('internal', String(error));
 }
 
