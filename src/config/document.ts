@@ -70,7 +70,7 @@ export function readDocument(request: ConfigRequest, overrides: readonly Overrid
 
 function missing(shownAs: string): Fault {
   return new Fault('usage', `there is no configuration at ${shownAs}`, {
-    hint: '`rosterd init` writes one; `rosterd demo` needs none',
+    hint: '`rosterd init` writes one, in a folder without a demonstration; `rosterd demo` needs none',
   });
 }
 

@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path';
 import { listenFault } from '../daemon/listen-fault.js';
 import { Fault } from '../domain/fault.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../platform/sandbox/sandbox.js';
@@ -5,13 +6,27 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../platform/san
 export type { ReadyDocument } from '../platform/sandbox/document.js';
 export type { Sandbox, SandboxOptions } from '../platform/sandbox/sandbox.js';
 
-/** Starts the sandbox platform alone. An address it cannot listen on is a `usage` fault. */
+/** Starts the sandbox platform alone. An address or a data file that it cannot use is a `usage` fault. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { dataFile, listen } = options;
   try {
     return await startSandbox(options);
   } catch (error) {
-    if (options.listen !== undefined && !(error instanceof Fault))
-      throw listenFault(error, '--listen', options.listen);
-    throw error;
+    if (error instanceof Fault) throw error;
+    if (dataFile !== undefined && isOfFile(error)) throw dataFault(error, dataFile);
+    throw listen === undefined ? error : listenFault(error, '--listen', listen);
   }
+}
+
+/** The errors of a listener have other calls than `open`. */
+function isOfFile(error: unknown): error is Error & { code: string } {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false;
+  return error.code.startsWith('SQLITE_') || ('syscall' in error && error.syscall === 'open');
+}
+
+function dataFault(error: Error & { code: string }, file: string): Fault {
+  return new Fault('usage', `--data: ${file} cannot be used (${error.code})`, {
+    hint: `name a sandbox's file, or a new one in a folder that this user can write: ls -ld ${dirname(resolve(file))}`,
+    cause: error,
+  });
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
+import { Fault } from '../../domain/fault.js';
 import { schemaPath } from '../../runtime/package-root.js';
 import { fold } from './fold.js';
 
@@ -34,7 +35,9 @@ export function openState(file: string): State {
     const before = applied.get(name);
     if (before === checksum) continue;
     if (before !== undefined)
-      throw new Error(`sandbox data file was made by another version (${name} differs)`);
+      throw new Fault('usage', `${file} was made by another version of the sandbox (${name} differs)`, {
+        hint: 'name another file, or remove this one',
+      });
     state.transaction(() => {
       state.exec(sql);
       state.prepare('INSERT INTO migrations (name, checksum) VALUES (?, ?)').run(name, checksum);

@@ -104,6 +104,21 @@ test('sandbox, sync, status and query work together as the README says', async (
   expect((await rosterd(['status', '--check'], io())).code).toBe(1);
 }, 120_000);
 
+test('sandbox names --data when its file cannot be used, and not the address', async () => {
+  const cwd = folderFor();
+  const text = join(cwd, 'text.db');
+  writeFileSync(text, 'this is a text and no database, and longer than the header of one '.repeat(9));
+  for (const [file, code] of [
+    [join(cwd, 'missing/w.json'), 'ENOENT'],
+    [cwd, 'EISDIR'],
+    [text, 'SQLITE_NOTADB'],
+  ]) {
+    const ended = await running(['sandbox', '--listen', '127.0.0.1:0', '--data', file ?? ''], cwd).ended;
+    expect(ended).toMatchObject({ code: 2, out: '' });
+    expect(ended.err).toMatch(`error: --data: ${file} cannot be used (${code})\nTry: name a sandbox's file`);
+  }
+});
+
 test('two sandbox runs with the same seed have the same data', async () => {
   const printed: string[] = [];
   for (const run of [1, 2]) {
