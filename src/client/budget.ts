@@ -30,7 +30,10 @@ export interface BudgetRule {
  */
 export const settleMillis = 2_000;
 
-/** The reserve is a twentieth of the limit, but at least twenty requests: enough for twenty pages after a webhook. */
+/**
+ * The reserve is a twentieth of the limit, but at least twenty requests: enough for twenty pages after a webhook.
+ * `reserveShare` belongs with `ownShare` of `sync/webhook-spacing.ts`: change both.
+ */
 const reserveShare = 0.05;
 const reserveMin = 20;
 

@@ -15,7 +15,7 @@ import type { Scrubber } from '../store/scrub-messages.js';
 import type { Mirror } from '../sync/ports.js';
 import type { ForgottenLedger } from './forgotten-ledger.js';
 
-/** The expiry of a lease. It is renewed three times as often. */
+/** A lease lasts 30 seconds and is renewed every 10 seconds while a tick runs. */
 export const leaseMillis = 30_000;
 
 /** A mirror opened for writing, in either database. */

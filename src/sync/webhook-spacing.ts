@@ -41,7 +41,10 @@ export interface WebhookSpacing {
 
 /** The share of a window that webhooks may use without any spacing. */
 const plentyShare = 0.5;
-/** The share of what is left that spaced webhook ticks may use, and the share of a window that is theirs alone. */
+/**
+ * The share of what is left that spaced webhook ticks may use, and the share of a window that is theirs alone.
+ * `ownShare` belongs with `reserveShare` of `client/budget.ts`: change both.
+ */
 const spacedShare = 0.5;
 const ownShare = 0.05;
 

@@ -21,7 +21,7 @@ const roomFactor = 2.1;
 export function scrub(database: SqliteConnection, clock: Clock, rewritten = 0): Scrubbed {
   const { raw, file } = database;
   return withSqliteFaults(file, () =>
-    withoutWaiting(raw, () => {
+    withoutLockWait(raw, () => {
       try {
         return scrubNow(database, clock, rewritten);
       } catch (error) {
@@ -81,7 +81,7 @@ function missingRoom(file: string): number {
   return Math.max(0, Math.ceil(statSync(file).size * roomFactor - bavail * bsize));
 }
 
-function withoutWaiting<Result>(raw: SqliteConnection['raw'], work: () => Result): Result {
+function withoutLockWait<Result>(raw: SqliteConnection['raw'], work: () => Result): Result {
   const timeout = raw.pragma('busy_timeout', { simple: true });
   raw.pragma('busy_timeout = 0');
   try {
