@@ -330,7 +330,10 @@ const notice = z
       rules,
     }),
   ])
-  .meta({ description: 'One receiver of change notices, which contain ids and amounts but never names' });
+  .meta({
+    description:
+      'One receiver of change notices, which contain ids, amounts and names of companies and rounds, never of people',
+  });
 
 const consoleAuth = z
   .strictObject({

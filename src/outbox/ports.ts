@@ -10,7 +10,7 @@ export interface DueNotice {
   readonly notice: number;
   readonly source: string;
   readonly target: string;
-  /** JSON with ids and amounts, never a name. */
+  /** JSON with ids, amounts and names of companies and rounds, never of people. */
   readonly body: string;
   readonly queuedAt: Instant;
   readonly attempts: number;

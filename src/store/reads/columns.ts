@@ -1,4 +1,4 @@
-const recordColumns = [
+const columnsBeforeNames = [
   'source',
   'id',
   'company_id',
@@ -35,7 +35,7 @@ const recordColumns = [
 const nameColumns = ['company_name', 'round_name'] as const;
 
 /** The columns of `investments` in the order of the view, which is the order of every file made from it. */
-export const investmentColumns = [...recordColumns, ...nameColumns] as const;
+export const investmentColumns = [...columnsBeforeNames, ...nameColumns] as const;
 
 /** The columns that `roster` adds. */
 export const personColumns = [
@@ -55,4 +55,4 @@ export const personColumns = [
 ] as const;
 
 /** The columns of `roster` in the order of the view. */
-export const rosterColumns = [...recordColumns, ...personColumns, ...nameColumns] as const;
+export const rosterColumns = [...columnsBeforeNames, ...personColumns, ...nameColumns] as const;
