@@ -10,6 +10,7 @@ import {
   idsHeld,
   newestChange,
   offeringsHeld,
+  quarantinedHeld,
   talliesHeld,
   versionsHeld,
 } from '../store/reads/verify-reads.js';
@@ -26,6 +27,7 @@ export function heldRows(db: Db, { name }: SourceConfig, { identity }: Pick<Conf
     idsAt: (places) => idsAt(db, name, places),
     awaiting: () => idsAwaitingDeletion(db, name),
     ids: () => idsHeld(db, name),
+    quarantined: () => quarantinedHeld(db, name),
     records: (ids) => versionsHeld(db, name, ids),
     mark: () => newestChange(db, name),
     changedSince: (mark) => idsChangedSince(db, name, mark),

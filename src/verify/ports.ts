@@ -51,6 +51,8 @@ export interface HeldRows {
   /** Returns the ids at these positions of their sort order. */
   idsAt(places: readonly number[]): Promise<readonly string[]>;
   ids(): AsyncIterable<string>;
+  /** Returns the number of records in quarantine without a later readable version. */
+  quarantined(): Promise<number>;
   records(ids: readonly string[]): Promise<ReadonlyMap<string, Version>>;
   /** Returns the number of this source's newest change. Two equal values mean that nothing changed in between. */
   mark(): Promise<number>;

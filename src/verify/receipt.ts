@@ -64,9 +64,10 @@ export interface SourceReceipt {
   readonly source: string;
   /**
    * `awaiting`: equal except for rows that await deletion. `unsettled`: the source kept changing, so a difference
-   * could be neither confirmed nor ruled out.
+   * could be neither confirmed nor ruled out. `incomplete`: no difference was found, but records are unreadable, or
+   * nothing was compared.
    */
-  readonly outcome: 'equal' | 'awaiting' | 'drift' | 'unsettled' | 'unfinished' | 'failed';
+  readonly outcome: 'equal' | 'awaiting' | 'incomplete' | 'drift' | 'unsettled' | 'unfinished' | 'failed';
   readonly at: Instant;
   readonly took_ms: number;
   readonly published_through: Instant | null;
@@ -75,6 +76,8 @@ export interface SourceReceipt {
    * Rows that await deletion. The platform need not have them: they are no drift, but the mirror is not equal either.
    */
   readonly awaiting_deletion: number;
+  /** Records in quarantine without a later readable version: the mirror lacks them or their newest version. */
+  readonly quarantined: number;
   readonly stats: StatsReceipt | null;
   readonly sample: SampleReceipt | null;
   readonly full: FullReceipt | null;

@@ -63,17 +63,17 @@ export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<
   }
   const named = distinct(drift);
   const awaiting = (await held.awaiting()).size;
+  const quarantined = await held.quarantined();
+  const seen = { stats, sample, full, quarantined };
   return {
     source,
-    outcome: outcomeOf(named, unsettled, ended, awaiting),
+    outcome: outcomeOf(named, unsettled, ended, awaiting, isIncomplete(seen)),
     at,
     took_ms: Math.round(clock.monotonic() - begun),
     published_through: publishedThrough,
     rows: await held.count(),
     awaiting_deletion: awaiting,
-    stats,
-    sample,
-    full,
+    ...seen,
     drift: named,
     unsettled: [...new Set(unsettled)],
     ended,
@@ -106,12 +106,22 @@ function outcomeOf(
   unsettled: readonly string[],
   ended: Ended | null,
   awaiting: number,
+  incomplete: boolean,
 ): SourceReceipt['outcome'] {
   if (drift.length > 0) return 'drift';
   if (ended !== null)
     return ended.code === 'stopped' || ended.code === 'rate_limited' ? 'unfinished' : 'failed';
   if (unsettled.length > 0) return 'unsettled';
+  if (incomplete) return 'incomplete';
   return awaiting > 0 ? 'awaiting' : 'equal';
+}
+
+type Seen = Pick<SourceReceipt, 'stats' | 'sample' | 'full' | 'quarantined'>;
+
+/** A run that compared nothing, or that could not read a record, cannot say that the two sides are equal. */
+function isIncomplete({ stats, sample, full, quarantined }: Seen): boolean {
+  const compared = full !== null || (stats?.offerings ?? 0) > 0 || (sample?.compared ?? 0) > 0;
+  return !compared || quarantined > 0 || (full?.unreadable ?? 0) > 0;
 }
 
 function endedBy({ code, message, about }: Fault): Ended {

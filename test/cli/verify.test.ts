@@ -27,6 +27,14 @@ function office(token = sandbox.ready.companies[0]?.token) {
   );
   return {
     verify: (...args: string[]) => rosterd(['verify', ...args], fakeIo({ cwd: folder, clock: systemClock })),
+    setAside: () => {
+      const raw = new Sqlite(join(folder, 'mirror.db'));
+      raw.exec(
+        `INSERT INTO quarantine_rows (source_no, id, problem, seen_at)
+         VALUES (1, 'inv_1', 'bad', '2026-10-20T12:00:00.000Z')`,
+      );
+      raw.close();
+    },
     breakOne: () => {
       const raw = new Sqlite(join(folder, 'mirror.db'));
       const id = raw
@@ -67,6 +75,19 @@ test('verify lists drift with the next command and exits 4; --repair exits 0', a
   expect(repaired.out).toContain('0 added, 1 changed, 0 removed');
   expect((await verify('--full')).code).toBe(0);
 }, 60_000);
+
+test('verify with records in quarantine is incomplete, not equal: exit 4 and the query that lists them', async () => {
+  const { verify, setAside } = office();
+  await verify();
+  setAside();
+  for (const args of [[], ['--full']]) {
+    const { code, out, err } = await verify(...args);
+    expect(code).toBe(4);
+    expect(out).toMatch(/^acme +incomplete /m);
+    expect(out).toContain('acme: 1 record could not be read: in quarantine, and not compared');
+    expect(err).toContain('FROM quarantine');
+  }
+});
 
 test('verify exits 5 when its calls are used up, and prints how to allow more', async () => {
   const { verify } = office();

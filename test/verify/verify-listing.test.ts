@@ -22,6 +22,7 @@ function stage(listed: readonly FeedItem[], still: readonly string[]) {
             offerings: async () => [],
             idsAt: async () => [],
             awaiting: async () => new Set<string>(),
+            quarantined: async () => 0,
           },
           async *ids() {},
           records: async () => new Map(),

@@ -6,6 +6,7 @@ import { configOf } from '../config-options.js';
 import { chosenSources, enginePartsOf } from '../engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes, worstOf } from '../exit-codes.js';
 import { nextStep } from '../next-step.js';
+import { quarantineQuery } from '../quarantine-query.js';
 
 /** Enough for three sources with a few rounds each and the default sample, and far below a token's hourly quota. */
 const callsDefault = 100;
@@ -120,9 +121,11 @@ function amountText({ column, held, platform }: AmountDifference): string {
 }
 
 function remarks({
+  outcome,
   stats,
   sample,
   full,
+  quarantined,
   unsettled,
   repair,
   catalog,
@@ -131,8 +134,10 @@ function remarks({
   const lines = (stats?.skipped ?? []).map(({ offering, why }) => `${offering} was not counted: ${why}`);
   if (sample !== null && sample.unpublished > 0)
     lines.push(`${sample.unpublished} of the sample changed and are not published yet`);
-  if (full !== null && full.unreadable > 0)
-    lines.push(`${counted(full.unreadable, 'record')} could not be read: in quarantine`);
+  const unreadable = Math.max(full?.unreadable ?? 0, quarantined);
+  if (unreadable > 0)
+    lines.push(`${counted(unreadable, 'record')} could not be read: in quarantine, and not compared`);
+  else if (outcome === 'incomplete') lines.push('nothing was compared: neither a count nor a record');
   if (catalog !== null) lines.push(`companies, rounds and posts compared: ${grouped(catalog)}`);
   if (unsettled.length > 0) lines.push(`kept changing and could not be compared: ${unsettled.join(', ')}`);
   if (awaiting > 0)
@@ -149,7 +154,7 @@ function remarks({
 }
 
 function explain(
-  { source, outcome, ended, drift, full, repair, awaiting_deletion }: VerifiedSource,
+  { source, outcome, ended, drift, full, repair, quarantined, awaiting_deletion }: VerifiedSource,
   out: Context['out'],
 ): void {
   if (ended !== null) {
@@ -159,6 +164,10 @@ function explain(
   }
   if (awaiting_deletion > 0)
     out.note(`Look: rosterd query "SELECT * FROM awaiting_deletion WHERE source = '${source}'"`);
+  if (outcome === 'incomplete') {
+    if (quarantined > 0 || (full?.unreadable ?? 0) > 0) out.note(`Look: ${quarantineQuery(source)}`);
+    else out.note(`Try: rosterd verify --source ${source} --full, which compares with a listing`);
+  }
   if (outcome === 'awaiting') out.note(`To delete: rosterd sync --source ${source} --accept-deletions`);
   if (outcome !== 'drift') return;
   if (full === null && drift.some(({ kind }) => kind === 'tally'))
@@ -169,7 +178,8 @@ function explain(
 function exitCodeOf({ outcome, ended }: VerifiedSource): ExitCode {
   if (outcome === 'equal') return exitCodes.done;
   // Rows awaiting deletion are stored but not on the platform, so the mirror is not equal and the run must not exit 0.
-  if (outcome === 'drift' || outcome === 'awaiting') return exitCodes.drift;
+  // Unreadable records are missing from it or out of date, and a run that compared nothing proves nothing.
+  if (outcome === 'drift' || outcome === 'awaiting' || outcome === 'incomplete') return exitCodes.drift;
   return outcome === 'failed' && ended !== null
     ? exitCodeOfFault[ended.code satisfies FaultCode]
     : exitCodes.stopped;

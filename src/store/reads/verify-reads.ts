@@ -28,6 +28,17 @@ export async function countHeld(db: Kysely<ReadDatabase>, source: string): Promi
   return count;
 }
 
+/** Returns the number of records in quarantine without a later readable version. */
+export async function quarantinedHeld(db: Kysely<ReadDatabase>, source: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('quarantine')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('source', '=', source)
+    .where('resolved_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 /** Rows missing from the last listing whose deletion a person has to accept. */
 const awaiting = (db: Kysely<ReadDatabase>, source: string) =>
   db.selectFrom('awaiting_deletion').select('awaiting_deletion.id').where('source', '=', source);
