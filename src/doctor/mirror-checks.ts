@@ -76,6 +76,8 @@ function healthCheck(name: string, source: SourceStatus): Check {
     return fail(check, `the last attempt failed${why}`, `rosterd sync --source ${name}`);
   const concern = source.concerns.find(({ code }) => concernsOfMirror.has(code));
   if (concern !== undefined) return fail(check, concern.text, 'rosterd run');
+  const misplaced = source.concerns.find(({ code }) => code === 'feed_behind' || code === 'feed_ahead');
+  if (misplaced !== undefined) return warn(check, misplaced.text, `rosterd verify --source ${name}`);
   if (source.awaiting_deletion > 0)
     return fail(
       check,

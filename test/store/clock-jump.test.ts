@@ -1,12 +1,13 @@
 import { expect } from 'vitest';
 import { instantFromMillis } from '../../src/domain/instant.js';
+import type { Cursor } from '../../src/domain/position.js';
 import { decideNotices, foldNotices } from '../../src/outbox/decide-notices.js';
 import type { NoticeHooks } from '../../src/store/committed-change.js';
 import type { TickReport } from '../../src/sync/ports.js';
 import { nothingApplied } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { mirrorFixture, placeOf, SteppingClock } from './mirror-fixture.js';
-import { identity, record, tombstone } from './samples.js';
+import { deltaPage, identity, record, tombstone } from './samples.js';
 import { statusOf } from './support/mirror.js';
 
 const dayMillis = 86_400_000;
@@ -50,14 +51,15 @@ async function jumped() {
 }
 
 test('clock jump: a tick dated in the future makes the source unhealthy until the next successful tick', async () => {
-  const { tick, status, rows, delta } = await jumped();
+  const { mirror, lease, tick, status, rows } = await jumped();
   const soon = start + 3_601_000;
   const [before] = (await status(soon)).sources;
   expect(before).toMatchObject({ health: 'failing', stale: true });
   expect(before?.concerns.map(({ code }) => code)).toEqual(['clock_ahead', 'versions_ahead']);
   expect(before?.concerns[0]?.text).toContain('2026-06-10');
 
-  await delta([], 'c2');
+  const page = { ...deltaPage([], 'c2'), publishedThrough: instantFromMillis(start + 3_600_000) };
+  await mirror.applyPage(lease, page, { kind: 'following', cursor: 'c2' as Cursor });
   await tick();
   const [after] = (await status(soon + 10_000)).sources;
   expect(after).toMatchObject({ health: 'ok', stale: false, cursor_days_left: 89 });

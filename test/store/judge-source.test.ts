@@ -13,7 +13,9 @@ const facts: SourceFacts = {
   awaiting_deletion: 0,
   names_incomplete: 0,
   last_tick_at: at(-60),
+  last_success_at: at(-60),
   last_committed_at: at(-60),
+  complete_up_to: at(-61),
 };
 const surroundings: Surroundings = { now, staleMillis: 285_000, followed: true, reports: [] };
 const report = { key: 'tick.acme', text: 'the disk is full', since: at(-9) as never, source: 'acme' };
@@ -35,6 +37,7 @@ test.each<[string, Partial<SourceFacts>, Partial<Surroundings>, string, readonly
     ['paused'],
   ],
   ['that never ticked', { last_tick_at: null, last_committed_at: null }, {}, 'failing', ['overdue']],
+  ['whose last tick has no readable time', { last_tick_at: 'garbage' }, {}, 'failing', ['overdue']],
   ['in a long tick that committed a page', { last_tick_at: at(-900) }, {}, 'ok', []],
   [
     'in a wait that its last tick recorded',
@@ -81,6 +84,38 @@ test.each<[string, Partial<SourceFacts>, Partial<Surroundings>, string, readonly
     'failing',
     ['overdue', 'versions_ahead'],
   ],
+  ['that is complete up to an hour before its last success', { complete_up_to: at(-3_660) }, {}, 'ok', []],
+  [
+    'that is not complete up to an hour before its last success',
+    { complete_up_to: at(-3_661) },
+    {},
+    'attention',
+    ['feed_behind'],
+  ],
+  [
+    'whose last success is dated by a clock that was wrong',
+    { last_success_at: at(90_000), complete_up_to: at(-9) },
+    {},
+    'ok',
+    [],
+  ],
+  ['that ticks beside a platform that names no time', { complete_up_to: null }, {}, 'ok', []],
+  [
+    'whose long listing succeeds tick by tick',
+    { state: 'relisting', complete_up_to: at(-9_000) },
+    {},
+    'working',
+    [],
+  ],
+  ['on a platform whose clock is hours ahead', { complete_up_to: at(86_400) }, {}, 'ok', []],
+  [
+    'that is complete up to the year 9999',
+    { complete_up_to: '9999-12-31T23:59:59.000Z' },
+    {},
+    'attention',
+    ['feed_ahead'],
+  ],
+  ['that is complete up to no time', { complete_up_to: 'garbage' }, {}, 'attention', ['feed_ahead']],
   ['that no configuration follows', {}, { followed: false }, 'attention', ['unfollowed']],
   [
     'that no configuration has followed for long',

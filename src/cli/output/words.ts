@@ -13,6 +13,7 @@ export function duration(millis: number): string {
 export function ago(time: string | null, now: number): string {
   if (time === null) return 'never';
   const millis = now - Date.parse(time);
+  if (Number.isNaN(millis)) return 'unknown';
   // Small differences come from round trips and rounding to seconds, not from clock skew.
   return millis < -skewMillisMin
     ? `${duration(-millis)} ahead of this clock`

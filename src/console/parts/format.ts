@@ -48,6 +48,7 @@ export function day(time: string | null): string {
 /** Returns `4 s ago` or `in 12 min` as of the rendering of the page; the script keeps it up to date. */
 export function age(time: string | null, now: number): Html {
   if (time === null) return html`<span class="none">never</span>`;
+  if (Number.isNaN(Date.parse(time))) return html`<span class="none">unknown</span>`;
   return html`<time datetime="${time}" title="${time.slice(0, 19).replace('T', ' ')} UTC" data-age>${ageWords(now - Date.parse(time))}</time>`;
 }
 

@@ -16,7 +16,15 @@ export const worstOf = (some: readonly Health[]): Health =>
   healths.find((health) => some.includes(health)) ?? 'ok';
 
 /** Why a source is in a worse or less certain state than its row in the database says. */
-export type ConcernCode = 'unfollowed' | 'paused' | 'overdue' | 'clock_ahead' | 'versions_ahead' | 'daemon';
+export type ConcernCode =
+  | 'unfollowed'
+  | 'paused'
+  | 'overdue'
+  | 'clock_ahead'
+  | 'versions_ahead'
+  | 'feed_behind'
+  | 'feed_ahead'
+  | 'daemon';
 
 export interface Concern {
   readonly code: ConcernCode;
@@ -35,7 +43,10 @@ export interface Judgement {
 
 export interface SourceFacts
   extends HealthFacts,
-    Pick<SyncStatusView, 'last_tick_at' | 'last_committed_at' | 'retry_at'> {
+    Pick<
+      SyncStatusView,
+      'last_tick_at' | 'last_success_at' | 'last_committed_at' | 'retry_at' | 'complete_up_to'
+    > {
   readonly quarantineOpen: number;
   /** When an operator paused the source; null when it is not paused. */
   readonly paused: string | null;
@@ -52,6 +63,10 @@ export interface Surroundings {
 
 /** The tolerated difference between the clocks of hosts. A time further ahead was written by a wrong clock. */
 export const aheadMillisMax = 60_000;
+/** The platform publishes changes within about ten minutes. A difference of clocks above this is reported as such. */
+const feedBehindMillisMax = 3_600_000;
+/** The time of a platform whose clock was set wrong, or no real time. */
+const feedAheadMillisMax = 24 * 3_600_000;
 /** The longest wait a tick records, that of a listing which repeatedly received 410. */
 const retryMillisMax = 4 * 3_600_000;
 
@@ -63,9 +78,10 @@ export function judgeSource(facts: SourceFacts, surroundings: Surroundings): Jud
   const { followed, reports } = surroundings;
   const concerns = concernsOf(facts, surroundings);
   const stale = concerns.some(({ code }) => code === 'overdue' || code === 'clock_ahead');
+  const misses = concerns.some(({ code }) => code === 'feed_behind' || code === 'feed_ahead');
   const own = healthOf(facts);
   const health = worstOf([
-    own === 'ok' && facts.quarantineOpen > 0 ? 'attention' : own,
+    own === 'ok' && (facts.quarantineOpen > 0 || misses) ? 'attention' : own,
     ...(facts.paused === null ? [] : (['working'] as const)),
     ...(stale && own === 'ok' ? (['failing'] as const) : []),
     ...(followed ? [] : (['attention'] as const)),
@@ -114,6 +130,8 @@ function concernsOf(facts: SourceFacts, surroundings: Surroundings): readonly Co
     });
   else if (facts.paused === null && isOverdue(facts, surroundings))
     concerns.push({ code: 'overdue', text: 'its next tick is overdue: is `rosterd run` running?' });
+  const misplaced = misplacedFeed(facts, now);
+  if (misplaced !== null) concerns.push(misplaced);
   // Versions never go back, so no tick corrects it; the health does not depend on it.
   if (isAhead(last_committed_at, now))
     concerns.push({
@@ -121,6 +139,31 @@ function concernsOf(facts: SourceFacts, surroundings: Surroundings): readonly Co
       text: `its newest versions are dated ${last_committed_at}, by a clock that was ahead: as-of a time before shows what was there before them`,
     });
   return concerns;
+}
+
+/**
+ * Returns a concern when the platform's own "complete up to" cannot be right: no successful tick moves it, it went
+ * back, or it is in the far future. The time of the last success is compared and not this moment: an outage is another
+ * concern. While a listing runs it stands still.
+ */
+function misplacedFeed(
+  { state, last_outcome, last_success_at, complete_up_to }: SourceFacts,
+  now: number,
+): Concern | null {
+  if (complete_up_to === null) return null;
+  const through = millisOf(complete_up_to as Instant);
+  if (!(through - now <= feedAheadMillisMax))
+    return {
+      code: 'feed_ahead',
+      text: `the platform says that its data is complete up to ${complete_up_to}, which is in the future: how complete the mirror is, is unknown. Compare it: rosterd verify`,
+    };
+  if (state !== 'following' || last_outcome !== 'done' || last_success_at === null) return null;
+  if (isAhead(last_success_at, now)) return null;
+  if (millisOf(last_success_at as Instant) - through <= feedBehindMillisMax) return null;
+  return {
+    code: 'feed_behind',
+    text: `ticks succeed, but the platform says that its data is complete only up to ${complete_up_to}: it may publish no changes. Compare it: rosterd verify`,
+  };
 }
 
 /** A recorded wait (a backoff, a spent quota) and a page committed by a long tick both postpone the next tick. */
@@ -137,5 +180,6 @@ function isOverdue(
     committed - now > aheadMillisMax ? ticked : committed,
     waited > 0 && waited <= retryMillisMax ? ticked + waited : ticked,
   );
-  return now - seen > staleMillis;
+  // Also true for a time that cannot be read.
+  return !(now - seen <= staleMillis);
 }

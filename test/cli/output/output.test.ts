@@ -242,3 +242,7 @@ test('a finished progress line on a terminal shows the last state, not the last 
   progress.finish({ pages: 0, rows: 2_728, rowsTotal: 2_728 });
   expect(io.err().split('\r').at(-1)).toContain('100 %');
 });
+
+test('the age of a time that cannot be read is unknown', () => {
+  expect(ago('garbage', 0)).toBe('unknown');
+});
