@@ -3,15 +3,19 @@ import { dirname } from 'node:path';
 import type { MirrorPlace } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 
-/** Returns the size of the mirror's files and the free space beside them; null for a mirror on a server. */
+/**
+ * Returns the size of the mirror's files and the free space beside them; null for a mirror on a server, and when the
+ * folder cannot be read: the metrics must then still report that the mirror is unreadable.
+ */
 export async function storageOf(place: MirrorPlace) {
   const { file } = dialectFor(place);
   if (file === null) return null;
-  const { bavail, bsize } = await statfs(dirname(file));
+  const space = await statfs(dirname(file)).catch(() => null);
+  if (space === null) return null;
   return {
     databaseBytes: await sizeOf(file),
     logBytes: await sizeOf(`${file}-wal`),
-    freeBytes: bavail * bsize,
+    freeBytes: space.bavail * space.bsize,
   };
 }
 
