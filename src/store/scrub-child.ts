@@ -16,7 +16,7 @@ function replyTo({ file, now, rewritten }: ScrubRequest): ScrubReply {
   const begun = systemClock.monotonic();
   const clock = { ...systemClock, now: () => now + Math.round(systemClock.monotonic() - begun) };
   try {
-    const database = connectSqlite(file);
+    const database = connectSqlite(file, { mustExist: true });
     try {
       // The copy is as large as the database, so it goes to disk. SQLite unlinks the temporary file when it opens it.
       database.raw.pragma('temp_store = FILE');

@@ -15,6 +15,8 @@ export interface SqliteConnection {
 export interface OpenOptions {
   /** Opens the file read-only. Works while the daemon runs and while it is stopped. */
   readonly readonly?: boolean;
+  /** Never creates the file: for child processes of a program that has it open. Read-only connections never do. */
+  readonly mustExist?: boolean;
   /** How long to wait for another program's write lock. Keep it short: the wait blocks this process. */
   readonly busyTimeoutMs?: number;
 }
@@ -27,16 +29,22 @@ const checkpointPages = 4_096;
 const walBytesKept = 64 * 1_024 * 1_024;
 
 /**
- * Opens the mirror's file, and creates it unless `readonly`. Throws `database_unusable`, `database_busy` or
+ * Opens the mirror's file, and creates it unless `readonly` or `mustExist`. Throws `database_unusable`, `database_busy` or
  * `database_full`. Never changes a file of another program.
  */
 export function connectSqlite(file: string, options: OpenOptions = {}): SqliteConnection {
   const timeout = options.busyTimeoutMs ?? busyTimeoutMsDefault;
-  return options.readonly === true ? openToRead(file, timeout) : openToWrite(file, timeout);
+  return options.readonly === true
+    ? openToRead(file, timeout)
+    : openToWrite(file, timeout, options.mustExist === true);
 }
 
-function openToWrite(file: string, timeout: number): SqliteConnection {
+function openToWrite(file: string, timeout: number, mustExist: boolean): SqliteConnection {
   const found = inspectFile(file);
+  if (mustExist && found !== 'ours')
+    throw new Fault('database_unusable', `${file} is not there any more`, {
+      hint: 'Stop rosterd and move the file back, together with the -wal file beside it.',
+    });
   if (found !== 'ours') createPrivateFile(file);
   return withSqliteFaults(file, () => {
     narrowMode(file);

@@ -18,7 +18,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {}
 
 async function replyTo({ file, task }: ListingRequest): Promise<ListingReply> {
   try {
-    const database = connectSqlite(file, { readonly: task.kind === 'check' || task.kind === 'unseen' });
+    const database = connectSqlite(file, {
+      readonly: task.kind === 'check' || task.kind === 'unseen',
+      mustExist: true,
+    });
     try {
       const result = await performListingTask(database.raw, task, () => systemClock.wait(pauseMillis));
       return { kind: 'done', result };
