@@ -108,7 +108,7 @@ async function removeStale(where: Where): Promise<void> {
 
 /**
  * Returns what the daemons on this host report about themselves. Never rejects: a running process that does not answer
- * is returned as a problem, and so is an unreadable address file.
+ * is returned as a problem, and so are an unreadable address file and, when no other daemon runs, that of a killed one.
  */
 export async function askDaemons(
   place: MirrorPlace,
@@ -118,9 +118,11 @@ export async function askDaemons(
   const where = whereOf(place, config);
   const files = where === null ? [] : await filesOf(where);
   const asked = await Promise.all(files.map((file) => askOne(file, placeText(place), clock)));
+  const daemons = asked.flatMap((one) => one.daemons);
   return {
-    daemons: asked.flatMap(({ daemons }) => daemons),
-    problems: asked.flatMap(({ problems }) => problems),
+    daemons,
+    // Another daemon has taken over from a killed one.
+    problems: asked.flatMap(({ problems, isGone }) => (isGone && daemons.length > 0 ? [] : problems)),
     spacings: Object.assign({}, ...asked.map(({ spacings }) => spacings)) as WebhookSpacings,
   };
 }
@@ -150,9 +152,14 @@ async function filesOf({ folder, prefix }: Where): Promise<readonly string[]> {
     .map((name) => join(folder, name));
 }
 
-const unheard: DaemonAsked = { daemons: [], problems: [], spacings: {} };
+interface OneAsked extends DaemonAsked {
+  /** Whether its problem is that the daemon ended without deleting its file. */
+  readonly isGone?: boolean;
+}
 
-async function askOne(file: string, database: string, clock: Clock): Promise<DaemonAsked> {
+const unheard: OneAsked = { daemons: [], problems: [], spacings: {} };
+
+async function askOne(file: string, database: string, clock: Clock): Promise<OneAsked> {
   const address = await readAddress(file);
   const since = instantFromMillis(clock.now());
   if (address === 'gone') return unheard;
@@ -168,8 +175,21 @@ async function askOne(file: string, database: string, clock: Clock): Promise<Dae
         },
       ],
     };
-  if (address.database !== database || isProcessGone(address.process)) return unheard;
+  if (address.database !== database) return unheard;
   const pid = Number(address.process.split(':')[1]);
+  if (isProcessGone(address.process))
+    return {
+      ...unheard,
+      isGone: true,
+      problems: [
+        {
+          key: 'daemon',
+          severity: 'attention',
+          text: `the daemon that ran here (process ${pid}) is gone: it was killed or crashed. Start it again: rosterd run. If none is to run here, remove ${file}`,
+          since,
+        },
+      ],
+    };
   const answer = await ask(address, clock);
   // The address of another container or another host is not valid here.
   if (answer === null && !isProcessThere(address.process)) return unheard;

@@ -1,0 +1,54 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { askDaemons } from '../../src/reading/daemon-address.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { processName } from '../../src/runtime/process-identity.js';
+import { placeText } from '../../src/store/database-location.js';
+import { tempFolder } from '../store/temp-folder.js';
+
+/** The name of a process with this pid that started at another time, so that it is gone. */
+const dead = processName().replace(/^([^:]+:\d+):\d+/, '$1:1');
+
+function host() {
+  const place = { kind: 'sqlite', file: join(tempFolder(), 'mirror.db') } as const;
+  const leave = (name: string, process: string, url: string) => {
+    const file = `${place.file}.daemon-${name}.json`;
+    writeFileSync(file, JSON.stringify({ process, database: placeText(place), url, key: 'k' }));
+    return file;
+  };
+  return { leave, ask: () => askDaemons(place, null, systemClock) };
+}
+
+async function answering(): Promise<string> {
+  const body = JSON.stringify({ process: processName(), problems: [], spacings: {} });
+  const server = createServer((_request, response) => response.end(body));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test('daemon address: the file of a killed daemon proves that it is gone, and asking keeps the file', async () => {
+  const { leave, ask } = host();
+  expect(await ask()).toEqual({ daemons: [], problems: [], spacings: {} });
+  const file = leave('1', dead, 'http://127.0.0.1:9');
+  const { daemons, problems } = await ask();
+  expect(daemons).toEqual([]);
+  expect(problems).toMatchObject([
+    {
+      key: 'daemon',
+      severity: 'attention',
+      text: expect.stringContaining(`(process ${process.pid}) is gone`),
+    },
+  ]);
+  expect(existsSync(file)).toBe(true);
+});
+
+test('daemon address: a killed daemon is no problem while another one runs', async () => {
+  const { leave, ask } = host();
+  leave('1', dead, 'http://127.0.0.1:9');
+  leave('2', processName(), await answering());
+  expect(await ask()).toMatchObject({ daemons: [{ pid: process.pid, state: 'answers' }], problems: [] });
+});
