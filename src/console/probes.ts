@@ -1,4 +1,4 @@
-import type { Express, RequestHandler } from 'express';
+import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { isFault } from '../domain/fault.js';
 import { isSameSecret } from '../runtime/same-secret.js';
 import { metricsText } from './metrics.js';
@@ -12,7 +12,8 @@ import type { ProcessMetrics } from './process-metrics.js';
  * true.
  *
  * For both, "cannot do its work" means that the database cannot be read or that a problem of the process is `ill`, such
- * as a database that accepts no writes. An unreachable platform is not such a problem.
+ * as a database that accepts no writes. An unreachable platform is not such a problem. The message of a failure may
+ * name a file or a server, so it is a detail too.
  */
 export function openProbes(app: Express, source: ConsoleSource, knows: boolean): void {
   app.get('/livez', (_request, response) => {
@@ -37,7 +38,13 @@ export function openProbes(app: Express, source: ConsoleSource, knows: boolean):
     const bad = isIll(problems) || (request.query.strict === '1' && health !== 'ok');
     response.status(bad ? 503 : 200).json(knows ? { health, reasons, problems } : { health });
   });
+  if (!knows) app.use(['/readyz', '/healthz'], codeOnly);
 }
+
+const codeOnly: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+  if (isFault(error)) response.status(503).json({ health: 'attention', code: error.code });
+  else next(error);
+};
 
 const isIll = (problems: readonly ProblemSeen[]): boolean =>
   problems.some(({ severity }) => severity === 'ill');

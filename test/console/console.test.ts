@@ -45,6 +45,7 @@ async function consoleOver(
   read: () => Promise<StatusSeen>,
   processed = new ProcessMetrics(),
   problems: readonly ProblemSeen[] = [],
+  auth: ConsoleParts['auth'] = null,
 ) {
   const shown = createConsole({
     source: {
@@ -57,7 +58,7 @@ async function consoleOver(
     // These tests request none of its pages.
     dashboard: { mirrorOf: 'a platform', onChange: () => () => {} } as unknown as ConsoleParts['dashboard'],
     processed,
-    auth: null,
+    auth,
     hosts: [],
     host: '127.0.0.1',
     clock: systemClock,
@@ -218,4 +219,21 @@ test('five hundred open connections of unknown clients do not block a signed-in 
   expect((await get('/status.json')).status).toBe(200);
   await expect.poll(() => held.filter(({ closed }) => closed).length).toBeGreaterThanOrEqual(8);
   for (const socket of held) socket.destroy();
+});
+
+test('with a sign-in, a failing probe shows strangers the code of the failure and no file or message', async () => {
+  const auth = { kind: 'token', token: async () => 'a long enough token' } as const;
+  const unreadable = async () => {
+    throw new Fault('database_unusable', '/srv/secret/mirror.db is not there yet');
+  };
+  const { get } = await consoleOver(unreadable, new ProcessMetrics(), [diskFull], auth);
+  for (const path of ['/healthz', '/readyz', '/healthz?strict=1']) {
+    const answer = await get(path);
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      { health: 'attention', code: 'database_unusable' },
+    ]);
+  }
+  const open = await consoleOver(unreadable);
+  expect(await (await open.get('/healthz')).text()).toContain('/srv/secret/mirror.db');
 });
