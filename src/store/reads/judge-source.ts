@@ -63,8 +63,8 @@ export interface Surroundings {
 
 /** The tolerated difference between the clocks of hosts. A time further ahead was written by a wrong clock. */
 export const aheadMillisMax = 60_000;
-/** The platform publishes changes within about ten minutes. A difference of clocks above this is reported as such. */
-const feedBehindMillisMax = 3_600_000;
+/** Seven days: of a quiet company, a platform may report the time of its last publication instead of the present one. */
+const feedBehindMillisMax = 7 * 24 * 60 * 60_000;
 /** The time of a platform whose clock was set wrong, or no real time. */
 const feedAheadMillisMax = 24 * 3_600_000;
 /** The longest wait a tick records, that of a listing which repeatedly received 410. */
