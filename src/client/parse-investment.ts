@@ -1,6 +1,6 @@
 import { parseId } from '../domain/ids.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
-import type { FeedItem, Identity } from '../domain/investment.js';
+import { documentedKeys, type FeedItem, type Identity } from '../domain/investment.js';
 import { canonicalJson, type Json } from '../domain/json.js';
 import { type Cents, parseCents } from '../domain/money.js';
 import { storableText } from '../domain/text.js';
@@ -90,6 +90,10 @@ function fullRecord(wire: Wire, unmapped: Unmapped): FeedItem {
   const amounts = object(wire.amounts, 'amounts') ?? missing('amounts');
   const investor = object(wire.investor, 'investor') ?? none;
   const status = word(wire.status, 'status') ?? missing('status');
+  const blockers = list(wire.blockers, 'blockers', unmapped);
+  const contracts = list(wire.contracts, 'contracts', unmapped);
+  for (const contract of contracts.entries)
+    cents(contract.override_amount_cents, 'contracts.override_amount_cents');
   return {
     kind: 'record',
     investment: {
@@ -118,11 +122,11 @@ function fullRecord(wire: Wire, unmapped: Unmapped): FeedItem {
       converted_from: id('investment', wire.converted_from, 'converted_from'),
       investor_deactivated: flag(investor.deactivated, 'investor.deactivated') ?? false,
       via_entity: flag(investor.via_entity, 'investor.via_entity') ?? false,
-      blockers: list(wire.blockers, 'blockers', unmapped),
-      contracts: contracts(wire.contracts, unmapped),
+      blockers: blockers.json,
+      contracts: contracts.json,
       observed_at: instant(wire.observed_at, 'observed_at') ?? missing('observed_at'),
       reason: text(wire.reason, 'reason'),
-      extra: extra(wire, amounts, unmapped),
+      extra: extra(wire, amounts, { ...blockers.unknown, ...contracts.unknown }, unmapped),
     },
     identity: identity(wire, investor, unmapped),
   };
@@ -165,12 +169,17 @@ function identity(wire: Wire, investor: Wire, unmapped: Unmapped): Identity | nu
   };
 }
 
-function extra(wire: Wire, amounts: Wire, unmapped: Unmapped): string | null {
+function extra(wire: Wire, amounts: Wire, ofLists: Unknown, unmapped: Unmapped): string | null {
   const unknownAmounts = unknownOf(amounts, amountFields, 'amounts', unmapped);
   for (const key in unknownAmounts) {
     if (key.endsWith('_cents')) cents(unknownAmounts[key], 'an unknown field of amounts');
   }
-  return nested(unknownOf(wire, recordFields, 'the record', unmapped), 'amounts', unknownAmounts);
+  let unknown = unknownOf(wire, recordFields, 'the record', unmapped);
+  for (const path of Object.keys(ofLists)) {
+    unknown ??= Object.create(null) as Unknown;
+    unknown[path] = ofLists[path] ?? null;
+  }
+  return nested(unknown, 'amounts', unknownAmounts);
 }
 
 const recordFields = new Set(
@@ -196,13 +205,17 @@ function unknownOf(
   let unknown: Unknown | null = null;
   for (const key of Object.keys(wire)) {
     if (known.has(key)) continue;
-    unmapped.fields += 1;
-    if (unmapped.fields > unknownFieldsMax)
-      throw new Rejection(`the record has more than ${unknownFieldsMax} unknown fields`);
+    countField(unmapped);
     unknown ??= Object.create(null) as Unknown;
     unknown[key] = bounded(wire[key], `an unknown field of ${where}`, unmapped);
   }
   return unknown;
+}
+
+function countField(unmapped: Unmapped): void {
+  unmapped.fields += 1;
+  if (unmapped.fields > unknownFieldsMax)
+    throw new Rejection(`the record has more than ${unknownFieldsMax} unknown fields`);
 }
 
 function nested(outer: Unknown | null, name: string, inner: Unknown | null): string | null {
@@ -230,19 +243,49 @@ function countValues(value: unknown, levels: number, field: string, unmapped: Un
   for (const one of inner) countValues(one, levels - 1, field, unmapped);
 }
 
-function list(value: unknown, field: string, unmapped: Unmapped): string {
-  if (value === undefined || value === null) return '[]';
-  if (!Array.isArray(value)) throw new Rejection(`${field} is not an array`);
-  return value.length === 0 ? '[]' : canonicalJson(bounded(value, field, unmapped));
+interface List {
+  /** Canonical JSON of the entries, with their documented keys only. */
+  readonly json: string;
+  readonly entries: readonly Wire[];
+  readonly unknown: Unknown | null;
 }
 
-function contracts(value: unknown, unmapped: Unmapped): string {
-  const json = list(value, 'contracts', unmapped);
-  if (json === '[]') return json;
-  for (const contract of value as readonly unknown[]) {
-    if (isWire(contract)) cents(contract.override_amount_cents, 'contracts.override_amount_cents');
+const emptyList: List = { json: '[]', entries: [], unknown: null };
+
+/**
+ * Parses a list of objects. What is not documented may contain personal data, so it goes to `extra`, which an erasure
+ * clears. It is named by its path, such as `contracts.signer`, with one value for each entry of the list.
+ */
+function list(value: unknown, field: keyof typeof documentedKeys, unmapped: Unmapped): List {
+  if (value === undefined || value === null) return emptyList;
+  if (!Array.isArray(value)) throw new Rejection(`${field} is not an array`);
+  if (value.length === 0) return emptyList;
+  const sent = bounded(value, field, unmapped) as readonly Json[];
+  const known: readonly string[] = documentedKeys[field];
+  const entries: { [key: string]: Json }[] = [];
+  let unknown: Unknown | null = null;
+  const setAside = (path: string, position: number, content: Json) => {
+    unknown ??= Object.create(null) as Unknown;
+    let values = unknown[path] as Json[] | undefined;
+    if (values === undefined) {
+      countField(unmapped);
+      values = unknown[path] = sent.map(() => null);
+    }
+    values[position] = content;
+  };
+  for (const [position, entry] of sent.entries()) {
+    if (!isWire(entry)) {
+      setAside(field, position, entry);
+      continue;
+    }
+    const kept: { [key: string]: Json } = {};
+    for (const [key, content] of Object.entries(entry as { [key: string]: Json })) {
+      if (known.includes(key) && (typeof content !== 'object' || content === null)) kept[key] = content;
+      else setAside(`${field}.${key}`, position, content);
+    }
+    entries.push(kept);
   }
-  return json;
+  return { json: canonicalJson(entries), entries, unknown };
 }
 
 function text(value: unknown, field: string): string | null {

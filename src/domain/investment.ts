@@ -122,3 +122,12 @@ export const contentFields = [
   'contracts',
   'extra',
 ] as const satisfies readonly (keyof Investment)[];
+
+/**
+ * The keys that `blockers` and `contracts` store of each entry, with plain values. Every other key is stored in `extra`,
+ * because it may contain personal data.
+ */
+export const documentedKeys = {
+  blockers: ['key', 'description'],
+  contracts: ['name', 'override_amount_cents', 'early_bird'],
+} as const;

@@ -24,6 +24,8 @@ export interface SwapWords {
   readonly person: (name: string) => string;
   /** The staged flag `email_hidden` as 1 or 0. */
   readonly emailHidden: string;
+  /** See `setUnknownKeysAside`. */
+  readonly stripUnknownKeys: (table: string, condition: string) => string;
 }
 
 const record = recordColumns.join(', ');
@@ -73,6 +75,16 @@ export function swapStatements(words: SwapWords) {
       ) AS compared
       WHERE row_no IS NULL OR content <> '' OR person <> '' OR other
       ORDER BY stage_no`,
+    /** Before anything is archived: what is removed leaves no undocumented keys. */
+    stripRemoved: words.stripUnknownKeys(
+      'investment_rows',
+      `row_no IN (SELECT row_no FROM swap WHERE kind = 'removed')`,
+    ),
+    stripHistoryOfRemoved: words.stripUnknownKeys(
+      'history_rows',
+      `source_no = :source_no AND id IN (
+        SELECT h.id FROM swap w ${join} investment_rows h ON h.row_no = w.row_no WHERE w.kind = 'removed')`,
+    ),
     countPlan: 'SELECT kind, count(*) AS rows FROM swap GROUP BY kind',
     archive: `
       INSERT INTO history_rows (source_no, id, ${record}, valid_from, change_seq, valid_to, ended_by)

@@ -120,6 +120,28 @@ describe('parse investment: a complete record', () => {
     expect(item.identity?.extra).toBeNull();
   });
 
+  test('undocumented keys of contracts and blockers are kept in extra, under their path', () => {
+    const item = recordOf({
+      ...wholeRecord(),
+      contracts: [
+        { name: 'c', early_bird: false, signer: 'Canary Signer' },
+        { name: { first: 'Canary' }, override_amount_cents: 5 },
+        'Canary Text',
+      ],
+      blockers: [{ key: 'kyc', description: null, who: { name: 'Canary' } }],
+    });
+    expect(item.investment).toMatchObject({
+      contracts: '[{"early_bird":false,"name":"c"},{"override_amount_cents":5}]',
+      blockers: '[{"description":null,"key":"kyc"}]',
+    });
+    expect(JSON.parse(item.investment.extra ?? '')).toEqual({
+      'contracts.signer': ['Canary Signer', null, null],
+      'contracts.name': [null, { first: 'Canary' }, null],
+      contracts: [null, null, 'Canary Text'],
+      'blockers.who': [{ name: 'Canary' }],
+    });
+  });
+
   test('unknown fields of the investor describe a person and are stored with the identity only', () => {
     const record = withoutIdentity();
     const investor = record.investor as object;

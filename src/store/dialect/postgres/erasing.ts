@@ -2,6 +2,7 @@ import type { Instant } from '../../../domain/instant.js';
 import type { Cause } from '../../erasures.js';
 import { payloadOf, recordset } from './recordset.js';
 import { statement, type Transaction } from './transaction.js';
+import { stripUnknownKeys } from './unknown-keys.js';
 
 /**
  * Erases personal data in the caller's transaction, wherever it is stored: rows, staged rows, quarantined bodies and
@@ -30,6 +31,7 @@ export class Erasing {
   async records(gone: readonly (readonly [id: string, cause: 'tombstone' | 'deactivated'])[]): Promise<void> {
     if (gone.length === 0) return;
     const ids = gone.map(([id]) => id);
+    for (const sql of ofRecordsUnknown) this.transaction.send(sql, this.sourceNo, ids);
     const found = await this.#erase(ofRecords, this.sourceNo, ids);
     for (const [id, cause] of gone) {
       this.#records.set(id, cause);
@@ -51,6 +53,7 @@ export class Erasing {
     const fresh = [...new Set(investors)].filter((investor) => !this.#people.has(investor));
     if (fresh.length === 0) return;
     for (const investor of fresh) this.#people.add(investor);
+    for (const sql of ofPeopleUnknown) this.transaction.send(sql, fresh);
     const found = await this.#erase(ofPeople, fresh);
     for (const investor of fresh) if (found.has(investor)) this.#receipts.set(investor, 'deactivated');
   }
@@ -58,6 +61,7 @@ export class Erasing {
   /** Erases all personal data of the source. */
   async source(cause: 'grant_lost' | 'dropped'): Promise<void> {
     let found = 0;
+    for (const sql of wholeSourceUnknown) this.transaction.send(sql, this.sourceNo);
     for (const sql of wholeSource) found += await this.transaction.run(sql, this.sourceNo);
     if (found > 0) this.#receipts.set(null, cause);
   }
@@ -85,6 +89,7 @@ export class Erasing {
     const records = [...this.#records.keys()];
     const people = [...this.#people];
     const allIds = [...new Set([...records, ...people])];
+    this.transaction.send(stripStaged, this.sourceNo, records, people);
     await this.#blank(blankStaged, this.sourceNo, records, people);
     await this.#blank(blankQuarantine, this.sourceNo, records);
     // A record's own quarantined entries were found by its id above; a person may be named in any entry.
@@ -114,6 +119,10 @@ export const markReceipted = statement(
   'UPDATE residue_marks SET receipted = 1 WHERE xact = pg_current_xact_id()',
 );
 
+const wholeSourceUnknown = ['investment_rows', 'history_rows', 'staged_rows'].map((table) =>
+  stripUnknownKeys(table, 'source_no = $1'),
+);
+
 const wholeSource = [
   'DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM investment_rows WHERE source_no = $1)',
   'UPDATE staged_rows SET identity = NULL WHERE identity IS NOT NULL AND source_no = $1',
@@ -124,6 +133,10 @@ const wholeSource = [
   ),
 ];
 
+const ofRecordsUnknown = ['investment_rows', 'history_rows'].map((table) =>
+  stripUnknownKeys(table, 'source_no = $1 AND id = ANY($2::text[])'),
+);
+
 const ofRecords = [
   `DELETE FROM identity_rows i USING investment_rows r
    WHERE i.row_no = r.row_no AND r.source_no = $1 AND r.id = ANY($2::text[]) RETURNING r.id AS whose`,
@@ -131,6 +144,15 @@ const ofRecords = [
     (table) => `UPDATE ${table} SET extra = NULL
       WHERE extra IS NOT NULL AND source_no = $1 AND id = ANY($2::text[]) RETURNING id AS whose`,
   ),
+];
+
+const ofPeopleUnknown = [
+  stripUnknownKeys(
+    'history_rows',
+    `investor_deactivated = 0 AND (id, source_no) IN
+       (SELECT r.id, r.source_no FROM investment_rows r WHERE r.investor_id = ANY($1::text[]))`,
+  ),
+  stripUnknownKeys('investment_rows', 'investor_id = ANY($1::text[]) AND investor_deactivated = 0'),
 ];
 
 const ofPeople = [
@@ -145,11 +167,14 @@ const ofPeople = [
    RETURNING investor_id AS whose`,
 ];
 
+const stagedOfErased = `((source_no = $1 AND id = ANY($2::text[]))
+      OR (investor_id = ANY($3::text[]) AND investor_deactivated = 0))`;
+
+const stripStaged = stripUnknownKeys('staged_rows', stagedOfErased);
+
 const blankStaged = `
   UPDATE staged_rows SET identity = NULL, extra = NULL
-  WHERE (identity IS NOT NULL OR extra IS NOT NULL)
-    AND ((source_no = $1 AND id = ANY($2::text[]))
-      OR (investor_id = ANY($3::text[]) AND investor_deactivated = 0))
+  WHERE (identity IS NOT NULL OR extra IS NOT NULL) AND ${stagedOfErased}
   RETURNING id`;
 
 const blankQuarantine = `

@@ -14,6 +14,7 @@ import { lockAllSources } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
 import { scrub } from './scrub.js';
 import { inTransaction, type Transaction } from './transaction.js';
+import { stripUnknownKeys } from './unknown-keys.js';
 
 /**
  * Erases people on PostgreSQL. One transaction removes them from every table, while no page of any source is written.
@@ -151,10 +152,15 @@ const deleteIdentities = `
     (SELECT row_no FROM investment_rows WHERE id = $1 UNION SELECT row_no FROM investment_rows WHERE investor_id = $1)`;
 
 /** Unknown fields may contain personal data: erased from current rows and from every superseded version. */
+const historyOf =
+  '(id = $1 OR investor_id = $1 OR id IN (SELECT id FROM investment_rows WHERE investor_id = $1))';
+
 const blankUnknown = [
-  `UPDATE history_rows SET extra = NULL
-   WHERE extra IS NOT NULL
-     AND (id = $1 OR investor_id = $1 OR id IN (SELECT id FROM investment_rows WHERE investor_id = $1))`,
+  stripUnknownKeys('history_rows', historyOf),
+  ...['investment_rows', 'staged_rows'].map((table) =>
+    stripUnknownKeys(table, 'id = $1 OR investor_id = $1'),
+  ),
+  `UPDATE history_rows SET extra = NULL WHERE extra IS NOT NULL AND ${historyOf}`,
   'UPDATE investment_rows SET extra = NULL WHERE extra IS NOT NULL AND (id = $1 OR investor_id = $1)',
 ];
 

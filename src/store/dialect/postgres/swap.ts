@@ -11,6 +11,7 @@ import {
 } from '../../swap-statements.js';
 import type { Commit } from './commit.js';
 import { unseen } from './stage.js';
+import { stripUnknownKeys } from './unknown-keys.js';
 
 /*
  * Publishes a re-listing with set-based statements: see swap-statements.ts. No record passes through JavaScript except
@@ -42,6 +43,8 @@ async function applyPlan(commit: Commit): Promise<void> {
   if (total > 0) {
     const seq = await commit.reserve(total);
     const every = { source_no: source.no, at, seq };
+    transaction.send(sql.stripRemoved);
+    transaction.send(...bound(sql.stripHistoryOfRemoved, every));
     transaction.send(...bound(sql.archive, every));
     transaction.send(...bound(sql.announce, every));
     if (commit.wantsNotices) await collectNotices(commit, seq, total);
@@ -88,6 +91,7 @@ const words: SwapWords = {
   staged: 'staged_rows t',
   person: (name) => `(t.identity::jsonb ->> '${name}')`,
   emailHidden: `coalesce((t.identity::jsonb ->> 'email_hidden')::boolean::int::smallint, 0)`,
+  stripUnknownKeys,
 };
 const sql = swapStatements(words);
 

@@ -2,6 +2,7 @@ import type { Instant } from '../../../domain/instant.js';
 import type { Cause } from '../../erasures.js';
 import { idsIn } from '../../forgotten.js';
 import type { RawDatabase } from './prepared.js';
+import { stripUnknownKeys } from './unknown-keys.js';
 
 /**
  * Erases personal data in the caller's transaction, wherever it is stored: rows, staged rows, quarantined bodies and
@@ -34,6 +35,7 @@ export class Erasing {
    */
   record(id: string, cause: 'tombstone' | 'deactivated'): void {
     this.#records.set(id, cause);
+    this.#run(ofRecordUnknown, { source: this.sourceNo, id });
     if (this.#run(ofRecord, { source: this.sourceNo, id }) > 0) this.#receipts.set(id, cause);
   }
 
@@ -50,11 +52,13 @@ export class Erasing {
   deactivated(investor: string): void {
     if (this.#people.has(investor)) return;
     this.#people.add(investor);
+    this.#run(ofPersonUnknown, { investor });
     if (this.#run(ofPerson, { investor }) > 0) this.#receipts.set(investor, 'deactivated');
   }
 
   /** Erases all personal data of the source. */
   source(cause: 'grant_lost' | 'dropped'): void {
+    this.#run(wholeSourceUnknown, { source: this.sourceNo });
     if (this.#run(wholeSource, { source: this.sourceNo }) > 0) this.#receipts.set(null, cause);
   }
 
@@ -80,6 +84,7 @@ export class Erasing {
     const people = JSON.stringify([...this.#people]);
     const allIds = new Set([...this.#records.keys(), ...this.#people]);
     const source = this.sourceNo;
+    this.raw.prepare(stripStaged).run({ source, records, people });
     this.#blank(blankStaged, { source, records, people });
     this.#blank(blankQuarantine, { source, records });
     // Bodies are stored as received: each is read once and searched for all ids together.
@@ -104,6 +109,10 @@ export class Erasing {
 
 const ofSource = 'row_no IN (SELECT row_no FROM investment_rows WHERE source_no = :source)';
 
+const wholeSourceUnknown = ['investment_rows', 'history_rows', 'staged_rows'].map((table) =>
+  stripUnknownKeys(table, 'source_no = :source'),
+);
+
 const wholeSource = [
   `DELETE FROM identity_rows WHERE ${ofSource}`,
   'UPDATE staged_rows SET identity = NULL WHERE identity IS NOT NULL AND source_no = :source',
@@ -114,6 +123,10 @@ const wholeSource = [
   ),
 ];
 
+const ofRecordUnknown = ['investment_rows', 'history_rows'].map((table) =>
+  stripUnknownKeys(table, 'id = :id AND source_no = :source'),
+);
+
 const ofRecord = [
   `DELETE FROM identity_rows WHERE row_no IN
      (SELECT row_no FROM investment_rows WHERE id = :id AND source_no = :source)`,
@@ -121,21 +134,30 @@ const ofRecord = [
   'UPDATE history_rows SET extra = NULL WHERE extra IS NOT NULL AND id = :id AND source_no = :source',
 ];
 
+const historyOfPerson =
+  'investor_deactivated = 0 AND (id, source_no) IN (SELECT id, source_no FROM investment_rows WHERE investor_id = :investor)';
+
+const ofPersonUnknown = [
+  stripUnknownKeys('history_rows', historyOfPerson),
+  stripUnknownKeys('investment_rows', 'investor_id = :investor AND investor_deactivated = 0'),
+];
+
 const ofPerson = [
-  `UPDATE history_rows SET extra = NULL
-   WHERE extra IS NOT NULL AND investor_deactivated = 0
-     AND (id, source_no) IN (SELECT id, source_no FROM investment_rows WHERE investor_id = :investor)`,
+  `UPDATE history_rows SET extra = NULL WHERE extra IS NOT NULL AND ${historyOfPerson}`,
   `DELETE FROM identity_rows WHERE row_no IN
      (SELECT row_no FROM investment_rows WHERE investor_id = :investor AND investor_deactivated = 0)`,
   `UPDATE investment_rows SET extra = NULL
    WHERE extra IS NOT NULL AND investor_id = :investor AND investor_deactivated = 0`,
 ];
 
+const stagedOfErased = `((source_no = :source AND id IN (SELECT value FROM json_each(:records)))
+      OR (investor_id IN (SELECT value FROM json_each(:people)) AND investor_deactivated = 0))`;
+
+const stripStaged = stripUnknownKeys('staged_rows', stagedOfErased);
+
 const blankStaged = `
   UPDATE staged_rows SET identity = NULL, extra = NULL
-  WHERE (identity IS NOT NULL OR extra IS NOT NULL)
-    AND ((source_no = :source AND id IN (SELECT value FROM json_each(:records)))
-      OR (investor_id IN (SELECT value FROM json_each(:people)) AND investor_deactivated = 0))
+  WHERE (identity IS NOT NULL OR extra IS NOT NULL) AND ${stagedOfErased}
   RETURNING id`;
 
 const blankQuarantine = `

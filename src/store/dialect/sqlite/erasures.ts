@@ -15,6 +15,7 @@ import type { SqliteDatabase } from './open.js';
 import type { Prepared } from './prepared.js';
 import { scrub } from './scrub.js';
 import { inTransaction } from './transaction.js';
+import { stripUnknownKeys } from './unknown-keys.js';
 
 /** Erases people on SQLite. Needs a writing connection. Throws `database_busy`, `database_full`, `database_unusable`. */
 export class SqliteErasures implements Erasures {
@@ -164,10 +165,14 @@ const deleteIdentities = `
   DELETE FROM identity_rows WHERE row_no IN
     (SELECT row_no FROM investment_rows WHERE id = :id UNION SELECT row_no FROM investment_rows WHERE investor_id = :id)`;
 /** Unknown fields may contain personal data: erased from current rows and from every superseded version. */
+const historyOf =
+  '(id = :id OR investor_id = :id OR id IN (SELECT id FROM investment_rows WHERE investor_id = :id))';
 const blankUnknown = [
-  `UPDATE history_rows SET extra = NULL
-   WHERE extra IS NOT NULL
-     AND (id = :id OR investor_id = :id OR id IN (SELECT id FROM investment_rows WHERE investor_id = :id))`,
+  stripUnknownKeys('history_rows', historyOf),
+  ...['investment_rows', 'staged_rows'].map((table) =>
+    stripUnknownKeys(table, 'id = :id OR investor_id = :id'),
+  ),
+  `UPDATE history_rows SET extra = NULL WHERE extra IS NOT NULL AND ${historyOf}`,
   'UPDATE investment_rows SET extra = NULL WHERE extra IS NOT NULL AND (id = :id OR investor_id = :id)',
 ];
 const blankStaged = `

@@ -11,6 +11,7 @@ import {
 } from '../../swap-statements.js';
 import type { Commit } from './commit.js';
 import type { Prepare, Prepared } from './prepared.js';
+import { stripUnknownKeys } from './unknown-keys.js';
 
 /*
  * Publishes a re-listing with set-based statements: see swap-statements.ts. No record passes through JavaScript except
@@ -42,6 +43,8 @@ function applyPlan(commit: Commit): void {
   const seq = commit.reserve(total);
   prepare(numberAdded).run();
   const every = { source_no: source.no, at, seq };
+  prepare(sql.stripRemoved).run();
+  prepare(sql.stripHistoryOfRemoved).run({ source_no: source.no });
   prepare(sql.archive).run({ at });
   prepare(sql.announce).run(every);
   if (commit.wantsNotices) collectNotices(commit, prepare(sql.changesOfPlan), seq, total);
@@ -83,6 +86,7 @@ const words: SwapWords = {
   staged: 'staged_rows t NOT INDEXED',
   person: (name) => `t.identity ->> '${name}'`,
   emailHidden: `coalesce(t.identity ->> 'email_hidden', 0)`,
+  stripUnknownKeys,
 };
 const sql = swapStatements(words);
 

@@ -30,7 +30,8 @@ const required = new Set<string>(['status', 'blockers', 'contracts']);
 function anyValueOf(field: string): fc.Arbitrary<unknown> {
   if (flags.has(field)) return fc.boolean();
   if (cents.test(field)) return fc.constantFrom(null, 0, -1, 2 ** 53 - 1, 1);
-  if (field === 'blockers' || field === 'contracts') return fc.constantFrom('[]', '[{"a":"\\"1\\""}]');
+  if (field === 'blockers') return fc.constantFrom('[]', '[{"key":"\\"1\\""}]');
+  if (field === 'contracts') return fc.constantFrom('[]', '[{"name":"\\"1\\""}]');
   if (field === 'extra') return fc.constantFrom(null, '{}', '{"a":"\\u0000"}');
   const texts = ['', '1', '1.0', 'null', 'x"y', '\u{1f600}', 'é', 'a\u0000b', 'true', ' '];
   return fc.constantFrom(...(required.has(field) ? texts : [null, ...texts]));
