@@ -38,10 +38,13 @@ export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): Expo
     async *rows() {
       if (wanted.asOf !== undefined) await requireReach(db, wanted.asOf, wanted.source);
       for await (const row of exportQuery(db, wanted).stream(rowsPerFetch))
-        yield names.map((name) => row[name] ?? null);
+        yield names.map((name) => (isHidden(name, wanted.identity) ? null : (row[name] ?? null)));
     },
   };
 }
+
+/** Unknown fields may contain personal data. The column stays, so that files keep their shape. */
+export const isHidden = (name: string, identity: boolean): boolean => name === 'extra' && !identity;
 
 /** The rows of a PostgreSQL result kept in memory; SQLite reads row by row. */
 const rowsPerFetch = 1_000;

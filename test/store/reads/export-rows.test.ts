@@ -15,7 +15,10 @@ async function seeded(kind?: Store['kind']): Promise<Store> {
   const store = await freshStore(kind);
   await seedSource(store, 1);
   await seedSource(store, 2);
-  const row = await seedInvestment(store, 1, 'inv_a', { applied_at: '2026-10-01T00:00:00.000Z' });
+  const row = await seedInvestment(store, 1, 'inv_a', {
+    applied_at: '2026-10-01T00:00:00.000Z',
+    extra: '{"phone":"+49 1"}',
+  });
   await seedIdentity(store, row, { name: 'Ada', extra: '{"x":1}' });
   await seedInvestment(store, 1, 'inv_b', {
     valid_from: '2026-10-06T00:00:00.000Z',
@@ -62,6 +65,17 @@ describe('rows to export', () => {
     const named = await read(store, { identity: true });
     expect(named.rows[0]).toMatchObject({ name: 'Ada', identity_extra: '{"x":1}' });
     expect(named.rows[1]).toMatchObject({ name: null, email_hidden: null });
+  });
+
+  test('an export without identity leaves the values of unknown fields out', async () => {
+    const store = await seeded();
+    const bare = [
+      ...(await read(store, {})).rows,
+      ...(await read(store, { asOf: '2026-10-07T00:00:00.000Z' as Instant })).rows,
+    ];
+    expect(bare.map(({ extra }) => extra)).toEqual(bare.map(() => null));
+    const named = await read(store, { identity: true });
+    expect(named.rows[0]).toMatchObject({ extra: '{"phone":"+49 1"}' });
   });
 
   test('an export can be limited to a source or a company and ordered newest first', async () => {

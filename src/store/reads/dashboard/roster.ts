@@ -9,7 +9,7 @@ import type {
 import type { Instant } from '../../../domain/instant.js';
 import { investmentsAsOf, rosterAsOf } from '../as-of.js';
 import { investmentColumns, personColumns, rosterColumns } from '../columns.js';
-import { kindOf } from '../export-rows.js';
+import { isHidden, kindOf } from '../export-rows.js';
 import type { ReadDatabase, RosterView } from '../views.js';
 
 type Db = Kysely<ReadDatabase>;
@@ -129,7 +129,7 @@ export function rosterRows(db: Db, filter: RosterFilter, identity: boolean, asOf
         .$if(identity, (all) => all.select(personColumns));
       for await (const row of query.orderBy('id').orderBy('source').stream()) {
         const cells = row as Readonly<Record<string, string | number | null>>;
-        yield names.map((name) => cells[name] ?? null);
+        yield names.map((name) => (isHidden(name, identity) ? null : (cells[name] ?? null)));
       }
     },
   };
