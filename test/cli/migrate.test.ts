@@ -261,7 +261,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     expect(rows).toEqual([{ odd, large: '9007199254740993', seen: '1,2,3', leases: 0 }]);
     // Remove the rows added for the copy, which would change the next sync.
     await postgres.pool.query(
-      "DELETE FROM staged_rows; DELETE FROM staged_pages; DELETE FROM awaiting_deletion_rows; UPDATE sources SET awaiting_deletion = 0; DELETE FROM sources WHERE name = 'beta'",
+      "DELETE FROM staged_rows; DELETE FROM staged_pages; DELETE FROM quarantine_rows; DELETE FROM awaiting_deletion_rows; UPDATE sources SET awaiting_deletion = 0; DELETE FROM sources WHERE name = 'beta'",
     );
     await postgres.close();
 

@@ -65,8 +65,8 @@ export interface Surroundings {
 export const aheadMillisMax = 60_000;
 /** Seven days: of a quiet company, a platform may report the time of its last publication instead of the present one. */
 const feedBehindMillisMax = 7 * 24 * 60 * 60_000;
-/** The time of a platform whose clock was set wrong, or no real time. */
-const feedAheadMillisMax = 24 * 3_600_000;
+/** Two years: no real time. The time of a sandbox may be months ahead. */
+const feedAheadMillisMax = 2 * 365 * 24 * 60 * 60_000;
 /** The longest wait a tick records, that of a listing which repeatedly received 410. */
 const retryMillisMax = 4 * 3_600_000;
 

@@ -2,7 +2,8 @@ import { withClient } from '../../postgres/run-databases.js';
 
 /*
  * Records which process wrote what under which fence with database triggers, independent of the program under
- * test. Every process connects under its own application name.
+ * test. Every process connects under its own application name. Companies and rounds are left out: their attempts have
+ * numbers of their own and need no lease.
  */
 const install = `
   CREATE TABLE audit_taken (source_no int, fence bigint, life text, PRIMARY KEY (source_no, fence));
@@ -22,8 +23,11 @@ const install = `
     SELECT no, max(l.fence), current_setting('application_name'), TG_TABLE_NAME FROM leases l WHERE l.source_no = no;
     RETURN NULL;
   END $$;
-  CREATE TRIGGER audit_sources AFTER UPDATE ON sources FOR EACH ROW EXECUTE FUNCTION audit_writing();
-  CREATE TRIGGER audit_changes AFTER INSERT ON change_rows FOR EACH ROW EXECUTE FUNCTION audit_writing();
+  CREATE TRIGGER audit_sources AFTER UPDATE ON sources FOR EACH ROW
+    WHEN (to_jsonb(OLD) - 'last_committed_at' IS DISTINCT FROM to_jsonb(NEW) - 'last_committed_at')
+    EXECUTE FUNCTION audit_writing();
+  CREATE TRIGGER audit_changes AFTER INSERT ON change_rows FOR EACH ROW
+    WHEN (NEW.kind IN ('snapshot', 'added', 'changed', 'removed')) EXECUTE FUNCTION audit_writing();
   CREATE TRIGGER audit_ticks AFTER INSERT ON tick_rows FOR EACH ROW EXECUTE FUNCTION audit_writing()`;
 
 export const installAudit = (url: string): Promise<void> =>
