@@ -27,7 +27,7 @@ const install = `
     WHEN (to_jsonb(OLD) - 'last_committed_at' IS DISTINCT FROM to_jsonb(NEW) - 'last_committed_at')
     EXECUTE FUNCTION audit_writing();
   CREATE TRIGGER audit_changes AFTER INSERT ON change_rows FOR EACH ROW
-    WHEN (NEW.kind IN ('snapshot', 'added', 'changed', 'removed')) EXECUTE FUNCTION audit_writing();
+    WHEN (NEW.about IS NULL) EXECUTE FUNCTION audit_writing();
   CREATE TRIGGER audit_ticks AFTER INSERT ON tick_rows FOR EACH ROW EXECUTE FUNCTION audit_writing()`;
 
 export const installAudit = (url: string): Promise<void> =>
