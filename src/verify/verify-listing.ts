@@ -30,7 +30,10 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
     const ours = (await held.records([id])).get(id);
     const differs = compareDoubted(id, ours, listed, awaiting);
     if (differs === null) continue;
-    if (changed.has(id) || isNewer(ours, listed) || (ours === undefined && isSince(through, listed)))
+    // Withdrawn while the listing passed its place and back again at once, a record is in the mirror without a change.
+    const mayHaveReturned = differs.kind === 'extra' && changed.size > 0;
+    const isUnpublished = ours === undefined && isSince(through, listed);
+    if (changed.has(id) || mayHaveReturned || isNewer(ours, listed) || isUnpublished)
       moving.push(id);
     else parts.found({ drift: [differs], settled: true });
   }
