@@ -33,8 +33,7 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
     // Withdrawn while the listing passed its place and back again at once, a record is in the mirror without a change.
     const mayHaveReturned = differs.kind === 'extra' && changed.size > 0;
     const isUnpublished = ours === undefined && isSince(through, listed);
-    if (changed.has(id) || mayHaveReturned || isNewer(ours, listed) || isUnpublished)
-      moving.push(id);
+    if (changed.has(id) || mayHaveReturned || isNewer(ours, listed) || isUnpublished) moving.push(id);
     else parts.found({ drift: [differs], settled: true });
   }
   await verifyRecords(parts, moving);
