@@ -28,7 +28,7 @@ export async function connectSignIn(command: ConnectingCommand): Promise<ExitCod
       };
   const parts = { ...(await sessionPartsOf(context, loaded)), application: kept.application, person };
   const scopes = await keepSignIn(parts, kept.file, kept.scopes, signal);
-  const config = options.flag('management') ? await tellManagement(command, kept) : undefined;
+  const config = options.flag('management') ? await saveManagement(command, kept) : undefined;
   if (options.flag('json'))
     out.json({ file: kept.file, scopes, ...(config === undefined ? {} : { config }) });
   else out.line(`signed in; the tokens are in ${kept.file}, and rosterd keeps them refreshed`);
@@ -78,7 +78,7 @@ function signedInAs(
  * Writes or prints the new value of `platform.management`, and returns it. Returns undefined when the configuration has
  * it already.
  */
-async function tellManagement(
+async function saveManagement(
   { context, loaded }: ConnectingCommand,
   kept: Omit<Kept, 'scopes'>,
 ): Promise<unknown> {

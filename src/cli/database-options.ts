@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
-import type { MirrorPlace } from '../reading/read-mirror.js';
+import type { DatabaseLocation } from '../reading/read-mirror.js';
 import { type CommandContext, configOptions, type OptionDefinition } from './command.js';
 import { configOf } from './config-options.js';
 
@@ -19,7 +19,7 @@ export const databaseOptions: readonly OptionDefinition[] = [
 ];
 
 export interface ChosenMirror {
-  readonly place: MirrorPlace;
+  readonly location: DatabaseLocation;
   /** Null when the mirror was found without a configuration. */
   readonly config: Config | null;
 }
@@ -28,20 +28,21 @@ export interface ChosenMirror {
 export async function mirrorOf(context: CommandContext): Promise<ChosenMirror> {
   const { io, options } = context;
   const told = options.text('database');
-  if (told !== undefined) return { place: await placeTold(told, io.cwd, '--database'), config: null };
+  if (told !== undefined)
+    return { location: await databaseFromFlag(told, io.cwd, '--database'), config: null };
   const usual = resolve(io.cwd, defaultDatabase);
   const { configFileOf } = await import('../config/document.js');
   const asked = options.text('config') !== undefined || options.list('set').length > 0;
   const configured = existsSync(configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env }));
-  if (!asked && !configured && existsSync(usual)) return { place: sqlite(usual), config: null };
+  if (!asked && !configured && existsSync(usual)) return { location: sqlite(usual), config: null };
   const { config } = await configOf(context);
-  return { place: config.database, config };
+  return { location: config.database, config };
 }
 
-const sqlite = (file: string): MirrorPlace => ({ kind: 'sqlite', file });
+const sqlite = (file: string): DatabaseLocation => ({ kind: 'sqlite', file });
 
 /** Parses the file or address given with `flag`. Throws `usage` for an address rosterd does not support. */
-export async function placeTold(told: string, cwd: string, flag: string): Promise<MirrorPlace> {
+export async function databaseFromFlag(told: string, cwd: string, flag: string): Promise<DatabaseLocation> {
   const { isOtherServer, isPostgres, isPostgresUrl, withoutPassword } = await import('../config/database.js');
   if (isOtherServer(told))
     throw new Fault('usage', `${flag} is the address of a database that rosterd does not support`, {
@@ -56,6 +57,6 @@ export async function placeTold(told: string, cwd: string, flag: string): Promis
   return { kind: 'postgres', url, password: password === null ? null : { reveal: async () => password } };
 }
 
-export async function placeOf(context: CommandContext): Promise<MirrorPlace> {
-  return (await mirrorOf(context)).place;
+export async function locationOf(context: CommandContext): Promise<DatabaseLocation> {
+  return (await mirrorOf(context)).location;
 }

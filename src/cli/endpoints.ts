@@ -46,7 +46,7 @@ export async function secretFileOf({ io, options }: CommandContext): Promise<str
 }
 
 /** Prints an endpoint, and its secret or the file the secret was stored in. */
-export async function tellWithSecret(
+export async function printWithSecret(
   { endpoint, secret }: EndpointWithSecret,
   file: string | undefined,
   { out, options }: CommandContext,
@@ -57,7 +57,7 @@ export async function tellWithSecret(
     out.json({ ...endpoint, secret: shown, ...(stored ? { secretFile: file } : {}) });
     return;
   }
-  tellEndpoint(endpoint, out);
+  printEndpoint(endpoint, out);
   if (stored) out.note(`The signing secret is in ${file}: "secrets": [{"file": ${JSON.stringify(file)}}]`);
   else if (shown === null)
     out.note('The endpoint existed already; `rosterd endpoints rotate` creates a new secret.');
@@ -78,7 +78,7 @@ async function storeSecret(secret: string, file: string, out: CommandContext['ou
   }
 }
 
-export function tellEndpoint(endpoint: WebhookEndpoint, out: CommandContext['out']): void {
+export function printEndpoint(endpoint: WebhookEndpoint, out: CommandContext['out']): void {
   out.table(
     [{ title: 'FIELD' }, { title: 'VALUE' }],
     [

@@ -9,7 +9,7 @@ import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import type { Io } from './io.js';
 import { nextStep } from './next-step.js';
 import { Output } from './output/output.js';
-import { Talk } from './output/stderr.js';
+import { Stderr } from './output/stderr.js';
 import { guarded } from './output/terminal.js';
 import { programOf } from './program.js';
 
@@ -20,7 +20,7 @@ export async function run(
   given?: readonly Command[],
 ): Promise<ExitCode> {
   // The log, notes and progress share one stderr stream, so that they do not break each other's lines.
-  const io: Io = { ...process, stdout: guarded(process.stdout), stderr: new Talk(process.stderr) };
+  const io: Io = { ...process, stdout: guarded(process.stdout), stderr: new Stderr(process.stderr) };
   const out = new Output(io);
   const stop = new AbortController();
   const unlisten = listen(process, out, stop);

@@ -17,7 +17,7 @@ export interface PlatformPlace {
 }
 
 /** Returns the address in `--url` or the environment, or else the configured platform. */
-export async function placeOf(
+export async function platformUrlOf(
   { options, io }: CommandContext,
   load: () => Promise<LoadedConfig>,
 ): Promise<PlatformPlace> {
@@ -35,7 +35,9 @@ export async function placeOf(
 export async function sandboxUrl(context: CommandContext): Promise<string> {
   const config = context.options.text('config');
   const options = new Options(config === undefined ? {} : { config });
-  const { url, isSandbox } = await placeOf(context, () => configOf({ ...context, options }, { draft: true }));
+  const { url, isSandbox } = await platformUrlOf(context, () =>
+    configOf({ ...context, options }, { draft: true }),
+  );
   if (isSandbox) return url;
   throw new Fault('usage', `platform.baseUrl is ${url}, which is not a sandbox on this machine`, {
     hint: '--url http://127.0.0.1:PORT, as `rosterd sandbox` printed it',

@@ -264,7 +264,7 @@ function list(value: unknown, field: keyof typeof documentedKeys, unmapped: Unma
   const known: readonly string[] = documentedKeys[field];
   const entries: { [key: string]: Json }[] = [];
   let unknown: Unknown | null = null;
-  const setAside = (path: string, position: number, content: Json) => {
+  const rejected = (path: string, position: number, content: Json) => {
     unknown ??= Object.create(null) as Unknown;
     let values = unknown[path] as Json[] | undefined;
     if (values === undefined) {
@@ -275,13 +275,13 @@ function list(value: unknown, field: keyof typeof documentedKeys, unmapped: Unma
   };
   for (const [position, entry] of sent.entries()) {
     if (!isWire(entry)) {
-      setAside(field, position, entry);
+      rejected(field, position, entry);
       continue;
     }
     const kept: { [key: string]: Json } = {};
     for (const [key, content] of Object.entries(entry as { [key: string]: Json })) {
       if (known.includes(key) && (typeof content !== 'object' || content === null)) kept[key] = content;
-      else setAside(`${field}.${key}`, position, content);
+      else rejected(`${field}.${key}`, position, content);
     }
     entries.push(kept);
   }

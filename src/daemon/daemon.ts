@@ -1,7 +1,7 @@
 import type { Config, ReceiverConfig } from '../config/config.js';
 import { createEndpointCare, type EndpointCare } from '../endpoint/care.js';
 import { SecretRing } from '../endpoint/secret-ring.js';
-import type { Seat } from '../fleet/membership.js';
+import type { Membership } from '../fleet/membership.js';
 import type { Drain } from '../inbox/drain.js';
 import { ownLane } from '../inbox/ports.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
@@ -28,11 +28,11 @@ import { noticeTargets } from './notices.js';
 import { watchPauses } from './pause-watch.js';
 import { catalogOf, grantsOf, resolveSources } from './resolve-sources.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
-import { seatOf, startWork } from './start-work.js';
+import { membershipOf, startWork } from './start-work.js';
 import { storageOf } from './storage.js';
 import { watchTokens } from './watch-tokens.js';
 
-export { placeText } from '../store/database-location.js';
+export { locationText } from '../store/database-location.js';
 
 export interface Daemon extends Closable {
   readonly engine: Engine;
@@ -55,7 +55,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const engine = await startEngine(parts);
     lifecycle.add('engine', engine.close);
     const clockWatch = watchClock(engine, parts, lifecycle);
-    const seat = seatOf(engine);
+    const seat = membershipOf(engine);
     const receiver =
       config.receiver === null
         ? null
@@ -161,7 +161,7 @@ function warnOfDescriptors(config: Config, logger: Logger): void {
 function deliverNotices(
   { mirror, sync }: Engine,
   parts: EngineParts,
-  seat: Seat,
+  seat: Membership,
   lifecycle: Lifecycle,
 ): Delivery {
   const { config, clock, random } = parts;
@@ -181,7 +181,7 @@ function deliverNotices(
 function scheduleBackups(
   { health }: Engine,
   { config, clock, logger }: EngineParts,
-  seat: Seat,
+  seat: Membership,
   lifecycle: Lifecycle,
 ): void {
   const { database, backup } = config;
@@ -209,7 +209,7 @@ function scheduleBackups(
 async function reportAlerts(
   engine: Engine,
   parts: EngineParts,
-  seat: Seat,
+  seat: Membership,
   lifecycle: Lifecycle,
 ): Promise<AlertWatch> {
   const { config, clock, random } = parts;
@@ -251,7 +251,7 @@ export async function startReceiver(
   settings: ReceiverConfig,
   engine: Engine,
   parts: EngineParts,
-  seat: Seat,
+  seat: Membership,
   lifecycle: Lifecycle,
   clockWatch: ClockWatch,
 ): Promise<StartedReceiver> {
@@ -305,7 +305,7 @@ function careFor(
   { endpoint }: ReceiverConfig,
   engine: Engine,
   { clock, logger }: EngineParts,
-  seat: Seat,
+  seat: Membership,
 ): EndpointCare | null {
   const { management } = config.platform;
   if (endpoint === null || management === null) return null;
@@ -317,7 +317,7 @@ function careFor(
     catchUp: () => {
       for (const { name } of config.sources) {
         engine.sync.nudge(name);
-        if (!seat.worksHere(name)) seat.tellAccepted(ownLane(name));
+        if (!seat.worksHere(name)) seat.announceAccepted(ownLane(name));
       }
     },
   });

@@ -15,7 +15,7 @@ import { queryCsv, runQuery } from '../reading/query.js';
 import type { MirrorReader } from '../reading/read-mirror.js';
 import type { FullStatus } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
-import type { MirrorPlace } from '../store/database-location.js';
+import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { documentedQueries } from '../store/documented-queries.js';
 import { youngerSources } from '../store/reads/as-of.js';
@@ -66,8 +66,8 @@ export function dashboardSource({
   quotaOf,
   onTick,
 }: DashboardParts): DashboardSource {
-  const place = config.database;
-  const dialect = dialectFor(place);
+  const location = config.database;
+  const dialect = dialectFor(location);
   const firstSource = config.sources[0]?.name ?? '';
   return {
     mirrorOf: new URL(config.platform.baseUrl).host,
@@ -105,7 +105,7 @@ export function dashboardSource({
         const rows = rosterRows(db, filter, identity, asOf);
         return await take(gathered(format === 'csv' ? csv(rows, { raw: false }) : jsonLines(rows)));
       }),
-    query: (sql, reading, signal) => queried(place, sql, reading, clock, signal),
+    query: (sql, reading, signal) => queried(location, sql, reading, clock, signal),
     queryFile: async (sql, reading, signal) => {
       const limits = {
         timeoutMs: fileSeconds * 1_000,
@@ -115,7 +115,7 @@ export function dashboardSource({
         memoryMegabytes,
         bytesMax: queryLimits.fileMegabytes * megabyte,
       };
-      const handle = await runQuery(place, sql, limits, clock, signal);
+      const handle = await runQuery(location, sql, limits, clock, signal);
       return wholeOnly(queryCsv(handle), () => handle.truncated());
     },
     onChange: onTick,
@@ -157,7 +157,7 @@ async function recordOf(
 }
 
 async function queried(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   sql: string,
   reading: QueryReading,
   clock: Clock,
@@ -171,7 +171,7 @@ async function queried(
     memoryMegabytes,
     bytesMax: queryLimits.megabytes * megabyte,
   };
-  const handle = await runQuery(place, sql, limits, clock, signal);
+  const handle = await runQuery(location, sql, limits, clock, signal);
   // Measures what the time limit covers: from the compiled statement to its last row.
   const began = clock.monotonic();
   const rows: QuerySeen['rows'][number][] = [];

@@ -91,7 +91,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     lifecycle.add('platform', platform.close);
     if (config.notices.length > 0)
       for (const { name } of parts.sources ?? config.sources)
-        names.learn(name, (await mirror.dimensions.standing(name)).names);
+        names.learn(name, (await mirror.dimensions.state(name)).names);
     const sources = await syncSources(config, parts.sources ?? config.sources, platform, parts.onPage);
     const dimensions = openDimensions({
       ...{ config, platform, clock, random, logger },

@@ -1,4 +1,4 @@
-import type { Seat } from '../fleet/membership.js';
+import type { Membership } from '../fleet/membership.js';
 import type { Outbox } from '../outbox/ports.js';
 import type { PendingErasures } from '../store/erasures.js';
 import type { HousekeepingParts } from './housekeeping.js';
@@ -13,7 +13,7 @@ type Maintenance = Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'>;
 
 const nothingPending: PendingErasures = { receipts: 0, since: null, residue: false, listing: false };
 
-export function maintenanceByLeader({ pending, scrub, purge }: Maintenance, seat: Seat): Maintenance {
+export function maintenanceByLeader({ pending, scrub, purge }: Maintenance, seat: Membership): Maintenance {
   return {
     scrub,
     pending: () => (seat.leads ? pending() : nothingPending),
@@ -21,7 +21,7 @@ export function maintenanceByLeader({ pending, scrub, purge }: Maintenance, seat
   };
 }
 
-export function outboxByLeader(outbox: Outbox, seat: Seat): Outbox {
+export function outboxByLeader(outbox: Outbox, seat: Membership): Outbox {
   return {
     dueFor: (target, now, max) => outbox.dueFor(target, now, max),
     waiting: async () => (seat.leads ? await outbox.waiting() : []),

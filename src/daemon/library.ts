@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../runtime/clock.js';
 import { Lifecycle } from '../runtime/lifecycle.js';
 import { type Logger, silentLogger } from '../runtime/logger.js';
 import { systemRandom } from '../runtime/random.js';
-import { placeText } from '../store/database-location.js';
+import { locationText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import type { MirrorQuery } from '../store/mirror-database.js';
 import { openReader } from '../store/reads/open-reader.js';
@@ -17,7 +17,7 @@ import { startReceiver } from './daemon.js';
 import { startEngine } from './engine.js';
 import type { SourceResult } from './source-result.js';
 import { startDrainAlone } from './start-drain.js';
-import { seatOf, startWork } from './start-work.js';
+import { membershipOf, startWork } from './start-work.js';
 import { webhookSpacings } from './webhook-spacings.js';
 
 export interface MirrorOptions {
@@ -89,7 +89,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     let receiverUrl: string | null = null;
     let started: Promise<void> | undefined;
     const start = async () => {
-      const seat = seatOf(engine);
+      const seat = membershipOf(engine);
       const clockWatch = watchClock(engine, parts, lifecycle);
       const receiver =
         config.receiver === null
@@ -100,7 +100,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       await startWork({ engine, parts, seat, drain }, lifecycle);
     };
     return {
-      database: placeText(config.database),
+      database: locationText(config.database),
       file: dialectFor(config.database).file,
       query: reader.query,
       get receiverUrl() {

@@ -6,11 +6,11 @@ import type { OpenMirror, OpenMirrorParts } from './mirror-parts.js';
 /** Opens and migrates. Throws `database_unusable`, `database_busy`, `database_full`, and leaves nothing open then. */
 export async function openMirror(database: Config['database'], parts: OpenMirrorParts): Promise<OpenMirror> {
   if (parts.existing === true) await (await openReader(database)).close();
-  return await asTold(await openOf(database, parts), parts);
+  return await withErasuresApplied(await openOf(database, parts), parts);
 }
 
 /** Applies the erasures of the ledger and of the configuration before anything else uses the mirror. */
-export async function asTold(mirror: OpenMirror, parts: OpenMirrorParts): Promise<OpenMirror> {
+export async function withErasuresApplied(mirror: OpenMirror, parts: OpenMirrorParts): Promise<OpenMirror> {
   try {
     await applyErasures(mirror, parts);
     return mirror;

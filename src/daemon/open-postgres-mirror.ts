@@ -3,7 +3,7 @@ import { isSharedProcessGone } from '../runtime/process-identity.js';
 import { Alerts } from '../store/alerts.js';
 import { SharedBudgets } from '../store/budgets.js';
 import { postgresConnection } from '../store/connection.js';
-import { type PostgresPlace, secretUrlOf } from '../store/database-location.js';
+import { type PostgresLocation, secretUrlOf } from '../store/database-location.js';
 import { PostgresDimensions } from '../store/dialect/postgres/dimensions.js';
 import { PostgresErasures } from '../store/dialect/postgres/erasures.js';
 import { PostgresFleet } from '../store/dialect/postgres/fleet.js';
@@ -30,7 +30,10 @@ const accepting = {
   statementTimeoutMs: 1_500,
 } as const;
 
-export async function openPostgresMirror(place: PostgresPlace, parts: OpenMirrorParts): Promise<OpenMirror> {
+export async function openPostgresMirror(
+  place: PostgresLocation,
+  parts: OpenMirrorParts,
+): Promise<OpenMirror> {
   const { clock, logger, notices, identity } = parts;
   const url = await secretUrlOf(place);
   const main = await openPostgres(url);

@@ -5,7 +5,7 @@ import { isProcessGone } from '../runtime/process-identity.js';
 import { Alerts } from '../store/alerts.js';
 import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
-import type { SqlitePlace } from '../store/database-location.js';
+import type { SqliteLocation } from '../store/database-location.js';
 import { removeBackups } from '../store/dialect/sqlite/backups.js';
 import { SqliteDimensions } from '../store/dialect/sqlite/dimensions.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
@@ -34,7 +34,7 @@ const deliveryPatienceMillis = 5_000;
 /** A source of this size is published faster in this process than a child process starts. */
 const rowsAtOnce = 20_000;
 
-export function openSqliteMirror({ file }: SqlitePlace, parts: OpenMirrorParts): OpenMirror {
+export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorParts): OpenMirror {
   const { clock, logger, notices, identity, scrub = scrubApart } = parts;
   const main = openSqlite(file);
   try {

@@ -5,7 +5,7 @@ import type { ConsoleAuth } from '../console/guard/authenticator.js';
 import type { QuotaSeen } from '../console/ports/dashboard.js';
 import { ProcessMetrics } from '../console/process-metrics.js';
 import { Fault } from '../domain/fault.js';
-import type { Seat } from '../fleet/membership.js';
+import type { Membership } from '../fleet/membership.js';
 import type { Receiver } from '../inbox/receiver.js';
 import { leaveAddress } from '../reading/daemon-address.js';
 import { statusOf } from '../reading/status.js';
@@ -38,7 +38,7 @@ export async function serveConsole(
   engine: Engine,
   receiver: Receiver | null,
   parts: EngineParts,
-  seat: Seat,
+  seat: Membership,
   lifecycle: Lifecycle,
 ): Promise<ServedConsole> {
   const { clock, config, random } = parts;

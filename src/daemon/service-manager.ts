@@ -29,7 +29,7 @@ const messages = {
  * offer, so its own `systemd-notify` sends the message. Does nothing without a `NOTIFY_SOCKET`; a message that could not
  * be sent is a warning.
  */
-export async function tellServiceManager(
+export async function notifyServiceManager(
   message: keyof typeof messages,
   env: Env,
   logger: Logger,

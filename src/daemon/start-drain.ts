@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.js';
-import type { Seat } from '../fleet/membership.js';
+import type { Membership } from '../fleet/membership.js';
 import { createDrain, type Drain } from '../inbox/drain.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
@@ -11,7 +11,7 @@ import { othersOf } from './start-work.js';
 export function openDrain(
   { sources }: Pick<Config, 'sources'>,
   { mirror, sync }: Engine,
-  seat: Seat,
+  seat: Membership,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
   lifecycle: Lifecycle,
 ): Drain {
@@ -41,7 +41,7 @@ export function openDrain(
 export async function startDrainAlone(
   engine: Engine,
   parts: EngineParts,
-  seat: Seat,
+  seat: Membership,
   lifecycle: Lifecycle,
 ): Promise<Drain | null> {
   if (othersOf(seat) === undefined) return null;

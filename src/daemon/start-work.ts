@@ -1,5 +1,5 @@
 import { createFleet } from '../fleet/fleet.js';
-import { alone, FleetSeat, type Seat } from '../fleet/membership.js';
+import { alone, FleetMembership, type Membership } from '../fleet/membership.js';
 import type { Message } from '../fleet/ports.js';
 import type { Drain } from '../inbox/drain.js';
 import type { Others } from '../inbox/ports.js';
@@ -8,14 +8,14 @@ import { isSharedProcessGone } from '../runtime/process-identity.js';
 import type { Engine, EngineParts } from './engine.js';
 
 /** Returns the daemon's membership before it joins its fleet; `startWork` joins. */
-export function seatOf({ mirror }: Engine): Seat {
-  return mirror.fleet === null ? alone : new FleetSeat();
+export function membershipOf({ mirror }: Engine): Membership {
+  return mirror.fleet === null ? alone : new FleetMembership();
 }
 
 export interface WorkParts {
   readonly engine: Engine;
   readonly parts: EngineParts;
-  readonly seat: Seat;
+  readonly seat: Membership;
   /** Every member of a fleet drains the shared inbox, whether it has a receiver or not. */
   readonly drain: Drain | null;
   /** Called when leader-only work may be due: this daemon became the leader, or another member committed changes. */
@@ -32,7 +32,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
       'catalog listings',
       sync.onTick((source, { report }) => dimensions.ticked(source, report.outcome === 'done')),
     );
-  if (!(seat instanceof FleetSeat) || mirror.fleet === null) {
+  if (!(seat instanceof FleetMembership) || mirror.fleet === null) {
     sync.start();
     return;
   }
@@ -100,12 +100,12 @@ function handleMessage(message: Message, { engine, seat, drain }: WorkParts, onL
 }
 
 /** Returns the fleet as the inbox uses it; undefined where there is none. */
-export function othersOf(seat: Seat): Others | undefined {
-  if (!(seat instanceof FleetSeat)) return undefined;
+export function othersOf(seat: Membership): Others | undefined {
+  if (!(seat instanceof FleetMembership)) return undefined;
   return {
     worksHere: (source) => seat.worksHere(source),
     alone: () => seat.alone,
-    tellAccepted: (lane) => seat.tellAccepted(lane),
-    tellTicked: (source) => seat.tell({ kind: 'ticked', source }),
+    announceAccepted: (lane) => seat.announceAccepted(lane),
+    announceTicked: (source) => seat.tell({ kind: 'ticked', source }),
   };
 }

@@ -1,14 +1,14 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { MirrorPlace } from '../store/database-location.js';
+import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 
 /**
  * Returns the size of the mirror's files and the free space beside them; null for a mirror on a server, and when the
  * folder cannot be read: the metrics must then still report that the mirror is unreadable.
  */
-export async function storageOf(place: MirrorPlace) {
-  const { file } = dialectFor(place);
+export async function storageOf(location: DatabaseLocation) {
+  const { file } = dialectFor(location);
   if (file === null) return null;
   const space = await statfs(dirname(file)).catch(() => null);
   if (space === null) return null;

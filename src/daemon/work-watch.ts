@@ -60,7 +60,7 @@ export class WorkWatch {
     };
   }
 
-  ticked(source: SourceName, { report, standing, recorded }: TickResult): void {
+  ticked(source: SourceName, { report, phase, recorded }: TickResult): void {
     const { register, clock } = this.parts;
     const key = `tick.${source}`;
     const lease = `lease.${source}`;
@@ -70,7 +70,7 @@ export class WorkWatch {
       // A lease refused at the start only means that another process works the source. A lease lost in the middle means
       // that this process stopped renewing it.
       register.clear(key);
-      if (standing === null) register.clear(lease);
+      if (phase === null) register.clear(lease);
       else register.report(lease, { severity: 'attention', text: message ?? '', since, source });
     } else {
       register.clear(lease);

@@ -152,7 +152,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     });
     const differences = await store.apply(name, known.attempt, listings);
     if (differences.added + differences.changed + differences.removed > 0)
-      parts.onNames?.(name, (await store.standing(name)).names);
+      parts.onNames?.(name, (await store.state(name)).names);
     const listed = listings.find(({ collection }) => collection.name === 'rounds');
     if (listed?.kind === 'complete') {
       const invested = known.investedRounds.map(({ id }) => id);
@@ -221,7 +221,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
 
   /** Lets the first listing after a start rest when the previous process listed everything a moment ago. */
   const recall = async (lane: Lane, freshFor: number): Promise<void> => {
-    const { listedAt, names } = await store.standing(lane.source.name);
+    const { listedAt, names } = await store.state(lane.source.name);
     parts.onNames?.(lane.source.name, names);
     const times = collectionNames.flatMap((name) => listedAt.get(name) ?? []);
     if (times.length < collectionNames.length) return;

@@ -72,7 +72,7 @@ export interface Differences {
   readonly removed: number;
 }
 
-export interface DimensionStanding {
+export interface DimensionState {
   /** When each collection was last listed completely. One that never was is missing. */
   readonly listedAt: ReadonlyMap<CollectionName, Instant>;
   readonly names: Names;
@@ -86,7 +86,7 @@ export interface Names {
 
 /** Storage of the collections. Each method is one transaction. All throw `database_busy`, `database_full`. */
 export interface DimensionStore {
-  standing(source: SourceName): Promise<DimensionStanding>;
+  state(source: SourceName): Promise<DimensionState>;
   /**
    * Starts an attempt to list the collections in `wanted`, which ends the right of earlier ones to write, and returns
    * the stored rows of those in `needed`.

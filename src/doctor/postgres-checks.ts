@@ -3,7 +3,7 @@ import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { schemaPath } from '../runtime/package-root.js';
 import { isSharedProcessGone } from '../runtime/process-identity.js';
-import { type PostgresPlace, placeText, secretUrlOf } from '../store/database-location.js';
+import { locationText, type PostgresLocation, secretUrlOf } from '../store/database-location.js';
 import { inspectServer, type Pooler, type ServerReport } from '../store/dialect/postgres/inspect.js';
 import { appliedMigrations } from '../store/dialect/postgres/migrate.js';
 import { openPostgres, type PostgresDatabase } from '../store/dialect/postgres/open.js';
@@ -26,8 +26,8 @@ const names = [
 const connectionsWanted = 15;
 
 /** Checks the server as the configured user. */
-export async function postgresChecks(place: PostgresPlace, clock: Clock): Promise<DatabaseFindings> {
-  const shown = placeText(place);
+export async function postgresChecks(place: PostgresLocation, clock: Clock): Promise<DatabaseFindings> {
+  const shown = locationText(place);
   let opened: PostgresDatabase;
   try {
     opened = await openPostgres(await secretUrlOf(place), { max: 2, applicationName: 'rosterd-doctor' });

@@ -149,7 +149,7 @@ export function createFleet(parts: FleetParts): Fleet {
       if (beat === null) throw new Error('a member that has just joined is not registered');
     }
     const dead = beat.members.filter(({ member, alive }) => alive && parts.isGone(member));
-    if (dead.length > 0) await store.bury(dead.map(({ member }) => member));
+    if (dead.length > 0) await store.markDead(dead.map(({ member }) => member));
     const alive = beat.members.filter((member) => member.alive && !dead.includes(member));
     living = alive.length;
     turns += 1;

@@ -7,7 +7,7 @@ import type { Message } from './ports.js';
  * The fleet as the parts of a daemon see it, also before it joined one and when there is none. A daemon alone works
  * every source and does everything that runs once per fleet.
  */
-export interface Seat {
+export interface Membership {
   worksHere(source: SourceName): boolean;
   readonly leads: boolean;
   /** Number of living daemons, including this one. */
@@ -19,19 +19,19 @@ export interface Seat {
    * Announces stored deliveries of a lane. Lanes announced while a message is being sent share the next one, so a
    * burst is a few messages.
    */
-  tellAccepted(lane: Lane): void;
+  announceAccepted(lane: Lane): void;
 }
 
-export const alone: Seat = {
+export const alone: Membership = {
   worksHere: () => true,
   leads: true,
   living: 1,
   held: null,
   tell: () => {},
-  tellAccepted: () => {},
+  announceAccepted: () => {},
 };
 
-export class FleetSeat implements Seat {
+export class FleetMembership implements Membership {
   #fleet: Fleet | null = null;
   #sending = false;
   readonly #lanes = new Set<Lane>();
@@ -65,7 +65,7 @@ export class FleetSeat implements Seat {
     void this.#fleet?.tell(message);
   }
 
-  tellAccepted(lane: Lane): void {
+  announceAccepted(lane: Lane): void {
     this.#lanes.add(lane);
     if (!this.#sending) void this.#sendLanes();
   }

@@ -62,7 +62,7 @@ export interface FleetStore {
   take(sources: readonly SourceName[]): Promise<readonly SourceName[]>;
   release(sources: readonly SourceName[]): Promise<void>;
   /** Marks members as dead that have died although their heartbeat has not expired. */
-  bury(members: readonly string[]): Promise<void>;
+  markDead(members: readonly string[]): Promise<void>;
   /** Releases everything and removes the registration. */
   leave(): Promise<void>;
   tell(message: Message): Promise<void>;

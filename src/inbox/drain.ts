@@ -107,7 +107,7 @@ class LaneDrain implements Drain {
     if (lane === null) return;
     this.#queue.add(lane);
     this.#nudge(lane);
-    if (!sources.every((source) => this.#sources.isHere(source))) this.parts.others?.tellAccepted(lane);
+    if (!sources.every((source) => this.#sources.isHere(source))) this.parts.others?.announceAccepted(lane);
   }
 
   heardAccepted(lane: Lane): void {
@@ -165,7 +165,7 @@ class LaneDrain implements Drain {
     );
     for (const lane of concerned) this.#queue.settle(lane);
     if (concerned.some((lane) => this.#sources.here(lane).length < this.#sources.of(lane).length))
-      this.parts.others?.tellTicked(source);
+      this.parts.others?.announceTicked(source);
   }
 
   /** Settles the events that ticks have proven. Returns whether events of the lane remain. */

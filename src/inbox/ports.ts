@@ -124,7 +124,7 @@ export interface Others {
   /** Whether no other daemon is alive; false while that is unknown. */
   alone(): boolean;
   /** Tells other daemons that deliveries of a lane they share were stored here. */
-  tellAccepted(lane: Lane): void;
+  announceAccepted(lane: Lane): void;
   /** Tells other daemons that a source of a shared lane was read to its end here. */
-  tellTicked(source: SourceName): void;
+  announceTicked(source: SourceName): void;
 }

@@ -2,7 +2,7 @@ import type { Cents } from '../domain/money.js';
 import { hasDifference, type Notice, noticeOf } from './notice.js';
 
 /** A committed change as notices use it: the row before and after, never the event. */
-export interface ChangeToTell {
+export interface ChangeToReport {
   readonly kind: 'snapshot' | 'added' | 'changed' | 'removed';
   readonly seq: number;
   readonly source: string;
@@ -39,7 +39,7 @@ export interface Draft {
 }
 
 /** Returns what the company and the round of a change are called. */
-export type NamesOf = (change: Pick<ChangeToTell, 'source' | 'companyId' | 'offeringId'>) => {
+export type NamesOf = (change: Pick<ChangeToReport, 'source' | 'companyId' | 'offeringId'>) => {
   readonly company: string | null;
   readonly round: string | null;
 };
@@ -48,11 +48,11 @@ const nameless: NamesOf = () => ({ company: null, round: null });
 
 /** Returns the notices to queue for changes that are being committed, per receiver. Pure function. */
 export function decideNotices(
-  changes: readonly ChangeToTell[],
+  changes: readonly ChangeToReport[],
   receivers: readonly { readonly name: string; readonly rules: Rules }[],
   namesOf: NamesOf = nameless,
 ): readonly Draft[] {
-  return changes.filter(isNews).flatMap((change) => {
+  return changes.filter(isReportable).flatMap((change) => {
     const body = JSON.stringify(noticeFrom(change, namesOf(change)));
     return receivers
       .filter(({ rules }) => isWanted(change, rules))
@@ -83,7 +83,7 @@ const derivedAgain: ReadonlySet<string | null> = new Set(['recomputed', 'reproje
  * Returns whether a change is worth a notice: new and removed records, conversions, and a change of status, group or
  * commitment. Shares, escrow, blockers, messages and profiles change without a notice.
  */
-function isNews(change: ChangeToTell): boolean {
+function isReportable(change: ChangeToReport): boolean {
   if (change.kind === 'snapshot') return false;
   if (change.kind === 'removed') return true;
   // A record in a listing has the reason of its last publication, which may be unrelated to the difference found
@@ -98,11 +98,11 @@ function isNews(change: ChangeToTell): boolean {
   );
 }
 
-const isConversion = ({ kind, fields, convertedFrom }: ChangeToTell) =>
+const isConversion = ({ kind, fields, convertedFrom }: ChangeToReport) =>
   convertedFrom !== null && (kind === 'added' || fields.includes('converted_from'));
 
 /** Returns whether the change matches all rules that are set. */
-function isWanted(change: ChangeToTell, rules: Rules): boolean {
+function isWanted(change: ChangeToReport, rules: Rules): boolean {
   const { sources, kinds, fields, statuses, minCommittedCents: least } = rules;
   const { kind, statusBefore, statusAfter, committedCentsBefore: was, committedCentsAfter: is } = change;
   if (sources !== undefined && !sources.includes(change.source)) return false;
@@ -119,7 +119,7 @@ function isWanted(change: ChangeToTell, rules: Rules): boolean {
   );
 }
 
-function noticeFrom(change: ChangeToTell, names: ReturnType<NamesOf>): Notice {
+function noticeFrom(change: ChangeToReport, names: ReturnType<NamesOf>): Notice {
   const before = {
     status: change.statusBefore,
     group_label: change.groupBefore,

@@ -1,7 +1,7 @@
 import { type Fault, isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
-import type { MirrorPlace } from '../store/database-location.js';
-import { openChangeNews } from '../store/reads/change-signal.js';
+import type { DatabaseLocation } from '../store/database-location.js';
+import { openChangeSignal } from '../store/reads/change-signal.js';
 import { type Change, changesSince, followChanges } from '../store/reads/changes.js';
 import { openReader } from '../store/reads/open-reader.js';
 import { readMirror } from '../store/reads/read-mirror.js';
@@ -21,14 +21,14 @@ export interface ChangesAsk {
 
 /** Passes the changes to `read` in their order. Throws `usage` for an unknown source. */
 export function readChanges<Result>(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   ask: ChangesAsk,
   clock: Clock,
   signal: AbortSignal,
   read: (changes: AsyncIterable<Change>) => Promise<Result>,
 ): Promise<Result> {
-  if (ask.follow) return read(follow(place, ask, clock, signal));
-  return readMirror(place, async (db) => {
+  if (ask.follow) return read(follow(location, ask, clock, signal));
+  return readMirror(location, async (db) => {
     await requireSource(db, ask.source);
     const wanted = ask.source === undefined ? {} : { source: ask.source };
     return await read(everyChange((after) => changesSince(db, { ...wanted, after }), ask.after));
@@ -57,7 +57,7 @@ const answerMillis = 10_000;
  * connection from the last change. Any other failure, and any failure before the first connection, ends it.
  */
 async function* follow(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   ask: ChangesAsk,
   clock: Clock,
   signal: AbortSignal,
@@ -73,7 +73,7 @@ async function* follow(
   // Ends with the signal, or with a failure that is not temporary.
   while (!signal.aborted) {
     try {
-      for await (const change of followOnce(place, { ...ask, after, known }, clock, signal, onOpen)) {
+      for await (const change of followOnce(location, { ...ask, after, known }, clock, signal, onOpen)) {
         after = change.seq;
         known = change.seq;
         yield change;
@@ -90,17 +90,17 @@ async function* follow(
 
 /** Follows the feed on one connection until it fails. */
 async function* followOnce(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   { after, known, source }: ChangesAsk & { readonly known: number },
   clock: Clock,
   signal: AbortSignal,
   onOpen: () => void,
 ): AsyncGenerator<Change> {
-  const reader = await openReader(place, { answerMillis });
+  const reader = await openReader(location, { answerMillis });
   try {
     await requireSource(reader.db, source);
     onOpen();
-    const news = await openChangeNews(place, reader.db, clock);
+    const news = await openChangeSignal(location, reader.db, clock);
     try {
       const wanted = { after, known, ...(source === undefined ? {} : { source }) };
       yield* followChanges(reader.db, wanted, news, signal);

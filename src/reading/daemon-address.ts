@@ -7,7 +7,7 @@ import type { HealthReport } from '../runtime/health-register.js';
 import type { Logger } from '../runtime/logger.js';
 import { writePrivateFile } from '../runtime/private-file.js';
 import { isProcessGone, isProcessThere, processName } from '../runtime/process-identity.js';
-import { type MirrorPlace, placeText } from '../store/database-location.js';
+import { type DatabaseLocation, locationText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import type { WebhookSpacings } from './webhook-spacing.js';
 
@@ -65,8 +65,8 @@ interface Where {
  * Returns where address files are: beside the SQLite file, or for a server beside the ledger, which every daemon can
  * write. Null for a server without a configuration, because only that names the ledger.
  */
-function whereOf(place: MirrorPlace, config: Pick<Config, 'forget'> | null): Where | null {
-  const { file } = dialectFor(place);
+function whereOf(location: DatabaseLocation, config: Pick<Config, 'forget'> | null): Where | null {
+  const { file } = dialectFor(location);
   if (file !== null) return { folder: dirname(file), prefix: `${basename(file)}.daemon-` };
   return config === null ? null : { folder: dirname(config.forget.ledger), prefix: 'daemon-' };
 }
@@ -85,7 +85,7 @@ export async function leaveAddress(
   const file = join(where.folder, `${where.prefix}${process.pid}-${key.slice(0, 6)}.json`);
   const address: DaemonAddress = {
     process: processName(),
-    database: placeText(config.database),
+    database: locationText(config.database),
     url,
     key,
   };
@@ -111,13 +111,13 @@ async function removeStale(where: Where): Promise<void> {
  * is returned as a problem, and so are an unreadable address file and, when no other daemon runs, that of a killed one.
  */
 export async function askDaemons(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   config: Config | null,
   clock: Clock,
 ): Promise<DaemonAsked> {
-  const where = whereOf(place, config);
+  const where = whereOf(location, config);
   const files = where === null ? [] : await filesOf(where);
-  const asked = await Promise.all(files.map((file) => askOne(file, placeText(place), clock)));
+  const asked = await Promise.all(files.map((file) => askOne(file, locationText(location), clock)));
   const daemons = asked.flatMap((one) => one.daemons);
   return {
     daemons,
@@ -129,15 +129,15 @@ export async function askDaemons(
 
 /** Returns the last log lines of each daemon on this host that answers, by process id. Never rejects. */
 export async function askLogs(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   config: Config | null,
   clock: Clock,
 ): Promise<readonly { readonly pid: number; readonly lines: readonly string[] }[]> {
-  const where = whereOf(place, config);
+  const where = whereOf(location, config);
   const logs = [];
   for (const file of where === null ? [] : await filesOf(where)) {
     const address = await readAddress(file);
-    if (typeof address !== 'object' || address.database !== placeText(place)) continue;
+    if (typeof address !== 'object' || address.database !== locationText(location)) continue;
     const answer = await ask(address, clock, '?log=1');
     if (answer !== null) logs.push({ pid: Number(address.process.split(':')[1]), lines: answer.log ?? [] });
   }

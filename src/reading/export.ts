@@ -7,7 +7,7 @@ import { writeParquet } from '../exports/parquet.js';
 import type { RowSource } from '../exports/ports.js';
 import { writeExport } from '../exports/write-file.js';
 import type { Random } from '../runtime/random.js';
-import type { MirrorPlace } from '../store/database-location.js';
+import type { DatabaseLocation } from '../store/database-location.js';
 import { exportRows } from '../store/reads/export-rows.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { type MirrorReader, requireSource } from './read-mirror.js';
@@ -47,11 +47,11 @@ export interface PreparedExport {
 
 /** Passes the export to `write`, read from one snapshot. Throws `usage` for an unknown source. */
 export function exportMirror<Result>(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   ask: ExportAsk,
   write: (prepared: PreparedExport) => Promise<Result>,
 ): Promise<Result> {
-  return readMirror(place, async (db) => {
+  return readMirror(location, async (db) => {
     await requireSource(db, ask.source);
     const standings = await standingsOf(db, ask.source);
     const whole = ask.company === undefined && ask.asOf === undefined;

@@ -3,7 +3,7 @@ import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js'
 import type { Clock } from '../runtime/clock.js';
 import { isThere } from '../store/reads/is-there.js';
 import { isAhead } from '../store/reads/judge-source.js';
-import { type MirrorPlace, type MirrorReader, readMirror, requireSource } from './read-mirror.js';
+import { type DatabaseLocation, type MirrorReader, readMirror, requireSource } from './read-mirror.js';
 
 export interface Freshness {
   /** `human`: a source that is not fresh needs a person. */
@@ -43,18 +43,18 @@ const pollMillis = 500;
  * daemon or `rosterd sync` has to do the work. Throws `stopped` on a signal, `usage` for an unknown source.
  */
 export async function waitForFreshness(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   { ageMillis, timeoutMillis, sources, mayBeMissing }: FreshnessAsk,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Freshness> {
   if (!mayBeMissing)
-    await readMirror(place, async (db) => {
+    await readMirror(location, async (db) => {
       for (const source of sources ?? []) await requireSource(db, source);
     });
   const deadline = clock.monotonic() + timeoutMillis;
   for (;;) {
-    const seen = await freshnessOf(place, sources, ageMillis, clock.now());
+    const seen = await freshnessOf(location, sources, ageMillis, clock.now());
     const left = deadline - clock.monotonic();
     if (seen.verdict !== 'waiting' || left <= 0) return seen;
     await clock.wait(Math.min(pollMillis, left), signal);
@@ -63,14 +63,14 @@ export async function waitForFreshness(
 }
 
 async function freshnessOf(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   wanted: readonly string[] | null,
   ageMillis: number,
   now: number,
 ): Promise<Freshness> {
   const limit = now - ageMillis;
   // A starting daemon may not have created the mirror yet.
-  const rows = (await isThere(place)) ? await readMirror(place, standings) : [];
+  const rows = (await isThere(location)) ? await readMirror(location, freshnessRows) : [];
   const names = wanted ?? rows.map(({ source }) => source);
   const sources = names.map((name) =>
     judged(
@@ -90,9 +90,9 @@ async function freshnessOf(
   };
 }
 
-type Standing = Awaited<ReturnType<typeof standings>>[number];
+type FreshnessRow = Awaited<ReturnType<typeof freshnessRows>>[number];
 
-function standings(db: MirrorReader) {
+function freshnessRows(db: MirrorReader) {
   return db
     .selectFrom('sync_status')
     .select(['source', 'state', 'meaning', 'readable', 'complete_up_to'])
@@ -101,7 +101,7 @@ function standings(db: MirrorReader) {
     .execute();
 }
 
-function judged(source: string, row: Standing | undefined, limit: number, now: number): SourceFreshness {
+function judged(source: string, row: FreshnessRow | undefined, limit: number, now: number): SourceFreshness {
   if (row === undefined) {
     const meaning = 'never synced: not in this mirror yet';
     return { source, fresh: false, human: false, complete_up_to: null, meaning, last_error: null };

@@ -1,5 +1,5 @@
 import type { Instant } from '../domain/instant.js';
-import type { MirrorPlace } from '../store/database-location.js';
+import type { DatabaseLocation } from '../store/database-location.js';
 import { requireReach } from '../store/reads/as-of.js';
 import { historyOf, type Version } from '../store/reads/history.js';
 import { readMirror } from '../store/reads/read-mirror.js';
@@ -16,10 +16,10 @@ export interface HistoryAsk {
 
 /** Returns versions, newest first within a source. Throws `usage` for an unknown source and for a purged time. */
 export function readHistory(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   { id, source, asOf }: HistoryAsk,
 ): Promise<readonly Version[]> {
-  return readMirror(place, async (db) => {
+  return readMirror(location, async (db) => {
     await requireSource(db, source);
     if (asOf !== undefined) await requireReach(db, asOf, source);
     const versions = await historyOf(db, id, source);

@@ -1,15 +1,15 @@
 import { isFault } from '../domain/fault.js';
 import { isThere } from '../store/reads/is-there.js';
-import { type MirrorPlace, readMirror } from './read-mirror.js';
+import { type DatabaseLocation, readMirror } from './read-mirror.js';
 
 /**
  * Returns the sources with stored records of a company, whether the configuration names them or not. Empty while there
  * is no mirror yet.
  */
-export async function mirroredBy(place: MirrorPlace, company: string): Promise<readonly string[]> {
+export async function mirroredBy(location: DatabaseLocation, company: string): Promise<readonly string[]> {
   try {
-    if (!(await isThere(place))) return [];
-    return await readMirror(place, async (db) => {
+    if (!(await isThere(location))) return [];
+    return await readMirror(location, async (db) => {
       const sources = await db.selectFrom('sources').select('name').orderBy('name').execute();
       const holding: string[] = [];
       for (const { name } of sources) {

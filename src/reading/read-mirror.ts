@@ -1,7 +1,7 @@
 import { Fault } from '../domain/fault.js';
 import type { readMirror } from '../store/reads/read-mirror.js';
 
-export type { MirrorPlace } from '../store/database-location.js';
+export type { DatabaseLocation } from '../store/database-location.js';
 export { readMirror } from '../store/reads/read-mirror.js';
 
 /** Throws `usage` for a source the mirror does not have: an empty result would look like an empty source. */

@@ -1,4 +1,4 @@
-import type { MirrorPlace } from '../store/database-location.js';
+import type { DatabaseLocation } from '../store/database-location.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { type Tick, ticksOf } from '../store/reads/ticks.js';
 
@@ -10,6 +10,6 @@ export interface RunsWanted {
 }
 
 /** Returns the last ticks, newest first. */
-export function runs(place: MirrorPlace, wanted: RunsWanted): Promise<readonly Tick[]> {
-  return readMirror(place, (db) => ticksOf(db, wanted));
+export function runs(location: DatabaseLocation, wanted: RunsWanted): Promise<readonly Tick[]> {
+  return readMirror(location, (db) => ticksOf(db, wanted));
 }

@@ -3,7 +3,7 @@ import { Fault } from '../domain/fault.js';
 import { blockedHealth, type EndpointHealth, readEndpointState } from '../endpoint/state.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthReport } from '../runtime/health-register.js';
-import type { MirrorPlace } from '../store/database-location.js';
+import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { type FleetMember, readFleet } from '../store/reads/fleet.js';
 import { type Ask, inSnapshot, type Snapshots } from '../store/reads/snapshot.js';
@@ -53,19 +53,19 @@ const nothingKnown: Known = { daemons: [], problems: [], spacings: {} };
  * the webhook endpoint, and the interval that decides what is overdue.
  */
 export async function statusOf(
-  place: MirrorPlace | Snapshots,
+  location: DatabaseLocation | Snapshots,
   clock: Clock,
   config?: Config | null,
   { daemons, problems, spacings }: Known = nothingKnown,
 ): Promise<FullStatus> {
-  const database = 'take' in place ? config?.database : place;
+  const database = 'take' in location ? config?.database : location;
   const shared = database !== undefined && dialectFor(database).shared;
   const read = async (ask: Ask) => {
     const fleet = shared ? await readFleet(ask) : null;
     const elsewhere = (fleet ?? []).flatMap(({ alive, follows }) => (alive === 1 ? follows : []));
     return { ...(await readStatus(ask, clock, { ...statusWanted(config), elsewhere, problems })), fleet };
   };
-  const document = 'take' in place ? await place.take(read) : await inSnapshot(place, read);
+  const document = 'take' in location ? await location.take(read) : await inSnapshot(location, read);
   return {
     ...document,
     sources: document.sources.map((one) => ({ ...one, webhook_spacing: spacings[one.source] ?? null })),

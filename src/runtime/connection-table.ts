@@ -69,7 +69,7 @@ interface Connection {
   readonly socket: Socket;
   readonly address: Address;
   /** The set the connection is in; sets are ordered by the time of entry. */
-  standing: Set<Connection>;
+  group: Set<Connection>;
   /** Requests that are not answered yet. */
   readonly visits: Set<Visit>;
   /** Number of requests since it was opened. */
@@ -189,8 +189,8 @@ export class ConnectionTable {
       socket.destroy();
       return;
     }
-    const standing = this.#waitingOf(address);
-    const connection: Connection = { socket, address, standing, visits: new Set(), begun: 0, bytes: 0 };
+    const group = this.#waitingOf(address);
+    const connection: Connection = { socket, address, group, visits: new Set(), begun: 0, bytes: 0 };
     this.#open.set(socket, connection);
     address.connections += 1;
     this.#enter(connection);
@@ -220,7 +220,7 @@ export class ConnectionTable {
     connection.visits.add(visit);
     connection.begun += 1;
     this.#visits.set(request, visit);
-    if (connection.standing === this.#resting) this.#move(connection, this.#waitingOf(connection.address));
+    if (connection.group === this.#resting) this.#move(connection, this.#waitingOf(connection.address));
     response.once('close', () => this.#end(visit));
     return true;
   }
@@ -230,8 +230,7 @@ export class ConnectionTable {
     connection.visits.delete(visit);
     if (!this.#open.has(connection.socket)) return;
     if (connection.visits.size === 0) this.#release(connection);
-    if (connection.standing !== this.#busy || [...connection.visits].some(({ authentic }) => authentic))
-      return;
+    if (connection.group !== this.#busy || [...connection.visits].some(({ authentic }) => authentic)) return;
     this.#move(connection, connection.visits.size === 0 ? this.#resting : this.#known);
   }
 
@@ -290,7 +289,7 @@ export class ConnectionTable {
     for (const connection of address.waiting) {
       this.#strangers.delete(connection);
       this.#known.add(connection);
-      connection.standing = this.#known;
+      connection.group = this.#known;
     }
   }
 
@@ -298,8 +297,8 @@ export class ConnectionTable {
   #oldestUnanswered(): Connection | undefined {
     let known: Connection | undefined;
     for (const connection of this.#holding) {
-      if (connection.standing === this.#strangers) return connection;
-      if (connection.standing === this.#known) known ??= connection;
+      if (connection.group === this.#strangers) return connection;
+      if (connection.group === this.#known) known ??= connection;
     }
     return known;
   }
@@ -323,23 +322,23 @@ export class ConnectionTable {
     if (connection.address.connections === 0) this.#addresses.delete(connection.address.key);
   }
 
-  #move(connection: Connection, standing: Set<Connection>): void {
+  #move(connection: Connection, group: Set<Connection>): void {
     this.#exit(connection);
-    connection.standing = standing;
+    connection.group = group;
     this.#enter(connection);
   }
 
   #enter(connection: Connection): void {
-    const { standing, address } = connection;
-    standing.add(connection);
-    if (standing !== this.#strangers && standing !== this.#known) return;
+    const { group, address } = connection;
+    group.add(connection);
+    if (group !== this.#strangers && group !== this.#known) return;
     address.waiting.add(connection);
     if (!address.proven && address.waiting.size > this.limits.perAddress) this.#crowded.add(address);
   }
 
   #exit(connection: Connection): void {
-    const { standing, address } = connection;
-    standing.delete(connection);
+    const { group, address } = connection;
+    group.delete(connection);
     address.waiting.delete(connection);
     if (address.waiting.size <= this.limits.perAddress) this.#crowded.delete(address);
   }

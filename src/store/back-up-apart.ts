@@ -5,7 +5,7 @@ import { startOwnProcess } from '../runtime/own-process.js';
 import type { BackupMade, BackupParts } from './backup/made.js';
 import { removeUnfinished } from './backup/private-target.js';
 import type { BackupReply, BackupRequest } from './backup-messages.js';
-import type { MirrorPlace } from './database-location.js';
+import type { DatabaseLocation } from './database-location.js';
 import { dialectFor } from './dialect/dialect-for.js';
 
 /**
@@ -13,11 +13,11 @@ import { dialectFor } from './dialect/dialect-for.js';
  * at any moment. Throws as `backUp` of the dialect does.
  */
 export async function backUpApart(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   target: string,
   parts: BackupParts,
 ): Promise<BackupMade> {
-  const dialect = dialectFor(place);
+  const dialect = dialectFor(location);
   if (dialect.file === null) return await dialect.backUp(target, parts);
   const { clock, version } = parts;
   return await inChild({ file: dialect.file, target, now: clock.now(), version }, parts);

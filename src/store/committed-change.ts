@@ -2,7 +2,7 @@ import type { SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 import type { ChangeSeen } from '../sync/ports.js';
 import type { RecordItem } from './page-facts.js';
-import type { Held } from './plan-page.js';
+import type { StoredVersion } from './plan-page.js';
 
 /** One row of the change feed with its values before and after. A notice is built from nothing else. */
 export interface CommittedChange extends ChangeSeen {
@@ -55,11 +55,11 @@ export interface CommitHooks {
  */
 export function changeOf(
   kind: CommittedChange['kind'],
-  held: Held | null,
+  stored: StoredVersion | null,
   record: RecordItem | null,
   change: Pick<CommittedChange, 'seq' | 'fields' | 'reason' | 'at'> & { readonly source: string },
 ): CommittedChange {
-  const before = held?.investment ?? null;
+  const before = stored?.investment ?? null;
   const after = record?.investment ?? null;
   const latest = after ?? before;
   if (latest === null) throw new Error('a change without a record before or after it');

@@ -1,12 +1,12 @@
 /** Location of a mirror's database. */
-export type MirrorPlace = SqlitePlace | PostgresPlace;
+export type DatabaseLocation = SqliteLocation | PostgresLocation;
 
-export interface SqlitePlace {
+export interface SqliteLocation {
   readonly kind: 'sqlite';
   readonly file: string;
 }
 
-export interface PostgresPlace {
+export interface PostgresLocation {
   readonly kind: 'postgres';
   /** Without the password, so it is safe to show. */
   readonly url: string;
@@ -17,7 +17,7 @@ export interface PostgresPlace {
 }
 
 /** Returns the connection URL with the password in it. Pass it only to the driver. */
-export async function secretUrlOf({ url, password }: PostgresPlace): Promise<string> {
+export async function secretUrlOf({ url, password }: PostgresLocation): Promise<string> {
   if (password === null) return url;
   const whole = new URL(url);
   whole.password = encodeURIComponent(await password.reveal());
@@ -25,8 +25,8 @@ export async function secretUrlOf({ url, password }: PostgresPlace): Promise<str
 }
 
 /** Returns the location for messages: a file path, or a URL without password and options. */
-export function placeText(place: MirrorPlace): string {
-  return place.kind === 'sqlite' ? place.file : addressText(place.url);
+export function locationText(location: DatabaseLocation): string {
+  return location.kind === 'sqlite' ? location.file : addressText(location.url);
 }
 
 /** Returns the URL with user, host and database. Passwords and options never appear in a message. */

@@ -2,7 +2,7 @@ import type {
   Collection,
   CollectionName,
   Differences,
-  DimensionStanding,
+  DimensionState,
   Known,
   Listing,
   RoundLabels,
@@ -14,7 +14,7 @@ import type { CollectionPlan } from './plan-collection.js';
 
 /** What both databases do alike with rows they have read. */
 
-export function standingOf(listed: readonly Row[], named: readonly Row[]): DimensionStanding {
+export function standingOf(listed: readonly Row[], named: readonly Row[]): DimensionState {
   const of = (about: string) =>
     new Map(
       named

@@ -32,7 +32,7 @@ export interface PageFacts {
    */
   readonly unreadableErasures: ReadonlyMap<string, Erases>;
   /** Entries to quarantine. Of several for one id only the last counts, and none if a readable entry follows it. */
-  readonly setAside: readonly Rejected[];
+  readonly rejected: readonly Rejected[];
   /** Ids whose last entry is readable. */
   readonly readable: readonly string[];
   /** How often each field occurs that this version does not know. */
@@ -77,10 +77,10 @@ export function readPage(items: readonly FeedItem[]): PageFacts {
       unknownFields.set(field, (unknownFields.get(field) ?? 0) + 1);
     }
   }
-  const setAside = nameless;
+  const rejected = nameless;
   const readable: string[] = [];
   for (const [id, item] of mentions)
-    if (item.kind === 'rejected') setAside.push(item);
+    if (item.kind === 'rejected') rejected.push(item);
     else readable.push(id);
   return {
     items,
@@ -91,7 +91,7 @@ export function readPage(items: readonly FeedItem[]): PageFacts {
     deactivates,
     identityIncluded,
     unreadableErasures,
-    setAside,
+    rejected,
     readable,
     unknownFields,
   };

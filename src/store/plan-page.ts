@@ -3,7 +3,7 @@ import type { Identity, Investment } from '../domain/investment.js';
 import type { PageFacts, RecordItem, Tombstone } from './page-facts.js';
 
 /** The stored row for an id. A dialect adds what it needs to find the row again. */
-export interface Held {
+export interface StoredVersion {
   readonly investment: Investment;
   readonly identity: Identity | null;
 }
@@ -14,24 +14,24 @@ export interface Insert {
 }
 
 /** The stored version moves to history and the new one replaces it completely. */
-export interface Replace<Row extends Held> {
+export interface Replace<Row extends StoredVersion> {
   readonly kind: 'replace';
-  readonly held: Row;
+  readonly stored: Row;
   readonly record: RecordItem;
   /** Names of the fields that differ. Empty when only `observed_at` or `reason` do: then no change is published. */
   readonly fields: readonly string[];
   readonly identityDiffers: boolean;
 }
 
-export interface Remove<Row extends Held> {
+export interface Remove<Row extends StoredVersion> {
   readonly kind: 'remove';
-  readonly held: Row;
+  readonly stored: Row;
   readonly reason: string | null;
 }
 
-export type Step<Row extends Held> = Insert | Replace<Row> | Remove<Row>;
+export type Step<Row extends StoredVersion> = Insert | Replace<Row> | Remove<Row>;
 
-export interface PagePlan<Row extends Held> {
+export interface PagePlan<Row extends StoredVersion> {
   readonly steps: readonly Step<Row>[];
   /** Number of records equal to the stored ones, plus tombstones without a stored row. */
   readonly unchanged: number;
@@ -41,17 +41,17 @@ export interface PagePlan<Row extends Held> {
  * Returns the steps that apply a page. Feed order decides, never a timestamp: of several entries for one id the last
  * one counts, and an entry replaces the stored row even if its `observed_at` is earlier.
  */
-export function planPage<Row extends Held>(
+export function planPage<Row extends StoredVersion>(
   latest: PageFacts['latest'],
-  heldOf: (id: string) => Row | undefined,
+  storedOf: (id: string) => Row | undefined,
 ): PagePlan<Row> {
   const steps: Step<Row>[] = [];
   let unchanged = 0;
   for (const item of latest) {
     const step =
       item.kind === 'record'
-        ? planRecord(heldOf(item.investment.id), item)
-        : planRemove(heldOf(item.id), item);
+        ? planRecord(storedOf(item.investment.id), item)
+        : planRemove(storedOf(item.id), item);
     if (step === null) unchanged += 1;
     else steps.push(step);
   }
@@ -59,12 +59,15 @@ export function planPage<Row extends Held>(
 }
 
 /** Returns null when nothing would be written. */
-function planRecord<Row extends Held>(held: Row | undefined, record: RecordItem): Step<Row> | null {
-  if (held === undefined) return { kind: 'insert', record };
-  const difference = differenceOf(held, record);
-  if (difference === null && !republished(held.investment, record.investment)) return null;
+function planRecord<Row extends StoredVersion>(
+  stored: Row | undefined,
+  record: RecordItem,
+): Step<Row> | null {
+  if (stored === undefined) return { kind: 'insert', record };
+  const difference = differenceOf(stored, record);
+  if (difference === null && !republished(stored.investment, record.investment)) return null;
   const { fields, identityDiffers } = difference ?? { fields: [], identityDiffers: false };
-  return { kind: 'replace', held, record, fields, identityDiffers };
+  return { kind: 'replace', stored, record, fields, identityDiffers };
 }
 
 /**
@@ -72,15 +75,21 @@ function planRecord<Row extends Held>(held: Row | undefined, record: RecordItem)
  * period, such as the sweep after every listing, repeats publications that are already stored and adds their reason.
  * That alone is not a new publication: a version for it would fill history with rows that differ in nothing.
  */
-function republished(held: Investment, now: Investment): boolean {
-  return held.observed_at !== now.observed_at || (held.reason !== null && held.reason !== now.reason);
+function republished(stored: Investment, now: Investment): boolean {
+  return stored.observed_at !== now.observed_at || (stored.reason !== null && stored.reason !== now.reason);
 }
 
 /** Like `planRecord`, for a record that was listed again: a difference in only `observed_at` and `reason` is none. */
-export function planReread<Row extends Held>(held: Row | undefined, record: RecordItem): Step<Row> | null {
-  return held !== undefined && differenceOf(held, record) === null ? null : planRecord(held, record);
+export function planReread<Row extends StoredVersion>(
+  stored: Row | undefined,
+  record: RecordItem,
+): Step<Row> | null {
+  return stored !== undefined && differenceOf(stored, record) === null ? null : planRecord(stored, record);
 }
 
-function planRemove<Row extends Held>(held: Row | undefined, { reason }: Tombstone): Remove<Row> | null {
-  return held === undefined ? null : { kind: 'remove', held, reason };
+function planRemove<Row extends StoredVersion>(
+  stored: Row | undefined,
+  { reason }: Tombstone,
+): Remove<Row> | null {
+  return stored === undefined ? null : { kind: 'remove', stored, reason };
 }

@@ -28,7 +28,7 @@ export function tickValues(source: SourceRow, report: TickReport): readonly (str
  * Writes the outcome of a tick to its source row. `now` is wall-clock time, so the next tick replaces a time in the
  * future.
  */
-export function tellOutcome(
+export function recordOutcome(
   source: SourceRow,
   now: Instant,
   report: TickReport,

@@ -178,7 +178,7 @@ export function createSync(parts: SyncParts): Sync {
   };
 }
 
-function report(log: SyncParts['logger'], { report, standing }: TickResult): void {
+function report(log: SyncParts['logger'], { report, phase }: TickResult): void {
   const { trigger, mode, pages, tookMs, outcome, applied } = report;
   const fields = {
     trigger,
@@ -194,9 +194,9 @@ function report(log: SyncParts['logger'], { report, standing }: TickResult): voi
     ...(report.retryAt === null ? {} : { until: report.retryAt }),
     ...(report.message === null || report.code === 'internal' ? {} : { hint: report.message }),
   };
-  if (standing?.kind === 'halted' && trigger === 'timer' && mode === 'none')
+  if (phase?.kind === 'halted' && trigger === 'timer' && mode === 'none')
     log.debug(fields, 'the source still waits for a human');
-  else if (standing?.kind === 'halted') log.error(fields, 'the source waits for a human');
+  else if (phase?.kind === 'halted') log.error(fields, 'the source waits for a human');
   else if (report.outcome === 'failed') log.warn(fields, 'the tick failed and will be retried');
   else if (applied.quarantined > 0) log.warn(fields, 'records could not be parsed and are in quarantine');
   else if (report.outcome === 'done' && pages <= 1 && applied.added + applied.changed + applied.removed === 0)

@@ -2,7 +2,7 @@ import { reaction } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { advanced, initialAdvance } from './advance.js';
-import type { Active, ListingProgress, Standing, Trigger } from './ports.js';
+import type { Active, ListingProgress, Phase, Trigger } from './ports.js';
 import { quietUntil } from './quiet-hours.js';
 import {
   freshStart,
@@ -73,10 +73,10 @@ export function decide(state: TickState, event: TickEvent, now: number): Decisio
 }
 
 export function tickStart(
-  standing: Standing,
+  phase: Phase,
   { acceptDeletions = false, breachWaitMillis = 0, quiet = null }: Partial<TickState> = {},
 ): TickState {
-  return { standing, advance: initialAdvance, acceptDeletions, breachWaitMillis, quiet };
+  return { phase, advance: initialAdvance, acceptDeletions, breachWaitMillis, quiet };
 }
 
 /**
@@ -86,39 +86,39 @@ export function tickStart(
 const recheckMillis = 60 * 60_000;
 
 function asked(state: TickState, trigger: Trigger, now: number): Decision {
-  const { standing } = state;
-  if (standing.kind !== 'halted') return nextStep(state, now);
+  const { phase } = state;
+  if (phase.kind !== 'halted') return nextStep(state, now);
   const due =
     trigger === 'manual' ||
     trigger === 'start' ||
-    (trigger === 'webhook' && now - millisOf(standing.at) >= recheckMillis);
-  if (due) return nextStep(at(state, standing.before), now);
-  const { code, message } = standing;
+    (trigger === 'webhook' && now - millisOf(phase.at) >= recheckMillis);
+  if (due) return nextStep(at(state, phase.before), now);
+  const { code, message } = phase;
   return {
     next: state,
     effects: [{ kind: 'remain_halted', end: { outcome: 'failed', code, message, retryAt: null } }],
   };
 }
 
-/** Returns the next action for a committed standing. */
+/** Returns the next action for a committed phase. */
 function nextStep(state: TickState, now: number): Decision {
-  const { standing } = state;
+  const { phase } = state;
   const quiet = quietUntil(state.quiet, now);
-  switch (standing.kind) {
+  switch (phase.kind) {
     case 'empty':
       return quiet === null ? begin(state, 'first', freshStart) : waitForEnd(state, quiet);
     case 'listing':
-      return continueListing(state, standing.listing, now);
+      return continueListing(state, phase.listing, now);
     case 'sweeping':
-      return fetch(state, standing.since);
+      return fetch(state, phase.since);
     case 'following': {
-      const mayList = standing.namesIncomplete && quiet === null;
-      const restart = mayList ? relistNames(standing.listed, now) : null;
+      const mayList = phase.namesIncomplete && quiet === null;
+      const restart = mayList ? relistNames(phase.listed, now) : null;
       if (restart !== null) return begin(state, 'relist', restart);
-      return fetch(state, { kind: 'cursor', cursor: standing.cursor });
+      return fetch(state, { kind: 'cursor', cursor: phase.cursor });
     }
     case 'halted':
-      throw new Error('a halted source continues from the standing before its halt');
+      throw new Error('a halted source continues from the phase before its halt');
   }
 }
 
@@ -148,23 +148,22 @@ function waitForEnd(state: TickState, until: Instant): Decision {
 
 /** Deletes the rows that the operator saw as awaiting deletion. An unfinished listing is not part of that approval. */
 function accepted(state: TickState, now: number): Decision {
-  const standing = active(state.standing);
-  const listing = standing.kind === 'listing' ? standing.listing : null;
-  const next = { ...at(state, standing), acceptDeletions: listing !== null && listing.final !== null };
-  if (standing.kind === 'empty' || listing?.kind === 'first') return nextStep(next, now);
+  const phase = active(state.phase);
+  const listing = phase.kind === 'listing' ? phase.listing : null;
+  const next = { ...at(state, phase), acceptDeletions: listing !== null && listing.final !== null };
+  if (phase.kind === 'empty' || listing?.kind === 'first') return nextStep(next, now);
   return { next, effects: [{ kind: 'delete_awaiting' }] };
 }
 
 function resync(state: TickState): Decision {
-  const standing = active(state.standing);
-  const first =
-    standing.kind === 'empty' || (standing.kind === 'listing' && standing.listing.kind === 'first');
-  return begin(at(state, standing), first ? 'first' : 'relist', freshStart);
+  const phase = active(state.phase);
+  const first = phase.kind === 'empty' || (phase.kind === 'listing' && phase.listing.kind === 'first');
+  return begin(at(state, phase), first ? 'first' : 'relist', freshStart);
 }
 
 function filtersChanged(state: TickState, now: number): Decision {
   // No data was read under the old filters yet, so there is nothing to protect.
-  if (state.standing.kind === 'empty') return nextStep(state, now);
+  if (state.phase.kind === 'empty') return nextStep(state, now);
   return halt(
     state,
     {
@@ -185,24 +184,24 @@ function pageArrived(
   event: Extract<TickEvent, { kind: 'page_arrived' }>,
   now: number,
 ): Decision {
-  const { standing } = expected(state, event, 'listing', 'sweeping', 'following');
+  const { phase } = expected(state, event, 'listing', 'sweeping', 'following');
   const { page } = event;
-  const mode = standing.kind === 'listing' ? 'listing' : 'delta';
+  const mode = phase.kind === 'listing' ? 'listing' : 'delta';
   if (page.mode !== mode)
     return breached(state, `the feed answered a ${page.mode} page to a ${mode} request`, now);
   const advance = page.hasMore ? advanced(state.advance, event.asked, page) : initialAdvance;
   if ('problem' in advance) return breached(state, advance.problem, now);
   const commit: Effect =
-    standing.kind === 'listing'
+    phase.kind === 'listing'
       ? { kind: 'store_listing_page' }
       : {
           kind: 'apply_page',
           reached: {
-            kind: standing.kind === 'sweeping' && page.hasMore ? 'sweeping' : 'following',
+            kind: phase.kind === 'sweeping' && page.hasMore ? 'sweeping' : 'following',
             cursor: page.next as Cursor,
           },
         };
-  const following: Effect = { kind: 'prefetch', position: behind(standing, page.next) };
+  const following: Effect = { kind: 'prefetch', position: behind(phase, page.next) };
   return { next: { ...state, advance }, effects: page.hasMore ? [commit, following] : [commit] };
 }
 
@@ -210,19 +209,19 @@ function deltaPageApplied(
   state: Expecting<'sweeping' | 'following'>,
   { reached, hasMore }: Extract<TickEvent, { kind: 'delta_page_applied' }>,
 ): Decision {
-  const { standing } = state;
-  const { listed } = standing;
+  const { phase } = state;
+  const { listed } = phase;
   const position = { kind: 'cursor', cursor: reached.cursor } as const;
   const next: Active =
-    reached.kind === 'following' || standing.kind === 'following'
+    reached.kind === 'following' || phase.kind === 'following'
       ? // The next open reads whether names are complete: a tick begins at most one listing for them.
         { kind: 'following', cursor: reached.cursor, listed, namesIncomplete: false }
-      : { kind: 'sweeping', since: position, cursor: standing.cursor, listed };
+      : { kind: 'sweeping', since: position, cursor: phase.cursor, listed };
   return hasMore ? fetch(at(state, next), position) : finish(at(state, next), done);
 }
 
 function published(state: Expecting<'listing'>, now: number): Decision {
-  const { final, lowMark, restarts } = state.standing.listing;
+  const { final, lowMark, restarts } = state.phase.listing;
   if (final === null) throw new Error('a listing was published before its last page');
   const cursor: Position = { kind: 'cursor', cursor: final };
   const since: Position = lowMark === null ? cursor : { kind: 'since', time: lowMark };
@@ -237,16 +236,16 @@ function gone(
   asked: Position,
   now: number,
 ): Decision {
-  const { standing } = state;
-  if (standing.kind === 'listing')
-    return begin(state, standing.listing.kind, restartAfter(standing.listing.restarts, now));
+  const { phase } = state;
+  if (phase.kind === 'listing')
+    return begin(state, phase.listing.kind, restartAfter(phase.listing.restarts, now));
   // The low mark itself is older than the feed's retention, because nothing was published for so long. The listing's
   // final position covers the same period and does not lead back here when it expires.
-  if (standing.kind === 'sweeping' && asked.kind === 'since') {
-    const since: Position = { kind: 'cursor', cursor: standing.cursor };
-    return fetch(at(state, { ...standing, since }), since);
+  if (phase.kind === 'sweeping' && asked.kind === 'since') {
+    const since: Position = { kind: 'cursor', cursor: phase.cursor };
+    return fetch(at(state, { ...phase, since }), since);
   }
-  return begin(state, 'relist', relistAfter(standing.listed, now));
+  return begin(state, 'relist', relistAfter(phase.listed, now));
 }
 
 function failed(state: TickState, failure: Failure, now: number): Decision {
@@ -277,7 +276,7 @@ function halt(
   now: number,
 ): Decision {
   const text = hint === null ? message : `${message} (${hint})`;
-  const before = active(state.standing);
+  const before = active(state.phase);
   return {
     next: at(state, { kind: 'halted', code, message: text, at: instantFromMillis(now), before }),
     effects: [
@@ -315,8 +314,8 @@ const finish = (state: TickState, end: TickEnd): Decision => ({
   effects: [{ kind: 'finish', end, halt: null }],
 });
 
-const behind = (standing: Standing, next: string): Position =>
-  standing.kind === 'listing'
+const behind = (phase: Phase, next: string): Position =>
+  phase.kind === 'listing'
     ? { kind: 'page', token: next as PageToken }
     : { kind: 'cursor', cursor: next as Cursor };
 
@@ -325,24 +324,24 @@ const breached = (state: TickState, message: string, now: number): Decision => {
   return failed(state, { code: 'contract_broken', message, hint: null, retryAt }, now);
 };
 
-type Expecting<Kind extends Standing['kind']> = TickState & {
-  readonly standing: Extract<Standing, { kind: Kind }>;
+type Expecting<Kind extends Phase['kind']> = TickState & {
+  readonly phase: Extract<Phase, { kind: Kind }>;
 };
 
-const at = (state: TickState, standing: Standing): TickState => ({ ...state, standing });
+const at = (state: TickState, phase: Phase): TickState => ({ ...state, phase });
 
-const active = (standing: Standing): Active => (standing.kind === 'halted' ? standing.before : standing);
+const active = (phase: Phase): Active => (phase.kind === 'halted' ? phase.before : phase);
 
 /**
- * Returns the state narrowed to one of `kinds`. Throws when an event arrives in a standing that cannot have asked for
+ * Returns the state narrowed to one of `kinds`. Throws when an event arrives in a phase that cannot have asked for
  * it, which is a bug in the runner.
  */
-function expected<Kind extends Standing['kind']>(
+function expected<Kind extends Phase['kind']>(
   state: TickState,
   event: TickEvent,
   ...kinds: readonly Kind[]
 ): Expecting<Kind> {
-  if (!(kinds as readonly string[]).includes(state.standing.kind))
-    throw new Error(`${event.kind} cannot happen while a source is ${state.standing.kind}`);
+  if (!(kinds as readonly string[]).includes(state.phase.kind))
+    throw new Error(`${event.kind} cannot happen while a source is ${state.phase.kind}`);
   return state as Expecting<Kind>;
 }

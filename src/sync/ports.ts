@@ -71,7 +71,7 @@ export interface SourceIdentity {
 }
 
 /** Committed sync state of a source. */
-export type Standing = Active | Halted;
+export type Phase = Active | Halted;
 
 export type Active =
   | { readonly kind: 'empty' }
@@ -198,7 +198,7 @@ export interface Opened {
   readonly lease: Lease;
   /** Whether the first write takes the lease: see `OpenOptions`. */
   readonly leaseLater?: boolean;
-  readonly standing: Standing;
+  readonly phase: Phase;
   readonly filtersChanged: boolean;
   /** Whether the grant included identity at the last page or grant check; null before either. */
   readonly identityIncluded: boolean | null;

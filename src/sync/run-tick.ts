@@ -21,8 +21,8 @@ import {
   type Mirror,
   nothingApplied,
   type Opened,
+  type Phase,
   type ReceivedPage,
-  type Standing,
   type SyncSource,
   type TickReport,
   type Trigger,
@@ -66,7 +66,7 @@ export interface TickOptions {
 export interface TickResult {
   readonly report: TickReport;
   /** Committed state of the source; null when it could not be opened. */
-  readonly standing: Standing | null;
+  readonly phase: Phase | null;
   /** `published_through` of the last delta page, when this tick read to the end of the feed. */
   readonly publishedThrough: Instant | null;
   /** Result of the identity grant check. */
@@ -110,7 +110,7 @@ export async function runTick(
         message,
         retryAt,
       },
-      standing: null,
+      phase: null,
       publishedThrough: null,
       grant: 'not_asked',
       recorded: false,
@@ -193,7 +193,7 @@ class Tick {
       const { code, message } = failureOf(error, planOf(this.ask, this.parts));
       const end: TickEnd = { outcome: 'failed', code, message, retryAt: null };
       const at = instantFromMillis(this.parts.clock.now());
-      const before = opened.standing.kind === 'halted' ? opened.standing.before : opened.standing;
+      const before = opened.phase.kind === 'halted' ? opened.phase.before : opened.phase;
       return await this.#finish(end, { code, message }, { kind: 'halted', code, message, at, before });
     }
   }
@@ -203,7 +203,7 @@ class Tick {
     const guard = new StepGuard();
     const { acceptDeletions = false } = this.ask;
     let decision = decide(
-      tickStart(opened.standing, {
+      tickStart(opened.phase, {
         acceptDeletions,
         breachWaitMillis: waitMillis(planOf(this.ask, this.parts)),
         quiet: this.ask.trigger === 'manual' ? null : (this.parts.options.quiet ?? null),
@@ -212,18 +212,18 @@ class Tick {
       this.parts.clock.now(),
     );
     for (;;) {
-      const { standing } = decision.next;
+      const { phase } = decision.next;
       for (const effect of decision.effects)
         if (effect.kind === 'prefetch' && !this.signal.aborted)
-          await this.reader.readAhead(this.#feed(standing), effect.position);
+          await this.reader.readAhead(this.#feed(phase), effect.position);
       const effect = mainEffect(decision);
       if (effect.kind === 'finish' || effect.kind === 'remain_halted')
-        return await this.#finish(effect.end, effect.kind === 'finish' ? effect.halt : 'as it is', standing);
-      guard.step(effect, standing);
+        return await this.#finish(effect.end, effect.kind === 'finish' ? effect.halt : 'as it is', phase);
+      guard.step(effect, phase);
       // A renewal after the commit that releases the lease would acquire it again.
       const end = this.#endBehind(effect, decision);
       if (end !== null) await keeping.stop();
-      const event = await this.#perform(effect, standing, end).catch((error: unknown) =>
+      const event = await this.#perform(effect, phase, end).catch((error: unknown) =>
         this.#failed(effect, error),
       );
       decision = decide(decision.next, event, this.parts.clock.now());
@@ -242,7 +242,7 @@ class Tick {
     return last.kind === 'finish' && last.halt === null ? last.end : null;
   }
 
-  async #perform(effect: Work, standing: Standing, end: TickEnd | null): Promise<TickEvent> {
+  async #perform(effect: Work, phase: Phase, end: TickEnd | null): Promise<TickEvent> {
     const { mirror, options } = this.parts;
     switch (effect.kind) {
       case 'begin_listing': {
@@ -257,8 +257,8 @@ class Tick {
       }
       case 'fetch': {
         if (this.signal.aborted) return this.#cutShort();
-        if (this.#mode === 'none') this.#mode = modeOf(standing);
-        const page = await this.reader.read(this.#feed(standing), effect.position);
+        if (this.#mode === 'none') this.#mode = modeOf(phase);
+        const page = await this.reader.read(this.#feed(phase), effect.position);
         this.#page = page;
         this.#pages += 1;
         const { mode, hasMore, next, size } = page;
@@ -291,7 +291,7 @@ class Tick {
       }
       case 'publish': {
         if (this.signal.aborted) return this.#cutShort();
-        if (this.#mode === 'none') this.#mode = modeOf(standing);
+        if (this.#mode === 'none') this.#mode = modeOf(phase);
         const policy = { ...options.brake, accepted: effect.accepted };
         const { applied, brake } = await mirror.publishListing(this.lease, effect.final, policy);
         this.#count(applied);
@@ -304,7 +304,7 @@ class Tick {
       }
       case 'delete_awaiting': {
         if (this.signal.aborted) return this.#cutShort();
-        if (this.#mode === 'none') this.#mode = modeOf(standing);
+        if (this.#mode === 'none') this.#mode = modeOf(phase);
         this.#count(await mirror.deleteAwaiting(this.lease));
         return { kind: 'awaiting_deleted' };
       }
@@ -325,40 +325,40 @@ class Tick {
     return { kind: 'failed', failure: failureOf(cause, planOf(this.ask, this.parts)) };
   }
 
-  async #finish(end: TickEnd, halt: Halt | null | 'as it is', standing: Standing): Promise<TickResult> {
+  async #finish(end: TickEnd, halt: Halt | null | 'as it is', phase: Phase): Promise<TickResult> {
     this.reader.drop();
     const { mirror, logger } = this.parts;
     const grant =
-      this.ask.checkGrant === true && end.outcome === 'done' && standing.kind === 'following'
+      this.ask.checkGrant === true && end.outcome === 'done' && phase.kind === 'following'
         ? await this.#followGrant()
         : 'not_asked';
     const report = this.#written ?? this.#report(end, this.#applied);
     const publishedThrough = end.outcome === 'done' ? this.#publishedThrough : null;
     // Another process took the source first. As when it cannot be opened, this result is the only record.
     if (this.leaseIsLater && report.code === 'lease_lost')
-      return { report, standing: null, publishedThrough: null, grant, recorded: false };
+      return { report, phase: null, publishedThrough: null, grant, recorded: false };
     if (this.endWritten || halt === 'as it is')
-      return { report, standing, publishedThrough, grant, recorded: true };
+      return { report, phase, publishedThrough, grant, recorded: true };
     try {
       await mirror.recordTick(this.lease, report, halt);
     } catch (error) {
       logger.warn({ error }, 'the end of the tick could not be recorded');
       // Work was committed but its status was not: a tick that is not recorded must not look healthy. A halt that is
       // not recorded must not count as one either, or nothing would ask for help or retry.
-      const seen = standing.kind === 'halted' ? standing.before : standing;
-      if (end.outcome === 'done' || seen !== standing) {
+      const seen = phase.kind === 'halted' ? phase.before : phase;
+      if (end.outcome === 'done' || seen !== phase) {
         const { code, message, retryAt } = failureOf(error, planOf(this.ask, this.parts));
         return {
           report: { ...report, outcome: 'failed', code, message, retryAt },
-          standing: seen,
+          phase: seen,
           publishedThrough: null,
           grant,
           recorded: false,
         };
       }
-      return { report, standing, publishedThrough, grant, recorded: false };
+      return { report, phase, publishedThrough, grant, recorded: false };
     }
-    return { report, standing, publishedThrough, grant, recorded: true };
+    return { report, phase, publishedThrough, grant, recorded: true };
   }
 
   #report(end: TickEnd, applied: Applied): TickReport {
@@ -382,8 +382,8 @@ class Tick {
   }
 
   /** Only a tick started by a webhook may draw on the reserve, and only for deltas: a listing would drain it. */
-  #feed(standing: Standing): Feed {
-    return feedOf(this.source, standing.kind === 'following' ? this.ask.trigger : 'timer');
+  #feed(phase: Phase): Feed {
+    return feedOf(this.source, phase.kind === 'following' ? this.ask.trigger : 'timer');
   }
 
   #pageAtHand(): ReceivedPage {

@@ -1,7 +1,7 @@
 import type { Position } from '../domain/position.js';
 import { afterCheck, type GrantAnswer, type GrantCheck, unchecked } from './grant-check.js';
 import { afterTick, type IdleStretch, stretched, watchful } from './idle-stretch.js';
-import type { Standing, TickReport, Trigger } from './ports.js';
+import type { Phase, TickReport, Trigger } from './ports.js';
 import { afterRecheck, noRecheck, type RecheckSpacing, recheckDueAt } from './recheck-spacing.js';
 import type { TickAsk } from './run-tick.js';
 import {
@@ -100,7 +100,7 @@ export type ScheduleEvent =
 /** How a tick ended, as far as the schedule is concerned. */
 export interface TickEnded {
   readonly report: TickReport;
-  readonly standing: Standing | null;
+  readonly phase: Phase | null;
   readonly grant: GrantAnswer;
   /** Milliseconds until `report.retryAt`; null without one. */
   readonly retryInMillis: number | null;
@@ -362,16 +362,16 @@ function nudgeWaits({ halted, nudgeDue }: Schedule, now: number): boolean {
 function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRules): Scheduled {
   if (state.tick.kind !== 'running') throw new Error('a tick ended that was not running');
   const { covers } = state.tick;
-  const { report, standing } = end;
+  const { report, phase } = end;
   const grant = covers.checksGrant ? afterCheck(state.grant, end.grant, now) : state.grant;
   const mayRetryGrant = report.outcome === 'done' && !(covers.checksGrant && end.grant === 'not_asked');
   const stretch = afterTick(state.stretch, report, covers.nudged);
-  const halted = standing?.kind === 'halted';
+  const halted = phase?.kind === 'halted';
   const timerDue =
     now + timerWait(end, halted, stretched(stretch, rules.intervalMillis, rules.idleIntervalMillis));
   // A nudge may use a reserve that the timer may not, so a timer that ran out of quota does not delay it; once.
   const reserveLeft =
-    report.code === 'rate_limited' && covers.trigger !== 'webhook' && standing?.kind === 'following';
+    report.code === 'rate_limited' && covers.trigger !== 'webhook' && phase?.kind === 'following';
   const isBlocked = report.outcome !== 'done' && report.retryAt !== null && !reserveLeft;
   const onlyLooked = state.halted && covers.trigger === 'timer';
   const haltedDue = onlyLooked ? state.nudgeDue : now + haltedNudgeMillis;
@@ -403,9 +403,9 @@ function timerWait({ grant, retryInMillis, chance }: TickEnded, halted: boolean,
   return interval * (1 + jitterShare * (2 * chance - 1));
 }
 
-function endOf({ report, standing }: TickEnded): Position | null {
-  if (report.outcome !== 'done' || standing?.kind !== 'following') return null;
-  return { kind: 'cursor', cursor: standing.cursor };
+function endOf({ report, phase }: TickEnded): Position | null {
+  if (report.outcome !== 'done' || phase?.kind !== 'following') return null;
+  return { kind: 'cursor', cursor: phase.cursor };
 }
 
 const unchanged = (next: Schedule): Scheduled => ({ next, effects: [] });

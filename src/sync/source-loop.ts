@@ -172,10 +172,10 @@ export class SourceLoop {
     for (const resolve of answered) resolve(result);
   }
 
-  #endOf({ report, standing, grant }: TickResult): TickEnded {
+  #endOf({ report, phase, grant }: TickResult): TickEnded {
     const { clock, random } = this.parts;
     const retryInMillis = report.retryAt === null ? null : millisOf(report.retryAt) - clock.now();
-    return { report, standing, grant, retryInMillis, chance: random.fraction() };
+    return { report, phase, grant, retryInMillis, chance: random.fraction() };
   }
 
   /** Returns the effects that only a running turn can perform. */

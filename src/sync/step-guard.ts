@@ -6,7 +6,7 @@ const stepsWithoutPageMax = 12;
 /**
  * Ends a tick that loops. Only a bug in `decide`, or a mirror that loses commits, can cause that.
  *
- * Each step moves the committed position or requests another one, so the same effect in the same standing never
+ * Each step moves the committed position or requests another one, so the same effect in the same phase never
  * repeats. Each step is compared with one mark, which moves to the newest step after 1, 2, 4, 8 … steps (Brent's
  * algorithm): a cycle of any length is found within three turns, and only one step is stored. A cycle that increments
  * a counter looks new each time; it is detected because it writes no page.
@@ -18,8 +18,8 @@ export class StepGuard {
   #sincePage = 0;
 
   /** Throws when this step repeats an earlier one, or after too many steps without a page. */
-  step(effect: Effect, standing: unknown): void {
-    const step = JSON.stringify([effect, standing]);
+  step(effect: Effect, phase: unknown): void {
+    const step = JSON.stringify([effect, phase]);
     if (step === this.#mark) throw new Error(`a tick repeated a step: ${effect.kind}`);
     const page = effect.kind === 'store_listing_page' || effect.kind === 'apply_page';
     this.#sincePage = page ? 0 : this.#sincePage + 1;

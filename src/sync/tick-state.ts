@@ -3,12 +3,12 @@ import type { Instant } from '../domain/instant.js';
 import type { Cursor, Position } from '../domain/position.js';
 import type { Advance } from './advance.js';
 import type { PageSeen } from './page-seen.js';
-import type { ListingProgress, ListingStart, Reached, Standing, TickReport, Trigger } from './ports.js';
+import type { ListingProgress, ListingStart, Phase, Reached, TickReport, Trigger } from './ports.js';
 import type { QuietHours } from './quiet-hours.js';
 
 /** State of a running tick: what is committed, and what only this tick knows. */
 export interface TickState {
-  readonly standing: Standing;
+  readonly phase: Phase;
   readonly advance: Advance;
   /** The operator accepts all deletions of the next published listing. */
   readonly acceptDeletions: boolean;

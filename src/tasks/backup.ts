@@ -7,13 +7,13 @@ import { backUpApart } from '../store/back-up-apart.js';
 import { scheduledName } from '../store/backup/file-names.js';
 import type { BackupMade } from '../store/backup/made.js';
 import { isSameFile, statOf } from '../store/backup/private-target.js';
-import { type MirrorPlace, placeText } from '../store/database-location.js';
+import { type DatabaseLocation, locationText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 
 export type { BackupMade } from '../store/backup/made.js';
 
 export interface BackupRequest {
-  readonly place: MirrorPlace;
+  readonly location: DatabaseLocation;
   /** A file, or an existing folder, in which the backup is named like a scheduled one. */
   readonly target: string;
   /** Replaces an existing file. */
@@ -29,8 +29,8 @@ export interface BackupRequest {
  * configuration and no credentials. Throws `usage` for an existing file without `force` and for the mirror's own files.
  */
 export async function backUp(request: BackupRequest): Promise<BackupMade> {
-  const { place, force, clock, env, signal, onShare } = request;
-  const dialect = dialectFor(place);
+  const { location, force, clock, env, signal, onShare } = request;
+  const dialect = dialectFor(location);
   const target = targetOf(request);
   const own = dialect.file === null ? [] : ['', '-wal', '-shm'].map((end) => `${dialect.file}${end}`);
   if (own.some((file) => file === target || isSameFile(file, target)))
@@ -38,14 +38,14 @@ export async function backUp(request: BackupRequest): Promise<BackupMade> {
   if (existsSync(target) && !force)
     throw new Fault('usage', `${target} exists`, { hint: 'name another file, or add --force to replace it' });
   if (!(await dialect.exists()))
-    throw new Fault('database_unusable', `${placeText(place)} holds no mirror yet`, {
+    throw new Fault('database_unusable', `${locationText(location)} holds no mirror yet`, {
       hint: 'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
     });
   const parts = { clock, env, signal, version: packageVersion() };
-  return await backUpApart(place, target, { ...parts, ...(onShare === undefined ? {} : { onShare }) });
+  return await backUpApart(location, target, { ...parts, ...(onShare === undefined ? {} : { onShare }) });
 }
 
-function targetOf({ place, target, clock }: BackupRequest): string {
+function targetOf({ location, target, clock }: BackupRequest): string {
   if (statOf(target)?.isDirectory() !== true) return target;
-  return join(target, scheduledName(dialectFor(place).backupNames, clock.now()));
+  return join(target, scheduledName(dialectFor(location).backupNames, clock.now()));
 }

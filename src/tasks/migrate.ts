@@ -5,7 +5,7 @@ import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { silentLogger } from '../runtime/logger.js';
 import { packageVersion } from '../runtime/package-version.js';
-import { type MirrorPlace, placeText, secretUrlOf } from '../store/database-location.js';
+import { type DatabaseLocation, locationText, secretUrlOf } from '../store/database-location.js';
 import { migratePostgres } from '../store/dialect/postgres/migrate.js';
 import { openPostgres } from '../store/dialect/postgres/open.js';
 import { carriedTables } from '../store/migrate-data/carried-tables.js';
@@ -14,8 +14,8 @@ import { lookAtTarget } from '../store/migrate-data/postgres-target.js';
 import { type CarrySource, lockSource, lookAtSource } from '../store/migrate-data/sqlite-source.js';
 
 export interface MigrateRequest {
-  readonly from: MirrorPlace;
-  readonly to: MirrorPlace;
+  readonly from: DatabaseLocation;
+  readonly to: DatabaseLocation;
   /** The ledger of forgotten ids; null when there is no configuration. */
   readonly ledgerFile: string | null;
   /** Only checks both databases. */
@@ -59,7 +59,7 @@ export async function migrate(request: MigrateRequest): Promise<Migration> {
   const { file } = from;
   const leases = { clock, leaseMs: leaseMillis };
   const url = await secretUrlOf(to);
-  const about = { from: placeText(from), to: placeText(to), database: to.url, dry_run: dryRun };
+  const about = { from: locationText(from), to: locationText(to), database: to.url, dry_run: dryRun };
   const look = lookAtSource(file, leases);
   look.close();
   await lookAtTarget(url);

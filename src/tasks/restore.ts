@@ -8,7 +8,7 @@ import type { Clock } from '../runtime/clock.js';
 import { silentLogger } from '../runtime/logger.js';
 import { packageVersion } from '../runtime/package-version.js';
 import type { Restored } from '../store/backup/made.js';
-import { placeText } from '../store/database-location.js';
+import { locationText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 
 export type { Restored } from '../store/backup/made.js';
@@ -60,7 +60,7 @@ export async function restore(request: RestoreRequest): Promise<RestoreReceipt> 
       },
     },
   );
-  return { ...restored, database: placeText(database), forgotten: forgottenIn(ledger).length };
+  return { ...restored, database: locationText(database), forgotten: forgottenIn(ledger).length };
 }
 
 const forgottenIn = (ledger: ForgottenLedger) =>
@@ -70,7 +70,7 @@ const forgottenIn = (ledger: ForgottenLedger) =>
 async function refuseRunning(config: Config, clock: Clock): Promise<void> {
   const [daemon] = (await askDaemons(config.database, config, clock)).daemons;
   if (daemon === undefined) return;
-  throw new Fault('lease_lost', `the daemon (process ${daemon.pid}) uses ${placeText(config.database)}`, {
+  throw new Fault('lease_lost', `the daemon (process ${daemon.pid}) uses ${locationText(config.database)}`, {
     hint: 'Stop it first (systemctl stop rosterd), then run this again.',
   });
 }

@@ -1,7 +1,7 @@
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
-import type { MirrorPlace } from '../store/database-location.js';
+import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { migrateSqlite } from '../store/dialect/sqlite/migrate.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
@@ -26,8 +26,8 @@ export interface SchemaState {
  * Throws `database_unusable` for a missing file and for one written by a later version or by an edited migration, and
  * `usage` for a database other than SQLite.
  */
-export function schemaOf(place: MirrorPlace, clock: Clock, apply: boolean): SchemaState {
-  const { file } = dialectFor(place);
+export function schemaOf(location: DatabaseLocation, clock: Clock, apply: boolean): SchemaState {
+  const { file } = dialectFor(location);
   if (file === null)
     throw new Fault('usage', 'the dry run is for a mirror in a SQLite file, this one is in PostgreSQL', {
       hint: 'rosterd doctor shows its schema; rosterd run migrates it',

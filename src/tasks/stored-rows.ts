@@ -11,18 +11,22 @@ import {
   newestChange,
   offeringsHeld,
   quarantinedHeld,
-  talliesHeld,
+  storedTallies,
   versionsHeld,
 } from '../store/reads/verify-reads.js';
-import type { HeldRows } from '../verify/ports.js';
+import type { StoredRows } from '../verify/ports.js';
 
 type Db = Parameters<typeof countHeld>[0];
 
 /** Returns one source of the mirror as `verify` reads it. */
-export function heldRows(db: Db, { name }: SourceConfig, { identity }: Pick<Config, 'identity'>): HeldRows {
+export function storedRowsOf(
+  db: Db,
+  { name }: SourceConfig,
+  { identity }: Pick<Config, 'identity'>,
+): StoredRows {
   return {
     count: () => countHeld(db, name),
-    tallies: () => talliesHeld(db, name),
+    tallies: () => storedTallies(db, name),
     offerings: () => offeringsHeld(db, name),
     idsAt: (places) => idsAt(db, name, places),
     awaiting: () => idsAwaitingDeletion(db, name),

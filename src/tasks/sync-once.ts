@@ -51,9 +51,9 @@ export async function syncOnce(
       const { pending, scrubAlone: scrub } = maintenanceOf(parts.config, engine.mirror);
       await scrubOnce({ pending, scrub, clock, logger: logger.child({ component: 'erasure' }) }, signal);
     }
-    const { sources: standing } = await statusOf(parts.config.database, parts.clock);
+    const { sources: statuses } = await statusOf(parts.config.database, parts.clock);
     return results.map((result) => {
-      const now = standing.find(({ source }) => source === result.source);
+      const now = statuses.find(({ source }) => source === result.source);
       return {
         ...result,
         quarantineOpen: now?.quarantine_open ?? 0,
@@ -95,7 +95,7 @@ function pausedResult(since: string, now: number): TickResult {
       ...{ outcome: 'stopped', code: 'stopped', retryAt: null },
       message: `paused since ${since}; to go on: rosterd resume`,
     },
-    ...{ standing: null, publishedThrough: null, grant: 'not_asked', recorded: false },
+    ...{ phase: null, publishedThrough: null, grant: 'not_asked', recorded: false },
   };
 }
 

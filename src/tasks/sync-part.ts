@@ -60,13 +60,13 @@ export async function syncPart(
 
 /** Later versions must not be replaced by what the feed still has to deliver. */
 async function catchUp({ name }: SourceConfig, { sync }: Engine): Promise<void> {
-  const { report, standing } = await sync.tick(name);
+  const { report, phase } = await sync.tick(name);
   if (report.outcome !== 'done')
     throw new Fault(report.code ?? 'stopped', `${name}: ${report.message ?? report.outcome}`, {
       hint: `rosterd sync --source ${name}`,
       ...(report.retryAt === null ? {} : { retryAt: report.retryAt }),
     });
-  if (standing?.kind !== 'following')
+  if (phase?.kind !== 'following')
     throw new Fault('stopped', `${name} is not listed completely yet`, {
       hint: `rosterd sync --source ${name}`,
     });

@@ -11,7 +11,7 @@ import { CallBudget } from '../verify/call-budget.js';
 import type { Platform } from '../verify/ports.js';
 import type { Drift, SourceReceipt } from '../verify/receipt.js';
 import { type VerifyAsk, verifySource } from '../verify/verify-source.js';
-import { heldRows } from './stored-rows.js';
+import { storedRowsOf } from './stored-rows.js';
 
 export type { AmountDifference, Drift, SourceReceipt } from '../verify/receipt.js';
 
@@ -148,7 +148,7 @@ async function comparisonOf(
             offering: source.filters.offeringId ?? null,
             partial: source.filters.investorId !== undefined,
           },
-          held: heldRows(db, source, config),
+          stored: storedRowsOf(db, source, config),
           platform,
           catchUp: async () => {
             const { report, publishedThrough } = await tick(source, parts, engine, {}, signal);

@@ -1,4 +1,4 @@
-import type { HeldTallies, StatsRead, Tally } from './ports.js';
+import type { StatsRead, StoredTallies, Tally } from './ports.js';
 import type { AmountDifference, Drift } from './receipt.js';
 
 const none: Tally = { count: 0, committed_cents: 0, raised_cents: 0 };
@@ -7,7 +7,7 @@ const measures = ['count', 'committed_cents', 'raised_cents'] as const;
 /** Compares every status that either side has, cent by cent. A status without rows equals an absent one. */
 export function compareStats(
   offering: string,
-  held: HeldTallies[string] | undefined,
+  held: StoredTallies[string] | undefined,
   platform: StatsRead,
 ): readonly Drift[] {
   const statuses = new Set([...Object.keys(held ?? {}), ...Object.keys(platform.byStatus)]);

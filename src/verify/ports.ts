@@ -34,13 +34,13 @@ export interface Platform {
   page(position: Position): Promise<ReceivedPage>;
 }
 
-export type HeldTallies = Readonly<Record<string, Readonly<Record<string, Tally>>>>;
+export type StoredTallies = Readonly<Record<string, Readonly<Record<string, Tally>>>>;
 
 /** The committed rows of one source in the mirror. Each method is one read. */
-export interface HeldRows {
+export interface StoredRows {
   count(): Promise<number>;
   /** By offering, then by status. Like the platform, counts only visible rows that do not await deletion. */
-  tallies(): Promise<HeldTallies>;
+  tallies(): Promise<StoredTallies>;
   /** Returns the offerings named by a row now or in the past. */
   offerings(): Promise<readonly string[]>;
   /**

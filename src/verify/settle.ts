@@ -1,8 +1,8 @@
-import type { CatchUp, HeldRows } from './ports.js';
+import type { CatchUp, StoredRows } from './ports.js';
 import type { Drift } from './receipt.js';
 
 export interface SettleParts {
-  readonly held: Pick<HeldRows, 'mark'>;
+  readonly stored: Pick<StoredRows, 'mark'>;
   readonly catchUp: CatchUp;
   /** Waits before catching up again, so that recent changes on the platform have time to be published. */
   readonly pause: () => Promise<void>;
@@ -21,20 +21,20 @@ const roundsMax = 5;
 
 /**
  * Compares until the result is reliable. Equality is always reliable. A difference counts only when the mirror did
- * not change around it: if catching up afterwards brings no change, the mirror already held everything published when
+ * not change around it: if catching up afterwards brings no change, the mirror already stored everything published when
  * the platform was asked. Otherwise the comparison is repeated, at most `roundsMax` times.
  */
 export async function settle(
-  { held, catchUp, pause, found }: SettleParts,
+  { stored, catchUp, pause, found }: SettleParts,
   ask: () => Promise<readonly Drift[]>,
 ): Promise<void> {
   for (let round = 1; ; round += 1) {
-    const before = await held.mark();
+    const before = await stored.mark();
     const drift = await ask();
     if (drift.length === 0) return;
     await pause();
     await catchUp();
-    const settled = (await held.mark()) === before;
+    const settled = (await stored.mark()) === before;
     if (settled || round === roundsMax) return found({ drift, settled });
   }
 }

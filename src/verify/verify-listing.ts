@@ -14,8 +14,8 @@ type Listed = Extract<FeedItem, { kind: 'record' }>;
  * one.
  */
 export async function verifyListing(parts: RecordsParts, through: Instant | null): Promise<FullReceipt> {
-  const { held, catchUp } = parts;
-  const mark = await held.mark();
+  const { stored, catchUp } = parts;
+  const mark = await stored.mark();
   const reading = new Reading(parts);
   await reading.pages();
   await reading.unlisted();
@@ -23,11 +23,11 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
   if (suspects.size === 0) return receipt;
 
   await catchUp();
-  const changed = await held.changedSince(mark);
-  const awaiting = await held.awaiting();
+  const changed = await stored.changedSince(mark);
+  const awaiting = await stored.awaiting();
   const moving: string[] = [];
   for (const [id, listed] of suspects) {
-    const ours = (await held.records([id])).get(id);
+    const ours = (await stored.records([id])).get(id);
     const differs = compareDoubted(id, ours, listed, awaiting);
     if (differs === null) continue;
     // Withdrawn while the listing passed its place and back again at once, a record is in the mirror without a change.
@@ -61,7 +61,7 @@ class Reading {
     let position: Position = { kind: 'start' };
     for (;;) {
       const page = await this.parts.platform.page(position);
-      await this.#compare(await this.parts.held.keepable(page.parse().items));
+      await this.#compare(await this.parts.stored.keepable(page.parse().items));
       if (!page.hasMore) return;
       position = { kind: 'page', token: page.next as PageToken };
     }
@@ -69,7 +69,7 @@ class Reading {
 
   /** Adds the ids that the mirror stores and the listing never named. */
   async unlisted(): Promise<void> {
-    for await (const id of this.parts.held.ids()) {
+    for await (const id of this.parts.stored.ids()) {
       if (!this.#seen.has(id)) this.suspects.set(id, undefined);
     }
   }
@@ -79,12 +79,12 @@ class Reading {
     const records = items.filter((item): item is Listed => item.kind === 'record');
     this.#unreadable += items.length - records.length;
     for (const item of items) if (item.kind === 'rejected' && item.id !== null) this.#seen.add(item.id);
-    const held = await this.parts.held.records(records.map(({ investment }) => investment.id));
-    const awaiting = await this.parts.held.awaiting();
+    const stored = await this.parts.stored.records(records.map(({ investment }) => investment.id));
+    const awaiting = await this.parts.stored.awaiting();
     for (const record of records) {
       const { id } = record.investment;
       this.#seen.add(id);
-      if (compareDoubted(id, held.get(id), record, awaiting) === null) this.suspects.delete(id);
+      if (compareDoubted(id, stored.get(id), record, awaiting) === null) this.suspects.delete(id);
       else this.suspects.set(id, record);
     }
   }

@@ -1,10 +1,10 @@
 import { compareDoubted } from './compare-record.js';
-import type { HeldRows, Platform } from './ports.js';
+import type { Platform, StoredRows } from './ports.js';
 import type { Drift } from './receipt.js';
 import { type SettleParts, settle } from './settle.js';
 
 export interface RecordsParts extends SettleParts {
-  readonly held: HeldRows;
+  readonly stored: StoredRows;
   readonly platform: Platform;
 }
 
@@ -32,15 +32,15 @@ export async function verifyRecords(parts: RecordsParts, ids: readonly string[])
 }
 
 async function compareOne(
-  { platform, held }: RecordsParts,
+  { platform, stored }: RecordsParts,
   id: string,
 ): Promise<Drift | 'unpublished' | null> {
   const read = await platform.current(id);
-  const ours = (await held.records([id])).get(id);
-  const awaiting = await held.awaiting();
+  const ours = (await stored.records([id])).get(id);
+  const awaiting = await stored.awaiting();
   if (read === null) return compareDoubted(id, ours, undefined, awaiting);
   if (read.publishedMatches !== true) return 'unpublished';
-  const [item] = await held.keepable([read.item]);
+  const [item] = await stored.keepable([read.item]);
   // A tombstone instead of a record, or an unreadable record: only the feed reports those.
   return item?.kind === 'record' ? compareDoubted(id, ours, item, awaiting) : 'unpublished';
 }

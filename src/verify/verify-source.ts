@@ -2,7 +2,7 @@ import { type Fault, isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { type Random, seededRandom } from '../runtime/random.js';
-import type { CatchUp, HeldRows, Platform } from './ports.js';
+import type { CatchUp, Platform, StoredRows } from './ports.js';
 import type { Drift, Ended, FullReceipt, SampleReceipt, SourceReceipt, StatsReceipt } from './receipt.js';
 import type { Settled } from './settle.js';
 import { verifyListing } from './verify-listing.js';
@@ -19,7 +19,7 @@ export interface VerifyAsk {
 export interface VerifyParts {
   readonly source: string;
   readonly scope: StatsScope;
-  readonly held: HeldRows;
+  readonly stored: StoredRows;
   readonly platform: Platform;
   readonly catchUp: CatchUp;
   readonly pause: () => Promise<void>;
@@ -31,7 +31,7 @@ export interface VerifyParts {
  * everything if asked. Findings made before a budget, a quota or a signal ended the run are in the receipt.
  */
 export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<SourceReceipt> {
-  const { clock, held, source } = parts;
+  const { clock, stored, source } = parts;
   const begun = clock.monotonic();
   const at = instantFromMillis(clock.now());
   const drift: Drift[] = [];
@@ -54,7 +54,7 @@ export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<
   try {
     await catchUp();
     stats = await verifyStats(tools, parts.scope);
-    const { compared, unpublished } = await verifyRecords(tools, await sampleOf(held, ask));
+    const { compared, unpublished } = await verifyRecords(tools, await sampleOf(stored, ask));
     sample = { seed: ask.seed, compared, unpublished };
     if (ask.full) full = await verifyListing(tools, publishedThrough);
   } catch (error) {
@@ -62,8 +62,8 @@ export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<
     ended = endedBy(error);
   }
   const named = distinct(drift);
-  const awaiting = (await held.awaiting()).size;
-  const quarantined = await held.quarantined();
+  const awaiting = (await stored.awaiting()).size;
+  const quarantined = await stored.quarantined();
   const seen = { stats, sample, full, quarantined };
   return {
     source,
@@ -71,7 +71,7 @@ export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<
     at,
     took_ms: Math.round(clock.monotonic() - begun),
     published_through: publishedThrough,
-    rows: await held.count(),
+    rows: await stored.count(),
     awaiting_deletion: awaiting,
     ...seen,
     drift: named,
@@ -81,9 +81,9 @@ export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<
 }
 
 /** Returns the ids to sample. The same seed over the same rows selects the same records. */
-async function sampleOf(held: HeldRows, { sample, seed }: VerifyAsk): Promise<readonly string[]> {
-  const count = await held.count();
-  return await held.idsAt(positions(seededRandom(seed), Math.min(sample, count), count));
+async function sampleOf(stored: StoredRows, { sample, seed }: VerifyAsk): Promise<readonly string[]> {
+  const count = await stored.count();
+  return await stored.idsAt(positions(seededRandom(seed), Math.min(sample, count), count));
 }
 
 /** Floyd's algorithm: `wanted` distinct positions of `count` in as many draws. */

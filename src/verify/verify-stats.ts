@@ -1,6 +1,6 @@
 import { isFault } from '../domain/fault.js';
 import { addTally, compareStats } from './compare-stats.js';
-import type { HeldRows, Platform, Tally } from './ports.js';
+import type { Platform, StoredRows, Tally } from './ports.js';
 import type { StatsReceipt } from './receipt.js';
 import { type SettleParts, settle } from './settle.js';
 
@@ -12,7 +12,7 @@ export interface StatsScope {
 }
 
 export interface StatsParts extends SettleParts {
-  readonly held: HeldRows;
+  readonly stored: StoredRows;
   readonly platform: Platform;
 }
 
@@ -20,7 +20,7 @@ export interface StatsParts extends SettleParts {
  * Compares counts and sums of every offering in the mirror, by status. One request per offering when nothing differs.
  */
 export async function verifyStats(parts: StatsParts, scope: StatsScope): Promise<StatsReceipt> {
-  const offerings = scope.offering === null ? await parts.held.offerings() : [scope.offering];
+  const offerings = scope.offering === null ? await parts.stored.offerings() : [scope.offering];
   const skipped: { offering: string; why: string }[] = [];
   let total: Tally = { count: 0, committed_cents: 0, raised_cents: 0 };
   for (const offering of offerings) {
@@ -33,7 +33,7 @@ export async function verifyStats(parts: StatsParts, scope: StatsScope): Promise
       const stats = await statsOrNull(parts.platform, offering);
       if (stats === null) return [];
       counted = addTally({ count: 0, committed_cents: 0, raised_cents: 0 }, stats);
-      return compareStats(offering, (await parts.held.tallies())[offering], stats);
+      return compareStats(offering, (await parts.stored.tallies())[offering], stats);
     });
     if (counted === null) {
       skipped.push({ offering, why: 'the token may not see its counts' });

@@ -1,14 +1,14 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { company, startWorld, type TestWorld } from '../conformance/running-platform.js';
+import { company, type RunningPlatform, startPlatform } from '../conformance/running-platform.js';
 import { launchBrowser } from './browser.js';
 import { press, tidy, visit } from './looks.js';
 
 let browser: Browser;
-let world: TestWorld;
+let world: RunningPlatform;
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false, records: 24 });
+  world = await startPlatform({ limits: false, records: 24 });
   browser = await launchBrowser();
 });
 afterAll(async () => {

@@ -3,19 +3,19 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { authorizePath, exchange, makeClient, type TestClient } from '../conformance/credentials.js';
-import { startWorld, type TestWorld } from '../conformance/running-platform.js';
+import { type RunningPlatform, startPlatform } from '../conformance/running-platform.js';
 import { launchBrowser } from './browser.js';
 import { tidy as tidyAt, visit } from './looks.js';
 
 let browser: Browser;
-let world: TestWorld;
+let world: RunningPlatform;
 let partner: Server;
 let callback: string;
 let client: TestClient;
 const arrived: URL[] = [];
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   partner = createServer((request, response) => {
     arrived.push(new URL(request.url ?? '/', 'http://partner.invalid'));
     response.end('back at the application');

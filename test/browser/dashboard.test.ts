@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ConsoleWorld, hostile, person, startConsoleWorld } from '../console/world.js';
+import { hostile, person, type RunningConsole, startConsole } from '../console/running-console.js';
 import { launchBrowser } from './browser.js';
 
 let browser: Browser;
-let world: ConsoleWorld;
+let world: RunningConsole;
 /** Screenshots are kept if a folder is named, so that a person can review them. */
 const kept = process.env.ROSTERD_TEST_SCREENSHOTS;
 const shots = kept ?? mkdtempSync(join(tmpdir(), 'dashboard-'));
@@ -31,7 +31,7 @@ const pages = {
 } as const;
 
 beforeAll(async () => {
-  world = await startConsoleWorld();
+  world = await startConsole();
   browser = await launchBrowser();
 });
 afterAll(async () => {

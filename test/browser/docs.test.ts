@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorld, type TestWorld } from '../conformance/running-platform.js';
+import { type RunningPlatform, startPlatform } from '../conformance/running-platform.js';
 import { declaredOperations } from '../tools/api-description.js';
 import { launchBrowser } from './browser.js';
 
 let browser: Browser;
-let world: TestWorld;
+let world: RunningPlatform;
 /** Screenshots are kept if a folder is named, so that a person can review them. */
 const kept = process.env.ROSTERD_TEST_SCREENSHOTS;
 const shots = kept ?? mkdtempSync(join(tmpdir(), 'docs-'));
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   browser = await launchBrowser();
 });
 afterAll(async () => {

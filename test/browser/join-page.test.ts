@@ -2,18 +2,18 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorld, type TestWorld } from '../conformance/running-platform.js';
+import { type RunningPlatform, startPlatform } from '../conformance/running-platform.js';
 import { foundSyndicate, makePerson } from '../conformance/syndicate-life.js';
 import { launchBrowser } from './browser.js';
 import { heading, tidy, visit } from './looks.js';
 
 let browser: Browser;
-let world: TestWorld;
+let world: RunningPlatform;
 let partner: Server;
 let home: string;
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   partner = createServer((_request, response) => response.end('back at the application'));
   await new Promise<void>((resolve) => partner.listen(0, '127.0.0.1', resolve));
   home = `http://127.0.0.1:${(partner.address() as AddressInfo).port}`;

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { authorizePath, exchange, makeClient, type TestClient } from '../conformance/credentials.js';
-import { company, startWorld, type TestWorld } from '../conformance/running-platform.js';
-import { configFor, freshFolder, partsFor, readerOf, webhookTick } from '../daemon/world.js';
+import { company, type RunningPlatform, startPlatform } from '../conformance/running-platform.js';
+import { configFor, freshFolder, partsFor, readerOf, webhookTick } from '../daemon/daemon-fixture.js';
 import { freePort } from '../support/free-port.js';
 import { launchBrowser } from './browser.js';
 import { heading, press, tidy, visit } from './looks.js';
 
 let browser: Browser;
-let world: TestWorld;
+let world: RunningPlatform;
 let partner: Server;
 let callback: string;
 let app: TestClient;
@@ -21,7 +21,7 @@ const scopes = ['read:investments', 'read:companies', 'read:investors:pii', 'wri
 
 beforeAll(async () => {
   // Both parts use the system clock, as two processes would: signatures contain the time.
-  world = await startWorld({ clock: systemClock, limits: false, records: 24 });
+  world = await startPlatform({ clock: systemClock, limits: false, records: 24 });
   partner = createServer((_request, response) => response.end('back at the application'));
   await new Promise<void>((resolve) => partner.listen(0, '127.0.0.1', resolve));
   callback = `http://127.0.0.1:${(partner.address() as AddressInfo).port}/callback`;

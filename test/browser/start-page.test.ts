@@ -1,14 +1,14 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { company, startWorld, type TestWorld, worldStart } from '../conformance/running-platform.js';
+import { company, type RunningPlatform, startPlatform, worldStart } from '../conformance/running-platform.js';
 import { launchBrowser } from './browser.js';
 import { heading, press, tidy, visit } from './looks.js';
 
 let browser: Browser;
-let world: TestWorld;
+let world: RunningPlatform;
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   browser = await launchBrowser();
 });
 afterAll(async () => {
@@ -96,7 +96,7 @@ test('without scripts the start page has no copy buttons and says how to see new
 test('a page of another port cannot move the clock of the sandbox with a form', async () => {
   await visit(browser, { script: true }, async (page) => {
     await page.goto(world.url);
-    const other = await startWorld({ limits: false });
+    const other = await startPlatform({ limits: false });
     try {
       await page.goto(`${other.url}/openapi.json`);
       const answered = page.waitForResponse((response) => response.url() === `${world.url}/`);

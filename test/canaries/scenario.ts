@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { writeCredentials } from '../../src/client/tokens/credentials-file.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { fakeIo, rosterd } from '../cli/world.js';
+import { fakeIo, rosterd } from '../cli/fake-io.js';
 import { type OwnDatabase, rolePassword } from '../postgres/own-role.js';
 import { freePort } from '../support/free-port.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';

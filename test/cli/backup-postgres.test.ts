@@ -7,17 +7,17 @@ import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
 import { giveToOwnRole } from '../postgres/own-role.js';
 import { withClient } from '../postgres/run-databases.js';
 import { canonicalDump } from '../store/canonical-dump.js';
+import { type FilledPostgres, filledPostgres, password } from './filled-postgres.js';
 import { pgTools } from './pg-tools.js';
-import { type PostgresWorld, password, postgresWorld } from './postgres-world.js';
 
-let world: PostgresWorld;
+let world: FilledPostgres;
 const at = (name: string) => join(world.folder, name);
 /** A PATH on which no program is installed, and one with pg_dump and pg_restore. */
 const without = { PATH: '/nowhere' };
 let installed: { PATH: string };
 
 beforeAll(async () => {
-  world = await postgresWorld(60);
+  world = await filledPostgres(60);
   expect((await world.run(['sync'])).code).toBe(0);
   await world.control('POST', '/churn', { changes: 20 });
   expect((await world.run(['sync'])).code).toBe(0);

@@ -12,14 +12,14 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { canonicalDump } from '../store/canonical-dump.js';
 import { testRandom } from '../support/chance.js';
-import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
+import { type FilledMirror, filledMirror } from './filled-mirror.js';
 
-let world: MirrorWorld;
+let world: FilledMirror;
 const mirror = () => join(world.folder, 'mirror.db');
 const at = (name: string) => join(world.folder, name);
 
 beforeAll(async () => {
-  world = await mirrorWorld(60);
+  world = await filledMirror(60);
   await world.sync();
   await world.control('POST', '/churn', { changes: 20 });
   await world.sync();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands/index.js';
 import { commandsFor } from '../../src/cli/commands-for.js';
-import { rosterd } from './world.js';
+import { rosterd } from './fake-io.js';
 
 test.each(commands.map(({ name }) => name))('commandsFor loads only the command %s', async (name) => {
   const found = await commandsFor([...name.split(' '), '--json']);

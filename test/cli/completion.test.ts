@@ -7,7 +7,7 @@ import { type Place, placesOf } from '../../src/cli/completion/offers.js';
 import { silentProgram } from '../../src/cli/program.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { isHere, offersOf, shells } from './completion/typed-in.js';
-import { rosterd } from './world.js';
+import { rosterd } from './fake-io.js';
 
 const places = placesOf(silentProgram(commands));
 const scriptOf = async (shell: string) => (await rosterd(['completion', shell])).out;

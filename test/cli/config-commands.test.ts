@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folder, minimal } from '../config/world.js';
-import { fakeIo, rosterd } from './world.js';
+import { folder, minimal } from '../config/load-config.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
 function inFolder(content: unknown, env: Record<string, string> = {}) {
   const cwd = folder();

@@ -4,11 +4,11 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
 import { makeClient, makeCompany, type TestClient } from '../conformance/credentials.js';
-import { startWorld, type TestWorld } from '../conformance/running-platform.js';
-import { consent, desk, start } from './connect-world.js';
-import { rosterd } from './world.js';
+import { type RunningPlatform, startPlatform } from '../conformance/running-platform.js';
+import { consent, desk, start } from './connect-session.js';
+import { rosterd } from './fake-io.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let confidential: TestClient;
 let publicClient: TestClient;
 const scopes = [
@@ -18,7 +18,7 @@ const scopes = [
 const redirectUris = ['http://127.0.0.1/callback'];
 
 beforeAll(async () => {
-  world = await startWorld({ clock: systemClock, companies: 3, records: 20 });
+  world = await startPlatform({ clock: systemClock, companies: 3, records: 20 });
   confidential = makeClient(world, { name: 'Mirror', scopes, redirectUris, piiApproved: true });
   publicClient = makeClient(world, { name: 'Open Mirror', scopes, redirectUris, confidential: false });
 });

@@ -7,13 +7,13 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { makeClient, tokensFor } from '../conformance/credentials.js';
-import { company, startWorld } from '../conformance/running-platform.js';
-import { desk } from './connect-world.js';
-import { rosterd } from './world.js';
+import { company, startPlatform } from '../conformance/running-platform.js';
+import { desk } from './connect-session.js';
+import { rosterd } from './fake-io.js';
 
 /** Three sources: two companies with installation tokens and a founder with a sign-in. */
 async function office() {
-  const world = await startWorld({ clock: systemClock });
+  const world = await startPlatform({ clock: systemClock });
   onTestFinished(() => world.close());
   const { folder, io, write } = desk();
   const client = makeClient(world, { scopes: ['read:investments'] });
@@ -115,7 +115,7 @@ test('the daemon continues with the other sources while one waits for a human', 
   };
   await Promise.all([0, 1, 2].map(tick));
   await world.control('POST', `/installations/${company(world).installation}/revoke`);
-  expect((await tick(0)).standing).toMatchObject({ kind: 'halted', code: 'unauthorized' });
+  expect((await tick(0)).phase).toMatchObject({ kind: 'halted', code: 'unauthorized' });
   await world.control('POST', '/investments', { company: company(world, 1).id });
   expect((await tick(1)).report).toMatchObject({ outcome: 'done', applied: { added: 1 } });
 });

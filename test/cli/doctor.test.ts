@@ -12,11 +12,11 @@ import { nodeCheck } from '../../src/doctor/machine-checks.js';
 import { clockCheck } from '../../src/doctor/platform-checks.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { partsFor } from '../daemon/world.js';
+import { partsFor } from '../daemon/daemon-fixture.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { freePort } from '../support/free-port.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
-import { fakeIo, rosterd } from './world.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
 let sandbox: Sandbox;
 beforeAll(async () => {

@@ -2,15 +2,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
-import { company, startWorld, type TestWorld, user } from '../conformance/running-platform.js';
+import { company, type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
-import { desk } from './connect-world.js';
-import { rosterd } from './world.js';
+import { desk } from './connect-session.js';
+import { rosterd } from './fake-io.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let receiver: Receiver;
 beforeAll(async () => {
-  world = await startWorld({ clock: systemClock });
+  world = await startPlatform({ clock: systemClock });
 });
 afterAll(() => world.close());
 beforeEach(async () => {

@@ -2,16 +2,16 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
-import { startWorld, type TestWorld, user } from '../conformance/running-platform.js';
+import { type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
-import { desk } from './connect-world.js';
-import { rosterd } from './world.js';
+import { desk } from './connect-session.js';
+import { rosterd } from './fake-io.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
-  world = await startWorld({ clock: systemClock });
+  world = await startPlatform({ clock: systemClock });
 });
 afterAll(async () => {
   await world.close();

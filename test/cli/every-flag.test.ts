@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands/index.js';
 import { type Flag, placesOf } from '../../src/cli/completion/offers.js';
 import { silentProgram } from '../../src/cli/program.js';
-import { rosterd } from './world.js';
+import { rosterd } from './fake-io.js';
 
 const places = placesOf(silentProgram(commands));
 const placeOf = (name: string) => places.find(({ path }) => path === name);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { mirrorWorld } from './mirror-world.js';
+import { filledMirror } from './filled-mirror.js';
 
 /** Runs a real, compiled process with a hard limit on file descriptors. */
 async function run(limit: number, args: readonly string[], folder: string, token: string) {
@@ -23,7 +23,7 @@ async function run(limit: number, args: readonly string[], folder: string, token
 }
 
 test('with few file descriptors a command works or reports the limit and how to raise it, and never reports a bug', async () => {
-  const world = await mirrorWorld(20);
+  const world = await filledMirror(20);
   onTestFinished(() => world.close());
   await world.sync();
   const seen = { worked: 0, refused: 0 };

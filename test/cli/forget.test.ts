@@ -5,7 +5,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
-import { fakeIo, rosterd } from './world.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
 function world(database = freshMirror()) {
   seedSource(database, 1);

@@ -10,7 +10,7 @@ import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.j
 import { systemClock } from '../../src/runtime/clock.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { built } from '../torture/life.js';
-import { fakeIo, rosterd } from './world.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
 const patient = { timeout: 60_000, interval: 50 };
 const entry = fileURLToPath(new URL('../torture/stops.mjs', import.meta.url));

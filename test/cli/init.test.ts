@@ -10,7 +10,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
-import { fakeIo, rosterd } from './world.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
 let sandbox: Sandbox;
 let token: string;

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { mirrorWorld } from './mirror-world.js';
-import { password, postgresWorld } from './postgres-world.js';
+import { filledMirror } from './filled-mirror.js';
+import { filledPostgres, password } from './filled-postgres.js';
 
 /** Returns the number of committed pages of a first listing; a text while there is no mirror to read. */
 type Pages = () => Promise<unknown>;
 
 const worlds = {
   SQLite: async () => {
-    const world = await mirrorWorld(250);
+    const world = await filledMirror(250);
     const pages: Pages = async () => {
       const raw = new Sqlite(join(world.folder, 'mirror.db'), { readonly: true, fileMustExist: true });
       try {
@@ -24,7 +24,7 @@ const worlds = {
     return { world, env: {}, pages };
   },
   PostgreSQL: async () => {
-    const world = await postgresWorld(250);
+    const world = await filledPostgres(250);
     const pages: Pages = async () =>
       Number((await world.admin('SELECT pages_incoming FROM sources'))[0]?.pages_incoming);
     return { world, env: { DB_PASSWORD: password }, pages };

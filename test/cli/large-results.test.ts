@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import type { MirrorPlace } from '../../src/store/database-location.js';
+import type { DatabaseLocation } from '../../src/store/database-location.js';
 import { databases } from '../store/support/databases.js';
 
 /** A quarter of the memory that the rows below would need as objects. */
@@ -16,7 +16,7 @@ const sqlOf: Readonly<Record<string, string>> = {
   PostgreSQL: `SELECT i, repeat('x', 200) AS text, i || ' of ${rows}' AS other FROM generate_series(1, ${rows}) AS i`,
 };
 
-const addressOf = (place: MirrorPlace): string => (place.kind === 'sqlite' ? place.file : place.url);
+const addressOf = (place: DatabaseLocation): string => (place.kind === 'sqlite' ? place.file : place.url);
 
 interface Ended {
   readonly code: number | null;

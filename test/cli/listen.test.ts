@@ -6,17 +6,17 @@ import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { company, startWorld, type TestWorld, user } from '../conformance/running-platform.js';
+import { company, type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import { freePort } from '../support/free-port.js';
-import { desk } from './connect-world.js';
-import { rosterd } from './world.js';
+import { desk } from './connect-session.js';
+import { rosterd } from './fake-io.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let receiver: Receiver;
 const sessions = new Set<{ stop(): Promise<unknown> }>();
 beforeAll(async () => {
-  world = await startWorld({ clock: systemClock });
+  world = await startPlatform({ clock: systemClock });
 });
 afterAll(() => world.close());
 beforeEach(async () => {
@@ -182,7 +182,7 @@ test('listen registers again with the same secret after a reset of the sandbox',
 });
 
 test('listen waits for a sandbox that is gone, and still ends with 0', async () => {
-  const other = await startWorld({ clock: systemClock });
+  const other = await startPlatform({ clock: systemClock });
   const session = listening(['--url', other.url]);
   await session.shows(/^secret: /m);
   await other.close();

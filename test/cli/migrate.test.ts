@@ -13,10 +13,10 @@ import { carriedTables, leftBehind } from '../../src/store/migrate-data/carried-
 import { freshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { canonicalDump } from '../store/canonical-dump.js';
-import { type PostgresWorld, password, postgresWorld } from './postgres-world.js';
+import { type FilledPostgres, filledPostgres, password } from './filled-postgres.js';
 
 /** The configuration of the test world names PostgreSQL; the mirror starts in a file. */
-let world: PostgresWorld;
+let world: FilledPostgres;
 let file: string;
 const secretTo = () => {
   const url = new URL(world.url);
@@ -26,7 +26,7 @@ const secretTo = () => {
 const odd = 'tab\tline\nreturn\r back\\slash \\N \\. \b\v\f "quote" \u{1F600} Жук 한글';
 
 beforeAll(async () => {
-  world = await postgresWorld();
+  world = await filledPostgres();
   file = join(world.folder, 'mirror.db');
   world.configure({ database: 'sqlite:./mirror.db', databasePassword: undefined });
   await world.sync();

@@ -9,13 +9,13 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
 import { freePort } from '../support/free-port.js';
-import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
-import { type PostgresWorld, postgresWorld } from './postgres-world.js';
+import { type FilledMirror, filledMirror } from './filled-mirror.js';
+import { type FilledPostgres, filledPostgres } from './filled-postgres.js';
 
-let world: MirrorWorld;
+let world: FilledMirror;
 
 beforeAll(async () => {
-  world = await mirrorWorld();
+  world = await filledMirror();
   await world.sync();
 }, 60_000);
 
@@ -124,7 +124,7 @@ test('pause and resume reject an unknown source', async () => {
 });
 
 test('on PostgreSQL, pause and resume hold for every daemon', async () => {
-  const postgres: PostgresWorld = await postgresWorld();
+  const postgres: FilledPostgres = await filledPostgres();
   onTestFinished(() => postgres.close());
   expect((await postgres.run(['sync'])).code).toBe(0);
   expect((await postgres.run(['pause'])).code).toBe(0);

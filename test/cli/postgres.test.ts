@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readerRoles } from '../../src/store/dialect/postgres/roles.js';
 import { schemaSql } from '../../src/store/dialect/postgres/schema-sql.js';
-import { type PostgresWorld, password, postgresWorld } from './postgres-world.js';
+import { type FilledPostgres, filledPostgres, password } from './filled-postgres.js';
 
-let world: PostgresWorld;
+let world: FilledPostgres;
 /** The output of all commands. */
 let printed = '';
 
 beforeAll(async () => {
-  world = await postgresWorld();
+  world = await filledPostgres();
   await ok('sync');
 }, 120_000);
 
@@ -131,7 +131,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
   test('changes --follow prints changes committed meanwhile', async () => {
     const { change_seq: before } = await json('status');
     const io = world.io();
-    const { rosterd } = await import('./world.js');
+    const { rosterd } = await import('./fake-io.js');
     const following = rosterd(['changes', '--follow', '--json', '--since', String(before)], io);
     const five = (await json('query', 'SELECT id FROM investments ORDER BY id LIMIT 5')) as Investment[];
     for (const [index, { id }] of five.entries())
@@ -155,7 +155,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
   test('changes --follow waits while the server is unreachable, warns once, and continues where it stopped', async () => {
     const { change_seq: before } = await json('status');
     const io = world.io();
-    const { rosterd } = await import('./world.js');
+    const { rosterd } = await import('./fake-io.js');
     const following = rosterd(['changes', '--follow', '--json', '--since', String(before - 1)], io);
     const seqs = () =>
       io

@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ReloadRequests } from '../../src/cli/reload-requests.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { freePort } from '../support/free-port.js';
-import { mirrorWorld } from './mirror-world.js';
-import { fakeIo } from './world.js';
+import { fakeIo } from './fake-io.js';
+import { filledMirror } from './filled-mirror.js';
 
 test('several SIGHUPs during a reload cause one more reload', async () => {
   const io = fakeIo();
@@ -42,7 +42,7 @@ test('on a terminal SIGHUP keeps its default effect and ends the process', () =>
 test.skipIf(process.platform === 'win32')(
   'a running daemon reloads on SIGHUP, keeps going when the file is wrong, and ends with 0',
   async () => {
-    const world = await mirrorWorld(20);
+    const world = await filledMirror(20);
     onTestFinished(() => world.close());
     const port = await freePort();
     const file = join(world.folder, 'config.json');

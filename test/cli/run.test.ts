@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands/index.js';
 import { exitCodes } from '../../src/cli/exit-codes.js';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
-import { commandOf, fakeIo, rosterd } from './world.js';
+import { commandOf, fakeIo, rosterd } from './fake-io.js';
 
 test.each<[FaultCode, number]>([
   ['usage', 2],

@@ -8,7 +8,7 @@ import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { shippedIndexes, shippedMigrations } from '../../src/store/migrate.js';
 import { seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
-import { fakeIo, rosterd } from './world.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
 test('schema reports pending migrations without changing anything, and --apply runs them after a backup', async () => {
   const folder = tempFolder();

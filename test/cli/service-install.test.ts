@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { tempFolder } from '../store/temp-folder.js';
-import { fakeIo, rosterd } from './world.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
 const install = (root: string, ...args: string[]) =>
   rosterd(['service', 'install', '--root', root, ...args], fakeIo({ cwd: root }));

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startArgs } from '../../src/cli/start-args.js';
-import { folder } from '../config/world.js';
+import { folder } from '../config/load-config.js';
 
 test('npm start runs the demo when there is no configuration, and the daemon otherwise', () => {
   const cwd = folder();

@@ -8,10 +8,10 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { LogTail } from '../../src/runtime/log-tail.js';
 import { sweep } from '../canaries/sweep.js';
 import { testRandom } from '../support/chance.js';
-import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
-import { collector } from './world.js';
+import { collector } from './fake-io.js';
+import { type FilledMirror, filledMirror } from './filled-mirror.js';
 
-let world: MirrorWorld;
+let world: FilledMirror;
 const at = (name: string) => join(world.folder, name);
 const secrets = {
   NOTICE: `whsec_${Buffer.from('canary-notice-signing-key-0001').toString('base64')}`,
@@ -23,7 +23,7 @@ const message = 'canary-message: good luck';
 const env = () => ({ ...world.io().env, ...secrets, HOME: world.folder });
 
 beforeAll(async () => {
-  world = await mirrorWorld();
+  world = await filledMirror();
   await world.control('POST', '/investments', {
     company: world.company.id,
     set: { investor: person, message },

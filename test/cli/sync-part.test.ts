@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
-import { postgresWorld } from './postgres-world.js';
+import { type FilledMirror, filledMirror } from './filled-mirror.js';
+import { filledPostgres } from './filled-postgres.js';
 
-let world: MirrorWorld;
+let world: FilledMirror;
 
 beforeAll(async () => {
-  world = await mirrorWorld();
+  world = await filledMirror();
   await world.sync();
 }, 60_000);
 
@@ -88,7 +88,7 @@ test('a paused source is not read', async () => {
 });
 
 test('sync --investment works on PostgreSQL alike', async () => {
-  const postgres = await postgresWorld();
+  const postgres = await filledPostgres();
   onTestFinished(() => postgres.close());
   await postgres.run(['sync']);
   const [row] = await postgres.admin(

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { guarded, Terminal } from '../../src/cli/output/terminal.js';
-import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
-import { collector, commandOf, fakeIo, rosterd } from './world.js';
+import { collector, commandOf, fakeIo, rosterd } from './fake-io.js';
+import { type FilledMirror, filledMirror } from './filled-mirror.js';
 
 /** Characters that control a terminal: C0, DEL, C1, and marks, overrides and isolates of the text direction. */
 const hostile = [
@@ -20,11 +20,11 @@ const hostile = [
 /** Newlines and tabs are layout; every other control character must be escaped. */
 const obeyed = /\r(?!\n)|[^\P{Cc}\t\n\r]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\ufffb]/u;
 
-let world: MirrorWorld;
+let world: FilledMirror;
 let id: string;
 
 beforeAll(async () => {
-  world = await mirrorWorld(5);
+  world = await filledMirror(5);
   await world.sync();
   const raw = new Sqlite(join(world.folder, 'mirror.db'));
   id = raw.prepare<[], string>('SELECT id FROM investments ORDER BY id LIMIT 1').pluck().get() ?? '';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { fieldsIn } from '../../src/cli/commands/trigger.js';
-import { company, startWorld, type TestWorld } from '../conformance/running-platform.js';
-import { desk } from './connect-world.js';
-import { rosterd } from './world.js';
+import { company, type RunningPlatform, startPlatform } from '../conformance/running-platform.js';
+import { desk } from './connect-session.js';
+import { rosterd } from './fake-io.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startPlatform();
 });
 afterAll(() => world.close());
 beforeEach(() => world.control('POST', '/reset'));

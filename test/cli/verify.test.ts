@@ -7,7 +7,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import type { VerifyReceipt } from '../../src/tasks/verify.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
-import { fakeIo, rosterd } from './world.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
 let sandbox: Sandbox;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { freshMirror, StandingClock, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
-import { fakeIo, rosterd } from './world.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
 /** A clock at noon. Each wait moves it forward and may change the mirror. */
 class LookingClock extends StandingClock {

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { authoritiesIn, untimely } from '../../src/runtime/authority.js';
-import { folder, load, minimal, problems } from './world.js';
+import { folder, load, minimal, problems } from './load-config.js';
 
 const pem = (name: string) =>
   readFileSync(new URL(`../client/fixtures/tls/${name}.pem`, import.meta.url), 'utf8');

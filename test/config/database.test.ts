@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { shownAddress, sqliteFileOf } from '../../src/config/database.js';
 import { effectiveSettings } from '../../src/config/describe.js';
-import { load, minimal, problems } from './world.js';
+import { load, minimal, problems } from './load-config.js';
 
 const canary = 'canary:p@ss/w%rd?';
 const withPassword = `postgres://app:${encodeURIComponent(canary)}@db.example.com:6432/mirror?sslmode=require`;

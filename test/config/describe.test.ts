@@ -4,7 +4,7 @@ import { configSchemaText, describeConfig, effectiveSettings } from '../../src/c
 import { configJsonSchema } from '../../src/config/json-schema.js';
 import { environmentOverrides } from '../../src/config/overrides.js';
 import { schemaPath } from '../../src/runtime/package-root.js';
-import { load, minimal } from './world.js';
+import { load, minimal } from './load-config.js';
 
 test('schema/config.schema.json is up to date (npm run generate)', () => {
   expect(readFileSync(schemaPath('config.schema.json'), 'utf8')).toBe(configSchemaText());

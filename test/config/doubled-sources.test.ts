@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { load, minimal, problems } from './world.js';
+import { load, minimal, problems } from './load-config.js';
 
 const token = { env: 'A' };
 const other = { env: 'B' };

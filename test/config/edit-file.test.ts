@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { editConfigFile } from '../../src/config/edit-file.js';
-import { folder } from './world.js';
+import { folder } from './load-config.js';
 
 test('editing the configuration changes only the given values', async () => {
   const home = folder();

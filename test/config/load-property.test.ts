@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { InvalidConfig } from '../../src/config/invalid-config.js';
 import { isFault } from '../../src/domain/fault.js';
 import fc from '../support/property.js';
-import { folder, load, minimal } from './world.js';
+import { folder, load, minimal } from './load-config.js';
 
 const settings = [
   'platform',

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { folder, load, minimal, problems } from './world.js';
+import { folder, load, minimal, problems } from './load-config.js';
 
 test('missing options take their defaults', () => {
   const { config } = load(minimal);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isWebAddress } from '../../src/config/answer-checks.js';
-import { load, minimal, problems } from './world.js';
+import { load, minimal, problems } from './load-config.js';
 
 const source = minimal.sources[0];
 

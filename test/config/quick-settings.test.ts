@@ -11,7 +11,7 @@ import type { SchemaNode } from '../../src/config/schema-tree.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import fc from '../support/property.js';
-import { folder, load, minimal } from './world.js';
+import { folder, load, minimal } from './load-config.js';
 
 const schema = configJsonSchema();
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { format, inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { isOpenToOthers, Secret, type SecretReference } from '../../src/config/secrets.js';
-import { folder } from './world.js';
+import { folder } from './load-config.js';
 
 const secret = (reference: SecretReference, env: Record<string, string> = {}, at = folder()) =>
   new Secret('sources[0].token', reference, { env: { PATH: process.env.PATH, ...env }, folder: at });

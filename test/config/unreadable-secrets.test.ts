@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { unreadableSecrets } from '../../src/config/unreadable-secrets.js';
-import { load, minimal } from './world.js';
+import { load, minimal } from './load-config.js';
 
 test('every unreadable secret is reported by its option, including the database password', async () => {
   const { config } = load({

@@ -20,16 +20,16 @@ import {
   Visitor,
   works,
 } from './credentials.js';
-import { startWorld, type TestWorld } from './running-platform.js';
+import { type RunningPlatform, startPlatform } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let portal: TestClient;
 const ida = 'ida@people.example';
 const owner = 'owner@people.example';
 const developer = 'developer@people.example';
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   portal = makeClient(world, { name: 'Portal' });
 });
 afterAll(() => world.close());

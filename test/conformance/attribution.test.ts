@@ -3,15 +3,15 @@ import * as operations from '../../src/platform/contract/attribution.js';
 import { run } from '../../src/platform/state/statements.js';
 import { makeClient, tokensFor, userNo, userToken, Visitor } from './credentials.js';
 import { otherApp, tokenOn } from './installs.js';
-import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
+import { type Answered, company, type RunningPlatform, startPlatform, user } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let tokens: Record<'aggregate' | 'anonymized' | 'full' | 'none', string>;
 let offering: string;
 const hour = 3_600_000;
 
 beforeEach(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   offering = company(world).offerings[1] ?? '';
   const app = otherApp(world, { type: 'company', id: company(world).id }, ['read:attribution:full']);
   const of = (...scopes: string[]) => tokenOn(world, app.client, app.installationNo, scopes);

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { run } from '../../src/platform/state/statements.js';
 import { companyOf, errorOf, personToken, publishableKey, roundOf } from './catalog.js';
 import { makeClient } from './credentials.js';
-import { startWorld, type TestWorld, worldStart } from './running-platform.js';
+import { type RunningPlatform, startPlatform, worldStart } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startPlatform();
 });
 afterEach(() => world.close());
 

@@ -3,19 +3,19 @@ import type { Operation } from '../../src/platform/contract/operation.js';
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import { all, one, run } from '../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userNo, userToken } from './credentials.js';
-import type { Answered, TestWorld } from './running-platform.js';
+import type { Answered, RunningPlatform } from './running-platform.js';
 
 /** Names from the seeded directory and credentials of each kind, for tests of what the catalog shows. */
 export const ida = 'ida@people.example';
 export const ivan = 'ivan@people.example';
 
-export const publishableKey = (world: TestWorld): string => world.ready.apps[0]?.clientId ?? '';
+export const publishableKey = (world: RunningPlatform): string => world.ready.apps[0]?.clientId ?? '';
 
-export function personToken(world: TestWorld, email: string, ...scopes: readonly string[]): string {
+export function personToken(world: RunningPlatform, email: string, ...scopes: readonly string[]): string {
   return userToken(world, makeClient(world, { scopes: [...scopes] }), email, scopes);
 }
 
-export function applicationToken(world: TestWorld, client: TestClient): string {
+export function applicationToken(world: RunningPlatform, client: TestClient): string {
   const { applicationNo, realm } = client;
   const wish = { kind: 'application', realm, applicationNo, scopes: ['read:public'] } as const;
   return mintToken(world.services, wish, world.services.clock.now()).token;
@@ -26,18 +26,18 @@ interface Named {
   readonly id: string;
 }
 
-export function companyOf(world: TestWorld, slug: string): Named {
+export function companyOf(world: RunningPlatform, slug: string): Named {
   const row = one<Named>(world.services.state, 'SELECT no, id FROM companies WHERE slug = ?', [slug]);
   if (row === undefined) throw new Error(`no company ${slug}`);
   return row;
 }
 
-export const roundsOf = (world: TestWorld, slug: string): readonly Named[] =>
+export const roundsOf = (world: RunningPlatform, slug: string): readonly Named[] =>
   all<Named>(world.services.state, 'SELECT no, id FROM offerings WHERE company_no = ? ORDER BY no', [
     companyOf(world, slug).no,
   ]);
 
-export function roundOf(world: TestWorld, slug: string, index = 0): Named {
+export function roundOf(world: RunningPlatform, slug: string, index = 0): Named {
   const round = roundsOf(world, slug)[index];
   if (round === undefined) throw new Error(`${slug} has no round ${index}`);
   return round;
@@ -54,7 +54,7 @@ let invested = 0;
 
 /** Inserts a paid investment row, which the next read publishes. Returns its id. */
 export function invest(
-  world: TestWorld,
+  world: RunningPlatform,
   { email, slug, index = 0, cents = 100_000 }: PaidInvestment,
 ): string {
   const { state, clock } = world.services;
@@ -88,7 +88,7 @@ export function conforms(operation: Operation, answer: Answered): Answered {
 
 /** Returns all items of a list by following its cursors. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
-export async function follow(world: TestWorld, path: string, token: string): Promise<any[]> {
+export async function follow(world: RunningPlatform, path: string, token: string): Promise<any[]> {
   const items = [];
   const seen = new Set<string>();
   for (let cursor = ''; seen.size < 100; ) {

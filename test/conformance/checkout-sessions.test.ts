@@ -4,16 +4,16 @@ import type { PlatformEvent } from '../../src/platform/events.js';
 import { run } from '../../src/platform/state/statements.js';
 import { Visitor } from './credentials.js';
 import { narrowToken, numberOf, otherApp } from './installs.js';
-import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
+import { type Answered, company, type RunningPlatform, startPlatform, user } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let token: string;
 let path: string;
 let heard: { name: string; data: unknown; installationNo: number | null; id: string | undefined }[];
 const hour = 3_600_000;
 
 beforeEach(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   token = company(world).token;
   // The round without share prices, so that every amount counts whole.
   path = `/offerings/${company(world).offerings[1]}/investment_sessions`;

@@ -19,12 +19,12 @@ import {
   roundOf,
 } from './catalog.js';
 import { makeCompany, userNo } from './credentials.js';
-import { startWorld, type TestWorld, worldStart } from './running-platform.js';
+import { type RunningPlatform, startPlatform, worldStart } from './running-platform.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
 type Item = any;
 
-let world: TestWorld;
+let world: RunningPlatform;
 let key: string;
 let explorer: string;
 let plain: string;
@@ -32,7 +32,7 @@ const day = 86_400_000;
 const lanterns = 'harbour-lanterns';
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   key = publishableKey(world);
   explorer = personToken(world, ida, 'read:explore');
   plain = personToken(world, ivan, 'read:explore');

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { errorTypes } from '../../src/platform/contract/errors.js';
 import { run } from '../../src/platform/state/statements.js';
-import { company, startWorld, type TestWorld, user } from './running-platform.js';
+import { company, type RunningPlatform, startPlatform, user } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startPlatform();
 });
 afterEach(() => world.close());
 

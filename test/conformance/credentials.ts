@@ -3,7 +3,7 @@ import { type ApplicationWish, createApplication } from '../../src/platform/appl
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import type { Realm } from '../../src/platform/state/secrets.js';
 import { one, run } from '../../src/platform/state/statements.js';
-import type { Answered, TestWorld } from './running-platform.js';
+import type { Answered, RunningPlatform } from './running-platform.js';
 
 export const redirectUri = 'https://partner.example/callback';
 export const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
@@ -21,7 +21,7 @@ export interface TestClient {
 
 /** A new application for one test, owned by the sandbox's organization unless the test names another. */
 export function makeClient(
-  world: TestWorld,
+  world: RunningPlatform,
   wish: Partial<ApplicationWish> & { realm?: Realm; approved?: boolean; piiApproved?: boolean } = {},
 ): TestClient {
   const { services } = world;
@@ -54,14 +54,14 @@ export function makeClient(
   };
 }
 
-export function makeOrganization(world: TestWorld, name: string): number {
+export function makeOrganization(world: RunningPlatform, name: string): number {
   return run(world.services.state, 'INSERT INTO organizations (id, name) VALUES (?, ?)', [
     `org_${name}`,
     name,
   ]).no;
 }
 
-export function userNo(world: TestWorld, email: string): number {
+export function userNo(world: RunningPlatform, email: string): number {
   const row = one<{ no: number }>(world.services.state, 'SELECT no FROM users WHERE email = ?', [email]);
   if (row === undefined) throw new Error(`no person has the address ${email}`);
   return row.no;
@@ -97,7 +97,7 @@ export function authorizePath(client: TestClient, asking: Asking = {}): string {
 /** Acts as a browser without one: follows the forms of the pages and keeps the cookie. */
 export class Visitor {
   cookie = '';
-  constructor(readonly world: TestWorld) {}
+  constructor(readonly world: RunningPlatform) {}
 
   async open(path: string): Promise<Answered> {
     return this.#kept(await this.world.get(path, { headers: { cookie: this.cookie } }));
@@ -139,7 +139,7 @@ export function location(answer: Answered): URL {
 
 /** Completes the authorization as `email` and returns the code. */
 export async function approve(
-  world: TestWorld,
+  world: RunningPlatform,
   client: TestClient,
   email: string,
   asking: Asking = {},
@@ -151,7 +151,7 @@ export async function approve(
 }
 
 export async function codeFor(
-  world: TestWorld,
+  world: RunningPlatform,
   client: TestClient,
   email: string,
   asking: Asking = {},
@@ -162,7 +162,7 @@ export async function codeFor(
 }
 
 export function exchange(
-  world: TestWorld,
+  world: RunningPlatform,
   client: TestClient,
   code: string,
   changed: Readonly<Record<string, string | undefined>> = {},
@@ -180,7 +180,7 @@ export function exchange(
 }
 
 export async function tokensFor(
-  world: TestWorld,
+  world: RunningPlatform,
   client: TestClient,
   email: string,
   asking: Asking = {},
@@ -192,7 +192,7 @@ export async function tokensFor(
 }
 
 export function refresh(
-  world: TestWorld,
+  world: RunningPlatform,
   client: TestClient,
   refreshToken: string,
   changed: Readonly<Record<string, string | undefined>> = {},
@@ -208,13 +208,13 @@ export function refresh(
 }
 
 /** Returns whether an access token is accepted: only a 401 means no. Counts as the first use of the token. */
-export async function works(world: TestWorld, token: string): Promise<boolean> {
+export async function works(world: RunningPlatform, token: string): Promise<boolean> {
   return (await world.get('/installations', { token })).status !== 401;
 }
 
 /** Mints an access token of a person for an application without the authorize pages. */
 export function userToken(
-  world: TestWorld,
+  world: RunningPlatform,
   client: TestClient,
   email: string,
   scopes: readonly string[] = ['write:installations'],
@@ -242,7 +242,7 @@ export type CompanyRole = readonly ['founder' | 'admin' | 'editor', canEdit?: bo
 
 /** Creates a company with the people a test needs, keyed by the part of their address before the @. */
 export function makeCompany(
-  world: TestWorld,
+  world: RunningPlatform,
   members: Readonly<Record<string, CompanyRole>>,
   realm: Realm = 'test',
 ): Place {
@@ -266,7 +266,7 @@ export function makeCompany(
 }
 
 export function makeSyndicate(
-  world: TestWorld,
+  world: RunningPlatform,
   managers: Readonly<Record<string, 'full_access' | 'operator'>>,
 ): Place {
   const { state } = world.services;

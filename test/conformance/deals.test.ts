@@ -6,12 +6,12 @@ import { installationByNo } from '../../src/platform/installations/model.js';
 import { listen } from '../../src/platform/platform.js';
 import { one, run } from '../../src/platform/state/statements.js';
 import { makeCompany } from './credentials.js';
-import { type Answered, startWorld, type TestWorld } from './running-platform.js';
+import { type Answered, type RunningPlatform, startPlatform } from './running-platform.js';
 import { foundSyndicate, makePerson, openDeal, type TestSyndicate } from './syndicate-life.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
 });
 afterAll(() => world.close());
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { apiDescription, declaredOperations } from '../tools/api-description.js';
 import { type Cast, makeCast } from './matrix/cast.js';
-import { company, startWorld, type TestWorld } from './running-platform.js';
+import { company, type RunningPlatform, startPlatform } from './running-platform.js';
 import { resolve } from './schema-check.js';
 
 const document = apiDescription();
 const operations = declaredOperations();
-let world: TestWorld;
+let world: RunningPlatform;
 let cast: Cast;
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   cast = makeCast(world, 'test');
 });
 afterAll(() => world.close());

@@ -2,7 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { impliedScopes, scopeAliases } from '../../src/platform/contract/scopes.js';
 import { type EventName, eventNames, eventScopes } from '../../src/wire/events.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
-import { createEndpoint, type HookWorld, startHookWorld } from '../platform/webhooks/world.js';
+import {
+  createEndpoint,
+  startWebhookPlatform,
+  type WebhookPlatform,
+} from '../platform/webhooks/webhook-platform.js';
 
 type Kind = 'company' | 'syndicate' | 'user';
 type Realm = 'live' | 'test';
@@ -79,7 +83,7 @@ interface Hook {
   readonly bound: string | null;
 }
 
-let world: HookWorld;
+let world: WebhookPlatform;
 const installed: Installed[] = [];
 const hooks: Hook[] = [];
 const targets: Record<Realm, { company: number; syndicate: number }> = {
@@ -88,7 +92,7 @@ const targets: Record<Realm, { company: number; syndicate: number }> = {
 };
 
 beforeAll(async () => {
-  world = await startHookWorld();
+  world = await startWebhookPlatform();
   world.person('first');
   // The matrix checks which delivery rows are created. Every address is a closed port, and the test does not wait for
   // attempts.
@@ -299,7 +303,7 @@ describe('event payloads', () => {
   afterAll(() => receiver.close());
 
   test('EVT-02 each installation gets its own payload, limited by its scopes and kind', async () => {
-    const other = await startHookWorld();
+    const other = await startWebhookPlatform();
     const owner = other.userToken(other.person('owner', 'owner'));
     const company = other.company('Acme');
     const person = other.person('founder');

@@ -3,7 +3,7 @@ import type { Operation } from '../../src/platform/contract/operation.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import { declaredOperations } from '../tools/api-description.js';
 import { challenge, form, location, Visitor, verifier } from './credentials.js';
-import { type Answered, type Sending, startWorld, type TestWorld } from './running-platform.js';
+import { type Answered, type RunningPlatform, type Sending, startPlatform } from './running-platform.js';
 
 type Realm = 'test' | 'live';
 
@@ -29,10 +29,10 @@ const operations = declaredOperations();
 /** A world that records which operations were answered without an error, whoever sent the request. */
 class Recorder {
   readonly reached = new Set<string>();
-  readonly world: TestWorld;
+  readonly world: RunningPlatform;
   readonly #paths: readonly (readonly [RegExp, Operation])[];
 
-  constructor(world: TestWorld) {
+  constructor(world: RunningPlatform) {
     this.#paths = [...operations]
       .sort((a, b) => a.path.split('{').length - b.path.split('{').length)
       .map((one) => [
@@ -63,10 +63,10 @@ class Recorder {
   }
 }
 
-let world: TestWorld;
+let world: RunningPlatform;
 let receiver: Receiver;
 beforeAll(async () => {
-  world = await startWorld({ limits: false, records: 24 });
+  world = await startPlatform({ limits: false, records: 24 });
   receiver = await startReceiver();
 });
 afterAll(async () => {
@@ -75,7 +75,7 @@ afterAll(async () => {
 });
 
 /** The part of the ready document that belongs to one realm. Nothing else is known to the walk. */
-function sceneOf({ ready }: TestWorld, realm: Realm) {
+function sceneOf({ ready }: RunningPlatform, realm: Realm) {
   const [app] = ready.apps;
   const companies = realm === 'test' ? ready.companies : ready.live.companies;
   const [home, second] = companies;
@@ -111,7 +111,7 @@ type Scene = ReturnType<typeof sceneOf>;
 
 class Walk {
   constructor(
-    readonly world: TestWorld,
+    readonly world: RunningPlatform,
     readonly realm: Realm,
     readonly scene: Scene,
   ) {}

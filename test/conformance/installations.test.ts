@@ -16,9 +16,9 @@ import {
   userToken,
   works,
 } from './credentials.js';
-import { startWorld, type TestWorld } from './running-platform.js';
+import { type RunningPlatform, startPlatform } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let client: TestClient;
 let events: PlatformEvent[] = [];
 const ida = 'ida@people.example';
@@ -27,7 +27,7 @@ const declared = ['read:investments', 'write:webhooks', 'read:investors:pii', 'w
 const day = 86_400_000;
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   world.services.events.subscribe((event) => events.push(event));
 });
 afterAll(() => world.close());

@@ -2,7 +2,7 @@ import { insertInstallation } from '../../src/platform/installations/install.js'
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import { one } from '../../src/platform/state/statements.js';
 import { makeClient, type TestClient } from './credentials.js';
-import type { TestWorld } from './running-platform.js';
+import type { RunningPlatform } from './running-platform.js';
 
 export interface InstalledApp {
   readonly client: TestClient;
@@ -11,7 +11,7 @@ export interface InstalledApp {
 }
 
 export function numberOf(
-  world: TestWorld,
+  world: RunningPlatform,
   table: 'companies' | 'syndicates' | 'offerings',
   id: string,
 ): number {
@@ -23,7 +23,7 @@ export function numberOf(
 
 /** Another application, installed on the same company or syndicate as the sandbox's own. */
 export function otherApp(
-  world: TestWorld,
+  world: RunningPlatform,
   target: { readonly type: 'company' | 'syndicate'; readonly id: string },
   scopes: readonly string[],
   name = 'Other Partner',
@@ -48,7 +48,7 @@ export function otherApp(
 }
 
 export function tokenOn(
-  world: TestWorld,
+  world: RunningPlatform,
   client: TestClient,
   installationNo: number,
   scopes: readonly string[],
@@ -64,7 +64,11 @@ export function tokenOn(
 }
 
 /** A token of the sandbox's own application for one of its installations, with only these scopes. */
-export function narrowToken(world: TestWorld, installationId: string, scopes: readonly string[]): string {
+export function narrowToken(
+  world: RunningPlatform,
+  installationId: string,
+  scopes: readonly string[],
+): string {
   const row = one<{ no: number; application_no: number }>(
     world.services.state,
     'SELECT no, application_no FROM installations WHERE id = ?',

@@ -3,12 +3,12 @@ import { createIntent, listIntents, previewIntent } from '../../src/platform/con
 import { one, run } from '../../src/platform/state/statements.js';
 import { makeClient, userToken, Visitor } from './credentials.js';
 import { narrowToken } from './installs.js';
-import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
+import { type Answered, company, type RunningPlatform, startPlatform, user } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 const day = 86_400_000;
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startPlatform();
 });
 afterEach(() => world.close());
 

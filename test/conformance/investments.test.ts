@@ -2,11 +2,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { investmentRecord, investmentTombstone } from '../../src/platform/contract/investments.js';
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import { one } from '../../src/platform/state/statements.js';
-import { company, startWorld, type TestWorld, user, worldStart } from './running-platform.js';
+import { company, type RunningPlatform, startPlatform, user, worldStart } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startPlatform();
 });
 afterEach(() => world.close());
 
@@ -338,7 +338,7 @@ test('INV-11 the platform deletes tombstones older than any valid cursor and kee
 
 test('INV-12 a record requested by id is computed on request and reports whether the feed already agrees', async () => {
   await world.close();
-  world = await startWorld({ platform: { publishDelayMillis: 600_000 } });
+  world = await startPlatform({ platform: { publishDelayMillis: 600_000 } });
   const saved = await position();
   const id = (await follow('', token(), 100)).data[0]?.id as string;
   await change(id, { amounts: { committed_cents: 424_200 } });

@@ -7,13 +7,13 @@ import {
 } from '../../src/platform/contract/invite-links.js';
 import { Visitor } from './credentials.js';
 import { narrowToken, otherApp } from './installs.js';
-import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
+import { type Answered, company, type RunningPlatform, startPlatform, user } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let token: string;
 let path: string;
 beforeEach(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   token = company(world).token;
   path = `/offerings/${company(world).offerings[1]}/invite_links`;
 });

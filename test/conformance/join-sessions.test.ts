@@ -6,7 +6,7 @@ import { revokeInstallation } from '../../src/platform/installations/revoke.js';
 import { all, one, run } from '../../src/platform/state/statements.js';
 import { stillClock } from '../platform/still-clock.js';
 import { csrfOf, Visitor } from './credentials.js';
-import { type Answered, startWorld, type TestWorld, worldStart } from './running-platform.js';
+import { type Answered, type RunningPlatform, startPlatform, worldStart } from './running-platform.js';
 import {
   applicationToken,
   foundSyndicate,
@@ -17,11 +17,11 @@ import {
 } from './syndicate-life.js';
 import { createEndpointFor } from './webhook-receivers.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let number = 0;
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
 });
 afterAll(() => world.close());
 
@@ -596,7 +596,7 @@ test('EVT-09 the platform sends the event of a session that ended during downtim
   const folder = mkdtempSync(join(tmpdir(), 'join-'));
   try {
     const dataFile = join(folder, 'platform.db');
-    const before = await startWorld({ limits: false, dataFile });
+    const before = await startPlatform({ limits: false, dataFile });
     const { no } = one<{ no: number }>(
       before.services.state,
       'SELECT no FROM syndicates ORDER BY no LIMIT 1',
@@ -611,7 +611,7 @@ test('EVT-09 the platform sends the event of a session that ended during downtim
       [no, endpoint.installationNo, before.services.clock.now() + hour],
     );
     await before.close();
-    const after = await startWorld({ limits: false, dataFile, clock: stillClock(worldStart + 2 * hour) });
+    const after = await startPlatform({ limits: false, dataFile, clock: stillClock(worldStart + 2 * hour) });
     const told = all<{ body: string }>(after.services.state, 'SELECT body FROM webhook_deliveries');
     expect(told.map((row) => JSON.parse(row.body))).toMatchObject([
       { event: 'join_session.expired', data: { id: 'join_down', status: 'expired' } },

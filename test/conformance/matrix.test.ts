@@ -8,7 +8,7 @@ import { apiDescription, declaredOperations } from '../tools/api-description.js'
 import { type Cast, type CastName, makeCast } from './matrix/cast.js';
 import type { OpenTable } from './matrix/table.js';
 import { tables } from './matrix/tables.js';
-import { type Answered, startWorld, type TestWorld } from './running-platform.js';
+import { type Answered, type RunningPlatform, startPlatform } from './running-platform.js';
 
 const operations = new Map(declaredOperations().map((operation) => [operation.id, operation]));
 const guarded = [...operations.values()].filter(({ scopes }) => scopes !== null);
@@ -21,7 +21,7 @@ function declared(id: string): Operation {
 }
 
 /** Sends the request and rolls back everything it changed, so that every cell starts from the same data. */
-async function undone(world: TestWorld, ask: () => Promise<Answered>): Promise<Answered> {
+async function undone(world: RunningPlatform, ask: () => Promise<Answered>): Promise<Answered> {
   const { state } = world.services;
   state.exec('SAVEPOINT cell');
   try {
@@ -44,10 +44,10 @@ test('SEC-01 the matrix has a row for every operation that needs a credential', 
 });
 
 describe.each(tables)('$name', (table) => {
-  let world: TestWorld;
+  let world: RunningPlatform;
   let stage: OpenTable;
   beforeAll(async () => {
-    world = await startWorld({ limits: false });
+    world = await startPlatform({ limits: false });
     stage = await table.open(world);
   });
   afterAll(() => world.close());
@@ -129,10 +129,10 @@ test('OAUTH-22 the document offers each scope only in the flow that can grant it
 });
 
 describe('the scopes of the matrix', () => {
-  let world: TestWorld;
+  let world: RunningPlatform;
   let cast: Cast;
   beforeAll(async () => {
-    world = await startWorld({ limits: false });
+    world = await startPlatform({ limits: false });
     cast = makeCast(world, 'test');
   });
   afterAll(() => world.close());

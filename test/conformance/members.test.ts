@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { memberByNo } from '../../src/platform/members/model.js';
 import { removalRefusal, removeMember } from '../../src/platform/members/remove.js';
 import { run } from '../../src/platform/state/statements.js';
-import { type Answered, startWorld, type TestWorld } from './running-platform.js';
+import { type Answered, type RunningPlatform, startPlatform } from './running-platform.js';
 import {
   foundSyndicate,
   makePerson,
@@ -13,11 +13,11 @@ import {
 } from './syndicate-life.js';
 import { createEndpointFor, type SubscribedEndpoint } from './webhook-receivers.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let own: TestSyndicate;
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   own = foundSyndicate(world);
 });
 afterAll(() => world.close());

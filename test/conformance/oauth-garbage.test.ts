@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from '../support/property.js';
 import { challenge, form, makeClient, redirectUri, type TestClient, Visitor } from './credentials.js';
-import { startWorld, type TestWorld } from './running-platform.js';
+import { type RunningPlatform, startPlatform } from './running-platform.js';
 
 /** The server must answer any input without a crash and redirect only to registered addresses. */
-let world: TestWorld;
+let world: RunningPlatform;
 let client: TestClient;
 let visitor: Visitor;
 beforeAll(async () => {
-  world = await startWorld({ limits: false, records: 1 });
+  world = await startPlatform({ limits: false, records: 1 });
   client = makeClient(world);
   visitor = new Visitor(world);
 });

@@ -16,16 +16,16 @@ import {
   Visitor,
   works,
 } from './credentials.js';
-import { startWorld, type TestWorld } from './running-platform.js';
+import { type RunningPlatform, startPlatform } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let client: TestClient;
 const ida = 'ida@people.example';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
 });
 afterAll(() => world.close());
 beforeEach(() => {
@@ -511,7 +511,7 @@ describe('refreshing tokens', () => {
 
 test('the printed application and users of the sandbox work as credentials', async () => {
   // A platform of its own: in the shared one the clock has moved on by years.
-  const fresh = await startWorld();
+  const fresh = await startPlatform();
   const [app] = fresh.ready.apps;
   if (app === undefined) throw new Error('the sandbox has no application');
   const printed: TestClient = {
@@ -535,7 +535,7 @@ test('the printed application and users of the sandbox work as credentials', asy
 test('the log entry of a replay names the application and contains no usable secret', async () => {
   const lines: [LogFields, string][] = [];
   const warn = (fields: LogFields, message: string) => lines.push([fields, message]);
-  const watched = await startWorld({ logger: { ...silentLogger, warn } });
+  const watched = await startPlatform({ logger: { ...silentLogger, warn } });
   const own = makeClient(watched);
   const first = await tokensFor(watched, own, ida);
   const next = await refresh(watched, own, first.refresh_token);

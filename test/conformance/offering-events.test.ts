@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { one, run } from '../../src/platform/state/statements.js';
 import { deleteDraft } from '../../src/platform/syndicates/lifecycle.js';
-import { company, startWorld, type TestWorld } from './running-platform.js';
+import { company, type RunningPlatform, startPlatform } from './running-platform.js';
 import { foundSyndicate } from './syndicate-life.js';
 import { createEndpointFor, type EndpointWish, type SubscribedEndpoint } from './webhook-receivers.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
 });
 afterEach(() => world.close());
 

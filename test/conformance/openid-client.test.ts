@@ -2,11 +2,11 @@ import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stillClock } from '../platform/still-clock.js';
 import { location, makeClient, redirectUri, Visitor, works } from './credentials.js';
-import { startWorld, type TestWorld } from './running-platform.js';
+import { type RunningPlatform, startPlatform } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeAll(async () => {
-  world = await startWorld({ clock: { ...systemLike } });
+  world = await startPlatform({ clock: { ...systemLike } });
 });
 afterAll(() => world.close());
 

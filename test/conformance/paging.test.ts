@@ -3,12 +3,12 @@ import { versions } from '../../src/wire/versions.js';
 import { apiDescription } from '../tools/api-description.js';
 import { credentialsOf } from './fuzz/credentials.js';
 import { operationsIn } from './fuzz/request.js';
-import { type Answered, company, startWorld, type TestWorld } from './running-platform.js';
+import { type Answered, company, type RunningPlatform, startPlatform } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let credentials: ReturnType<typeof credentialsOf>;
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   credentials = credentialsOf(world);
 });
 afterAll(() => world.close());

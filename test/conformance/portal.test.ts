@@ -2,12 +2,12 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { one, run } from '../../src/platform/state/statements.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import { csrfOf, userNo, Visitor } from './credentials.js';
-import { company, startWorld, type TestWorld } from './running-platform.js';
+import { company, type RunningPlatform, startPlatform } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let receiver: Receiver;
 beforeEach(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   receiver = await startReceiver();
 });
 afterEach(async () => {

@@ -19,17 +19,17 @@ import {
   roundOf,
 } from './catalog.js';
 import { makeSyndicate } from './credentials.js';
-import { startWorld, type TestWorld, worldStart } from './running-platform.js';
+import { type RunningPlatform, startPlatform, worldStart } from './running-platform.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
 type Item = any;
 
-let world: TestWorld;
+let world: RunningPlatform;
 let token: string;
 const investor = 'backer10@people.example';
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   token = personToken(world, investor, 'read:investments');
   invest(world, { email: investor, slug: 'finished-symphony', index: 0, cents: 120_000 });
   invest(world, { email: investor, slug: 'sunken-bells', cents: 50_000 });

@@ -3,12 +3,12 @@ import { createReferralCode, listReferralCodes } from '../../src/platform/contra
 import type { PlatformEvent } from '../../src/platform/events.js';
 import { makeClient, makeOrganization, type TestClient, Visitor } from './credentials.js';
 import { otherApp } from './installs.js';
-import { type Answered, company, startWorld, type TestWorld, user } from './running-platform.js';
+import { type Answered, company, type RunningPlatform, startPlatform, user } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let token: string;
 beforeEach(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   const app = world.ready.apps[0];
   token = await clientToken(app?.clientId ?? '', app?.clientSecret ?? '');
 });

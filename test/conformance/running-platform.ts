@@ -18,7 +18,7 @@ export interface Sending {
   readonly body?: unknown;
 }
 
-export interface TestWorld extends Sandbox {
+export interface RunningPlatform extends Sandbox {
   get(path: string, sending?: Sending): Promise<Answered>;
   post(path: string, sending?: Sending): Promise<Answered>;
   put(path: string, sending?: Sending): Promise<Answered>;
@@ -36,7 +36,7 @@ export interface TestWorld extends Sandbox {
 export const worldStart = Date.parse('2026-11-02T09:00:00.000Z');
 
 /** Starts a platform whose clock stands at `worldStart` until a test moves `world.clock`. */
-export async function startWorld(options: SandboxOptions = {}): Promise<TestWorld> {
+export async function startPlatform(options: SandboxOptions = {}): Promise<RunningPlatform> {
   const sandbox = await startSeededSandbox({
     seed: 1,
     companies: 2,

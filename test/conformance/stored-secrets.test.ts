@@ -11,10 +11,10 @@ import {
   userToken,
   Visitor,
 } from './credentials.js';
-import { startWorld } from './running-platform.js';
+import { startPlatform } from './running-platform.js';
 
 test('SEC-04 SEC-05 the database contains no issued secret in plain text, except test client secrets', async () => {
-  const world = await startWorld({ limits: false });
+  const world = await startPlatform({ limits: false });
   const ida = 'ida@people.example';
   const client = makeClient(world);
   const live = makeClient(world, { realm: 'live' });

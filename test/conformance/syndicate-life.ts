@@ -6,7 +6,7 @@ import { mintToken } from '../../src/platform/oauth/mint.js';
 import type { Realm } from '../../src/platform/state/secrets.js';
 import { one, run } from '../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userToken } from './credentials.js';
-import type { TestWorld } from './running-platform.js';
+import type { RunningPlatform } from './running-platform.js';
 
 let made = 0;
 const serial = () => {
@@ -28,7 +28,7 @@ export interface PersonWish {
   readonly email?: string;
 }
 
-export function makePerson(world: TestWorld, name: string, wish: PersonWish = {}): TestPerson {
+export function makePerson(world: RunningPlatform, name: string, wish: PersonWish = {}): TestPerson {
   const { state } = world.services;
   const number = serial();
   const id = `usr_person${number}`;
@@ -75,7 +75,7 @@ export interface TestSyndicate {
 }
 
 /** A new syndicate for one test, with its creator and an installed application. */
-export function foundSyndicate(world: TestWorld, realm: Realm = 'test'): TestSyndicate {
+export function foundSyndicate(world: RunningPlatform, realm: Realm = 'test'): TestSyndicate {
   const { services } = world;
   const { state } = services;
   const number = serial();
@@ -158,7 +158,11 @@ export interface TestDeal {
 }
 
 /** A company with one round, run by the syndicate. */
-export function openDeal(world: TestWorld, syndicate: { readonly no: number }, status = 'open'): TestDeal {
+export function openDeal(
+  world: RunningPlatform,
+  syndicate: { readonly no: number },
+  status = 'open',
+): TestDeal {
   const { services } = world;
   const number = serial();
   const now = services.clock.now();
@@ -195,7 +199,7 @@ export function openDeal(world: TestWorld, syndicate: { readonly no: number }, s
 
 /** A key bound to the syndicate itself, without an installation and without expiry. */
 export const syndicateKey = (
-  world: TestWorld,
+  world: RunningPlatform,
   syndicate: TestSyndicate,
   scopes: readonly string[] = syndicateScopes,
 ) =>
@@ -211,7 +215,11 @@ export const syndicateKey = (
     world.services.clock.now(),
   ).token;
 
-export const applicationToken = (world: TestWorld, syndicate: TestSyndicate, scopes: readonly string[]) =>
+export const applicationToken = (
+  world: RunningPlatform,
+  syndicate: TestSyndicate,
+  scopes: readonly string[],
+) =>
   mintToken(
     world.services,
     {
@@ -224,7 +232,7 @@ export const applicationToken = (world: TestWorld, syndicate: TestSyndicate, sco
   ).token;
 
 /** Reads the row, for state that no response shows. */
-export const standingOf = (world: TestWorld, member: { readonly no: number }): string | undefined =>
+export const standingOf = (world: RunningPlatform, member: { readonly no: number }): string | undefined =>
   one<{ standing: string }>(world.services.state, 'SELECT standing FROM syndicate_members WHERE no = ?', [
     member.no,
   ])?.standing;

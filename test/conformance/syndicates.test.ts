@@ -8,7 +8,7 @@ import {
 } from '../../src/platform/syndicates/lifecycle.js';
 import { syndicateByNo } from '../../src/platform/syndicates/model.js';
 import { works } from './credentials.js';
-import { company, startWorld, type TestWorld } from './running-platform.js';
+import { company, type RunningPlatform, startPlatform } from './running-platform.js';
 import {
   applicationToken,
   foundSyndicate,
@@ -18,11 +18,11 @@ import {
   type TestSyndicate,
 } from './syndicate-life.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let syndicate: TestSyndicate;
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   syndicate = foundSyndicate(world);
 });
 afterAll(() => world.close());

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { all } from '../../src/platform/state/statements.js';
 import { form, makeClient, type TestClient } from './credentials.js';
-import { startWorld, type TestWorld } from './running-platform.js';
+import { type RunningPlatform, startPlatform } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let client: TestClient;
 beforeEach(async () => {
-  world = await startWorld({ platform: { trustedProxies: ['127.0.0.1'] } });
+  world = await startPlatform({ platform: { trustedProxies: ['127.0.0.1'] } });
   client = makeClient(world);
 });
 afterEach(() => world.close());

@@ -21,16 +21,16 @@ import {
   publishableKey,
 } from './catalog.js';
 import { makeClient, tokensFor, userNo, userToken, works } from './credentials.js';
-import { startWorld, type TestWorld, worldStart } from './running-platform.js';
+import { type RunningPlatform, startPlatform, worldStart } from './running-platform.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
 type Item = any;
 
-let world: TestWorld;
+let world: RunningPlatform;
 const first = { 'Service-Version': '2026-10-01' };
 
 beforeAll(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
 });
 afterAll(() => world.close());
 

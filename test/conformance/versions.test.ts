@@ -2,11 +2,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { one, run } from '../../src/platform/state/statements.js';
 import { makeClient } from './credentials.js';
 import { makeCast } from './matrix/cast.js';
-import { company, startWorld, type TestWorld } from './running-platform.js';
+import { company, type RunningPlatform, startPlatform } from './running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startPlatform();
 });
 afterEach(() => world.close());
 

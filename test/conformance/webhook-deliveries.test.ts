@@ -9,20 +9,20 @@ import {
   createEndpoint,
   type DeliveryRow,
   day,
-  type HookWorld,
   hour,
   minute,
-  startHookWorld,
+  startWebhookPlatform,
+  type WebhookPlatform,
   worldStart,
-} from '../platform/webhooks/world.js';
+} from '../platform/webhooks/webhook-platform.js';
 
-let world: HookWorld;
+let world: WebhookPlatform;
 let receiver: Receiver;
 let owner: string;
 let company: number;
 beforeEach(async () => {
   receiver = await startReceiver();
-  world = await startHookWorld();
+  world = await startWebhookPlatform();
   owner = world.userToken(world.person('owner', 'owner'));
   company = world.company('Acme');
 });
@@ -96,7 +96,7 @@ describe('sending deliveries', () => {
 
   test('DELIV-02 DELIV-03 each attempt signs the raw body with one v1 signature at the current time', async () => {
     const wall = manualClock(Date.parse('2031-01-01T00:00:00Z'));
-    const sandbox = await startHookWorld({ wall });
+    const sandbox = await startWebhookPlatform({ wall });
     const token = sandbox.userToken(sandbox.person('owner', 'owner'));
     const on = sandbox.company('Acme');
     sandbox.install({ on: 'company', targetNo: on });
@@ -117,7 +117,7 @@ describe('sending deliveries', () => {
   });
 
   test('DELIV-02 a setting chooses the header prefix', async () => {
-    const other = await startHookWorld({
+    const other = await startWebhookPlatform({
       options: {
         headers: {
           version: 'Acme-Version',
@@ -184,7 +184,7 @@ describe('recipients of a delivery', () => {
   });
 
   test('DELIV-11 with the switch off an app-wide endpoint gets one delivery per event', async () => {
-    const single = await startHookWorld({ options: { deliverPerInstallation: false } });
+    const single = await startWebhookPlatform({ options: { deliverPerInstallation: false } });
     const token = single.userToken(single.person('owner', 'owner'));
     const on = single.company('Acme');
     const first = single.install({ on: 'company', targetNo: on });
@@ -301,7 +301,7 @@ describe('failing deliveries', () => {
 
   test('SEC-08 a delivery whose address resolves to a blocked one is recorded as blocked_url and not sent', async () => {
     let inward = false;
-    const turned = await startHookWorld({
+    const turned = await startWebhookPlatform({
       resolve: async () => [
         inward ? { address: '127.0.0.1', family: 4 } : { address: '93.184.216.34', family: 4 },
       ],
@@ -503,7 +503,7 @@ describe('deliveries across a restart', () => {
 
   test('a delivery interrupted by a crash is sent again after the restart, with the same id', async () => {
     const dataFile = join(folder, 'platform.db');
-    const first = await startHookWorld({ dataFile });
+    const first = await startWebhookPlatform({ dataFile });
     const token = first.userToken(first.person('owner', 'owner'));
     const on = first.company('Acme');
     first.install({ on: 'company', targetNo: on });
@@ -513,7 +513,7 @@ describe('deliveries across a restart', () => {
     await receiver.count(1);
     await first.close();
     receiver.answer(200);
-    const second = await startHookWorld({ dataFile });
+    const second = await startWebhookPlatform({ dataFile });
     const [cut, again] = await receiver.count(2);
     await second.quiet();
     expect(again?.body).toBe(cut?.body);
@@ -525,7 +525,7 @@ describe('deliveries across a restart', () => {
   test('the platform sends overdue deliveries at the start and later ones at their time', async () => {
     const dataFile = join(folder, 'platform.db');
     const clock = manualClock(worldStart);
-    const first = await startHookWorld({ dataFile, clock });
+    const first = await startWebhookPlatform({ dataFile, clock });
     const token = first.userToken(first.person('owner', 'owner'));
     const on = first.company('Acme');
     first.install({ on: 'company', targetNo: on });
@@ -534,12 +534,12 @@ describe('deliveries across a restart', () => {
     first.emit({ name: 'investment.changed', companyNo: on });
     await first.quiet();
     await first.close();
-    const waiting = await startHookWorld({ dataFile, clock });
+    const waiting = await startWebhookPlatform({ dataFile, clock });
     await waiting.quiet();
     expect(receiver.received).toHaveLength(1);
     await waiting.close();
     clock.advance(minute);
-    const late = await startHookWorld({ dataFile, clock });
+    const late = await startWebhookPlatform({ dataFile, clock });
     await receiver.count(2);
     await late.close();
     expect(clock.waiting).toBe(0);

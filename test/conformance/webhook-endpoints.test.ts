@@ -2,15 +2,20 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type PortalAct, portalWrite } from '../../src/platform/webhooks/portal.js';
 import { eventNames } from '../../src/wire/events.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
-import { createEndpoint, type HookWorld, minute, startHookWorld } from '../platform/webhooks/world.js';
+import {
+  createEndpoint,
+  minute,
+  startWebhookPlatform,
+  type WebhookPlatform,
+} from '../platform/webhooks/webhook-platform.js';
 
 const url = 'https://hooks.example.com/in/abcdef123456';
 const events = ['investment.changed', 'investment.created'];
 
-let world: HookWorld;
+let world: WebhookPlatform;
 let owner: string;
 beforeEach(async () => {
-  world = await startHookWorld();
+  world = await startWebhookPlatform();
   owner = world.userToken(world.person('owner', 'owner'));
 });
 afterEach(() => world.close());
@@ -165,7 +170,7 @@ describe('app-wide endpoints', () => {
   });
 
   test('WHE-07 SEC-07 a name that resolves to a private address is refused on create and on PATCH', async () => {
-    const inward = await startHookWorld({ resolve: async () => [{ address: '10.0.0.5', family: 4 }] });
+    const inward = await startWebhookPlatform({ resolve: async () => [{ address: '10.0.0.5', family: 4 }] });
     const token = inward.userToken(inward.person('owner', 'owner'));
     const refused = await inward.send('POST', '/webhook_endpoints', token, { url, events });
     expect([refused.status, fields(refused)]).toEqual([422, ['url']]);
@@ -176,7 +181,7 @@ describe('app-wide endpoints', () => {
   });
 
   test('SEC-07 plain HTTP and private addresses are refused on create and on PATCH', async () => {
-    const strict = await startHookWorld({ options: { loopbackWebhooks: 'control' } });
+    const strict = await startWebhookPlatform({ options: { loopbackWebhooks: 'control' } });
     const token = strict.userToken(strict.person('owner', 'owner'));
     const { id } = await createEndpoint(strict, token, url, events);
     for (const bad of [
@@ -344,7 +349,7 @@ describe('endpoints over the sandbox API', () => {
 
 describe('bound endpoints', () => {
   let company: number;
-  let install: ReturnType<HookWorld['install']>;
+  let install: ReturnType<WebhookPlatform['install']>;
   beforeEach(() => {
     company = world.company('Acme');
     install = world.install({ on: 'company', targetNo: company, tier: 'admin' });
@@ -542,7 +547,7 @@ describe('bound endpoints', () => {
   });
 
   test('WHE-32 with the switch off, creating a bound endpoint returns 403 bound_endpoints_not_enabled', async () => {
-    const off = await startHookWorld({ options: { boundEndpoints: false } });
+    const off = await startWebhookPlatform({ options: { boundEndpoints: false } });
     const bound = off.install({ on: 'company', targetNo: off.company('Acme') });
     const answered = await off.send('POST', '/webhook_endpoints', bound.token, { url, events });
     expect([answered.status, errorType(answered)]).toEqual([403, 'bound_endpoints_not_enabled']);

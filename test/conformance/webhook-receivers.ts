@@ -3,7 +3,7 @@ import { all, run } from '../../src/platform/state/statements.js';
 import { insertEndpoint } from '../../src/platform/webhooks/endpoints.js';
 import { eventNames } from '../../src/wire/events.js';
 import { makeClient } from './credentials.js';
-import type { TestWorld } from './running-platform.js';
+import type { RunningPlatform } from './running-platform.js';
 
 export interface SubscribedEndpoint {
   readonly installationNo: number;
@@ -20,7 +20,7 @@ export interface EndpointWish {
 }
 
 /** A new application, installed as requested, with an endpoint subscribed to every event. */
-export function createEndpointFor(world: TestWorld, wish: EndpointWish): SubscribedEndpoint {
+export function createEndpointFor(world: RunningPlatform, wish: EndpointWish): SubscribedEndpoint {
   const { services } = world;
   const { state, random } = services;
   const now = services.clock.now();

@@ -9,7 +9,7 @@ import { Fault } from '../../src/domain/fault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
-import { counts } from './world.js';
+import { counts } from './running-console.js';
 
 const acme: SourceHealth = {
   source: 'acme',

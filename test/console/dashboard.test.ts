@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ask, type ConsoleWorld, hostile, person, startConsoleWorld, Visitor } from './world.js';
+import { ask, hostile, person, type RunningConsole, startConsole, Visitor } from './running-console.js';
 
-let world: ConsoleWorld;
+let world: RunningConsole;
 beforeAll(async () => {
-  world = await startConsoleWorld();
+  world = await startConsole();
 });
 afterAll(() => world.close());
 

@@ -9,7 +9,7 @@ import { type LogFields, silentLogger } from '../../src/runtime/logger.js';
 import { StandingClock } from '../store/support/mirror.js';
 import { testRandom } from '../support/chance.js';
 import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
-import { ask, type ConsoleWorld, startConsoleWorld, Visitor, type WorldWish } from './world.js';
+import { ask, type ConsoleOptions, type RunningConsole, startConsole, Visitor } from './running-console.js';
 
 const token = 'a-token-of-decent-length';
 
@@ -24,8 +24,8 @@ class MovableClock implements Clock {
   }
 }
 
-async function worldFor(wish: WorldWish): Promise<ConsoleWorld> {
-  const world = await startConsoleWorld({ rows: 1, ...wish });
+async function worldFor(wish: ConsoleOptions): Promise<RunningConsole> {
+  const world = await startConsole({ rows: 1, ...wish });
   onTestFinished(() => world.close());
   return world;
 }
@@ -100,9 +100,9 @@ test('wrong credentials are logged at once and then counted in one line a minute
 });
 
 describe('forms', () => {
-  let world: ConsoleWorld;
+  let world: RunningConsole;
   beforeAll(async () => {
-    world = await startConsoleWorld({ rows: 1 });
+    world = await startConsole({ rows: 1 });
   });
   afterAll(() => world.close());
 
@@ -317,7 +317,7 @@ test('with a user and password the browser prompts, and forms still need the CSR
 });
 
 test('the number of live pages is limited, and closing the console ends them', async () => {
-  const world = await startConsoleWorld({ rows: 1 });
+  const world = await startConsole({ rows: 1 });
   const open = await Promise.all(Array.from({ length: 24 }, () => fetch(`${world.url}/events`)));
   expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]));
   expect((await fetch(`${world.url}/events`)).status).toBe(204);

@@ -8,7 +8,7 @@ import { sqliteFileOf } from '../../src/config/database.js';
 import { Secret } from '../../src/config/secrets.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { configFor, control, freshFolder, partsFor, sandboxFor } from './world.js';
+import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 interface Told {
   readonly type: string;

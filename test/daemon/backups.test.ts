@@ -9,7 +9,7 @@ import { backupsSeen } from '../../src/reading/backups.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
-import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './world.js';
+import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
 const hour = 3_600_000;
 

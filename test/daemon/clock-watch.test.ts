@@ -7,7 +7,7 @@ import { type LogFields, type Logger, silentLogger } from '../../src/runtime/log
 import { signed } from '../inbox/support/raw-http.js';
 import { freePort } from '../support/free-port.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
-import { configFor, freshFolder, partsFor, sandboxFor } from './world.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 function remembering() {
   const warned: [LogFields, string][] = [];

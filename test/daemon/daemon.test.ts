@@ -4,7 +4,15 @@ import { expect, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { freePort } from '../support/free-port.js';
-import { configFor, control, freshFolder, partsFor, readerOf, sandboxFor, webhookTick } from './world.js';
+import {
+  configFor,
+  control,
+  freshFolder,
+  partsFor,
+  readerOf,
+  sandboxFor,
+  webhookTick,
+} from './daemon-fixture.js';
 
 async function following(sandbox: Sandbox) {
   const port = await freePort();

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
-import { configFor, control, freshFolder, partsFor, sandboxFor } from './world.js';
+import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const patient = { timeout: 60_000, interval: 25 };
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { control, freshFolder, sandboxFor } from './world.js';
+import { control, freshFolder, sandboxFor } from './daemon-fixture.js';
 
 /** Runs `rosterd` as a child process and stores its output in the folder, like an operator's log. */
 function rosterd(folder: string, args: readonly string[], token: string) {

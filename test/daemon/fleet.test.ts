@@ -6,7 +6,7 @@ import { statusOf } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { type FreshDatabase, freshDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
-import { configFor, control, freshFolder, partsFor, sandboxFor } from './world.js';
+import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const secret = 'whsec_dGVzdC1zZWNyZXQtb2YtdGhlLWZsZWV0';
 const patient = { timeout: 60_000, interval: 50 };

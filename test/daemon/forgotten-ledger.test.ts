@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/runtime/logger.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { forget, liftForgotten, personOrInvestment } from '../../src/tasks/forget.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
-import { configFor, freshFolder, partsFor, sandboxFor } from './world.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const ledgerModule = join(packageRoot, 'src/daemon/forgotten-ledger.ts');
 const never = new AbortController().signal;

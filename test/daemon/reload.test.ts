@@ -11,7 +11,7 @@ import type { LogFields, Logger } from '../../src/runtime/logger.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { testRandom } from '../support/chance.js';
 import { freePort } from '../support/free-port.js';
-import { control, freshFolder, readerOf, sandboxFor } from './world.js';
+import { control, freshFolder, readerOf, sandboxFor } from './daemon-fixture.js';
 
 interface Line extends LogFields {
   readonly level: string;

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startWatchdog, tellServiceManager } from '../../src/daemon/service-manager.js';
+import { notifyServiceManager, startWatchdog } from '../../src/daemon/service-manager.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { manualClock } from '../platform/webhooks/manual-clock.js';
@@ -24,7 +24,7 @@ function messenger(script = 'echo "$@" >> "$0.said"; env >> "$0.env"') {
 test('systemd is notified of start, reload and stop, with the main process id', async () => {
   const { env, recorded } = messenger();
   for (const message of ['ready', 'reloading', 'kept', 'stopping'] as const)
-    await tellServiceManager(message, env, silentLogger);
+    await notifyServiceManager(message, env, silentLogger);
   const main = ` MAINPID=${process.pid}`;
   const lines = recorded('said').trimEnd().split('\n');
   expect(lines).toEqual([
@@ -41,7 +41,7 @@ test('a reload message has the time of the monotonic clock that systemd compares
   const { env, recorded } = messenger();
   const micros = () => process.hrtime.bigint() / 1_000n;
   const before = micros();
-  await tellServiceManager('reloading', env, silentLogger);
+  await notifyServiceManager('reloading', env, silentLogger);
   const time = BigInt(/MONOTONIC_USEC=(\d+)/.exec(recorded('said'))?.[1] ?? '0');
   expect([before <= time, time <= micros()]).toEqual([true, true]);
 });
@@ -75,7 +75,7 @@ test.each([
 
 test('without NOTIFY_SOCKET no message is sent', async () => {
   const { env, recorded } = messenger();
-  await tellServiceManager('ready', { PATH: env.PATH }, silentLogger);
+  await notifyServiceManager('ready', { PATH: env.PATH }, silentLogger);
   expect(() => recorded('said')).toThrow('ENOENT');
 });
 
@@ -86,6 +86,6 @@ test.each([
   const { env } = messenger(script ?? 'exit 0');
   const warned: unknown[] = [];
   const logger = { ...silentLogger, warn: (about: unknown) => warned.push(about) };
-  await tellServiceManager('ready', script === null ? { ...env, PATH: '/nowhere' } : env, logger as never);
+  await notifyServiceManager('ready', script === null ? { ...env, PATH: '/nowhere' } : env, logger as never);
   expect(warned).toHaveLength(1);
 });

@@ -5,7 +5,7 @@ import { diagnose } from '../../src/doctor/doctor.js';
 import { statusOf } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { type FreshDatabase, freshDatabase } from '../postgres/fresh-database.js';
-import { configFor, freshFolder, partsFor, sandboxFor } from './world.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const unfollowed = 'not in the configuration: nobody follows it';
 

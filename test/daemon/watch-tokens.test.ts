@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Secret } from '../../src/config/secrets.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { grantsOf } from '../../src/daemon/resolve-sources.js';
-import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './world.js';
+import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
 const seconds = { timeout: 40_000, interval: 50 };
 

@@ -5,8 +5,8 @@ import type { SourceName } from '../../src/domain/ids.js';
 import { askDaemons } from '../../src/reading/daemon-address.js';
 import type { SourceStatus } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { fakeIo, rosterd } from '../cli/world.js';
-import { configFor, freshFolder, partsFor, sandboxFor } from './world.js';
+import { fakeIo, rosterd } from '../cli/fake-io.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const c0 = 'c0' as SourceName;
 

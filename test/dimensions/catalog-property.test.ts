@@ -3,7 +3,7 @@ import type { Config } from '../../src/config/config.js';
 import { type Engine, startEngine } from '../../src/daemon/engine.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { dialectFor } from '../../src/store/dialect/dialect-for.js';
-import { configFor, control, freshFolder, partsFor, sandboxFor } from '../daemon/world.js';
+import { configFor, control, freshFolder, partsFor, sandboxFor } from '../daemon/daemon-fixture.js';
 import { migratedDatabase } from '../postgres/fresh-database.js';
 import fc from '../support/property.js';
 

@@ -3,7 +3,7 @@ import type { Config } from '../../src/config/config.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
-import { configFor, control, freshFolder, partsFor, readerOf, sandboxFor } from '../daemon/world.js';
+import { configFor, control, freshFolder, partsFor, readerOf, sandboxFor } from '../daemon/daemon-fixture.js';
 import { freePort } from '../support/free-port.js';
 
 const never = new AbortController().signal;

@@ -33,7 +33,7 @@ function world({ listedAt, faults = [] }: Wish = {}) {
   const applied: Listing[][] = [];
   let attempt = 0;
   const store: DimensionStore = {
-    standing: async () => ({
+    state: async () => ({
       listedAt: new Map(
         listedAt === undefined
           ? []

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
-import { fakeIo, rosterd } from '../cli/world.js';
+import { fakeIo, rosterd } from '../cli/fake-io.js';
 import { askDuckDb } from '../exports/ask-duckdb.js';
 import { StandingClock, seedInvestment, seedSource } from '../store/support/mirror.js';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { statusOf } from '../../src/reading/status.js';
 import { company } from '../conformance/running-platform.js';
-import { startTown, type Town } from './care-world.js';
+import { startTown, type Town } from './endpoint-fixture.js';
 
 const hour = 3_600_000;
 const status = ({ config: { config }, clock }: Town) => statusOf(config.database, clock, config);

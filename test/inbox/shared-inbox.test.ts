@@ -45,8 +45,8 @@ function daemon(works: readonly SourceName[], knows: readonly SourceName[] = [ac
   const others: Others = {
     worksHere: (source) => works.includes(source),
     alone: () => alone,
-    tellAccepted: (lane) => void sent.push(`accepted ${lane}`),
-    tellTicked: (source) => void sent.push(`ticked ${source}`),
+    announceAccepted: (lane) => void sent.push(`accepted ${lane}`),
+    announceTicked: (source) => void sent.push(`ticked ${source}`),
   };
   const drain = createDrain({ inbox, ticks, clock, logger: silentLogger, sources: knows, others });
   open.push(drain);

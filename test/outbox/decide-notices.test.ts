@@ -1,20 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { Cents } from '../../src/domain/money.js';
 import {
-  type ChangeToTell,
+  type ChangeToReport,
   decideNotices,
   foldNotices,
   type Rules,
 } from '../../src/outbox/decide-notices.js';
 import { change, gone, none } from './samples.js';
 
-const noticesFor = (one: ChangeToTell, rules: Rules = {}) => decideNotices([one], [{ name: 'hook', rules }]);
-const text = (one: ChangeToTell) => JSON.parse(noticesFor(one)[0]?.body ?? '{"text":null}').text;
+const noticesFor = (one: ChangeToReport, rules: Rules = {}) =>
+  decideNotices([one], [{ name: 'hook', rules }]);
+const text = (one: ChangeToReport) => JSON.parse(noticesFor(one)[0]?.body ?? '{"text":null}').text;
 const cents = (value: number) => value as Cents;
 const status = change({ statusAfter: 'executed' });
 
 describe('notices: the text of a notice', () => {
-  test.each<[string, ChangeToTell, string]>([
+  test.each<[string, ChangeToReport, string]>([
     [
       'a new record',
       change({ kind: 'added', ...none }),
@@ -86,7 +87,7 @@ test('notices: the round is told by its name, with company and round beside the 
 });
 
 describe('notices: changes without a notice', () => {
-  test.each<[string, Partial<ChangeToTell>]>([
+  test.each<[string, Partial<ChangeToReport>]>([
     ['shares, escrow, blockers or a profile', { fields: ['shares', 'in_escrow_cents', 'identity.name'] }],
     ['a recomputed record', { statusAfter: 'executed', reason: 'recomputed' }],
     ['a reprojected record', { statusAfter: 'executed', reason: 'reprojected' }],
@@ -125,7 +126,7 @@ test('notices: the fields rule narrows changes only, since a new record has no c
 });
 
 describe('notices: merging two notices', () => {
-  const body = (one: ChangeToTell) => noticesFor(one)[0]?.body ?? '';
+  const body = (one: ChangeToReport) => noticesFor(one)[0]?.body ?? '';
   test('a merged notice goes from before the first to after the last', () => {
     const later = change({ seq: 9, statusBefore: 'executed', statusAfter: 'canceled' });
     const folded = JSON.parse(foldNotices(body(status), body(later)) ?? '');

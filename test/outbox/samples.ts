@@ -1,9 +1,9 @@
 import type { Instant } from '../../src/domain/instant.js';
 import type { Cents } from '../../src/domain/money.js';
-import type { ChangeToTell } from '../../src/outbox/decide-notices.js';
+import type { ChangeToReport } from '../../src/outbox/decide-notices.js';
 import type { DueNotice } from '../../src/outbox/ports.js';
 
-export function change(more: Partial<ChangeToTell> = {}): ChangeToTell {
+export function change(more: Partial<ChangeToReport> = {}): ChangeToReport {
   return {
     kind: 'changed',
     seq: 7,

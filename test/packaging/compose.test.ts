@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { Secret } from '../../src/config/secrets.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { load } from '../config/world.js';
+import { load } from '../config/load-config.js';
 
 const folder = join(packageRoot, 'packaging', 'docker');
 const read = (...path: string[]) => readFileSync(join(folder, ...path), 'utf8');

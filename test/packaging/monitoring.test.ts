@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { configFor, freshFolder, partsFor, sandboxFor } from '../daemon/world.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from '../daemon/daemon-fixture.js';
 import { freePort } from '../support/free-port.js';
 
 const packaged = (...path: string[]) => join(packageRoot, 'packaging', ...path);

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exitCodes } from '../../src/cli/exit-codes.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { load, minimal } from '../config/world.js';
-import { type ConsoleWorld, startConsoleWorld } from '../console/world.js';
+import { load, minimal } from '../config/load-config.js';
+import { type RunningConsole, startConsole } from '../console/running-console.js';
 
 const read = (...path: string[]) => readFileSync(join(packageRoot, 'packaging', ...path), 'utf8');
 
 describe('monitoring files', () => {
-  let world: ConsoleWorld;
+  let world: RunningConsole;
   const published = new Set<string>();
   beforeAll(async () => {
-    world = await startConsoleWorld({ rows: 1 });
+    world = await startConsole({ rows: 1 });
     const text = await (await fetch(`${world.url}/metrics`)).text();
     for (const [, name = '', kind] of text.matchAll(/^# TYPE (\w+) (\w+)$/gm)) {
       published.add(name);

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { askDaemons } from '../../src/reading/daemon-address.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { processName } from '../../src/runtime/process-identity.js';
-import { placeText } from '../../src/store/database-location.js';
+import { locationText } from '../../src/store/database-location.js';
 import { tempFolder } from '../store/temp-folder.js';
 
 /** The name of a process with this pid that started at another time, so that it is gone. */
@@ -16,7 +16,7 @@ function host() {
   const place = { kind: 'sqlite', file: join(tempFolder(), 'mirror.db') } as const;
   const leave = (name: string, process: string, url: string) => {
     const file = `${place.file}.daemon-${name}.json`;
-    writeFileSync(file, JSON.stringify({ process, database: placeText(place), url, key: 'k' }));
+    writeFileSync(file, JSON.stringify({ process, database: locationText(place), url, key: 'k' }));
     return file;
   };
   return { leave, ask: () => askDaemons(place, null, systemClock) };

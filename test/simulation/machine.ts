@@ -26,7 +26,7 @@ export interface SourcePlan {
 }
 
 /** Where the daemons of a machine keep their mirror, observed from outside. */
-export interface MirrorPlace {
+export interface DatabaseLocation {
   /** As written in the configuration. */
   readonly database: string;
   /** Assigns every later connection from there to that process. */
@@ -38,7 +38,7 @@ export interface MirrorPlace {
 export interface MachineParts {
   readonly scheduler: Scheduler;
   readonly network: Network;
-  readonly mirror: MirrorPlace;
+  readonly mirror: DatabaseLocation;
   readonly files: FileWatch;
   readonly servers: ReadonlyMap<number, Server>;
   readonly chance: Chance;
@@ -195,12 +195,12 @@ export class Machine {
         if (life.dead) return;
         life.daemon = daemon;
         life.port = [...this.parts.servers.keys()].find((port) => !before.has(port)) ?? null;
-        daemon.engine.sync.onTick((source, { report, standing }) => {
+        daemon.engine.sync.onTick((source, { report, phase }) => {
           counters.add(`outcome:${report.outcome}`);
           if (report.code !== null) counters.add(`code:${report.code}`);
           counters.add(`trigger:${report.trigger}`);
-          if (standing !== null) counters.add(`state:${standing.kind}`);
-          if (standing?.kind === 'halted' && !life.dead) this.parts.onHalt(life, source);
+          if (phase !== null) counters.add(`state:${phase.kind}`);
+          if (phase?.kind === 'halted' && !life.dead) this.parts.onHalt(life, source);
           if (report.code === 'lease_lost') this.#judgeRefusal(life, report.message ?? '');
           if (report.code === 'internal' && !life.dead)
             this.parts.violate('defect', `a tick ended with a defect of rosterd: ${report.message}`);

@@ -175,7 +175,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a halt that was not stored is final',
     'src/sync/run-tick.ts',
-    "end.outcome === 'done' || seen !== standing",
+    "end.outcome === 'done' || seen !== phase",
     "end.outcome === 'done'",
   ),
   bug(
@@ -290,8 +290,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'names that may be read again are not listed for',
     'src/sync/decide.ts',
-    'const mayList = standing.namesIncomplete && quiet === null;',
-    'const mayList = standing.namesIncomplete && now === 0;',
+    'const mayList = phase.namesIncomplete && quiet === null;',
+    'const mayList = phase.namesIncomplete && now === 0;',
   ),
   bug(
     'what is named again keeps its mark',

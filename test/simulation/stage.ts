@@ -10,7 +10,7 @@ import { Account } from './fake-tokens.js';
 import type { FileWatch } from './file-watch.js';
 import { Judge } from './judge.js';
 import { wrongTotal } from './kept-totals.js';
-import { type Life, Machine, type MirrorPlace, type SourcePlan } from './machine.js';
+import { type DatabaseLocation, type Life, Machine, type SourcePlan } from './machine.js';
 import { Network } from './network.js';
 import type { FaultClass, Plan } from './plan.js';
 import { PostOffice } from './post-office.js';
@@ -18,7 +18,7 @@ import type { PostgresAround } from './postgres/postgres-laboratory.js';
 import { QuotaJudge } from './quota-judge.js';
 import type { Look, Reader } from './reader.js';
 import { Scheduler } from './scheduler.js';
-import { sqlitePlace } from './sqlite-place.js';
+import { sqlitePlace } from './sqlite-mirror.js';
 import { SqliteReader } from './sqlite-reader.js';
 import { Truth } from './truth.js';
 import { Weather } from './weather.js';
@@ -197,7 +197,7 @@ export class Stage {
     });
   }
 
-  protected mirrorPlace(): MirrorPlace {
+  protected mirrorPlace(): DatabaseLocation {
     return sqlitePlace(this.around.watch, this.counters, (invariant, what) => this.violate(invariant, what));
   }
 

@@ -209,14 +209,14 @@ describe('a delta page', () => {
     await list([[record('inv_1')]]);
     const sweeping = { kind: 'sweeping', cursor: 's1' as Cursor } as const;
     await mirror.applyPage(lease, deltaPage([], 's1', true), sweeping);
-    const { standing, lease: next } = await mirror.open(acme, 'tester');
-    expect(standing).toMatchObject({
+    const { phase, lease: next } = await mirror.open(acme, 'tester');
+    expect(phase).toMatchObject({
       kind: 'sweeping',
       since: { kind: 'cursor', cursor: 's1' },
       cursor: 'p1',
     });
     await mirror.applyPage(next, deltaPage([]), { kind: 'following', cursor: 'c9' as Cursor });
-    expect((await mirror.open(acme, 'tester')).standing).toMatchObject({ kind: 'following', cursor: 'c9' });
+    expect((await mirror.open(acme, 'tester')).phase).toMatchObject({ kind: 'following', cursor: 'c9' });
     await expect(
       mirror.applyPage((await mirror.open(acme, 'tester')).lease, deltaPage([]), sweeping),
     ).rejects.toThrow('not sweeping');

@@ -127,8 +127,8 @@ sqliteTest('publishing the first listing builds the indexes for analysts', async
 
 test('a listing resumes after a restart: at its page, then at its end, then at its sweep', async () => {
   const { store, mirror, lease, collect } = await mirrorFixture();
-  const standing = async () => (await (await mirrorFixture({ store })).mirror.open(acme, 'tester')).standing;
-  expect(await standing()).toEqual({ kind: 'empty' });
+  const phase = async () => (await (await mirrorFixture({ store })).mirror.open(acme, 'tester')).phase;
+  expect(await phase()).toEqual({ kind: 'empty' });
   const restarted = await mirrorFixture({ store });
   await restarted.mirror.beginListing(restarted.lease, {
     kind: 'first',
@@ -136,7 +136,7 @@ test('a listing resumes after a restart: at its page, then at its end, then at i
     restarts: 2,
     notBefore: null,
   });
-  expect(await standing()).toMatchObject({
+  expect(await phase()).toMatchObject({
     kind: 'listing',
     listing: { token: null, final: null, restarts: 2 },
   });
@@ -149,13 +149,13 @@ test('a listing resumes after a restart: at its page, then at its end, then at i
     next: 't',
     publishedThrough: null,
   });
-  expect(await standing()).toMatchObject({ kind: 'listing', listing: { token: 't', pages: 1, final: null } });
+  expect(await phase()).toMatchObject({ kind: 'listing', listing: { token: 't', pages: 1, final: null } });
   const last = await mirrorFixture({ store });
   const final = await last.collect([[record('inv_1')]]);
-  expect(await standing()).toMatchObject({ kind: 'listing', listing: { token: null, final: 'p1', rows: 1 } });
+  expect(await phase()).toMatchObject({ kind: 'listing', listing: { token: null, final: 'p1', rows: 1 } });
   const end = await mirrorFixture({ store });
   await end.mirror.publishListing(end.lease, final, { share: 0, rows: 0, accepted: false });
-  expect(await standing()).toMatchObject({
+  expect(await phase()).toMatchObject({
     kind: 'sweeping',
     since: { kind: 'since', time: '2026-01-31T00:00:00.000Z' },
     cursor: 'p1',

@@ -39,7 +39,7 @@ describe('a lease that the first write takes', () => {
     const opened = await mirror.open(acme, 'tester', later);
     expect(opened).toMatchObject({
       lease: { source: 'acme', fence: lease.fence + 1 },
-      standing: { kind: 'following', cursor: 'c1' },
+      phase: { kind: 'following', cursor: 'c1' },
       filtersChanged: false,
     });
     await mirror.applyPage(opened.lease, change(2), reached('c2'), () => report);
@@ -57,7 +57,7 @@ describe('a lease that the first write takes', () => {
     await mirror.applyPage(lease, change(3), reached('c3'));
     await mirror.release(lease);
     await expect(other.open(acme, 'second', later)).resolves.toMatchObject({
-      standing: { kind: 'following', cursor: 'c3' },
+      phase: { kind: 'following', cursor: 'c3' },
     });
   });
 

@@ -147,7 +147,7 @@ describe('a source', () => {
     await mirror.recordTick(lease, failed, { code: 'reauthorize', message: 'sign in again' });
     await mirror.recordTick(lease, failed, { code: 'reauthorize', message: 'still' });
     const opened = await mirror.open(acme, 'tester');
-    expect(opened.standing).toMatchObject({
+    expect(opened.phase).toMatchObject({
       kind: 'halted',
       code: 'reauthorize',
       message: 'still',
@@ -158,7 +158,7 @@ describe('a source', () => {
       { state: 'halted', last_error_code: 'reauthorize', last_error: 'sign in again' },
     ]);
     await mirror.recordTick(opened.lease, report, null);
-    expect((await mirror.open(acme, 'tester')).standing).toMatchObject({ kind: 'following', cursor: 'c5' });
+    expect((await mirror.open(acme, 'tester')).phase).toMatchObject({ kind: 'following', cursor: 'c5' });
   });
 
   test('an applied page ends the halt of a source', async () => {

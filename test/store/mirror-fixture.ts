@@ -6,7 +6,7 @@ import type { Instant } from '../../src/domain/instant.js';
 import type { FeedItem } from '../../src/domain/investment.js';
 import type { Cursor } from '../../src/domain/position.js';
 import type { Clock } from '../../src/runtime/clock.js';
-import type { MirrorPlace } from '../../src/store/database-location.js';
+import type { DatabaseLocation } from '../../src/store/database-location.js';
 import { PostgresErasures } from '../../src/store/dialect/postgres/erasures.js';
 import { PostgresMirror } from '../../src/store/dialect/postgres/mirror.js';
 import type { PostgresDatabase } from '../../src/store/dialect/postgres/open.js';
@@ -139,7 +139,7 @@ export function erasuresOn(store: Store, clock: Clock): Erasures {
 }
 
 /** Returns the location of the store, complete enough to open it. */
-export const placeOf = (store: Store): MirrorPlace =>
+export const placeOf = (store: Store): DatabaseLocation =>
   store.kind === 'sqlite'
     ? { kind: 'sqlite', file: store.sqlite.file }
     : { kind: 'postgres', url: String(store.postgres.pool.options.connectionString), password: null };

@@ -15,8 +15,8 @@ const incomplete = async ({ rows }: Fixture) => {
 
 /** Returns what the sync engine sees when it opens the source. */
 const wantsListing = async ({ mirror }: Fixture) => {
-  const { standing } = await mirror.open(acme, 'tester');
-  return standing.kind === 'following' && standing.namesIncomplete;
+  const { phase } = await mirror.open(acme, 'tester');
+  return phase.kind === 'following' && phase.namesIncomplete;
 };
 
 /** A mirror with two records listed with names, whose grant was then lost. */

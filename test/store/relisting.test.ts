@@ -133,7 +133,7 @@ describe('a re-listing', () => {
       { kind: 'added' },
       { kind: 'changed' },
     ]);
-    expect((await mirror.open(acme, 'tester')).standing).toMatchObject({ kind: 'sweeping', cursor: 'p1' });
+    expect((await mirror.open(acme, 'tester')).phase).toMatchObject({ kind: 'sweeping', cursor: 'p1' });
   });
 
   test.each([

@@ -686,7 +686,7 @@ describe('sync: a database that was unavailable', () => {
     await settled();
     expect(outcomes().slice(-2)).toEqual(['acme failed', 'acme done']);
     expect(ticks.at(-1)?.result).toMatchObject({ recorded: true });
-    expect(ticks.at(-2)?.result).toMatchObject({ recorded: false, standing: null });
+    expect(ticks.at(-2)?.result).toMatchObject({ recorded: false, phase: null });
   });
 
   test('an unavailable database is retried at least every half minute, unlike a failing platform', async () => {

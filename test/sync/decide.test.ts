@@ -5,7 +5,7 @@ import type { Cursor, PageToken, Position } from '../../src/domain/position.js';
 import { emptyPagesInRowMax } from '../../src/sync/advance.js';
 import { decide, tickStart } from '../../src/sync/decide.js';
 import type { PageSeen } from '../../src/sync/page-seen.js';
-import type { Active, ListingProgress, Standing } from '../../src/sync/ports.js';
+import type { Active, ListingProgress, Phase } from '../../src/sync/ports.js';
 import type { Effect, TickEvent, TickState } from '../../src/sync/tick-state.js';
 
 const now = Date.parse('2026-11-01T12:00:00Z');
@@ -30,7 +30,7 @@ const listed = { at: ago(48 * hour), restarts: 0 };
 const following: Active = { kind: 'following', cursor, listed, namesIncomplete: false };
 const since: Position = { kind: 'since', time: lowMark };
 
-const states: Record<Standing['kind'], Standing> = {
+const states: Record<Phase['kind'], Phase> = {
   empty: { kind: 'empty' },
   listing: { kind: 'listing', listing },
   sweeping: { kind: 'sweeping', since, cursor: 'f1' as Cursor, listed },
@@ -71,10 +71,10 @@ const events: Record<TickEvent['kind'], TickEvent> = {
   stop_asked: { kind: 'stop_asked' },
 };
 
-/** Returns the next standing, then the effects. An impossible event is a bug and throws. */
-type Expected = `${Standing['kind']}: ${string}` | 'impossible';
+/** Returns the next phase, then the effects. An impossible event is a bug and throws. */
+type Expected = `${Phase['kind']}: ${string}` | 'impossible';
 
-const table: Record<Standing['kind'], Record<TickEvent['kind'], Expected>> = {
+const table: Record<Phase['kind'], Record<TickEvent['kind'], Expected>> = {
   empty: {
     tick_asked: 'empty: begin first, at once',
     resync_asked: 'empty: begin first, at once',
@@ -187,7 +187,7 @@ function effectText(effect: Effect): string {
 function outcome(state: TickState, event: TickEvent): string {
   try {
     const { next, effects } = decide(state, event, now);
-    return `${next.standing.kind}: ${effects.map(effectText).join(' + ')}`;
+    return `${next.phase.kind}: ${effects.map(effectText).join(' + ')}`;
   } catch (error) {
     if (error instanceof Error && /cannot happen|before its last page|before its halt/.test(error.message))
       return 'impossible';
@@ -195,10 +195,10 @@ function outcome(state: TickState, event: TickEvent): string {
   }
 }
 
-const answer = (standing: Standing, event: TickEvent) => outcome(tickStart(standing), event);
+const answer = (phase: Phase, event: TickEvent) => outcome(tickStart(phase), event);
 
 describe('decide: every event in every state', () => {
-  for (const [state, answers] of Object.entries(table) as [Standing['kind'], (typeof table)['empty']][])
+  for (const [state, answers] of Object.entries(table) as [Phase['kind'], (typeof table)['empty']][])
     for (const [event, expected] of Object.entries(answers) as [TickEvent['kind'], Expected][])
       test(`decide: ${state}, ${event} → ${expected}`, () => {
         expect(answer(states[state], events[event])).toBe(expected);
@@ -206,7 +206,7 @@ describe('decide: every event in every state', () => {
 });
 
 describe('decide: the first action of a tick', () => {
-  const startOf = (over: Partial<ListingProgress>): Standing => ({
+  const startOf = (over: Partial<ListingProgress>): Phase => ({
     kind: 'listing',
     listing: { ...listing, token: null, ...over },
   });
@@ -234,18 +234,18 @@ describe('decide: the first action of a tick', () => {
   });
 
   test('decide: a listing without a low mark sweeps from its own final position', () => {
-    const unmarked: Standing = { kind: 'listing', listing: { ...complete, lowMark: null } };
+    const unmarked: Phase = { kind: 'listing', listing: { ...complete, lowMark: null } };
     expect(answer(unmarked, events.published)).toBe('sweeping: fetch cursor f1');
   });
 
   test('decide: a resync restarts a first listing as such and relists published rows', () => {
-    const relisting: Standing = { kind: 'listing', listing: { ...listing, kind: 'relist' } };
+    const relisting: Phase = { kind: 'listing', listing: { ...listing, kind: 'relist' } };
     expect(answer(relisting, events.resync_asked)).toBe('listing: begin relist, at once');
     expect(answer(states.listing, events.resync_asked)).toBe('listing: begin first, at once');
   });
 
   test('decide: only a manual tick, a restart, or a nudge after an hour retries a halted source', () => {
-    const halted = (at: Instant): Standing => ({ ...states.halted, at }) as Standing;
+    const halted = (at: Instant): Phase => ({ ...states.halted, at }) as Phase;
     const tick = (trigger: 'start' | 'timer' | 'webhook' | 'manual'): TickEvent => ({
       kind: 'tick_asked',
       trigger,
@@ -259,12 +259,12 @@ describe('decide: the first action of a tick', () => {
 });
 
 describe('decide: accepted deletions', () => {
-  const relisting = (over: Partial<ListingProgress>): Standing => ({
+  const relisting = (over: Partial<ListingProgress>): Phase => ({
     kind: 'listing',
     listing: { ...listing, kind: 'relist', ...over },
   });
-  const behind = (standing: Standing, ...events: readonly TickEvent[]) => {
-    let state = tickStart(standing, { acceptDeletions: true });
+  const behind = (phase: Phase, ...events: readonly TickEvent[]) => {
+    let state = tickStart(phase, { acceptDeletions: true });
     let last = '';
     for (const event of events) {
       const decision = decide(state, event, now);
@@ -298,7 +298,7 @@ describe('decide: accepted deletions', () => {
 });
 
 describe('decide: incomplete names', () => {
-  const nameless = (hours: number, restarts: number): Standing => ({
+  const nameless = (hours: number, restarts: number): Phase => ({
     ...following,
     listed: { at: ago(hours * hour), restarts },
     namesIncomplete: true,
@@ -320,8 +320,8 @@ describe('decide: incomplete names', () => {
     const begun: number[] = [];
     for (let minutes = 0; minutes < 3 * 24 * 60; minutes += 1) {
       const moment = now + minutes * 60_000;
-      const standing: Standing = { ...following, listed: { at, restarts }, namesIncomplete: true };
-      const [effect] = decide(tickStart(standing), events.tick_asked, moment).effects;
+      const phase: Phase = { ...following, listed: { at, restarts }, namesIncomplete: true };
+      const [effect] = decide(tickStart(phase), events.tick_asked, moment).effects;
       if (effect?.kind !== 'begin_listing') continue;
       listings += 1;
       begun[Math.floor(minutes / 1440)] = (begun[Math.floor(minutes / 1440)] ?? 0) + 1;
@@ -334,7 +334,7 @@ describe('decide: incomplete names', () => {
   });
 
   test('incomplete names begin one listing per tick, whatever it brings', () => {
-    const swept = decide(tickStart(states.sweeping), events.delta_page_applied, now).next.standing;
+    const swept = decide(tickStart(states.sweeping), events.delta_page_applied, now).next.phase;
     expect(swept).toMatchObject({ kind: 'following', namesIncomplete: false });
   });
 
@@ -344,11 +344,8 @@ describe('decide: incomplete names', () => {
 });
 
 describe('decide: a page', () => {
-  const arrives = (
-    standing: Standing,
-    over: Partial<PageSeen>,
-    asked: Position = { kind: 'cursor', cursor },
-  ) => answer(standing, { kind: 'page_arrived', asked, page: page(over) });
+  const arrives = (phase: Phase, over: Partial<PageSeen>, asked: Position = { kind: 'cursor', cursor }) =>
+    answer(phase, { kind: 'page_arrived', asked, page: page(over) });
 
   test('PAGE-03 CLIENT-04 decide: only has_more says whether another page follows', () => {
     expect(arrives(following, { hasMore: false })).toBe('following: apply following n1');
@@ -393,12 +390,12 @@ describe('decide: a page', () => {
 });
 
 describe('decide: a 410', () => {
-  const gone = (standing: Standing, asked: Position) => answer(standing, { kind: 'gone', asked });
+  const gone = (phase: Phase, asked: Position) => answer(phase, { kind: 'gone', asked });
 
   test('CLIENT-09 decide: a 410 long after the last listing relists at once, within a day with spacing', () => {
     expect(gone(following, { kind: 'cursor', cursor })).toBe('following: begin relist, at once');
     const waits = [0, 1, 2, 3, 4, 50].map((restarts) => {
-      const soon: Standing = { ...following, listed: { at: ago(23 * hour), restarts } };
+      const soon: Phase = { ...following, listed: { at: ago(23 * hour), restarts } };
       return gone(soon, { kind: 'cursor', cursor }).replace('following: begin relist, ', '');
     });
     expect(waits).toEqual(['at once', 'at once', 'in 240 s', 'in 3600 s', 'in 14400 s', 'in 14400 s']);
@@ -436,7 +433,7 @@ describe('decide: a fault', () => {
 
   test("decide: a fault that halts keeps the source's state and includes the hint", () => {
     const { next } = decide(tickStart(states.sweeping), failure('forbidden'), now);
-    expect(next.standing).toEqual({
+    expect(next.phase).toEqual({
       kind: 'halted',
       code: 'forbidden',
       message: 'made up (do this)',

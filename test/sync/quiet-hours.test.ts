@@ -37,15 +37,14 @@ test.each([
 });
 
 test('during quiet hours a source follows its feed but begins no listing for names', () => {
-  const standing = {
+  const phase = {
     kind: 'following',
     cursor: 'c1' as never,
     listed: { at: '2026-10-01T00:00:00.000Z' as never, restarts: 0 },
     namesIncomplete: true,
   } as const;
   const first = (quiet: typeof day | null, now: string) =>
-    decide(tickStart(standing, { quiet }), { kind: 'tick_asked', trigger: 'timer' }, at(now)).effects[0]
-      ?.kind;
+    decide(tickStart(phase, { quiet }), { kind: 'tick_asked', trigger: 'timer' }, at(now)).effects[0]?.kind;
   expect(first(day, '2026-11-02T12:00:00Z')).toBe('fetch');
   expect(first(day, '2026-11-02T19:00:00Z')).toBe('begin_listing');
   expect(first(null, '2026-11-02T12:00:00Z')).toBe('begin_listing');

@@ -125,10 +125,10 @@ describe('run tick: the expected position', () => {
       recordTick: async () => void recorded.push('tick'),
     });
     const contested = await tick({ expected: at(end()) }, truth, { port });
-    expect(contested).toMatchObject({ standing: null, recorded: false, report: { code: 'lease_lost' } });
+    expect(contested).toMatchObject({ phase: null, recorded: false, report: { code: 'lease_lost' } });
     expect(recorded).toEqual([]);
     const taken = await tick({}, truth, { port });
-    expect(taken).toMatchObject({ standing: { kind: 'following' }, report: { code: 'lease_lost' } });
+    expect(taken).toMatchObject({ phase: { kind: 'following' }, report: { code: 'lease_lost' } });
     expect(recorded).toEqual(['tick']);
   });
 
@@ -311,10 +311,10 @@ describe('run tick: following', () => {
 
   test('changed filters halt the source until a resync adopts them', async () => {
     const changed = { fingerprint: 'f2' };
-    const { report, standing } = await tick({}, truth, changed);
+    const { report, phase } = await tick({}, truth, changed);
     expect(report).toMatchObject({ outcome: 'failed', code: 'filters_changed' });
     expect(report.message).toContain('--resync');
-    expect(standing?.kind).toBe('halted');
+    expect(phase?.kind).toBe('halted');
     expect(truth.asked).toEqual([]);
     expect((await tick({ trigger: 'manual', resync: true }, truth, changed)).report.outcome).toBe('done');
     expect((await tick({}, truth, changed)).report).toMatchObject({ outcome: 'done', mode: 'delta' });
@@ -429,9 +429,9 @@ describe('run tick: faults', () => {
   test('CLIENT-13 CLIENT-12 a fault that needs an operator halts the source with code, message and hint', async () => {
     for (const code of ['unauthorized', 'reauthorize', 'forbidden', 'refused'] as const) {
       const feed: Feed = { page: () => Promise.reject(fault(code)) };
-      const { standing, report } = await tick({ trigger: 'manual' }, feed);
+      const { phase, report } = await tick({ trigger: 'manual' }, feed);
       expect(report).toMatchObject({ outcome: 'failed', code, message: 'made up (do this)' });
-      expect(standing).toMatchObject({ kind: 'halted', code, message: 'made up (do this)' });
+      expect(phase).toMatchObject({ kind: 'halted', code, message: 'made up (do this)' });
     }
     expect((await tick({ trigger: 'manual' })).report.outcome).toBe('done');
     expect(mirror.of(acme).halted).toBeNull();
@@ -527,9 +527,9 @@ describe('run tick: faults', () => {
     const circling: Feed = {
       page: () => Promise.reject(fault('cursor_expired')),
     };
-    const { report, standing } = await tick({ resync: true }, circling, { port: forgetful });
+    const { report, phase } = await tick({ resync: true }, circling, { port: forgetful });
     expect(report).toMatchObject({ outcome: 'failed', code: 'internal' });
-    expect(standing).toMatchObject({ kind: 'halted', code: 'internal' });
+    expect(phase).toMatchObject({ kind: 'halted', code: 'internal' });
     expect(begun).toBeLessThan(20);
   });
 
@@ -563,7 +563,7 @@ describe('run tick: faults', () => {
     const port = mirrorWith({ open: () => Promise.reject(fault('database_busy')) });
     const result = await tick({}, truth, { port });
     expect(result.report).toMatchObject({ outcome: 'failed', code: 'database_busy', mode: 'none' });
-    expect(result.standing).toBeNull();
+    expect(result.phase).toBeNull();
   });
 
   test('a tick whose end could not be recorded does not look healthy', async () => {
@@ -596,10 +596,10 @@ describe('run tick: faults', () => {
   test('a halt that could not be recorded does not count: the source is retried until the halt is visible', async () => {
     const port = mirrorWith({ recordTick: () => Promise.reject(fault('database_full')) });
     const feed: Feed = { page: () => Promise.reject(fault('forbidden')) };
-    const { report, standing } = await tick({}, feed, { port });
+    const { report, phase } = await tick({}, feed, { port });
     expect(report).toMatchObject({ outcome: 'failed', code: 'database_full' });
     expect(report.retryAt).not.toBeNull();
-    expect(standing?.kind).not.toBe('halted');
+    expect(phase?.kind).not.toBe('halted');
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Cursor } from '../../src/domain/position.js';
-import { nothingApplied, type Standing, type TickReport } from '../../src/sync/ports.js';
+import { nothingApplied, type Phase, type TickReport } from '../../src/sync/ports.js';
 import {
   type Covered,
   isIdle,
@@ -330,13 +330,13 @@ test('schedule: when the next tick is due in each state, whether the source is i
   });
 });
 
-const following: Standing = {
+const following: Phase = {
   kind: 'following',
   cursor: 'c1' as Cursor,
   listed: { at: '2026-11-01T00:00:00.000Z' as never, restarts: 0 },
   namesIncomplete: false,
 };
-const haltedStanding: Standing = {
+const haltedPhase: Phase = {
   kind: 'halted',
   code: 'forbidden',
   message: '',
@@ -353,19 +353,15 @@ const done: TickEnded = {
     trigger: 'timer',
     applied: nothingApplied,
   } as TickReport,
-  standing: following,
+  phase: following,
   grant: 'not_asked',
   retryInMillis: null,
   chance: 0.5,
 };
 
-const failed = (
-  code: string,
-  retryInMillis: number | null,
-  standing: Standing | null = following,
-): TickEnded => ({
+const failed = (code: string, retryInMillis: number | null, phase: Phase | null = following): TickEnded => ({
   ...done,
-  standing,
+  phase,
   retryInMillis,
   report: {
     ...done.report,
@@ -433,21 +429,21 @@ describe('schedule: after a tick', () => {
       'halted: a look in five minutes, a nudge in an hour',
       {},
       {},
-      failed('forbidden', null, haltedStanding),
+      failed('forbidden', null, haltedPhase),
       { timer: 5 * minute, nudge: hour, halted: true, failures: 0 },
     ],
     [
       'halted still, after a look: the hour goes on',
       {},
       { halted: true, nudgeDue: now + 20 * minute },
-      failed('forbidden', null, haltedStanding),
+      failed('forbidden', null, haltedPhase),
       { timer: 5 * minute, nudge: 20 * minute, halted: true },
     ],
     [
       'halted still, after a nudge: another hour',
       { trigger: 'webhook', nudged: true },
       { halted: true, nudgeDue: now },
-      failed('forbidden', null, haltedStanding),
+      failed('forbidden', null, haltedPhase),
       { timer: 5 * minute, nudge: hour, halted: true },
     ],
     [

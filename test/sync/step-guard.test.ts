@@ -19,7 +19,7 @@ test('step guard: a cycle of any length, after any start, ends within a few turn
   );
 });
 
-test('step guard: the same effect in another standing is not a cycle', () => {
+test('step guard: the same effect in another phase is not a cycle', () => {
   const guard = new StepGuard();
   expect(() => {
     for (let pages = 0; pages < 10_000; pages += 1) guard.step(store, { pages });

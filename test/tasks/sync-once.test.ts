@@ -9,7 +9,7 @@ import {
   sandboxFor,
   totalsByHand,
   totalsHeld,
-} from '../daemon/world.js';
+} from '../daemon/daemon-fixture.js';
 
 const never = new AbortController().signal;
 
@@ -135,5 +135,5 @@ test('sync: a rejected token halts the source for a person', async () => {
   const config = configFor(sandbox, { folder: freshFolder() });
   const [result] = await syncOnce(partsFor(config), {}, never);
   expect(result?.report).toMatchObject({ code: 'unauthorized' });
-  expect(result?.standing?.kind).toBe('halted');
+  expect(result?.phase?.kind).toBe('halted');
 });

@@ -8,7 +8,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { forget, personOrInvestment } from '../../src/tasks/forget.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
 import { type VerifyOptions, verify } from '../../src/tasks/verify.js';
-import { configFor, control, freshFolder, partsFor, sandboxFor } from '../daemon/world.js';
+import { configFor, control, freshFolder, partsFor, sandboxFor } from '../daemon/daemon-fixture.js';
 
 const never = new AbortController().signal;
 const ask: VerifyOptions = { sample: 5, seed: 7, full: false, calls: 100, repair: false, pauseMillis: 1 };

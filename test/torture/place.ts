@@ -53,7 +53,7 @@ export interface PlaceOptions {
   readonly perPage?: number;
 }
 
-export async function openPlace({ program, records, perPage = 100 }: PlaceOptions): Promise<Place> {
+export async function openLocation({ program, records, perPage = 100 }: PlaceOptions): Promise<Place> {
   const sandbox = await startSandbox({ seed: 7, companies: 1, records, limits: false });
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-torture-'));
   const file = join(folder, 'mirror.db');

@@ -16,7 +16,7 @@ import { systemRandom } from '../../src/runtime/random.js';
 import { headerNames } from '../../src/wire/headers.js';
 import { latestVersion } from '../../src/wire/versions.js';
 import { makeClient, type TestClient, tokensFor } from '../conformance/credentials.js';
-import { startWorld, type TestWorld, user } from '../conformance/running-platform.js';
+import { type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
 
 /*
  * A process refreshes against the real platform and is killed at one step, while the network injects one fault.
@@ -46,7 +46,7 @@ const script = fileURLToPath(new URL('./refreshing-process.ts', import.meta.url)
 const lateMillis = 150;
 
 export async function startTorture(): Promise<Torture> {
-  const world = await startWorld({ clock: systemClock, limits: false });
+  const world = await startPlatform({ clock: systemClock, limits: false });
   const client = makeClient(world, {
     scopes: ['read:installations', 'read:investments'],
     confidential: false,
@@ -57,7 +57,7 @@ export async function startTorture(): Promise<Torture> {
   };
 }
 
-async function runRound(world: TestWorld, client: TestClient, round: Round): Promise<void> {
+async function runRound(world: RunningPlatform, client: TestClient, round: Round): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'rosterd-torture-'));
   const path = join(folder, 'credentials.json');
   const proxy = await openProxy(world.url, round.wire);
@@ -89,7 +89,7 @@ async function runRound(world: TestWorld, client: TestClient, round: Round): Pro
 }
 
 /** Does what the next start of the daemon does, and its next refresh. */
-async function goOn(world: TestWorld, path: string): Promise<void> {
+async function goOn(world: RunningPlatform, path: string): Promise<void> {
   const pool = openConnectionPool();
   try {
     const client = createClient({

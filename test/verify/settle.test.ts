@@ -18,7 +18,7 @@ function stage(marks: readonly number[], answers: readonly (readonly Drift[])[])
   const run = () =>
     settle(
       {
-        held: { mark: async () => at(marks, looks++) },
+        stored: { mark: async () => at(marks, looks++) },
         catchUp: async () => {
           ticks += 1;
           return null;

@@ -15,7 +15,7 @@ function stage(listed: readonly FeedItem[], still: readonly string[]) {
   const run = () =>
     verifyListing(
       {
-        held: {
+        stored: {
           ...{
             count: async () => 0,
             tallies: async () => ({}),

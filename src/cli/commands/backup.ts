@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { counted } from '../../domain/counted.js';
 import { type Command, jsonOption } from '../command.js';
-import { databaseOptions, placeOf } from '../database-options.js';
+import { databaseOptions, locationOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 
 export const backup: Command = {
@@ -16,12 +16,12 @@ export const backup: Command = {
   options: [...databaseOptions, { flags: '--force', summary: 'replace an existing file' }, jsonOption],
   async run(context) {
     const { args, io, options, out, signal } = context;
-    const place = await placeOf(context);
+    const location = await locationOf(context);
     const { backUp } = await import('../../tasks/backup.js');
     const progress = out.progress('backup', io.clock);
     let shown = false;
     const made = await backUp({
-      place,
+      location,
       target: resolve(io.cwd, args[0] ?? ''),
       force: options.flag('force'),
       clock: io.clock,

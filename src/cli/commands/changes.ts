@@ -3,7 +3,7 @@ import type { Json } from '../../domain/json.js';
 import { printable } from '../../domain/printable.js';
 import type { Change, ChangedColumns } from '../../reading/changes.js';
 import type { Command } from '../command.js';
-import { databaseOptions, placeOf } from '../database-options.js';
+import { databaseOptions, locationOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { writePieces } from '../output/write-pieces.js';
 
@@ -31,7 +31,7 @@ export const changes: Command = {
     const { options, io, signal } = context;
     const after = options.whole('since', { min: 0, max: 999_999_999_999_999 }) ?? 0;
     const source = options.text('source');
-    const place = await placeOf(context);
+    const location = await locationOf(context);
     const { readChanges } = await import('../../reading/changes.js');
     const follow = options.flag('follow');
     const ask = {
@@ -41,7 +41,9 @@ export const changes: Command = {
     };
     const form = !options.flag('json') ? lines : follow ? jsonLines : jsonArray;
     try {
-      await readChanges(place, ask, io.clock, signal, (found) => writePieces(io.stdout, form(found), signal));
+      await readChanges(location, ask, io.clock, signal, (found) =>
+        writePieces(io.stdout, form(found), signal),
+      );
     } catch (error) {
       // A stopped --follow has printed every change so far. A stopped list is incomplete.
       if (!(follow && isFault(error, 'stopped'))) throw error;

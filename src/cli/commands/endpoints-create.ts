@@ -28,7 +28,7 @@ export const endpointsCreate: Command = {
   ],
   async run(context) {
     const { args, options, signal } = context;
-    const { managing, secretFileOf, tellWithSecret } = await import('../endpoints.js');
+    const { managing, secretFileOf, printWithSecret } = await import('../endpoints.js');
     const { createEndpoint } = await import('../../tasks/management.js');
     const file = await secretFileOf(context);
     const events = options.list('event');
@@ -45,7 +45,7 @@ export const endpointsCreate: Command = {
       ...(installation === undefined ? {} : { installation }),
     };
     const created = await managing(context, (api) => createEndpoint(api, wanted, signal));
-    await tellWithSecret(created, file, context);
+    await printWithSecret(created, file, context);
     return exitCodes.done;
   },
 };

@@ -16,11 +16,11 @@ export const endpointsReenable: Command = {
   options: endpointOptions,
   async run(context) {
     const { out, options, signal } = context;
-    const { managing, tellEndpoint } = await import('../endpoints.js');
+    const { managing, printEndpoint } = await import('../endpoints.js');
     const { reenableEndpoint } = await import('../../tasks/management.js');
     const endpoint = await managing(context, (api) => reenableEndpoint(api, endpointId(context), signal));
     if (options.flag('json')) out.json(endpoint);
-    else tellEndpoint(endpoint, out);
+    else printEndpoint(endpoint, out);
     out.note('Events missed while it was disabled are not sent again. Try: rosterd sync');
     return exitCodes.done;
   },

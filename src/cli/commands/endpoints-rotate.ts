@@ -16,11 +16,11 @@ export const endpointsRotate: Command = {
   options: [...endpointOptions, secretFileOption],
   async run(context) {
     const { signal } = context;
-    const { managing, secretFileOf, tellWithSecret } = await import('../endpoints.js');
+    const { managing, secretFileOf, printWithSecret } = await import('../endpoints.js');
     const { rotateSecret } = await import('../../tasks/management.js');
     const file = await secretFileOf(context);
     const rotated = await managing(context, (api) => rotateSecret(api, endpointId(context), signal));
-    await tellWithSecret(rotated, file, context);
+    await printWithSecret(rotated, file, context);
     return exitCodes.done;
   },
 };

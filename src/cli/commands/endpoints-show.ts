@@ -13,11 +13,11 @@ export const endpointsShow: Command = {
   options: endpointOptions,
   async run(context) {
     const { out, options, signal } = context;
-    const { managing, tellEndpoint } = await import('../endpoints.js');
+    const { managing, printEndpoint } = await import('../endpoints.js');
     const { getEndpoint } = await import('../../tasks/management.js');
     const endpoint = await managing(context, (api) => getEndpoint(api, endpointId(context), signal));
     if (options.flag('json')) out.json(endpoint);
-    else tellEndpoint(endpoint, out);
+    else printEndpoint(endpoint, out);
     return exitCodes.done;
   },
 };

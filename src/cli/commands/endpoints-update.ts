@@ -18,7 +18,7 @@ export const endpointsUpdate: Command = {
   ],
   async run(context) {
     const { out, options, signal } = context;
-    const { managing, tellEndpoint } = await import('../endpoints.js');
+    const { managing, printEndpoint } = await import('../endpoints.js');
     const { updateEndpoint } = await import('../../tasks/management.js');
     const url = options.text('url');
     const events = options.list('event');
@@ -29,7 +29,7 @@ export const endpointsUpdate: Command = {
       updateEndpoint(api, endpointId(context), change, signal),
     );
     if (options.flag('json')) out.json(endpoint);
-    else tellEndpoint(endpoint, out);
+    else printEndpoint(endpoint, out);
     return exitCodes.done;
   },
 };

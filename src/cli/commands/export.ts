@@ -6,7 +6,7 @@ import { parseId } from '../../domain/ids.js';
 import type { ExportFormat, PreparedExport } from '../../reading/export.js';
 import { asOf, asOfOption } from '../as-of.js';
 import type { Command, CommandContext } from '../command.js';
-import { databaseOptions, placeOf } from '../database-options.js';
+import { databaseOptions, locationOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { writePieces } from '../output/write-pieces.js';
 
@@ -49,7 +49,7 @@ export const exportCommand: Command = {
   ],
   async run(context) {
     const { options, io, out, signal } = context;
-    const place = await placeOf(context);
+    const location = await locationOf(context);
     const format = (options.text('format') ?? 'csv') as ExportFormat;
     const identity = options.flag('identity');
     const source = options.text('source');
@@ -90,7 +90,7 @@ export const exportCommand: Command = {
       const bytes = await save(target, systemRandom, signal);
       out.note(`${counted(rows, 'row')}, ${counted(bytes, 'byte')}: ${target}`);
     };
-    await daemon.exportMirror(place, ask, write);
+    await daemon.exportMirror(location, ask, write);
     if (io.stderr.isTTY === true && rows >= 1_000) progress.finish({ pages: 0, rows, rowsTotal });
     return exitCodes.done;
   },

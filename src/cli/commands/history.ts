@@ -3,7 +3,7 @@ import { parseId } from '../../domain/ids.js';
 import type { Version } from '../../reading/history.js';
 import { asOf, asOfOption } from '../as-of.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
-import { databaseOptions, placeOf } from '../database-options.js';
+import { databaseOptions, locationOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 
 export const history: Command = {
@@ -29,9 +29,9 @@ export const history: Command = {
       });
     const moment = asOf(options, io.clock.now());
     const source = options.text('source');
-    const place = await placeOf(context);
+    const location = await locationOf(context);
     const { readHistory } = await import('../../reading/history.js');
-    const versions = await readHistory(place, {
+    const versions = await readHistory(location, {
       id,
       ...moment,
       ...(source === undefined ? {} : { source }),

@@ -6,7 +6,7 @@ import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { endpointOptions } from '../endpoint-options.js';
 import { exitCodes } from '../exit-codes.js';
-import { placeOf, sandboxUrlOption } from '../sandbox-url.js';
+import { platformUrlOf, sandboxUrlOption } from '../sandbox-url.js';
 
 export const listen: Command = {
   name: 'listen',
@@ -116,7 +116,7 @@ async function publicAsk(
 /** Returns the address of a sandbox that can deliver to this machine. */
 async function deliveringSandbox(context: CommandContext): Promise<string> {
   const { isLoopback } = await import('../../config/formats.js');
-  const { url, isSandbox } = await placeOf(context, () => configOf(context, { draft: true }));
+  const { url, isSandbox } = await platformUrlOf(context, () => configOf(context, { draft: true }));
   if (isLoopback(new URL(url).hostname)) return url;
   const message = isSandbox
     ? `the sandbox at ${url} delivers only to its own machine and to public HTTPS addresses`

@@ -3,7 +3,7 @@ import { counted, grouped } from '../../domain/counted.js';
 import { Fault } from '../../domain/fault.js';
 import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
-import { placeTold } from '../database-options.js';
+import { databaseFromFlag } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 
 /** Smaller migrations take about a second and print no progress to a log file. */
@@ -32,8 +32,8 @@ export const migrate: Command = {
   async run(context) {
     const { io, options, out, signal } = context;
     const dryRun = options.flag('dryRun');
-    const from = await placeOf(context, 'from', 'sqlite:data/mirror.db');
-    const to = await placeOf(context, 'to', 'postgres://USER@HOST:PORT/DATABASE');
+    const from = await locationOf(context, 'from', 'sqlite:data/mirror.db');
+    const to = await locationOf(context, 'to', 'postgres://USER@HOST:PORT/DATABASE');
     const { migrate } = await import('../../tasks/migrate.js');
     const progress = out.progress('migrate', io.clock);
     let moved = 0;
@@ -74,11 +74,11 @@ export const migrate: Command = {
   },
 };
 
-function placeOf({ options, io }: CommandContext, flag: 'from' | 'to', example: string) {
+function locationOf({ options, io }: CommandContext, flag: 'from' | 'to', example: string) {
   const told = options.text(flag);
   if (told === undefined)
     throw new Fault('usage', `--${flag} is missing`, { hint: `rosterd migrate --${flag} ${example}` });
-  return placeTold(told, io.cwd, `--${flag}`);
+  return databaseFromFlag(told, io.cwd, `--${flag}`);
 }
 
 /** Returns the forget ledger of the configuration, or null without a configuration: migrating needs none. */

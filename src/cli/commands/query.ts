@@ -2,7 +2,7 @@ import { Fault } from '../../domain/fault.js';
 import type { QueryHandle, SqlValue } from '../../reading/query.js';
 import { asOfOption, asOfPast } from '../as-of.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
-import { databaseOptions, placeOf } from '../database-options.js';
+import { databaseOptions, locationOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../output/output.js';
 import { writePieces } from '../output/write-pieces.js';
@@ -49,10 +49,10 @@ export const query: Command = {
     const moment = asOfPast(options, io.clock.now());
     const rowsMax = limit ?? (asCsv ? null : rowsShownMax);
     const timeoutMs = (options.whole('timeout', { min: 1, max: 3_600 }) ?? 30) * 1_000;
-    const place = await placeOf(context);
+    const location = await locationOf(context);
     const sql = await sqlOf(context);
     const { gathered, queryCsv, runQuery } = await import('../../reading/query.js');
-    const result = await runQuery(place, sql, { rowsMax, timeoutMs, ...moment }, io.clock, signal);
+    const result = await runQuery(location, sql, { rowsMax, timeoutMs, ...moment }, io.clock, signal);
     try {
       for (const { source, from } of result.younger)
         out.warn(`${source}: its history begins at ${from}, after the requested time`);

@@ -32,18 +32,18 @@ async function follow(context: CommandContext, reloads: ReloadRequests) {
   const parts = await enginePartsOf(context, loaded);
   // Log before the slower loading of the rest, so that the start is visible at once.
   parts.logger.info({ component: 'daemon', version: packageVersion() }, 'starting');
-  const { placeText, startDaemon } = await import('../../daemon/daemon.js');
-  const { startWatchdog, tellServiceManager } = await import('../../daemon/service-manager.js');
+  const { locationText, startDaemon } = await import('../../daemon/daemon.js');
+  const { startWatchdog, notifyServiceManager } = await import('../../daemon/service-manager.js');
   const { reload } = await import('../../daemon/reload.js');
   const daemon = await startDaemon(parts);
   noteAddresses(daemon, context);
-  out.note(`mirroring into ${placeText(loaded.config.database)}; Ctrl-C to stop`);
+  out.note(`mirroring into ${locationText(loaded.config.database)}; Ctrl-C to stop`);
   const watchdog = startWatchdog(env, io.clock, parts.logger);
-  await tellServiceManager('ready', env, parts.logger);
+  await notifyServiceManager('ready', env, parts.logger);
   let running = { loaded, parts, daemon };
   try {
     while (await reloads.next(signal)) {
-      await tellServiceManager('reloading', env, running.parts.logger);
+      await notifyServiceManager('reloading', env, running.parts.logger);
       const reloaded = await reload(running, {
         load: () => configOf(context),
         partsOf: (next) => enginePartsOf(context, next),
@@ -51,9 +51,9 @@ async function follow(context: CommandContext, reloads: ReloadRequests) {
       running = reloaded.running;
       if (reloaded.outcome === 'applied') noteAddresses(running.daemon, context);
       const kept = reloaded.outcome === 'refused' || reloaded.outcome === 'failed';
-      await tellServiceManager(kept ? 'kept' : 'ready', env, running.parts.logger);
+      await notifyServiceManager(kept ? 'kept' : 'ready', env, running.parts.logger);
     }
-    await tellServiceManager('stopping', env, running.parts.logger);
+    await notifyServiceManager('stopping', env, running.parts.logger);
     await running.daemon.close();
   } finally {
     await watchdog.close();

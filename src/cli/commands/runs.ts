@@ -26,9 +26,9 @@ export const runs: Command = {
     const { out, options } = context;
     const max = options.whole('limit', { min: 1, max: 10_000 }) ?? limitUsual;
     const source = options.text('source');
-    const { place } = await mirrorOf(context);
+    const { location } = await mirrorOf(context);
     const { runs } = await import('../../reading/runs.js');
-    const ticks = await runs(place, { max, ...(source === undefined ? {} : { source }) });
+    const ticks = await runs(location, { max, ...(source === undefined ? {} : { source }) });
     if (source !== undefined && ticks.length === 0)
       throw new Fault('usage', `there is no tick of a source called ${JSON.stringify(source)}`, {
         hint: 'rosterd status, which lists the sources',

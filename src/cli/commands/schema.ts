@@ -17,9 +17,9 @@ export const schema: Command = {
   ],
   async run(context) {
     const { options, out, io } = context;
-    const { place } = await mirrorOf(context);
+    const { location } = await mirrorOf(context);
     const { schemaOf } = await import('../../tasks/schema.js');
-    const state = schemaOf(place, io.clock, options.flag('apply'));
+    const state = schemaOf(location, io.clock, options.flag('apply'));
     if (options.flag('json')) {
       out.json(state);
       return exitCodes.done;

@@ -25,10 +25,10 @@ export const status: Command = {
   ],
   async run(context) {
     const { out, options, io } = context;
-    const { place, config } = await mirrorOf(context);
+    const { location, config } = await mirrorOf(context);
     const { statusOf } = await import('../../reading/status.js');
     const { askDaemons } = await import('../../reading/daemon-address.js');
-    const document = await statusOf(place, io.clock, config, await askDaemons(place, config, io.clock));
+    const document = await statusOf(location, io.clock, config, await askDaemons(location, config, io.clock));
     if (options.flag('json')) out.json(document);
     else show(document, context);
     return options.flag('check') && document.health !== 'ok' ? exitCodes.failed : exitCodes.done;

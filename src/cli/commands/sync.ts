@@ -126,13 +126,13 @@ function rowOf({ source, report }: SyncedOnce): string[] {
 }
 
 function explain(
-  { source, report, standing, quarantineOpen, awaitingDeletion, namesNote }: SyncedOnce,
+  { source, report, phase, quarantineOpen, awaitingDeletion, namesNote }: SyncedOnce,
   { out, io }: Parameters<Command['run']>[0],
 ): void {
-  const { quarantined: setAside } = report.applied;
-  if (setAside > 0)
+  const { quarantined: unreadable } = report.applied;
+  if (unreadable > 0)
     out.error(
-      `${source}: ${counted(setAside, 'record')} could not be read and ${setAside === 1 ? 'is' : 'are'} in quarantine`,
+      `${source}: ${counted(unreadable, 'record')} could not be read and ${unreadable === 1 ? 'is' : 'are'} in quarantine`,
     );
   else if (quarantineOpen > 0)
     out.warn(`${source}: ${counted(quarantineOpen, 'record')} in quarantine since an earlier sync`);
@@ -150,7 +150,7 @@ function explain(
   if (report.outcome === 'failed' && report.retryAt === null)
     out.note(`Try: ${nextStep[report.code ?? 'internal']}`);
   if (report.lasting === true) out.note('The fetched pages are kept. Do that, then try: rosterd sync');
-  else if (report.retryAt !== null && standing?.kind !== 'halted') {
+  else if (report.retryAt !== null && phase?.kind !== 'halted') {
     const seconds = Math.max(0, Math.ceil((millisOf(report.retryAt) - io.clock.now()) / 1000));
     out.note(`The fetched pages are kept. Try: rosterd sync after ${report.retryAt} (in ${seconds} s)`);
   }

@@ -33,7 +33,7 @@ export const wait: Command = {
     const { waitForFreshness } = await import('../../reading/freshness.js');
     const sources = wantedSources(chosen, options.list('source'));
     const ask = { ageMillis, timeoutMillis, sources, mayBeMissing: chosen.config !== null };
-    const seen = await waitForFreshness(chosen.place, ask, io.clock, signal);
+    const seen = await waitForFreshness(chosen.location, ask, io.clock, signal);
     if (options.flag('json')) out.json(seen);
     else show(seen, context);
     if (seen.verdict === 'fresh') return exitCodes.done;

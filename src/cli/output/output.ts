@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.js';
 import type { Io } from '../io.js';
 import { type Paint, paintFor, wantsColor } from './color.js';
 import { Progress } from './progress.js';
-import { Talk } from './stderr.js';
+import { Stderr } from './stderr.js';
 import { blockLayout, type Column, fitsReadably, tableLayout } from './table.js';
 import { guarded, Terminal } from './terminal.js';
 
@@ -13,12 +13,12 @@ export class Output {
   readonly paint: Paint;
   /** For stderr. */
   readonly talkPaint: Paint;
-  readonly #io: Pick<Io, 'stdout'> & { readonly stderr: Talk };
+  readonly #io: Pick<Io, 'stdout'> & { readonly stderr: Stderr };
 
   constructor(io: Io) {
     this.#io = {
       stdout: guarded(io.stdout),
-      stderr: io.stderr instanceof Talk ? io.stderr : new Talk(io.stderr),
+      stderr: io.stderr instanceof Stderr ? io.stderr : new Stderr(io.stderr),
     };
     this.paint = paintFor(wantsColor(io.stdout, io.env));
     this.talkPaint = paintFor(wantsColor(io.stderr, io.env));

@@ -1,7 +1,7 @@
 import { counted, grouped } from '../../domain/counted.js';
 import { instantFromMillis } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
-import type { Talk } from './stderr.js';
+import type { Stderr } from './stderr.js';
 import { duration } from './words.js';
 
 export interface ProgressState {
@@ -31,7 +31,7 @@ export class Progress {
 
   constructor(
     private readonly label: string,
-    private readonly stream: Talk,
+    private readonly stream: Stderr,
     private readonly clock: Clock,
   ) {
     this.#startedAt = clock.monotonic();

@@ -10,7 +10,7 @@ const colors = new RegExp(`(${'\u001b'}\\[[\\d;]*m)`);
  * stderr, shared by all parts of a command. Its last line may be redrawn, for progress. Other output, such as the log,
  * is printed above that line. While another writer's line is unfinished, the redrawn line is hidden.
  */
-export class Talk extends Writable {
+export class Stderr extends Writable {
   readonly #stream: OutputStream;
   #drawn = '';
   #midLine = false;

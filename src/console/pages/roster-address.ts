@@ -1,6 +1,6 @@
 import type { Instant } from '../../domain/instant.js';
 import { storableText } from '../../domain/text.js';
-import type { RosterFilter, RosterOrder, RosterPlace, RosterWanted } from '../ports/dashboard.js';
+import type { RosterFilter, RosterOrder, RosterPosition, RosterWanted } from '../ports/dashboard.js';
 import { rosterOrders } from '../ports/dashboard.js';
 
 /** The choices of a roster page that are part of its address. The address never contains a name. */
@@ -10,7 +10,7 @@ export interface RosterAddress {
   readonly search: string;
   readonly order: RosterOrder;
   readonly descending: boolean;
-  readonly after: RosterPlace | null;
+  readonly after: RosterPosition | null;
   /** The past time to show, as it was typed; empty for the present. */
   readonly asOf: string;
 }
@@ -30,7 +30,7 @@ export function addressFrom(query: URLSearchParams): RosterAddress {
     ...{ filter, search: /^\w{1,32}$/.exec(query.get('search') ?? '')?.[0] ?? '' },
     order,
     descending: query.get('dir') !== 'asc',
-    after: placeFrom(query.get('after') ?? '', order),
+    after: positionFrom(query.get('after') ?? '', order),
     asOf: (query.get('as-of') ?? '').trim().slice(0, asOfCharactersMax),
   };
 }
@@ -43,7 +43,7 @@ export function rosterPath(address: RosterAddress, change: Partial<RosterAddress
   if (order !== 'applied_at') query.set('order', order);
   if (!descending) query.set('dir', 'asc');
   if (asOf !== '') query.set('as-of', asOf);
-  if (after !== null) query.set('after', placeText(after));
+  if (after !== null) query.set('after', positionText(after));
   return query.size === 0 ? '/roster' : `/roster?${query}`;
 }
 
@@ -65,11 +65,11 @@ export function wantedFrom(
   };
 }
 
-const placeText = ({ value, id, source }: RosterPlace): string =>
+const positionText = ({ value, id, source }: RosterPosition): string =>
   Buffer.from(JSON.stringify([value, id, source])).toString('base64url');
 
 /** Returns null for an invalid position, which shows the first page. */
-function placeFrom(text: string, order: RosterOrder): RosterPlace | null {
+function positionFrom(text: string, order: RosterOrder): RosterPosition | null {
   if (text === '' || text.length > 1_000) return null;
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());

@@ -228,7 +228,7 @@ export const rosterOrders = [
 export type RosterOrder = (typeof rosterOrders)[number];
 
 /** The position after a page: the last row and its value of the order column. */
-export interface RosterPlace {
+export interface RosterPosition {
   readonly value: string | number | null;
   readonly id: string;
   readonly source: string;
@@ -238,7 +238,7 @@ export interface RosterWanted {
   readonly filter: RosterFilter;
   readonly order: RosterOrder;
   readonly descending: boolean;
-  readonly after: RosterPlace | null;
+  readonly after: RosterPosition | null;
   readonly rowsMax: number;
   /** Adds names and emails to the rows. */
   readonly identity: boolean;

@@ -1,7 +1,7 @@
 import type { explore } from '../contract/offerings.js';
 import type { exploreSorts } from '../contract/vocabulary.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
-import { type Place, pageOf, pageSizeOf } from '../http/paging.js';
+import { type Position, pageOf, pageSizeOf } from '../http/paging.js';
 import { type Filter, filtersOf, refuseCombinations } from './filters.js';
 import { offeringResource } from './present.js';
 import { type Round, roundsOfRealm } from './rounds.js';
@@ -23,7 +23,7 @@ const startOf = (round: Round): number => round.started_at ?? round.created_at;
 /** Live rounds sort before closed ones, each group in its own order. Ids break ties. */
 const placeOf =
   (sort: Sort) =>
-  (round: Round): Place =>
+  (round: Round): Position =>
     round.status === 'open' ? [0, orders[sort](round), round.id] : [1, -(round.closed_at ?? 0), round.id];
 
 export function answerExplore(exchange: Exchange<typeof explore>): Reply {

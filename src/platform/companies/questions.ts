@@ -4,7 +4,7 @@ import { siteUrl } from '../catalog/site.js';
 import type { listQuestions } from '../contract/company-tabs.js';
 import type { questionSorts } from '../contract/vocabulary.js';
 import { type Exchange, ok, type Reply } from '../http/exchange.js';
-import { type Place, pageOf, pageSizeOf } from '../http/paging.js';
+import { type Position, pageOf, pageSizeOf } from '../http/paging.js';
 import { badParameter } from '../http/problem.js';
 import type { Services } from '../services.js';
 import { answeredByTeam, type Comment, type Question, questionsOf } from './comments.js';
@@ -20,7 +20,7 @@ interface Found extends Question {
 
 const yes = (is: boolean): number => (is ? 0 : 1);
 
-const places: Readonly<Record<Sort, (question: Found) => Place>> = {
+const places: Readonly<Record<Sort, (question: Found) => Position>> = {
   relevance: (q) => [-q.highlighted, yes(q.answers.length > 0), -q.likes_count, -q.created_at, q.id],
   recent: (q) => [-q.created_at, q.id],
   upvoted: (q) => [-q.likes_count, -q.created_at, q.id],

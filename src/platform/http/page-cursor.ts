@@ -6,23 +6,23 @@ import { one } from '../state/statements.js';
  * A position in a sorted list: the sort key of an item, ending in a unique value. A page starts after the position
  * rather than at an offset, so rows added or removed earlier in the list do not shift it.
  */
-export type Place = readonly (string | number)[];
+export type Position = readonly (string | number)[];
 
 /** Returns a signed cursor. The list's name is part of the signature, so a cursor of another list is invalid. */
-export function sealPlace(state: State, list: string, place: Place): string {
+export function sealPosition(state: State, list: string, place: Position): string {
   const payload = Buffer.from(JSON.stringify(place));
   return `p_${Buffer.concat([seal(state, list, payload), payload]).toString('base64url')}`;
 }
 
 /** Returns undefined unless the cursor was issued by this list. */
-export function openPlace(state: State, list: string, cursor: string): Place | undefined {
+export function openPosition(state: State, list: string, cursor: string): Position | undefined {
   const bytes = Buffer.from(cursor.slice(2), 'base64url');
   const payload = bytes.subarray(sealBytes);
   const genuine =
     bytes.length > sealBytes &&
     `p_${bytes.toString('base64url')}` === cursor &&
     timingSafeEqual(bytes.subarray(0, sealBytes), seal(state, list, payload));
-  return genuine ? (JSON.parse(payload.toString('utf8')) as Place) : undefined;
+  return genuine ? (JSON.parse(payload.toString('utf8')) as Position) : undefined;
 }
 
 const sealBytes = 16;

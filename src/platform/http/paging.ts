@@ -1,9 +1,9 @@
 import { perPage } from '../../wire/limits.js';
 import type { State } from '../state/database.js';
-import { openPlace, type Place, sealPlace } from './page-cursor.js';
+import { openPosition, type Position, sealPosition } from './page-cursor.js';
 import { badParameter, type Problem } from './problem.js';
 
-export type { Place } from './page-cursor.js';
+export type { Position } from './page-cursor.js';
 
 /** The pagination parameters of a listing. */
 export interface Asked {
@@ -35,7 +35,7 @@ export interface PageWish {
  * Reads one page of a list sorted by SQL. `read` returns the items after a position, or from the start for null. One
  * extra item is read to learn whether another page follows.
  */
-export function readPage<Item, At extends Place>(
+export function readPage<Item, At extends Position>(
   state: State,
   wish: PageWish,
   read: (after: At | null, limit: number) => readonly Item[],
@@ -52,7 +52,7 @@ export function readPage<Item, At extends Place>(
     meta: {
       has_more: more,
       page_count: items.length,
-      next_cursor: more ? sealPlace(state, wish.list, placeOf(last)) : null,
+      next_cursor: more ? sealPosition(state, wish.list, placeOf(last)) : null,
     },
   };
 }
@@ -61,13 +61,13 @@ export function readPage<Item, At extends Place>(
 export function pageOf<Item>(
   state: State,
   items: readonly Item[],
-  placeOf: (item: Item) => Place,
+  placeOf: (item: Item) => Position,
   wish: PageWish,
 ): Page<Item> {
   const placed = items.map((item) => ({ item, place: placeOf(item) }));
-  placed.sort((a, b) => comparePlaces(a.place, b.place));
-  const read = (after: Place | null, limit: number) =>
-    placed.filter(({ place }) => after === null || comparePlaces(place, after) > 0).slice(0, limit);
+  placed.sort((a, b) => comparePositions(a.place, b.place));
+  const read = (after: Position | null, limit: number) =>
+    placed.filter(({ place }) => after === null || comparePositions(place, after) > 0).slice(0, limit);
   const page = readPage(state, wish, read, ({ place }) => place);
   return { items: page.items.map(({ item }) => item), meta: page.meta };
 }
@@ -85,13 +85,13 @@ export function pageSizeOf(
   return size <= 0 ? bounds.default : Math.min(size, bounds.max);
 }
 
-function placeIn(state: State, { list, refuse = badParameter }: PageWish, cursor: string): Place {
-  const place = openPlace(state, list, cursor);
+function placeIn(state: State, { list, refuse = badParameter }: PageWish, cursor: string): Position {
+  const place = openPosition(state, list, cursor);
   if (place !== undefined) return place;
   throw refuse('cursor', 'cursor: not valid for this list; send next_cursor unchanged.');
 }
 
-function comparePlaces(a: Place, b: Place): number {
+function comparePositions(a: Position, b: Position): number {
   for (const [index, left] of a.entries()) {
     const right = b[index];
     if (right === undefined) return 1;

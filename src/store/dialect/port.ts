@@ -28,7 +28,7 @@ export interface DatabaseDialect {
   /** Lets `work` run several queries on one state of the mirror, on a connection that cannot write. */
   inSnapshot<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result>;
   openSnapshots(): Promise<Snapshots>;
-  openChangeNews(db: Kysely<ReadDatabase>, clock: Clock): Promise<ChangeNews>;
+  openChangeSignal(db: Kysely<ReadDatabase>, clock: Clock): Promise<ChangeSignal>;
   /** Runs one user query that can be ended at any moment. */
   runQuery(sql: string, limits: QueryLimits, clock: Clock, signal: AbortSignal): Promise<QueryHandle>;
   readonly backupNames: BackupNames;
@@ -71,7 +71,7 @@ export interface Snapshots {
 }
 
 /** Signals when the change feed is worth reading again. */
-export interface ChangeNews {
+export interface ChangeSignal {
   /** Resolves when changes may have been committed since the previous call, and when `signal` fires. */
   next(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -2,7 +2,7 @@ import type { Kysely, Selectable } from 'kysely';
 import { Fault } from '../../domain/fault.js';
 import type { Json } from '../../domain/json.js';
 import type { ChangesView, RecordColumns } from '../schema.js';
-import type { ChangeNews } from './change-signal.js';
+import type { ChangeSignal } from './change-signal.js';
 import type { ReadDatabase } from './views.js';
 
 type JsonColumn = 'blockers' | 'contracts' | 'extra';
@@ -68,7 +68,7 @@ export async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {
 export async function* followChanges(
   db: Kysely<ReadDatabase>,
   wanted: ChangesWanted & { readonly known?: number },
-  news: Pick<ChangeNews, 'next'>,
+  news: Pick<ChangeSignal, 'next'>,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
   let { after, known = 0 } = wanted;

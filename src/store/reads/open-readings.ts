@@ -1,11 +1,11 @@
 import type { Clock } from '../../runtime/clock.js';
-import type { MirrorPlace } from '../database-location.js';
+import type { DatabaseLocation } from '../database-location.js';
 import { dialectFor } from '../dialect/dialect-for.js';
 import type { ReadingsApart } from '../dialect/port.js';
 
 export type { ReadingsApart } from '../dialect/port.js';
 
 /** Reads without blocking the event loop: SQLite is read in a child process, a PostgreSQL server is one already. */
-export async function openReadings(place: MirrorPlace, clock: Clock): Promise<ReadingsApart> {
-  return await dialectFor(place).openReadings(clock);
+export async function openReadings(location: DatabaseLocation, clock: Clock): Promise<ReadingsApart> {
+  return await dialectFor(location).openReadings(clock);
 }

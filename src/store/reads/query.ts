@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.js';
-import type { MirrorPlace } from '../database-location.js';
+import type { DatabaseLocation } from '../database-location.js';
 import { dialectFor } from '../dialect/dialect-for.js';
 import type { QueryHandle, QueryLimits } from '../dialect/port.js';
 
@@ -12,11 +12,11 @@ export type { QueryHandle, QueryLimits, SqlValue } from '../dialect/port.js';
  * allow; `stopped` when `signal` fires; `database_unusable` and `database_busy` when the database cannot be opened.
  */
 export async function runQuery(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   sql: string,
   limits: QueryLimits,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QueryHandle> {
-  return await dialectFor(place).runQuery(sql, limits, clock, signal);
+  return await dialectFor(location).runQuery(sql, limits, clock, signal);
 }

@@ -1,11 +1,11 @@
-import type { MirrorPlace } from '../database-location.js';
+import type { DatabaseLocation } from '../database-location.js';
 import { dialectFor } from '../dialect/dialect-for.js';
 import type { Ask, Snapshots } from '../dialect/port.js';
 
 export type { Ask, Snapshots } from '../dialect/port.js';
 
-export async function openSnapshots(place: MirrorPlace): Promise<Snapshots> {
-  return await dialectFor(place).openSnapshots();
+export async function openSnapshots(location: DatabaseLocation): Promise<Snapshots> {
+  return await dialectFor(location).openSnapshots();
 }
 
 /**
@@ -13,8 +13,8 @@ export async function openSnapshots(place: MirrorPlace): Promise<Snapshots> {
  * driver, because people wait for the commands that use it. Throws `database_unusable`, `database_busy`.
  */
 export async function inSnapshot<Result>(
-  place: MirrorPlace,
+  location: DatabaseLocation,
   work: (ask: Ask) => Promise<Result>,
 ): Promise<Result> {
-  return await dialectFor(place).inSnapshot(work);
+  return await dialectFor(location).inSnapshot(work);
 }

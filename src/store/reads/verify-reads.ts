@@ -8,7 +8,7 @@ import type { ReadDatabase } from './views.js';
  * Reads of one source for comparing it with the platform. Each result that must be consistent comes from one statement.
  */
 
-export interface HeldTally {
+export interface StoredTally {
   readonly count: number;
   readonly committed_cents: number;
   readonly raised_cents: number;
@@ -57,10 +57,10 @@ const sumOf = (cents: 'committed_cents' | 'raised_cents') =>
  * Returns counts and sums by offering, then by status. Rows that are not visible to founders are left out, as in the
  * platform's statistics, and so are rows that await deletion.
  */
-export async function talliesHeld(
+export async function storedTallies(
   db: Kysely<ReadDatabase>,
   source: string,
-): Promise<Readonly<Record<string, Readonly<Record<string, HeldTally>>>>> {
+): Promise<Readonly<Record<string, Readonly<Record<string, StoredTally>>>>> {
   const rows = await db
     .selectFrom('investments')
     .select(({ fn }) => [
@@ -77,7 +77,7 @@ export async function talliesHeld(
     .where('id', 'not in', awaiting(db, source))
     .groupBy(['offering_id', 'status'])
     .execute();
-  const tallies: Record<string, Record<string, HeldTally>> = Object.create(null);
+  const tallies: Record<string, Record<string, StoredTally>> = Object.create(null);
   for (const { offering_id, status, ...tally } of rows) {
     const key = offering_id ?? '';
     tallies[key] = { ...tallies[key], [status]: tally };

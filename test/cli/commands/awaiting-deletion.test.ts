@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type MirrorWorld, mirrorWorld } from '../mirror-world.js';
+import { type FilledMirror, filledMirror } from '../filled-mirror.js';
 
-let world: MirrorWorld;
+let world: FilledMirror;
 
 beforeAll(async () => {
-  world = await mirrorWorld(60);
+  world = await filledMirror(60);
   const file = join(world.folder, 'config.json');
   const config = JSON.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, JSON.stringify({ ...config, sync: { brake: { share: 0.1, rows: 5 } } }));

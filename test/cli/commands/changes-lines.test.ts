@@ -3,12 +3,12 @@ import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
 import { seedHistory, seedInvestment, seedRow, seedSource } from '../../store/support/mirror.js';
-import { mirrorWorld } from '../mirror-world.js';
+import { filledMirror } from '../filled-mirror.js';
 
 const at = '2026-11-21T10:15:00.000Z';
 
 test('changes are aligned for source names of different lengths, and show only unusual reasons', async () => {
-  const world = await mirrorWorld(5);
+  const world = await filledMirror(5);
   onTestFinished(() => world.close());
   await world.sync();
   const raw = new Sqlite(join(world.folder, 'mirror.db'));
@@ -29,7 +29,7 @@ test('changes are aligned for source names of different lengths, and show only u
 });
 
 test('changes print the values before and after, names alone where they are not known, and never identity', async () => {
-  const world = await mirrorWorld(5);
+  const world = await filledMirror(5);
   onTestFinished(() => world.close());
   await world.sync();
   const database = openSqlite(join(world.folder, 'mirror.db'));

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { demoQueries } from '../../../src/cli/commands/demo.js';
 import { defaultPlan } from '../../../src/platform/sandbox/world.js';
 import { systemClock } from '../../../src/runtime/clock.js';
-import { fakeIo, rosterd } from '../world.js';
+import { fakeIo, rosterd } from '../fake-io.js';
 
 function folderFor(): string {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-following-'));

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type MirrorWorld, mirrorWorld } from '../mirror-world.js';
+import { type FilledMirror, filledMirror } from '../filled-mirror.js';
 
-let world: MirrorWorld;
+let world: FilledMirror;
 
 beforeAll(async () => {
-  world = await mirrorWorld(40);
+  world = await filledMirror(40);
 });
 afterAll(() => world.close());
 

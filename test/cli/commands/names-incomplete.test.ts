@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type MirrorWorld, mirrorWorld } from '../mirror-world.js';
+import { type FilledMirror, filledMirror } from '../filled-mirror.js';
 
-let world: MirrorWorld;
+let world: FilledMirror;
 
 beforeAll(async () => {
-  world = await mirrorWorld(55);
+  world = await filledMirror(55);
 });
 afterAll(() => world.close());
 

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { instantFromMillis } from '../../../src/domain/instant.js';
 import { askDuckDb } from '../../exports/ask-duckdb.js';
 import { parquetFooter } from '../../exports/parquet-footer.js';
-import { type MirrorWorld, mirrorWorld } from '../mirror-world.js';
-import { rosterd } from '../world.js';
+import { rosterd } from '../fake-io.js';
+import { type FilledMirror, filledMirror } from '../filled-mirror.js';
 
 const formula = '=HYPERLINK("http://evil","x")';
-let world: MirrorWorld;
+let world: FilledMirror;
 let target: string;
 let before: string;
 /** Some investments of the platform are hidden from every token. */
@@ -28,7 +28,7 @@ const jsonOf = (text: string) => JSON.parse(text) as Record<string, unknown>[];
 const leftovers = () => readdirSync(world.folder).filter((name) => /\.tmp/.test(name));
 
 beforeAll(async () => {
-  world = await mirrorWorld(40);
+  world = await filledMirror(40);
   await world.sync();
   [{ id: target }] = mirror<{ id: string }>(
     "SELECT id FROM investments WHERE status = 'active' AND currency = 'usd' ORDER BY id LIMIT 1",

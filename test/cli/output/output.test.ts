@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { wantsColor } from '../../../src/cli/output/color.js';
 import { Output } from '../../../src/cli/output/output.js';
 import { Progress, progressText } from '../../../src/cli/output/progress.js';
-import { Talk } from '../../../src/cli/output/stderr.js';
+import { Stderr } from '../../../src/cli/output/stderr.js';
 import { tableLines } from '../../../src/cli/output/table.js';
 import { ago, duration } from '../../../src/cli/output/words.js';
 import { counted } from '../../../src/domain/counted.js';
-import { collector, fakeIo } from '../world.js';
+import { collector, fakeIo } from '../fake-io.js';
 
 test('a table fits the given width and keeps every letter', () => {
   const long = 'a sentence that is much too long for one line of a table, and goes on a little';
@@ -109,7 +109,7 @@ function clockAt(times: { monotonic: number }) {
 test('progress on a terminal is one line, redrawn at most ten times a second', () => {
   const { stream, text } = collector(true, 80);
   const times = { monotonic: 0 };
-  const progress = new Progress('acme', new Talk(stream), clockAt(times));
+  const progress = new Progress('acme', new Stderr(stream), clockAt(times));
   for (; times.monotonic < 1000; times.monotonic += 10) progress.update({ pages: 1, rows: times.monotonic });
   progress.finish();
   expect(text().split('\r').length - 1).toBe(11);
@@ -120,7 +120,7 @@ test('progress on a terminal is one line, redrawn at most ten times a second', (
 test('output during progress is printed above the progress line, which is drawn again below it', () => {
   const { stream, text } = collector(true, 80);
   const times = { monotonic: 0 };
-  const talk = new Talk(stream);
+  const talk = new Stderr(stream);
   const progress = new Progress('sync', talk, clockAt(times));
   progress.update({ pages: 1, rows: 100 });
   talk.write('a line of the log\n');
@@ -149,7 +149,7 @@ function screen(text: string): string[] {
 test('progress without a terminal prints a plain line every half minute', () => {
   const { stream, text } = collector(false, 80);
   const times = { monotonic: 0 };
-  const progress = new Progress('acme', new Talk(stream), clockAt(times));
+  const progress = new Progress('acme', new Stderr(stream), clockAt(times));
   for (; times.monotonic < 90_000; times.monotonic += 1000) progress.update({ pages: 1, rows: 5 });
   expect(text()).not.toContain('\r');
   expect(text().trim().split('\n')).toHaveLength(2);
@@ -158,7 +158,7 @@ test('progress without a terminal prints a plain line every half minute', () => 
 test('progress shows the end of a wait and excludes it from the speed', () => {
   const { stream, text } = collector(true, 120);
   const times = { monotonic: 0 };
-  const progress = new Progress('acme', new Talk(stream), clockAt(times));
+  const progress = new Progress('acme', new Stderr(stream), clockAt(times));
   progress.update({ pages: 0, rows: 0 });
   times.monotonic = 10_000;
   progress.update({ pages: 10, rows: 1000, waitingUntilMillis: Date.UTC(2026, 0, 1, 0, 50) });

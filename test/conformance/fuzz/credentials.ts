@@ -2,7 +2,7 @@ import { allScopes } from '../../../src/platform/contract/scopes.js';
 import { type LoneTokenWish, mintToken } from '../../../src/platform/oauth/mint.js';
 import { one } from '../../../src/platform/state/statements.js';
 import { type CastName, makeCast } from '../matrix/cast.js';
-import type { TestWorld } from '../running-platform.js';
+import type { RunningPlatform } from '../running-platform.js';
 
 /** One way to authenticate; undefined sends no credential. The token may depend on the requested scopes. */
 export interface Credential {
@@ -31,7 +31,7 @@ const strangers: readonly CastName[] = [
  * the requested scope, and invalid ones. The sandbox grants the attribution scopes of a program to no application;
  * here every credential gets them.
  */
-export function credentialsOf(world: TestWorld): readonly Credential[] {
+export function credentialsOf(world: RunningPlatform): readonly Credential[] {
   const { services, ready } = world;
   const cast = makeCast(world, 'test');
   const number = (table: 'applications' | 'syndicates'): number =>

@@ -1,8 +1,8 @@
-import type { TestWorld } from '../running-platform.js';
+import type { RunningPlatform } from '../running-platform.js';
 import type { Known } from './known.js';
 
 /** Creates, through the API, one of everything that only an application makes and the seeded data lacks. */
-export async function furnish(world: TestWorld, known: Known): Promise<void> {
+export async function furnish(world: RunningPlatform, known: Known): Promise<void> {
   const { companies, syndicates, users } = world.ready;
   const [company, syndicate, owner] = [companies[0], syndicates[0], users[0]];
   const round = `/offerings/${company?.offerings[1]}`;

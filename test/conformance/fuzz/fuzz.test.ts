@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startWorld, type TestWorld } from '../running-platform.js';
+import { type RunningPlatform, startPlatform } from '../running-platform.js';
 import { fuzz, roundSize } from './fuzz.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeAll(async () => {
-  world = await startWorld({ limits: false, records: 24 });
+  world = await startPlatform({ limits: false, records: 24 });
 });
 afterAll(() => world.close());
 

@@ -1,5 +1,5 @@
 import type { ApiDocument } from '../../../src/platform/openapi/document.js';
-import type { Answered, TestWorld } from '../running-platform.js';
+import type { Answered, RunningPlatform } from '../running-platform.js';
 import { type Chance, chanceOf } from './chance.js';
 import { type Credential, credentialsOf } from './credentials.js';
 import { furnish } from './furnish.js';
@@ -34,7 +34,7 @@ const leak = /\n\s+at |\.ts:\d|\.js:\d|node:internal|SQLITE|SqliteError|TypeErro
  * credential. Throws at the first response that is a server fault, is not as declared (every response is checked
  * against the document) or exposes internals. The error says how to reproduce it.
  */
-export async function fuzz(world: TestWorld, { seed, rounds, onRound }: FuzzWish): Promise<FuzzReport> {
+export async function fuzz(world: RunningPlatform, { seed, rounds, onRound }: FuzzWish): Promise<FuzzReport> {
   const document: ApiDocument = (await world.get('/openapi.json')).body;
   const operations = operationsIn(document);
   const credentials = credentialsOf(world);
@@ -82,7 +82,7 @@ export async function fuzz(world: TestWorld, { seed, rounds, onRound }: FuzzWish
 const pathOnly = (path: string): string => (path.split('?')[0] ?? '').replace(/^\/api\/v2/, '');
 
 async function judged(
-  world: TestWorld,
+  world: RunningPlatform,
   operation: DescribedOperation,
   { path, headers, body }: Request,
   credential: Credential,
@@ -130,7 +130,7 @@ interface Sights {
  * Reads every listing with every credential, shallow paths first, to learn what exists and who may see it.
  */
 async function lookAround(
-  world: TestWorld,
+  world: RunningPlatform,
   operations: readonly DescribedOperation[],
   credentials: readonly Credential[],
 ): Promise<Sights> {

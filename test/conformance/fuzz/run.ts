@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { startWorld } from '../running-platform.js';
+import { startPlatform } from '../running-platform.js';
 import { fuzz, roundSize } from './fuzz.js';
 
 /*
@@ -25,7 +25,7 @@ const length = Math.ceil(whole('requests', values.requests) / roundSize);
 const rounds =
   values.round === undefined ? Array.from({ length }, (_, round) => round) : [whole('round', values.round)];
 
-const world = await startWorld({ limits: false, records: 24 });
+const world = await startPlatform({ limits: false, records: 24 });
 try {
   const report = await fuzz(world, {
     seed,

@@ -11,7 +11,7 @@ import {
   type Place,
   type TestClient,
 } from '../credentials.js';
-import { company, type TestWorld } from '../running-platform.js';
+import { company, type RunningPlatform } from '../running-platform.js';
 import type { Cell } from './table.js';
 
 /** Every kind of caller, relative to one company. */
@@ -54,7 +54,7 @@ export interface Installed extends Place {
 }
 
 export interface Cast {
-  readonly world: TestWorld;
+  readonly world: RunningPlatform;
   readonly realm: Realm;
   readonly client: TestClient;
   /** Owned by the application's organization, neither approved nor installed. */
@@ -72,7 +72,7 @@ export interface Cast {
 const otherRealm: Readonly<Record<Realm, Realm>> = { test: 'live', live: 'test' };
 
 /** In the test realm the company is a seeded one with records, and `investor` owns one of them. */
-export function makeCast(world: TestWorld, realm: Realm, investorId?: string): Cast {
+export function makeCast(world: RunningPlatform, realm: Realm, investorId?: string): Cast {
   const { services, clock } = world;
   const { state } = services;
   const person = (name: string): number =>
@@ -215,7 +215,7 @@ export function makeCast(world: TestWorld, realm: Realm, investorId?: string): C
 
 type DistributiveOmit<T, Keys extends PropertyKey> = T extends unknown ? Omit<T, Keys> : never;
 
-function keyOf(world: TestWorld, applicationNo: number, realm: Realm): string {
+function keyOf(world: RunningPlatform, applicationNo: number, realm: Realm): string {
   const row = one<{ client_id: string }>(
     world.services.state,
     'SELECT client_id FROM clients WHERE application_no = ? AND realm = ?',

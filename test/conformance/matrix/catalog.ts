@@ -23,7 +23,7 @@ import { one } from '../../../src/platform/state/statements.js';
 import { paths } from '../../../src/wire/paths.js';
 import { applicationToken, companyOf, publishableKey, roundOf } from '../catalog.js';
 import { makeClient, type TestClient, userToken } from '../credentials.js';
-import type { TestWorld } from '../running-platform.js';
+import type { RunningPlatform } from '../running-platform.js';
 import { type Cells, type CredentialKind, credentialKinds } from './credential-kinds.js';
 import { defineTable } from './table.js';
 
@@ -115,7 +115,7 @@ const rows: readonly CatalogRow[] = [
 ];
 
 interface Stage {
-  readonly world: TestWorld;
+  readonly world: RunningPlatform;
   readonly client: TestClient;
   /** An application the owner has consented to and may disconnect. */
   readonly connected: TestClient;

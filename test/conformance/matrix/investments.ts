@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { company, type TestWorld } from '../running-platform.js';
+import { company, type RunningPlatform } from '../running-platform.js';
 import { type Cast, type CastName, callers, type Expected, makeCast, outside } from './cast.js';
 import { defineTable, type MatrixRow } from './table.js';
 
@@ -10,7 +10,7 @@ interface Stage extends Cast {
   readonly strangersRecord: string;
 }
 
-async function stage(world: TestWorld): Promise<Stage> {
+async function stage(world: RunningPlatform): Promise<Stage> {
   const { data } = (await world.get('/investments?per_page=100', { token: company(world).token })).body;
   const [own] = data;
   const other = data.find((record: { investor: { id: string } }) => record.investor.id !== own.investor.id);

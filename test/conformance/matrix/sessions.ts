@@ -15,7 +15,7 @@ import { insertInstallation, mintFor } from '../../../src/platform/installations
 import { one } from '../../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userToken } from '../credentials.js';
 import { narrowToken, tokenOn } from '../installs.js';
-import { company, type TestWorld } from '../running-platform.js';
+import { company, type RunningPlatform } from '../running-platform.js';
 import { credentialKinds, type Cells as Kinds } from './credential-kinds.js';
 import { type Cell, defineTable } from './table.js';
 
@@ -206,7 +206,7 @@ const rows: readonly SessionRow[] = [
 ];
 
 interface Stage {
-  readonly world: TestWorld;
+  readonly world: RunningPlatform;
   /** The sandbox's application is installed everywhere, and people act through it as well. */
   readonly app: TestClient;
   readonly application: string;
@@ -251,7 +251,7 @@ function credential({ world, app, ...held }: Stage, kind: Caller, operation: Ope
   }
 }
 
-async function stageOf(world: TestWorld): Promise<Stage> {
+async function stageOf(world: RunningPlatform): Promise<Stage> {
   const { services, ready } = world;
   const other = makeClient(world, { scopes: [...selfServeScopes] });
   const [first] = ready.apps;

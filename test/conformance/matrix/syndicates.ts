@@ -1,6 +1,6 @@
 import { run } from '../../../src/platform/state/statements.js';
 import { makeCompany } from '../credentials.js';
-import { company, type TestWorld } from '../running-platform.js';
+import { company, type RunningPlatform } from '../running-platform.js';
 import {
   applicationToken,
   foundSyndicate,
@@ -33,7 +33,7 @@ const callers = [
 type MatrixCaller = (typeof callers)[number];
 
 interface Stage {
-  readonly world: TestWorld;
+  readonly world: RunningPlatform;
   readonly syndicate: TestSyndicate;
   readonly tokens: Readonly<Record<MatrixCaller, string | null>>;
 }
@@ -213,7 +213,7 @@ const rows: readonly MatrixRow[] = [
   })),
 ];
 
-function stageOf(world: TestWorld): Stage {
+function stageOf(world: RunningPlatform): Stage {
   const syndicate = foundSyndicate(world);
   const { creator } = syndicate;
   const elsewhere = foundSyndicate(world);

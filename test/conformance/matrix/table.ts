@@ -1,5 +1,5 @@
 import type { Operation } from '../../../src/platform/contract/operation.js';
-import type { Sending, TestWorld } from '../running-platform.js';
+import type { RunningPlatform, Sending } from '../running-platform.js';
 
 /** A status, or a status and the type of the error. */
 export type Cell = number | `${number} ${string}`;
@@ -26,7 +26,7 @@ export interface MatrixTable<Caller extends string, Stage> {
   readonly name: string;
   readonly callers: readonly Caller[];
   /** The callers and records of the rows, created once for the table. */
-  stage(world: TestWorld): Stage | Promise<Stage>;
+  stage(world: RunningPlatform): Stage | Promise<Stage>;
   /** The bearer credential of the caller for this operation; null sends none. */
   credential(stage: Stage, caller: Caller, operation: Operation): string | null;
   readonly rows: readonly MatrixRow<Caller, Stage>[];
@@ -45,7 +45,7 @@ export interface AnyTable {
     readonly about: string;
     readonly cells: readonly (readonly [caller: string, expected: Cell])[];
   }[];
-  open(world: TestWorld): Promise<OpenTable>;
+  open(world: RunningPlatform): Promise<OpenTable>;
 }
 
 /** Hides the types of a table's callers and stage, so that different tables fit in one list. */

@@ -1,6 +1,6 @@
 import { newId, newSecret, type Realm } from '../../../src/platform/state/secrets.js';
 import { run } from '../../../src/platform/state/statements.js';
-import type { TestWorld } from '../running-platform.js';
+import type { RunningPlatform } from '../running-platform.js';
 import { type Cast, type CastName, callers, type Expected, makeCast, outside } from './cast.js';
 import { type Cell, defineTable, type MatrixRow } from './table.js';
 
@@ -10,7 +10,7 @@ interface Stage extends Cast {
   readonly bound: string;
 }
 
-function stage(world: TestWorld, realm: Realm): Stage {
+function stage(world: RunningPlatform, realm: Realm): Stage {
   const cast = makeCast(world, realm);
   const { state, random } = world.services;
   const endpoint = (installationId: string | null): string => {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { roundsOfRealm } from '../../../src/platform/catalog/rounds.js';
 import { all, run } from '../../../src/platform/state/statements.js';
-import { company, startWorld, type TestWorld } from '../../conformance/running-platform.js';
+import { company, type RunningPlatform, startPlatform } from '../../conformance/running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startPlatform();
 });
 afterEach(() => world.close());
 

@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { makeClient } from '../../conformance/credentials.js';
-import { company, startWorld, type TestWorld } from '../../conformance/running-platform.js';
+import { company, type RunningPlatform, startPlatform } from '../../conformance/running-platform.js';
 import { askBeforeSending } from '../../support/ask-before-sending.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startWorld({ platform: { trustedProxies: ['127.0.0.1', '10.0.0.9'] } });
+  world = await startPlatform({ platform: { trustedProxies: ['127.0.0.1', '10.0.0.9'] } });
 });
 afterEach(() => world.close());
 
@@ -98,7 +98,7 @@ test('IP limits use the first address from the right of X-Forwarded-For that is 
 
 test('X-Forwarded-For is ignored unless a trusted proxy is configured', async () => {
   await world.close();
-  world = await startWorld();
+  world = await startPlatform();
   await world.get('/investments', { token: token(), headers: { 'x-forwarded-for': '203.0.113.7' } });
   expect(
     world.services.state.prepare(`SELECT key FROM windows WHERE limit_name = 'ip'`).pluck().all(),
@@ -107,14 +107,14 @@ test('X-Forwarded-For is ignored unless a trusted proxy is configured', async ()
 
 test('rate limits that are turned off count no requests', async () => {
   await world.close();
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
   await world.get('/investments', { token: token() });
   expect(world.services.state.prepare('SELECT count(*) FROM windows').pluck().get()).toBe(0);
 });
 
 test('response headers use the configured header names', async () => {
   await world.close();
-  world = await startWorld({ headerPrefix: 'Acme', requestIdHeader: 'X-Acme-Id' });
+  world = await startPlatform({ headerPrefix: 'Acme', requestIdHeader: 'X-Acme-Id' });
   const { headers } = await world.get('/investments', {
     token: token(),
     headers: { 'Acme-Version': '2026-10-01' },

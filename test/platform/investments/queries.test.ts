@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { feedSql, listingSql } from '../../../src/platform/investments/queries.js';
 import { statsSql } from '../../../src/platform/investments/stats.js';
-import { startWorld, type TestWorld } from '../../conformance/running-platform.js';
+import { type RunningPlatform, startPlatform } from '../../conformance/running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeAll(async () => {
-  world = await startWorld({ companies: 1, records: 3 });
+  world = await startPlatform({ companies: 1, records: 3 });
 });
 afterAll(() => world.close());
 

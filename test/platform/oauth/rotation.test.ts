@@ -6,17 +6,17 @@ import { rotate } from '../../../src/platform/oauth/rotate.js';
 import { digestOf } from '../../../src/platform/state/secrets.js';
 import { one } from '../../../src/platform/state/statements.js';
 import { makeClient, type TestClient, userNo } from '../../conformance/credentials.js';
-import { startWorld, type TestWorld } from '../../conformance/running-platform.js';
+import { type RunningPlatform, startPlatform } from '../../conformance/running-platform.js';
 import fc from '../../support/property.js';
 
 /**
  * Two holders share the refresh token of one family. For random sequences of their actions, the server must behave like
  * the model and never let both continue.
  */
-let world: TestWorld;
+let world: RunningPlatform;
 let client: TestClient;
 beforeAll(async () => {
-  world = await startWorld({ records: 1 });
+  world = await startPlatform({ records: 1 });
   client = makeClient(world);
 });
 afterAll(() => world.close());

@@ -8,15 +8,15 @@ import { challenge, Visitor } from '../../conformance/credentials.js';
 import {
   type Answered,
   company,
-  startWorld,
-  type TestWorld,
+  type RunningPlatform,
+  startPlatform,
   user,
 } from '../../conformance/running-platform.js';
 import { startReceiver } from '../webhooks/receiver.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startWorld({ limits: false });
+  world = await startPlatform({ limits: false });
 });
 afterEach(() => world.close());
 
@@ -120,7 +120,7 @@ test('a reset restores the live realm, and the same seed gives the same one', as
   const reset = await world.control('POST', '/reset');
   expect(reset.body.live).toEqual(before);
   expect((await world.get('/investments', { token: liveCompany().token })).status).toBe(200);
-  const other = await startWorld({ seed: 2 });
+  const other = await startPlatform({ seed: 2 });
   onTestFinished(() => other.close());
   expect(other.ready.live.companies[0]?.id).not.toBe(liveCompany().id);
 });
@@ -147,7 +147,7 @@ test('a data file of an earlier version gains the live realm and keeps its own',
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-live-realm-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const dataFile = join(folder, 'platform.db');
-  const first = await startWorld({ dataFile });
+  const first = await startPlatform({ dataFile });
   const { companies } = first.ready;
   const { state } = first.services;
   // As an earlier version left it: no live realm, no further applications, and a document without them.
@@ -160,7 +160,7 @@ test('a data file of an earlier version gains the live realm and keeps its own',
   deleteOrphans(state);
   run(state, `UPDATE sandbox SET document = json_remove(document, '$.live', '$.attribution')`);
   await first.close();
-  const second = await startWorld({ dataFile });
+  const second = await startPlatform({ dataFile });
   expect(second.ready.companies).toEqual(companies);
   const [live] = second.ready.live.companies;
   expect((await second.get('/investments', { token: live?.token ?? '' })).status).toBe(200);

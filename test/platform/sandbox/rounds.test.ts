@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { PlatformEvent } from '../../../src/platform/events.js';
-import { company, startWorld, type TestWorld } from '../../conformance/running-platform.js';
+import { company, type RunningPlatform, startPlatform } from '../../conformance/running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startPlatform();
 });
 afterEach(() => world.close());
 
-const heardBy = (running: TestWorld) => {
+const heardBy = (running: RunningPlatform) => {
   const heard: PlatformEvent[] = [];
   running.services.events.subscribe((event) => heard.push(event));
   return heard;

@@ -6,11 +6,16 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { featuresOf } from '../../../src/platform/features.js';
 import { createServices, listen } from '../../../src/platform/platform.js';
 import { systemClock } from '../../../src/runtime/clock.js';
-import { company, startWorld, type TestWorld, worldStart } from '../../conformance/running-platform.js';
+import {
+  company,
+  type RunningPlatform,
+  startPlatform,
+  worldStart,
+} from '../../conformance/running-platform.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startPlatform();
 });
 afterEach(() => world.close());
 

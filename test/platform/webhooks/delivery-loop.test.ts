@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DeliveryHazard } from '../../../src/platform/hazards.js';
 import { type Receiver, startReceiver } from './receiver.js';
-import { createEndpoint, day, type HookWorld, hour, second, startHookWorld } from './world.js';
+import {
+  createEndpoint,
+  day,
+  hour,
+  second,
+  startWebhookPlatform,
+  type WebhookPlatform,
+} from './webhook-platform.js';
 
 let receiver: Receiver;
 const open: (() => Promise<void>)[] = [];
@@ -15,7 +22,7 @@ afterEach(async () => {
 
 /** `struck` are the hazards of the first attempts, in order. Later attempts have none. */
 async function started(...struck: DeliveryHazard[]) {
-  const world = await startHookWorld({ hazards: { forDelivery: () => struck.shift() ?? null } });
+  const world = await startWebhookPlatform({ hazards: { forDelivery: () => struck.shift() ?? null } });
   open.push(() => world.close());
   const owner = world.userToken(world.person('owner', 'owner'));
   const company = world.company('Acme');
@@ -233,7 +240,7 @@ test('deliveries finished more than thirty days ago are deleted with their attem
 });
 
 /** Inserts rows directly, to exceed the quota. */
-function insertEndpoints(world: HookWorld, url: string, count: number, label: string): void {
+function insertEndpoints(world: WebhookPlatform, url: string, count: number, label: string): void {
   for (let nth = 0; nth < count; nth++) {
     const [row] = world.rows<{ no: number }>(
       `INSERT INTO webhook_endpoints (id, application_no, mode, url, created_at) VALUES (?, ?, 'live', ?, 0) RETURNING no`,

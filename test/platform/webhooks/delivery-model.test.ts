@@ -4,7 +4,15 @@ import { enableEndpoint, endpointByNo, removeEndpoint } from '../../../src/platf
 import { enqueue } from '../../../src/platform/webhooks/enqueue.js';
 import { resendDelivery } from '../../../src/platform/webhooks/portal.js';
 import { type Random, seededRandom } from '../../../src/runtime/random.js';
-import { day, type HookWorld, hour, minute, second, startHookWorld, worldStart } from './world.js';
+import {
+  day,
+  hour,
+  minute,
+  second,
+  startWebhookPlatform,
+  type WebhookPlatform,
+  worldStart,
+} from './webhook-platform.js';
 
 /**
  * An independent model of the delivery rules: streaks are computed from the whole log of attempts, windows from the list
@@ -31,7 +39,7 @@ interface ModelEndpoint {
 
 const planned = [5 * second, minute, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 12 * hour];
 
-const open: HookWorld[] = [];
+const open: WebhookPlatform[] = [];
 afterEach(async () => {
   for (const world of open.splice(0)) await world.close();
 });
@@ -42,7 +50,7 @@ test('DELIV-14 DELIV-17 the delivery state machine matches its model during rand
   let endpointDays = 0;
   const seen = { dead: 0, delivered: 0, canceled: 0, disabled: 0, resent: 0 };
   for (const seed of [1, 2, 3, 4]) {
-    const world = await startHookWorld({ started: false });
+    const world = await startWebhookPlatform({ started: false });
     open.push(world);
     endpointDays += run(world, seededRandom(seed), 12, 60, seen);
   }
@@ -52,7 +60,7 @@ test('DELIV-14 DELIV-17 the delivery state machine matches its model during rand
 });
 
 function run(
-  world: HookWorld,
+  world: WebhookPlatform,
   random: Random,
   count: number,
   days: number,

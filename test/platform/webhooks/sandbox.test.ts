@@ -1,14 +1,20 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { company, startWorld, type TestWorld, user, worldStart } from '../../conformance/running-platform.js';
+import {
+  company,
+  type RunningPlatform,
+  startPlatform,
+  user,
+  worldStart,
+} from '../../conformance/running-platform.js';
 import { stillClock } from '../still-clock.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
-let world: TestWorld;
+let world: RunningPlatform;
 let receiver: Receiver;
 beforeEach(async () => {
   receiver = await startReceiver();
-  world = await startWorld({ clock: stillClock(worldStart + 500) });
+  world = await startPlatform({ clock: stillClock(worldStart + 500) });
 });
 afterEach(async () => {
   await world.close();
@@ -143,9 +149,9 @@ test('WHE-20 an endpoint created on the live API with mode test is visible in th
 });
 
 describe('a sandbox without allowLoopbackWebhooks', () => {
-  let strict: TestWorld;
+  let strict: RunningPlatform;
   beforeEach(async () => {
-    strict = await startWorld({ clock: stillClock(worldStart + 500), allowLoopbackWebhooks: false });
+    strict = await startPlatform({ clock: stillClock(worldStart + 500), allowLoopbackWebhooks: false });
   });
   afterEach(() => strict.close());
 

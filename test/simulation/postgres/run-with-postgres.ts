@@ -1,8 +1,8 @@
-import { asTold } from '../../../src/daemon/open-mirror.js';
+import { withErasuresApplied } from '../../../src/daemon/open-mirror.js';
 import { openPostgresMirror } from '../../../src/daemon/open-postgres-mirror.js';
 import { PostgresErasures } from '../../../src/store/dialect/postgres/erasures.js';
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
-import type { Life, MirrorPlace } from '../machine.js';
+import type { DatabaseLocation, Life } from '../machine.js';
 import type { Reader } from '../reader.js';
 import { SimulatedRun } from '../simulated-run.js';
 import { LookFailed } from './looks.js';
@@ -28,7 +28,7 @@ export class PostgresRun extends SimulatedRun {
     return false;
   }
 
-  protected override mirrorPlace(): MirrorPlace {
+  protected override mirrorPlace(): DatabaseLocation {
     const { watch, url } = this.postgres();
     watch.now = () => this.scheduler.now;
     return {
@@ -39,7 +39,7 @@ export class PostgresRun extends SimulatedRun {
         const named = new URL(url);
         named.searchParams.set('application_name', nameOf(life));
         return async (_, parts) =>
-          asTold(
+          withErasuresApplied(
             await openPostgresMirror({ kind: 'postgres', url: named.href, password: null }, parts),
             parts,
           );

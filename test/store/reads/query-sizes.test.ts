@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isFault } from '../../../src/domain/fault.js';
 import { systemClock } from '../../../src/runtime/clock.js';
-import type { MirrorPlace } from '../../../src/store/database-location.js';
+import type { DatabaseLocation } from '../../../src/store/database-location.js';
 import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
 import { databases } from '../support/databases.js';
 
@@ -14,7 +14,7 @@ const limits: QueryLimits = {
   memoryMegabytes: 300,
 };
 
-async function read(place: MirrorPlace, sql: string, more: Partial<QueryLimits> = {}): Promise<string> {
+async function read(place: DatabaseLocation, sql: string, more: Partial<QueryLimits> = {}): Promise<string> {
   try {
     const query = await runQuery(
       place,
@@ -85,7 +85,7 @@ const cases = [
 ];
 
 describe.each(databases)('$database: the size of a query result is limited', ({ database, open }) => {
-  let place: MirrorPlace;
+  let place: DatabaseLocation;
 
   test.each(cases)(
     'a query for $what fails at a size limit',

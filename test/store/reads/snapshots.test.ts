@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/runtime/clock.js';
-import type { MirrorPlace } from '../../../src/store/database-location.js';
+import type { DatabaseLocation } from '../../../src/store/database-location.js';
 import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
 import { openSnapshots } from '../../../src/store/reads/snapshot.js';
 import { freshDatabase } from '../../postgres/fresh-database.js';
 import { freshMirror } from '../support/mirror.js';
 
-async function snapshotsOf(place: MirrorPlace) {
+async function snapshotsOf(place: DatabaseLocation) {
   const snapshots = await openSnapshots(place);
   onTestFinished(() => snapshots.close());
   return snapshots;

@@ -1,4 +1,4 @@
-import type { MirrorPlace } from '../../../src/store/database-location.js';
+import type { DatabaseLocation } from '../../../src/store/database-location.js';
 import { sourceRow, type WorkingMirror } from './databases.js';
 
 /** A marker that occurs nowhere else, so that a leak is found even within a longer text. */
@@ -21,7 +21,7 @@ const forms = [
  * Fills a mirror with marked people everywhere identity can be: identities, staged rows, quarantined and webhook
  * bodies.
  */
-export async function fillWithCanaries(mirror: WorkingMirror): Promise<MirrorPlace> {
+export async function fillWithCanaries(mirror: WorkingMirror): Promise<DatabaseLocation> {
   await mirror.insert('sources', sourceRow(1, { name: 'acme', rows_held: 1 }));
   await mirror.insert('investment_rows', {
     row_no: 1,

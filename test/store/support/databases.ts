@@ -1,7 +1,7 @@
 import { CompiledQuery } from 'kysely';
 import { onTestFinished } from 'vitest';
 import { type Connection, postgresConnection, sqliteConnection } from '../../../src/store/connection.js';
-import type { MirrorPlace } from '../../../src/store/database-location.js';
+import type { DatabaseLocation } from '../../../src/store/database-location.js';
 import { openPostgres, type PostgresDatabase } from '../../../src/store/dialect/postgres/open.js';
 import type { SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
 import { type Inbox, postgresInbox, sqliteInbox } from '../../../src/store/inbox.js';
@@ -12,7 +12,7 @@ export type Row = Readonly<Record<string, string | number | null>>;
 
 /** A migrated mirror of either kind. Tests insert its rows directly. */
 export interface WorkingMirror {
-  readonly place: MirrorPlace;
+  readonly place: DatabaseLocation;
   readonly connection: Connection;
   readonly inbox: Inbox;
   insert(table: string, row: Row): Promise<void>;
@@ -78,7 +78,7 @@ export const sqliteMirror = (mirror: SqliteDatabase): WorkingMirror =>
   );
 
 function working(
-  place: MirrorPlace,
+  place: DatabaseLocation,
   connection: Connection,
   inbox: Inbox,
   refuseEvent: WorkingMirror['refuseEvent'],

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/runtime/clock.js';
-import type { MirrorPlace } from '../../../src/store/database-location.js';
+import type { DatabaseLocation } from '../../../src/store/database-location.js';
 import { migrateSqlite } from '../../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
 import { inSnapshot } from '../../../src/store/reads/snapshot.js';
@@ -35,7 +35,7 @@ export function freshMirror(clock: Clock = new StandingClock()): SqliteDatabase 
 
 /** Returns the status as `rosterd status` reads it, on a separate connection. */
 export function statusOf(
-  where: string | MirrorPlace,
+  where: string | DatabaseLocation,
   clock: Clock,
   wanted?: StatusWanted,
 ): Promise<StatusDocument> {

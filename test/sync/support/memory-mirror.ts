@@ -72,7 +72,7 @@ export class MemoryMirror implements Mirror {
     held.fence += 1;
     return {
       lease: { source: name, fence: held.fence },
-      standing: held.halted ?? standingOf(held),
+      phase: held.halted ?? phaseOf(held),
       filtersChanged: held.fingerprint !== fingerprint,
       identityIncluded: held.identity,
       cursorSavedAt: null,
@@ -211,7 +211,7 @@ export class MemoryMirror implements Mirror {
   }
 }
 
-const standingOf = ({ active, identity, namesIncomplete }: Held): Active =>
+const phaseOf = ({ active, identity, namesIncomplete }: Held): Active =>
   active.kind === 'following' ? { ...active, namesIncomplete: identity && namesIncomplete } : active;
 
 function apply(rows: Map<InvestmentId, Investment>, items: readonly FeedItem[]): Applied {

@@ -28,7 +28,7 @@ async function truthOf(world: RunningFleet, index: number): Promise<Map<string, 
   return found;
 }
 
-async function heldOf(world: RunningFleet, index: number): Promise<Map<string, string>> {
+async function storedOf(world: RunningFleet, index: number): Promise<Map<string, string>> {
   const rows = await world.rows<{ id: string } & Record<string, string | number | null>>(
     `SELECT id, status, observed_at, committed_cents, raised_cents, name, email FROM roster WHERE source = 'c${index}'`,
   );
@@ -60,7 +60,7 @@ export async function judgeFleet(world: RunningFleet): Promise<Audited & Rest> {
   let arrivedAt = begun;
   for (let last = ''; ; await systemClock.wait(200)) {
     const wrong = await Promise.all(
-      wanted.map(async (truth, index) => differences(truth, await heldOf(world, index)).length),
+      wanted.map(async (truth, index) => differences(truth, await storedOf(world, index)).length),
     );
     const events = await world.rows("SELECT 1 FROM webhook_inbox WHERE state IN ('pending', 'given_up')");
     const [inbox] = await world.rows<{ stored: number }>('SELECT count(*)::int AS stored FROM webhook_inbox');

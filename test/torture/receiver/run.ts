@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { built, isBuilt, sources } from '../life.js';
-import { openPlace, type Place } from '../place.js';
+import { openLocation, type Place } from '../place.js';
 import type { Sent } from './send.js';
 
 /*
@@ -79,7 +79,7 @@ function residentMegabytes(pid: number | undefined): number | null {
 }
 
 const program = isBuilt() ? built : sources;
-const place = await openPlace({ program, records: 100 });
+const place = await openLocation({ program, records: 100 });
 let failed = false;
 try {
   const daemon = place.rosterd(['run']);

@@ -4,7 +4,7 @@ import type { Counters } from '../counters.js';
 import { judgeAtRest, judgeStopped } from '../judge.js';
 import type { Life } from '../life.js';
 import { comesUp, endOf, following, saysItPlainly, stopAtRest } from '../patience.js';
-import { openPlace, type Place } from '../place.js';
+import { openLocation, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
 import { type Stop, steps, stepsOfListings } from '../steps.js';
 import { Violation } from '../violation.js';
@@ -21,7 +21,7 @@ function stoppedAnywhere(name: string, signal: Signal): Scenario {
   return {
     name,
     async open(program) {
-      const place = await openPlace({ program, records: 60, perPage: 20 });
+      const place = await openLocation({ program, records: 60, perPage: 20 });
       return roundsIn(place, (random, counters) => round(place, signal, random, counters));
     },
   };

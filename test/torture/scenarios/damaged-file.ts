@@ -1,11 +1,11 @@
 import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
-import { fakeIo, rosterd } from '../../cli/world.js';
+import { fakeIo, rosterd } from '../../cli/fake-io.js';
 import type { Counters } from '../counters.js';
 import { differences, held, truth, withoutTimes } from '../judge.js';
 import { endOf, saysItPlainly } from '../patience.js';
-import { openPlace, type Place } from '../place.js';
+import { openLocation, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
 
@@ -16,7 +16,7 @@ import { Violation } from '../violation.js';
 export const damagedFile: Scenario = {
   name: 'damaged-file',
   async open(program) {
-    const place = await openPlace({ program, records: 60 });
+    const place = await openLocation({ program, records: 60 });
     const { code } = await endOf(place.rosterd(['sync']));
     if (code !== 0) throw new Error('no mirror to damage');
     const whole = `${place.file}.whole`;

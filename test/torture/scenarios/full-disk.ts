@@ -4,7 +4,7 @@ import type { Counters } from '../counters.js';
 import { deliver, hasRow } from '../deliver.js';
 import { judgeAtRest, judgeStopped } from '../judge.js';
 import { comesUp, endOf, following, saysItPlainly, stopAtRest } from '../patience.js';
-import { openPlace, type Place } from '../place.js';
+import { openLocation, type Place } from '../place.js';
 import { between, roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
 
@@ -18,7 +18,7 @@ const pages = { low: 40, high: 190 };
 export const fullDisk: Scenario = {
   name: 'full-disk',
   async open(program) {
-    const place = await openPlace({ program, records: 60, perPage: 20 });
+    const place = await openLocation({ program, records: 60, perPage: 20 });
     return roundsIn(place, (random, counters) => round(place, random, counters));
   },
 };

@@ -7,7 +7,7 @@ import { deliver, hasRow } from '../deliver.js';
 import { judgeAtRest, judgeStopped } from '../judge.js';
 import type { Life } from '../life.js';
 import { following, stopAtRest } from '../patience.js';
-import { openPlace, type Place } from '../place.js';
+import { openLocation, type Place } from '../place.js';
 import { roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
 
@@ -18,7 +18,7 @@ import { Violation } from '../violation.js';
 export const locked: Scenario = {
   name: 'locked',
   async open(program) {
-    const place = await openPlace({ program, records: 60 });
+    const place = await openLocation({ program, records: 60 });
     const start = async () => {
       const started = place.rosterd(['run']);
       await following(started);

@@ -2,7 +2,7 @@ import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
 import { differences, held, judgeAtRest, judgeStopped, truth } from '../judge.js';
 import { endOf, following, patiently, saysItPlainly, stopAtRest } from '../patience.js';
-import { openPlace, type Place } from '../place.js';
+import { openLocation, type Place } from '../place.js';
 import { roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
 
@@ -15,7 +15,7 @@ const many = 30;
 export const twoWriters: Scenario = {
   name: 'two-writers',
   async open(program) {
-    const place = await openPlace({ program, records: 60 });
+    const place = await openLocation({ program, records: 60 });
     return roundsIn(place, (random, counters) =>
       random.fraction() < 0.5 ? overtaken(place, counters) : side(place, random, counters),
     );

@@ -11,7 +11,7 @@ import {
   throwIfStopped,
 } from '../../backup/made.js';
 import { intoPrivateFile } from '../../backup/private-target.js';
-import { type PostgresPlace, secretUrlOf } from '../../database-location.js';
+import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 import type { AppliedMigration } from '../../migrate.js';
 import { carriedTables } from '../../migrate-data/carried-tables.js';
 import { qualified } from '../../migrate-data/postgres-target.js';
@@ -28,7 +28,7 @@ import { connectingEnv, majorOf, runTool } from './pg-tools.js';
  * `stopped` when `signal` fires; `target` is then unchanged.
  */
 export async function backUpPostgres(
-  place: PostgresPlace,
+  place: PostgresLocation,
   target: string,
   parts: BackupParts,
 ): Promise<BackupMade> {
@@ -136,7 +136,7 @@ async function whyNotDump(client: pg.Client, env: BackupParts['env']): Promise<s
 async function dumped(
   client: pg.Client,
   database: PostgresDatabase,
-  place: PostgresPlace,
+  place: PostgresLocation,
   file: string,
   head: ArchiveHead,
   { env, signal }: BackupParts,

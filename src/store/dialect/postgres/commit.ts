@@ -114,22 +114,26 @@ export class Commit {
       this.at,
       steps.flatMap((step) => {
         if (step.kind === 'insert') return [];
-        return [{ rowNo: step.held.rowNo, by: step.kind === 'remove' ? 'tombstone' : 'update' }];
+        return [{ rowNo: step.stored.rowNo, by: step.kind === 'remove' ? 'tombstone' : 'update' }];
       }),
     );
     updateRows(
       this.transaction,
       this.at,
-      replaces.map((step) => ({ rowNo: step.held.rowNo, record: step.record, seq: seqOf.get(step) ?? null })),
+      replaces.map((step) => ({
+        rowNo: step.stored.rowNo,
+        record: step.record,
+        seq: seqOf.get(step) ?? null,
+      })),
     );
     const other = replaces.filter(({ identityDiffers }) => identityDiffers);
     replacePeople(
       this.transaction,
-      other.map(({ held, record }) => ({ rowNo: held.rowNo, person: record.identity })),
+      other.map(({ stored, record }) => ({ rowNo: stored.rowNo, person: record.identity })),
     );
     removeRows(
       this.transaction,
-      removes.map(({ held }) => held.rowNo),
+      removes.map(({ stored }) => stored.rowNo),
     );
     const fresh = inserts.map((step) => ({ record: step.record, seq: seqOf.get(step) ?? null }));
     const existing = await insertRows(this.transaction, this.source.no, this.at, fresh);
@@ -181,7 +185,7 @@ export class Commit {
       const rows = [...found.unknownFields].map(([field, times], n) => [n, field, times] as const);
       this.transaction.send(countDrift, no, this.at, payloadOf(rows), driftFieldsMax, moreFields);
     }
-    const opened = await quarantineEntries(this.transaction, this.source, found.setAside, this.at);
+    const opened = await quarantineEntries(this.transaction, this.source, found.rejected, this.at);
     this.source.quarantined += opened;
     if (this.source.quarantined > 0)
       this.source.quarantined -= await resolveReadable(this.transaction, no, found.readable, this.at);
@@ -235,13 +239,13 @@ export class Commit {
           reason: step.record.investment.reason,
         });
       case 'replace':
-        return changeOf('changed', step.held, step.record, {
+        return changeOf('changed', step.stored, step.record, {
           ...common,
           fields: step.fields,
           reason: step.record.investment.reason,
         });
       case 'remove':
-        return changeOf('removed', step.held, null, { ...common, fields: [], reason: step.reason });
+        return changeOf('removed', step.stored, null, { ...common, fields: [], reason: step.reason });
     }
   }
 

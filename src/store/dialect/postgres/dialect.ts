@@ -1,10 +1,10 @@
-import { type PostgresPlace, secretUrlOf } from '../../database-location.js';
+import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 import type { DatabaseDialect, ReaderOptions } from '../port.js';
 import { withReader } from '../with-reader.js';
 
 // Every method imports its file when it is called: what imports this one does not load `pg` yet.
 
-export function postgresDialect(place: PostgresPlace): DatabaseDialect {
+export function postgresDialect(place: PostgresLocation): DatabaseDialect {
   const openReader = async (options?: ReaderOptions) => {
     const { openPostgresReader } = await import('./reader.js');
     return await openPostgresReader(await secretUrlOf(place), options);
@@ -31,9 +31,9 @@ export function postgresDialect(place: PostgresPlace): DatabaseDialect {
       const { KeptSnapshots } = await import('./snapshot.js');
       return new KeptSnapshots(() => secretUrlOf(place));
     },
-    async openChangeNews(db, clock) {
-      const { ListenedNews } = await import('./listen-notify.js');
-      return await ListenedNews.open(await secretUrlOf(place), db, clock);
+    async openChangeSignal(db, clock) {
+      const { ListenNotifySignal } = await import('./listen-notify.js');
+      return await ListenNotifySignal.open(await secretUrlOf(place), db, clock);
     },
     async runQuery(sql, limits, clock, signal) {
       const { queryPostgres } = await import('./query.js');

@@ -2,7 +2,7 @@ import type {
   Collection,
   CollectionName,
   Differences,
-  DimensionStanding,
+  DimensionState,
   DimensionStore,
   Known,
   Listing,
@@ -43,7 +43,7 @@ export class PostgresDimensions implements DimensionStore {
     private readonly clock: Clock,
   ) {}
 
-  standing(source: SourceName): Promise<DimensionStanding> {
+  state(source: SourceName): Promise<DimensionState> {
     return inTransaction(this.database, async (transaction) =>
       standingOf(
         await rows(transaction, listedSql, source),

@@ -71,8 +71,8 @@ export class PostgresFleet implements FleetStore {
     await this.#connection.rows(release, this.member, sources);
   }
 
-  async bury(members: readonly string[]): Promise<void> {
-    await this.#connection.rows(bury, members);
+  async markDead(members: readonly string[]): Promise<void> {
+    await this.#connection.rows(markDead, members);
   }
 
   async leave(): Promise<void> {
@@ -130,4 +130,4 @@ const take = `
 
 const release = 'DELETE FROM fleet_sources WHERE member = $1 AND source = ANY($2::text[])';
 
-const bury = `UPDATE fleet_members SET seen_at = fleet_clock(${memberMillis + 1}) WHERE member = ANY($1::text[])`;
+const markDead = `UPDATE fleet_members SET seen_at = fleet_clock(${memberMillis + 1}) WHERE member = ANY($1::text[])`;

@@ -2,8 +2,8 @@ import { Fault } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Lease, Opened, SourceIdentity } from '../../../sync/ports.js';
 import { checkFence, type LeasePolicy, nextFence } from '../../lease-rules.js';
+import { phaseOf } from '../../phase.js';
 import type { LeaseRow } from '../../source-row.js';
-import { standing } from '../../standing.js';
 import { isAlive, memberMillis } from './fleet-life.js';
 import { lockedSource } from './locked-source.js';
 import { statement, type Transaction } from './transaction.js';
@@ -33,7 +33,7 @@ export async function openSource(
   transaction.send(takeLease, source.no, holder, fence, expires);
   return {
     lease: { source: name, fence },
-    standing: standing(source, { listing, sweep }),
+    phase: phaseOf(source, { listing, sweep }),
     filtersChanged: source.fingerprint !== fingerprint,
     identityIncluded: source.identity_included === null ? null : source.identity_included === 1,
     cursorSavedAt: source.cursor_saved_at as Instant | null,

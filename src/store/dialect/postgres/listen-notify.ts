@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Clock } from '../../../runtime/clock.js';
 import { Interrupter } from '../../../runtime/interruption.js';
 import type { ReadDatabase } from '../../reads/views.js';
-import { type ChangeNews, pollMillis } from '../port.js';
+import { type ChangeSignal, pollMillis } from '../port.js';
 import { changeChannel } from './change-channel.js';
 import { OwnConnection } from './own-connection.js';
 
@@ -13,7 +13,7 @@ const probeMillis = 5_000;
  * Waits for commits by LISTEN and NOTIFY while notifications arrive, and polls otherwise: a pooler may not forward
  * notifications, and a connection may die without an error. It notifies itself regularly to find out.
  */
-export class ListenedNews implements ChangeNews {
+export class ListenNotifySignal implements ChangeSignal {
   readonly #connection: OwnConnection;
   readonly #echoes = new Set<string>();
   #delivers = false;
@@ -40,9 +40,9 @@ export class ListenedNews implements ChangeNews {
   }
 
   /** Resolves once it is listening, or once it knows that notifications do not arrive. */
-  static async open(url: string, db: Kysely<ReadDatabase>, clock: Clock): Promise<ListenedNews> {
+  static async open(url: string, db: Kysely<ReadDatabase>, clock: Clock): Promise<ListenNotifySignal> {
     const { rows } = await sql<{ channel: string }>`SELECT ${sql.raw(changeChannel)} AS channel`.execute(db);
-    const news = new ListenedNews(url, rows[0]?.channel ?? '', clock);
+    const news = new ListenNotifySignal(url, rows[0]?.channel ?? '', clock);
     await news.#probe();
     return news;
   }

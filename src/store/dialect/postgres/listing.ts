@@ -20,8 +20,8 @@ import {
   withPage,
 } from '../../listing-lifecycle.js';
 import type { PageFacts, RecordItem } from '../../page-facts.js';
+import { listingProgress } from '../../phase.js';
 import type { ListingRow } from '../../source-row.js';
-import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
 import { insertRows, replaceListedRows } from './page-rows.js';

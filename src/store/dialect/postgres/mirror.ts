@@ -21,7 +21,7 @@ import type { MirrorOptions } from '../../mirror-options.js';
 import { readPage } from '../../page-facts.js';
 import { type Rereading, withoutTombstones } from '../../reread.js';
 import { commitTimes } from '../../source-row.js';
-import { type Halted, tellOutcome, tickColumns, tickValues } from '../../tick-outcome.js';
+import { type Halted, recordOutcome, tickColumns, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage, applyReread } from './delta.js';
 import { buildIndexes } from './indexes.js';
@@ -191,7 +191,7 @@ interface CommitOptions {
 
 function writeTick({ transaction, source, now }: Commit, report: TickReport, halted: Halted | null): void {
   transaction.send(insertTick, ...tickValues(source, report));
-  tellOutcome(source, now, report, halted);
+  recordOutcome(source, now, report, halted);
 }
 
 const insertTick = statement(

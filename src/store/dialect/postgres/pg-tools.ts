@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { Fault } from '../../../domain/fault.js';
-import { type PostgresPlace, secretUrlOf } from '../../database-location.js';
+import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 
 /*
  * PostgreSQL's own programs pg_dump and pg_restore. The password goes into their environment, because other users can
@@ -12,7 +12,7 @@ import { type PostgresPlace, secretUrlOf } from '../../database-location.js';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Returns the environment for a program that connects to the mirror. */
-export async function connectingEnv(place: PostgresPlace, env: Env): Promise<NodeJS.ProcessEnv> {
+export async function connectingEnv(place: PostgresLocation, env: Env): Promise<NodeJS.ProcessEnv> {
   const { password } = new URL(await secretUrlOf(place));
   return { ...env, ...(password === '' ? {} : { PGPASSWORD: decodeURIComponent(password) }) };
 }

@@ -11,7 +11,7 @@ import {
   type TableProof,
   throwIfStopped,
 } from '../../backup/made.js';
-import { type PostgresPlace, secretUrlOf } from '../../database-location.js';
+import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 import type { ForgottenSince } from '../../erasures.js';
 import { isLeaseRunning } from '../../lease-rules.js';
 import { type AppliedMigration, pendingMigrations, shippedMigrations } from '../../migrate.js';
@@ -32,7 +32,7 @@ import { openPostgres, type PostgresDatabase } from './open.js';
  */
 export async function restorePostgres(
   file: string,
-  place: PostgresPlace,
+  place: PostgresLocation,
   parts: RestoreParts,
   hooks: RestoreHooks,
 ): Promise<Restored> {

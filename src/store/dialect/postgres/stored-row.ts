@@ -1,9 +1,9 @@
-import type { Held } from '../../plan-page.js';
+import type { StoredVersion } from '../../plan-page.js';
 import { identityColumns, ofPerson, recordColumns } from '../../record-columns.js';
 import { type PersonBeside, personIn, recordIn, type StoredRecord } from '../../stored-record.js';
 import { statement, type Transaction } from './transaction.js';
 
-export interface StoredRow extends Held {
+export interface StoredRow extends StoredVersion {
   readonly rowNo: number;
 }
 

@@ -20,7 +20,7 @@ import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../s
 import { Erasing } from './erasing.js';
 import { quarantineEntries, resolveReadable } from './quarantine.js';
 import type { Statements } from './statements.js';
-import { heldRow, type StoredRow } from './stored-row.js';
+import { type StoredRow, storedRowFrom } from './stored-row.js';
 
 /**
  * The writes of one transaction to one source. Every time in it comes from one reading of the clock. It assigns the
@@ -56,7 +56,7 @@ export class Commit {
   }
 
   storedRow(id: string): StoredRow | undefined {
-    return heldRow(this.statements, this.statements.held.get(this.source.no, id));
+    return storedRowFrom(this.statements, this.statements.held.get(this.source.no, id));
   }
 
   /** Performs one planned step of a feed page. A re-listing is published as a whole, by `swapIn`. */
@@ -66,10 +66,10 @@ export class Commit {
         this.#insert(step.record);
         break;
       case 'replace':
-        this.#replace(step.held, step.record, step.fields, step.identityDiffers);
+        this.#replace(step.stored, step.record, step.fields, step.identityDiffers);
         break;
       case 'remove':
-        this.#remove(step.held, step.reason);
+        this.#remove(step.stored, step.reason);
         break;
     }
   }
@@ -159,7 +159,7 @@ export class Commit {
       for (const [field, times] of boundedDrift(found.unknownFields, known))
         this.statements.countDrift.run(this.source.no, field, times, this.at, this.at);
     }
-    const opened = quarantineEntries(this.statements, this.source, found.setAside, this.at);
+    const opened = quarantineEntries(this.statements, this.source, found.rejected, this.at);
     this.source.quarantined += opened;
     if (this.source.quarantined > 0)
       this.source.quarantined -= resolveReadable(this.statements, this.source.no, found.readable, this.at);
@@ -232,45 +232,52 @@ export class Commit {
     this.#added += 1;
   }
 
-  #replace(held: StoredRow, record: RecordItem, fields: readonly string[], identityDiffers: boolean): void {
+  #replace(
+    storedRow: StoredRow,
+    record: RecordItem,
+    fields: readonly string[],
+    identityDiffers: boolean,
+  ): void {
     const { investment, identity } = record;
     const differs = fields.length > 0 || identityDiffers;
-    const seq = differs ? this.#announce('changed', held, record, fields, investment.reason) : null;
-    this.statements.archive.run(this.at, 'update', held.rowNo);
+    const seq = differs ? this.#announce('changed', storedRow, record, fields, investment.reason) : null;
+    this.statements.archive.run(this.at, 'update', storedRow.rowNo);
     const columns = columnsToWrite(new Set(fields));
     const values = columns.map((column) => stored(investment[column]));
-    this.statements.updateRow(columns).run(this.at, seq, ...values, held.rowNo);
+    this.statements.updateRow(columns).run(this.at, seq, ...values, storedRow.rowNo);
     // Replaced, never merged: a field missing from the new identity is deleted.
     if (identityDiffers) {
-      this.statements.deleteIdentity.run(held.rowNo);
-      this.putIdentity(held.rowNo, identity);
+      this.statements.deleteIdentity.run(storedRow.rowNo);
+      this.putIdentity(storedRow.rowNo, identity);
     }
     if (differs) this.#changed += 1;
   }
 
-  #remove(held: StoredRow, reason: string | null): void {
-    this.#announce('removed', held, null, [], reason);
-    this.statements.archive.run(this.at, 'tombstone', held.rowNo);
-    this.statements.deleteIdentity.run(held.rowNo);
-    this.statements.deleteRow.run(held.rowNo);
+  #remove(storedRow: StoredRow, reason: string | null): void {
+    this.#announce('removed', storedRow, null, [], reason);
+    this.statements.archive.run(this.at, 'tombstone', storedRow.rowNo);
+    this.statements.deleteIdentity.run(storedRow.rowNo);
+    this.statements.deleteRow.run(storedRow.rowNo);
     this.source.rows_held -= 1;
     this.#removed += 1;
   }
 
   #announce(
     kind: CommittedChange['kind'],
-    held: StoredRow | null,
+    storedRow: StoredRow | null,
     record: RecordItem | null,
     fields: readonly string[],
     reason: string | null,
   ): number {
     const seq = this.#nextSeq();
     const { at } = this;
-    const id = held?.investment.id ?? record?.investment.id ?? null;
+    const id = storedRow?.investment.id ?? record?.investment.id ?? null;
     this.statements.insertChange.run(seq, this.source.no, id, kind, JSON.stringify(fields), reason, at);
     // Building the change takes a noticeable part of a small tick, so it is skipped without notices.
     if (this.wantsNotices)
-      this.collectNotice(changeOf(kind, held, record, { fields, reason, seq, at, source: this.source.name }));
+      this.collectNotice(
+        changeOf(kind, storedRow, record, { fields, reason, seq, at, source: this.source.name }),
+      );
     return seq;
   }
 

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { basename, extname } from 'node:path';
-import type { SqlitePlace } from '../../database-location.js';
+import type { SqliteLocation } from '../../database-location.js';
 import { type DatabaseDialect, pollMillis, type Snapshots } from '../port.js';
 
 // Every method imports its file when it is called: a command loads only what it uses, and `query` not even the driver.
 
-export function sqliteDialect({ file }: SqlitePlace): DatabaseDialect {
+export function sqliteDialect({ file }: SqliteLocation): DatabaseDialect {
   const inSnapshot: Snapshots['take'] = async (work) => {
     const { sqliteSnapshot } = await import('./snapshot.js');
     return await sqliteSnapshot(file, work);
@@ -32,7 +32,7 @@ export function sqliteDialect({ file }: SqlitePlace): DatabaseDialect {
     // Opening a file costs less than reading it, so nothing stays open.
     openSnapshots: async () => ({ take: inSnapshot, close: async () => {} }),
     // A file sends no notifications, so the feed is polled.
-    openChangeNews: async (_db, clock) => ({
+    openChangeSignal: async (_db, clock) => ({
       next: (signal) => clock.wait(pollMillis, signal),
       close: async () => {},
     }),

@@ -2,7 +2,7 @@ import type {
   Collection,
   CollectionName,
   Differences,
-  DimensionStanding,
+  DimensionState,
   DimensionStore,
   Known,
   Listing,
@@ -40,7 +40,7 @@ export class SqliteDimensions implements DimensionStore {
     private readonly clock: Clock,
   ) {}
 
-  async standing(source: SourceName): Promise<DimensionStanding> {
+  async state(source: SourceName): Promise<DimensionState> {
     return withSqliteFaults(this.database.file, () =>
       standingOf(this.#rows(listedSql, source), this.#rows(namesSql, source, source)),
     );

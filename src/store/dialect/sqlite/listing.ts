@@ -20,9 +20,9 @@ import {
   withPage,
 } from '../../listing-lifecycle.js';
 import { type PageFacts, type RecordItem, readPage } from '../../page-facts.js';
+import { listingProgress } from '../../phase.js';
 import { recordValues } from '../../record-columns.js';
 import type { ListingRow } from '../../source-row.js';
-import { listingProgress } from '../../standing.js';
 import type { Commit } from './commit.js';
 import { comparedRow, differsFromRow } from './compared-row.js';
 import { buildIdIndex } from './indexes.js';

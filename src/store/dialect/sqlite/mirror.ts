@@ -22,10 +22,10 @@ import type {
 import { checkFence, checkUntaken, nextFence } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
 import { readPage } from '../../page-facts.js';
+import { type Behind, phaseOf } from '../../phase.js';
 import { type Rereading, withoutTombstones } from '../../reread.js';
 import { commitTimes, type SourceRow, sourceColumns } from '../../source-row.js';
-import { type Behind, standing } from '../../standing.js';
-import { type Halted, tellOutcome, tickValues } from '../../tick-outcome.js';
+import { type Halted, recordOutcome, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage, applyReread } from './delta.js';
 import { ownSqlFault, withSqliteFaults } from './faults.js';
@@ -300,7 +300,7 @@ const tickColumns = sourceColumns.filter((column) => column !== 'last_committed_
 
 const openedAt = (source: SourceRow, fingerprint: string, fence: number, behind: Behind): Opened => ({
   lease: { source: source.name as SourceName, fence },
-  standing: standing(source, behind),
+  phase: phaseOf(source, behind),
   filtersChanged: source.fingerprint !== fingerprint,
   identityIncluded: source.identity_included === null ? null : source.identity_included === 1,
   cursorSavedAt: source.cursor_saved_at as Instant | null,
@@ -308,5 +308,5 @@ const openedAt = (source: SourceRow, fingerprint: string, fence: number, behind:
 
 function writeTick({ statements, source, now }: Commit, report: TickReport, halted: Halted | null): void {
   statements.insertTick.run(...tickValues(source, report));
-  tellOutcome(source, now, report, halted);
+  recordOutcome(source, now, report, halted);
 }

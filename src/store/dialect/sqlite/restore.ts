@@ -35,7 +35,7 @@ export async function restoreSqlite(
   if (inspectFile(backup) !== 'ours') throw notThere(backup);
   if (isSameFile(backup, target))
     throw new Fault('usage', `${backup} is the mirror itself`, { hint: 'Name a backup of it.' });
-  const held = existsSync(target) && inspectFile(target) === 'ours' ? holdMirror(target, parts) : null;
+  const held = existsSync(target) && inspectFile(target) === 'ours' ? lockMirror(target, parts) : null;
   let replaced = false;
   try {
     const restored = await intoPrivateFile(target, async (copy) => {
@@ -100,7 +100,7 @@ function asOneFile(copy: string): void {
   }
 }
 
-interface HeldMirror {
+interface LockedMirror {
   readonly forgotten: readonly ForgottenSince[];
   /** Clears the way for the rename. Returns where a damaged file was moved to. */
   makeWay(aside: string): string | null;
@@ -111,7 +111,7 @@ interface HeldMirror {
 const busyMillis = 500;
 
 /** Locks an existing mirror against every other process until `release`. */
-function holdMirror(file: string, parts: RestoreParts): HeldMirror {
+function lockMirror(file: string, parts: RestoreParts): LockedMirror {
   if (!parts.force)
     throw new Fault('usage', `${file} already holds a mirror`, {
       hint: 'add --force to replace it; what it has and the backup has not is then lost',
@@ -137,7 +137,7 @@ function holdMirror(file: string, parts: RestoreParts): HeldMirror {
   }
 }
 
-function lockWhole(raw: Sqlite.Database, file: string, closed: () => void): HeldMirror {
+function lockWhole(raw: Sqlite.Database, file: string, closed: () => void): LockedMirror {
   // Set before the first access: SQLite then locks the whole file, which only works if no other process has it open, and
   // keeps the lock after the transaction.
   raw.pragma('locking_mode = EXCLUSIVE');
@@ -163,7 +163,7 @@ function lockWhole(raw: Sqlite.Database, file: string, closed: () => void): Held
 const newerThanAny = 2_147_483_647;
 
 /** A damaged file is kept beside the restored one. */
-function damagedMirror(file: string, closed: () => void): HeldMirror {
+function damagedMirror(file: string, closed: () => void): LockedMirror {
   return {
     forgotten: [],
     makeWay: (aside) => {

@@ -1,12 +1,15 @@
-import type { Held } from '../../plan-page.js';
+import type { StoredVersion } from '../../plan-page.js';
 import { identityIn, recordIn } from '../../stored-record.js';
 import type { Statements, StoredColumns } from './statements.js';
 
-export interface StoredRow extends Held {
+export interface StoredRow extends StoredVersion {
   readonly rowNo: number;
 }
 
-export function heldRow(statements: Statements, columns: StoredColumns | undefined): StoredRow | undefined {
+export function storedRowFrom(
+  statements: Statements,
+  columns: StoredColumns | undefined,
+): StoredRow | undefined {
   if (columns === undefined) return undefined;
   const rowNo = columns.row_no;
   const person = statements.heldIdentity.get(rowNo);

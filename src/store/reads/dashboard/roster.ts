@@ -2,7 +2,7 @@ import { type Kysely, type SqlBool, sql } from 'kysely';
 import type {
   RosterFilter,
   RosterOrder,
-  RosterPlace,
+  RosterPosition,
   RosterRow,
   RosterWanted,
 } from '../../../console/ports/dashboard.js';
@@ -42,7 +42,7 @@ async function part(db: Db, wanted: RosterWanted, valued: boolean, rowsMax: numb
   return rows.map((row) => ({ ...row, name: row.name ?? null, email: row.email ?? null }));
 }
 
-function behind(order: RosterOrder, descending: boolean, { value, id, source }: RosterPlace) {
+function behind(order: RosterOrder, descending: boolean, { value, id, source }: RosterPosition) {
   const column = sql.ref(order);
   const next = sql<SqlBool>`(id > ${id} OR (id = ${id} AND source > ${source}))`;
   if (value === null) return next;

@@ -116,7 +116,7 @@ describe('members', () => {
   test('a member declared dead or that leaves holds no sources any more', async () => {
     const [one, two] = [await member('one'), await member('two')];
     await two.take(sources);
-    await one.bury(['two']);
+    await one.markDead(['two']);
     expect(await one.take(sources)).toEqual(sources);
     await one.release(['beta' as SourceName]);
     expect((await one.holdings()).held.size).toBe(2);
@@ -237,8 +237,8 @@ test('a forged message about a finished tick settles no delivery; the recorded t
     others: {
       worksHere: (source) => source === 'acme',
       alone: () => false,
-      tellAccepted: () => {},
-      tellTicked: () => {},
+      announceAccepted: () => {},
+      announceTicked: () => {},
     },
   });
   await member('here', [], (message) => {

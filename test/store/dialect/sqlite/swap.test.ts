@@ -11,7 +11,7 @@ import {
 import type { Cents } from '../../../../src/domain/money.js';
 import type { CommittedChange } from '../../../../src/store/committed-change.js';
 import { prepareStatements } from '../../../../src/store/dialect/sqlite/statements.js';
-import { heldRow } from '../../../../src/store/dialect/sqlite/stored-row.js';
+import { storedRowFrom } from '../../../../src/store/dialect/sqlite/stored-row.js';
 import fc from '../../../support/property.js';
 import { migratedDatabase, mirrorFixture } from '../../mirror-fixture.js';
 import { acme, identity, record } from '../../samples.js';
@@ -66,7 +66,7 @@ test('publishing a re-listing finds the same differences as comparing two record
         const no = statements.source.get(name)?.no ?? 0;
         const waiting = await Promise.all(
           versions.map(async ([, after], n) => {
-            const held = heldRow(statements, statements.held.get(no, `inv_${n}`));
+            const held = storedRowFrom(statements, statements.held.get(no, `inv_${n}`));
             const [staged] = (await rows(
               'SELECT identity, extra FROM staged_rows WHERE source_no = ? AND id = ?',
               ...[no, `inv_${n}`],

@@ -1,8 +1,8 @@
-import { asTold } from '../../src/daemon/open-mirror.js';
+import { withErasuresApplied } from '../../src/daemon/open-mirror.js';
 import { openSqliteMirror } from '../../src/daemon/open-sqlite-mirror.js';
 import type { Counters } from './counters.js';
 import type { DatabaseWatch } from './database-watch.js';
-import type { MirrorPlace } from './machine.js';
+import type { DatabaseLocation } from './machine.js';
 import { scrubBeside } from './scrub-beside.js';
 import { strayWord } from './stray-word.js';
 
@@ -11,7 +11,7 @@ export function sqlitePlace(
   watch: DatabaseWatch,
   counters: Counters,
   violate: (invariant: string, what: string) => void,
-): MirrorPlace {
+): DatabaseLocation {
   return {
     database: 'sqlite:mirror.db',
     own: (life) => void watch.own(life.folder, life),
@@ -24,7 +24,7 @@ export function sqlitePlace(
       // Like `openMirror` with the driver already loaded: loading takes time that virtual clocks do not show.
       return (database, parts) => {
         if (database.kind !== 'sqlite') throw new Error('this machine stores its mirror in a file');
-        return asTold(openSqliteMirror(database, { ...parts, scrub }), { ...parts, scrub });
+        return withErasuresApplied(openSqliteMirror(database, { ...parts, scrub }), { ...parts, scrub });
       };
     },
   };

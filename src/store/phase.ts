@@ -1,7 +1,7 @@
 import type { FaultCode } from '../domain/fault.js';
 import type { Instant } from '../domain/instant.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
-import type { Active, Listed, ListingProgress, Standing } from '../sync/ports.js';
+import type { Active, Listed, ListingProgress, Phase } from '../sync/ports.js';
 import { namesIncomplete } from './identity-grant.js';
 import type { ActiveState } from './schema.js';
 import type { ListingRow, SourceRow, SweepRow } from './source-row.js';
@@ -13,7 +13,7 @@ export interface Behind {
 }
 
 /** Returns the committed position in the types of the sync engine. Throws when a required column or row is missing. */
-export function standing(source: SourceRow, behind: Behind): Standing {
+export function phaseOf(source: SourceRow, behind: Behind): Phase {
   if (source.state !== 'halted') return active(source, source.state, behind);
   const { halted_from, halted_code, halted_message, halted_at } = source;
   if (halted_from === null || halted_code === null || halted_message === null || halted_at === null)

@@ -114,8 +114,8 @@ for (const kind of ['sqlite', 'postgres'] as const)
         { state: halted ? 'halted' : 'relisting', awaiting_deletion: 0 },
       ]);
       const { mirror, lease } = await open(store);
-      const { standing } = await mirror.open({ name: 'acme' as never, fingerprint: 'f1' }, 'tester');
-      const before = standing.kind === 'halted' ? standing.before : standing;
+      const { phase } = await mirror.open({ name: 'acme' as never, fingerprint: 'f1' }, 'tester');
+      const before = phase.kind === 'halted' ? phase.before : phase;
       expect(before).toMatchObject({ kind: 'listing', listing: { kind: 'relist', final: 'f_new' } });
       const again = { ...lease, fence: lease.fence + 1 };
       const policy = { share: 0.25, rows: 2, accepted: false };
@@ -142,8 +142,8 @@ for (const kind of ['sqlite', 'postgres'] as const)
     await upgrade();
     await rowsOf(store, "UPDATE sources SET state = 'held'");
     const { mirror } = await open(store);
-    const { standing } = await mirror.open({ name: 'acme' as never, fingerprint: 'f1' }, 'tester');
-    expect(standing).toMatchObject({ kind: 'listing', listing: { final: 'f_new' } });
+    const { phase } = await mirror.open({ name: 'acme' as never, fingerprint: 'f1' }, 'tester');
+    expect(phase).toMatchObject({ kind: 'listing', listing: { final: 'f_new' } });
   }, 60_000);
 
 for (const kind of ['sqlite', 'postgres'] as const)

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../../../src/runtime/clock.js';
 import type { Interruption } from '../../../../src/runtime/interruption.js';
 import { changeChannel } from '../../../../src/store/dialect/postgres/change-channel.js';
-import { openChangeNews } from '../../../../src/store/reads/change-signal.js';
+import { openChangeSignal } from '../../../../src/store/reads/change-signal.js';
 import { followChanges } from '../../../../src/store/reads/changes.js';
 import { openReader } from '../../../../src/store/reads/open-reader.js';
 import { freshStore, mirrorFixture } from '../../mirror-fixture.js';
@@ -54,7 +54,7 @@ async function follower() {
   expect(url.pathname).toBe(`/${rows[0]?.name}`);
   const reader = await openReader(place);
   const clock = new NeverClock();
-  const news = await openChangeNews(place, reader.db, clock);
+  const news = await openChangeSignal(place, reader.db, clock);
   const stop = new AbortController();
   const seen: (string | null)[] = [];
   const following = (async () => {

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
 import { giveToOwnRole, rolePassword } from '../postgres/own-role.js';
 import { withClient } from '../postgres/run-databases.js';
-import { type MirrorWorld, mirrorWorld } from './mirror-world.js';
+import { type FilledMirror, filledMirror } from './filled-mirror.js';
 
 export const password = rolePassword;
 
-export interface PostgresWorld extends MirrorWorld {
+export interface FilledPostgres extends FilledMirror {
   /** The address in the configuration, without a password. */
   readonly url: string;
   /** The address for an administrator. */
@@ -17,15 +17,15 @@ export interface PostgresWorld extends MirrorWorld {
 }
 
 /** A setup as an operator makes it: a role that may only log in, with its own database. */
-export async function postgresWorld(records = 40): Promise<PostgresWorld> {
+export async function filledPostgres(records = 40): Promise<FilledPostgres> {
   const database = await freshDatabase();
   const { url, dropRole } = await giveToOwnRole(database.url);
-  const world = await mirrorWorld(records);
+  const world = await filledMirror(records);
   const file = join(world.folder, 'config.json');
   const configure = (set: Record<string, unknown>) =>
     writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...set }));
   configure({ database: url, databasePassword: { env: 'DB_PASSWORD' } });
-  const io: MirrorWorld['io'] = (options) =>
+  const io: FilledMirror['io'] = (options) =>
     world.io({ ...options, env: { ACME: world.company.token, DB_PASSWORD: password, ...options?.env } });
   return {
     ...world,
@@ -33,7 +33,7 @@ export async function postgresWorld(records = 40): Promise<PostgresWorld> {
     configure,
     url,
     run: async (args, options) => {
-      const { rosterd } = await import('./world.js');
+      const { rosterd } = await import('./fake-io.js');
       return await rosterd(args, io(options));
     },
     admin: (sql) => withClient(database.url, async (client) => (await client.query(sql)).rows),

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
-import { fakeIo, rosterd } from './world.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
-export interface MirrorWorld {
+export interface FilledMirror {
   readonly folder: string;
   readonly sandbox: Sandbox;
   readonly company: Sandbox['ready']['companies'][number];
@@ -22,7 +22,7 @@ export interface MirrorWorld {
 }
 
 /** A platform in this process, with a configuration and a mirror made by the commands. */
-export async function mirrorWorld(records = 40): Promise<MirrorWorld> {
+export async function filledMirror(records = 40): Promise<FilledMirror> {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-cli-'));
   const sandbox = await startSeededSandbox({ companies: 1, records, limits: false });
   const [company] = sandbox.ready.companies;
@@ -33,9 +33,9 @@ export async function mirrorWorld(records = 40): Promise<MirrorWorld> {
     sources: [{ name: 'acme', token: { env: 'ACME' }, company: company.id }],
   };
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
-  const io: MirrorWorld['io'] = (options) =>
+  const io: FilledMirror['io'] = (options) =>
     fakeIo({ cwd: folder, env: { ACME: company.token }, clock: systemClock, ...options });
-  const run: MirrorWorld['run'] = (args, options) => rosterd(args, io(options));
+  const run: FilledMirror['run'] = (args, options) => rosterd(args, io(options));
   return {
     folder,
     sandbox,

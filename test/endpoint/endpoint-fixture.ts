@@ -13,8 +13,14 @@ import { type EndpointState, unknownEndpoint } from '../../src/endpoint/state.js
 import type { Logger } from '../../src/runtime/logger.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
-import { folder, load } from '../config/world.js';
-import { company, startWorld, type TestWorld, user, worldStart } from '../conformance/running-platform.js';
+import { folder, load } from '../config/load-config.js';
+import {
+  company,
+  type RunningPlatform,
+  startPlatform,
+  user,
+  worldStart,
+} from '../conformance/running-platform.js';
 import { type ManualClock, manualClock } from '../platform/webhooks/manual-clock.js';
 
 /** A proxy between the platform and the receiver, which can be down. */
@@ -27,7 +33,7 @@ export interface Gate {
 
 export interface Town {
   readonly clock: ManualClock;
-  readonly world: TestWorld;
+  readonly world: RunningPlatform;
   readonly gate: Gate;
   readonly config: LoadedConfig;
   readonly folder: string;
@@ -48,7 +54,7 @@ export async function startTown(
   more: Record<string, unknown> = {},
 ): Promise<Town> {
   const clock = manualClock(worldStart);
-  const world = await startWorld({ clock, limits: false });
+  const world = await startPlatform({ clock, limits: false });
   onTestFinished(() => world.close());
   const gate = await openGate();
   const home = folder();
@@ -153,7 +159,7 @@ const lines = (rows: readonly Row[]): string =>
     .join('\n');
 
 /** The test world has only a few records per company. */
-async function publishedOf(world: TestWorld, index: number): Promise<Row[]> {
+async function publishedOf(world: RunningPlatform, index: number): Promise<Row[]> {
   const { id, token } = company(world, index);
   const { body } = await world.get(`/investments?company_id=${id}&per_page=100`, { token });
   if (body.meta.has_more === true) throw new Error('the world has grown beyond a page');

@@ -20,7 +20,7 @@ export const hostile = `"><script>window.pwned=1</script><img src=x onerror="win
 
 export const person = 'Ada Lovelace-Byron';
 
-export interface ConsoleWorld {
+export interface RunningConsole {
   readonly url: string;
   readonly port: number;
   readonly database: SqliteDatabase;
@@ -30,7 +30,7 @@ export interface ConsoleWorld {
   close(): Promise<void>;
 }
 
-export interface WorldWish {
+export interface ConsoleOptions {
   readonly auth?: ConsoleAuth;
   readonly host?: string;
   readonly hosts?: readonly string[];
@@ -40,13 +40,13 @@ export interface WorldWish {
 }
 
 /** A console with its own mirror on disk: two sources, one of them full of hostile text. */
-export async function startConsoleWorld(wish: WorldWish = {}): Promise<ConsoleWorld> {
+export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningConsole> {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-console-'));
   const database = openSqlite(join(folder, 'mirror.db'));
   migrateSqlite(database, { clock: systemClock, version: '0.0.0-test' });
   database.raw.transaction(() => fill(database, wish.rows ?? 120))();
   const place = { kind: 'sqlite', file: database.file } as const;
-  const logged: ConsoleWorld['logged'] = [];
+  const logged: RunningConsole['logged'] = [];
   const listeners = new Set<() => void>();
   const status = () => statusOf(place, systemClock);
   const shown = createConsole({
@@ -309,7 +309,7 @@ function activity(database: SqliteDatabase): void {
   seedRow(database, 'erasures', { source_no: 1, id: 'inv_gone', cause: 'tombstone', invisible_at: at(-4) });
 }
 
-function rememberedIn(logged: ConsoleWorld['logged']): Logger {
+function rememberedIn(logged: RunningConsole['logged']): Logger {
   const keep = (fields: LogFields, message: string) => void logged.push({ fields, message });
   const logger: Logger = { debug: keep, info: keep, warn: keep, error: keep, child: () => logger };
   return logger;

@@ -32,7 +32,7 @@ export interface InstallationSeed {
   readonly application?: number;
 }
 
-export interface HookWorld {
+export interface WebhookPlatform {
   readonly services: Services;
   readonly clock: ManualClock;
   readonly url: string;
@@ -54,7 +54,7 @@ export interface HookWorld {
   close(): Promise<void>;
 }
 
-export interface HookWorldSettings extends WebhookSettings {
+export interface WebhookPlatformSettings extends WebhookSettings {
   readonly options?: Partial<PlatformOptions>;
   readonly hazards?: Hazards;
   readonly dataFile?: string;
@@ -64,7 +64,7 @@ export interface HookWorldSettings extends WebhookSettings {
 }
 
 /** Starts a platform with only the webhook feature, in both realms. */
-export async function startHookWorld(settings: HookWorldSettings = {}): Promise<HookWorld> {
+export async function startWebhookPlatform(settings: WebhookPlatformSettings = {}): Promise<WebhookPlatform> {
   const clock = settings.clock ?? manualClock(worldStart);
   const { options, hazards = noHazards, dataFile, clock: _, started, ...webhookSettings } = settings;
   const services = createServices({
@@ -246,7 +246,7 @@ export interface DeliveryRow {
 
 /** Creates an endpoint through the API. Throws unless it was created. */
 export async function createEndpoint(
-  world: HookWorld,
+  world: WebhookPlatform,
   token: string,
   url: string,
   events: readonly string[],

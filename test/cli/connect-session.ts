@@ -5,8 +5,8 @@ import { onTestFinished } from 'vitest';
 import type { Io } from '../../src/cli/io.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { location, Visitor } from '../conformance/credentials.js';
-import type { TestWorld } from '../conformance/running-platform.js';
-import { fakeIo, rosterd } from './world.js';
+import type { RunningPlatform } from '../conformance/running-platform.js';
+import { fakeIo, rosterd } from './fake-io.js';
 
 export interface Desk {
   readonly folder: string;
@@ -56,7 +56,7 @@ export function start(args: readonly string[], io: ReturnType<typeof fakeIo>): S
 
 /** Signs in on the consent page and submits it. Returns the address the browser is redirected to. */
 export async function consent(
-  world: TestWorld,
+  world: RunningPlatform,
   link: string,
   email: string,
   answer: 'approve' | 'deny' = 'approve',
