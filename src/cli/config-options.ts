@@ -1,4 +1,5 @@
 import type { ConfigRequest, LoadedConfig } from '../config/document.js';
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import type { CommandContext } from './command.js';
 
@@ -14,7 +15,7 @@ export async function configOf(
     file: options.text('config'),
     cwd: io.cwd,
     env: io.env,
-    ...(more.draft === undefined ? {} : { draft: more.draft }),
+    ...defined({ draft: more.draft }),
     flags: [
       ...(more.flags ?? []),
       ...options.list('set').map(parseSetting),

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { ApplicationConfig } from '../config/config.js';
+import { defined } from '../domain/defined.js';
 import { Fault, isFault } from '../domain/fault.js';
 import { mirroredBy } from '../reading/mirrored-by.js';
 import {
@@ -120,10 +121,7 @@ function plainEntry(source: ConnectingCommand['loaded']['settings']['sources'][n
   const { name, token, credentials, company, installation } = source;
   return {
     name,
-    ...(token === undefined ? {} : { token }),
-    ...(credentials === undefined ? {} : { credentials }),
-    ...(company === undefined ? {} : { company }),
-    ...(installation === undefined ? {} : { installation }),
+    ...defined({ token, credentials, company, installation }),
   };
 }
 

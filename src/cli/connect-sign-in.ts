@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Access, ApplicationConfig } from '../config/config.js';
 import { configFileOf } from '../config/document.js';
 import { editConfigFile } from '../config/edit-file.js';
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import { identityScope, keepSignIn, managementScopes, mirrorScopes } from '../tasks/connect.js';
 import { applicationOf } from './connect-companies.js';
@@ -29,8 +30,7 @@ export async function connectSignIn(command: ConnectingCommand): Promise<ExitCod
   const parts = { ...(await sessionPartsOf(context, loaded)), application: kept.application, person };
   const scopes = await keepSignIn(parts, kept.file, kept.scopes, signal);
   const config = options.flag('management') ? await saveManagement(command, kept) : undefined;
-  if (options.flag('json'))
-    out.json({ file: kept.file, scopes, ...(config === undefined ? {} : { config }) });
+  if (options.flag('json')) out.json({ file: kept.file, scopes, ...defined({ config }) });
   else out.line(`signed in; the tokens are in ${kept.file}, and rosterd keeps them refreshed`);
   return exitCodes.done;
 }
@@ -89,7 +89,7 @@ async function saveManagement(
     credentials: {
       file: managementFile,
       clientId: kept.application.clientId,
-      ...(secret === undefined ? {} : { clientSecret: secret }),
+      ...defined({ clientSecret: secret }),
     },
   };
   if (options.flag('write')) {

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Interruption } from '../runtime/interruption.js';
@@ -58,7 +59,7 @@ export function createApi(parts: ApiParts): Api {
       signal: ask.signal,
       urgency: ask.urgency ?? 'routine',
       replayable: ask.replayable ?? method === 'GET',
-      ...(ask.limits === undefined ? {} : { limits: ask.limits }),
+      ...defined({ limits: ask.limits }),
     };
     const answer = await parts.fetch(call);
     if (answer.status === 304 && ask.etag !== undefined)

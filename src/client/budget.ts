@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import type { Urgency } from '../sync/ports.js';
 import { rateLimits } from '../wire/limits.js';
 
@@ -153,7 +154,7 @@ function at(state: BudgetState | null, rule: BudgetRule, now: number): BudgetSta
     windowStart: state.windowStart <= now ? state.windowStart : beginning(rule, now),
     spent: state.spent,
     blockedUntil,
-    ...(state.late === undefined ? {} : { late: state.late }),
+    ...defined({ late: state.late }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import { Fault, type FaultCode } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { HeaderNames } from '../wire/headers.js';
@@ -39,7 +40,7 @@ export function judgeResponse(
     ...(code === 'rate_limited'
       ? { retryAt: instantFromMillis(now + rateLimitWaitMillis(answer, now)) }
       : {}),
-    ...(hint === undefined ? {} : { hint }),
+    ...defined({ hint }),
   });
 }
 

@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { defined } from '../domain/defined.js';
 import {
   type CompanyId,
   type IdKind,
@@ -349,9 +350,7 @@ function filtersFrom(source: SourceSettings): SourceFilters {
   const offeringId = parseId('offering', source.filters.offeringId);
   const investorId = parseId('user', source.filters.investorId);
   return {
-    ...(companyId === undefined ? {} : { companyId }),
-    ...(offeringId === undefined ? {} : { offeringId }),
-    ...(investorId === undefined ? {} : { investorId }),
+    ...defined({ companyId, offeringId, investorId }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { defined } from '../domain/defined.js';
 import type { Path } from './path.js';
 
 /** The subset of JSON Schema that the declarations produce; enough to find the schema of a path. */
@@ -47,8 +48,7 @@ export function propertiesOf(node: SchemaNode): Readonly<Record<string, SchemaNo
 
 function pick({ description, writeOnly }: SchemaNode): SchemaNode {
   return {
-    ...(description === undefined ? {} : { description }),
-    ...(writeOnly === undefined ? {} : { writeOnly }),
+    ...defined({ description, writeOnly }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import { withValue } from './overrides.js';
 import { isWithin, type Path, valueAt } from './path.js';
 import { draftSchema, type Settings } from './settings.js';
@@ -50,7 +51,7 @@ export function stubInvalid(input: unknown, wrong: readonly Path[]): StubbedSett
   if (isWrong(['platform'])) {
     const management = valueAt(platform, ['management']);
     const broken = platform === undefined || isWrong(['platform', 'management']);
-    put(['platform'], { baseUrl: url, ...(management === undefined ? {} : { management }) });
+    put(['platform'], { baseUrl: url, ...defined({ management }) });
     if (broken) put(['platform', 'management'], { token: secret });
     else real.push(['platform', 'management']);
   }

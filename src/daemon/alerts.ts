@@ -42,7 +42,9 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
   const draftsOf = (type: 'alert.raised' | 'alert.resolved', some: readonly OpenAlert[], now: number) =>
     some.flatMap((alert) =>
       alertTargets(alert, config.notices).map((target) => ({
-        ...{ key: alert.key, source: alert.source, target },
+        key: alert.key,
+        source: alert.source,
+        target,
         body: alertBody(type, alert, now),
       })),
     );

@@ -1,6 +1,7 @@
 import type { Api } from '../client/api.js';
 import type { Quota } from '../client/budgets.js';
 import type { Catalog, Found, Lookup } from '../dimensions/ports.js';
+import { defined } from '../domain/defined.js';
 import { Fault, isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Interruption } from '../runtime/interruption.js';
@@ -46,9 +47,7 @@ async function ask(api: Api, lookup: Lookup, pace: CatalogPace | null, signal: I
   try {
     const { status, body } = await api({
       path,
-      ...(params === undefined ? {} : { params }),
-      ...(query === undefined ? {} : { query }),
-      ...(etag === undefined ? {} : { etag }),
+      ...defined({ params, query, etag }),
       signal,
     });
     return status === 304 ? { kind: 'same' } : { kind: 'found', body };

@@ -222,7 +222,10 @@ async function reportAlerts(
   const snapshots = await openSnapshots(config.database);
   lifecycle.add('alert connections to the database', () => snapshots.close());
   const watch = watchAlerts({
-    ...{ alerts, config, clock, logger },
+    alerts,
+    config,
+    clock,
+    logger,
     leads: () => seat.leads,
     status: () =>
       statusOf(snapshots, clock, config, { daemons: [], problems: engine.health.list(), spacings: {} }),

@@ -1,6 +1,7 @@
 import type { WireFetch } from '../client/fetch/fetch.js';
 import type { Config, SourceConfig } from '../config/config.js';
 import type { Dimensions } from '../dimensions/create-dimensions.js';
+import { defined } from '../domain/defined.js';
 import type { Clock } from '../runtime/clock.js';
 import { HealthRegister } from '../runtime/health-register.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
@@ -76,7 +77,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       logger,
       identity: config.identity,
       ledger: new ForgottenLedger(config.forget.ledger),
-      ...given('notices', noticeHooks(config, names.of)),
+      ...defined({ notices: noticeHooks(config, names.of) }),
     });
     lifecycle.add('mirror', () => opened.close());
     const mirror = watch.over(opened);
@@ -85,8 +86,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       random,
       logger,
       budgets: mirror.budgets,
-      ...given('wire', parts.wire),
-      ...given('beforeCall', parts.beforeCall),
+      ...defined({ wire: parts.wire, beforeCall: parts.beforeCall }),
     });
     lifecycle.add('platform', platform.close);
     if (config.notices.length > 0)
@@ -94,7 +94,11 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
         names.learn(name, (await mirror.dimensions.state(name)).names);
     const sources = await syncSources(config, parts.sources ?? config.sources, platform, parts.onPage);
     const dimensions = openDimensions({
-      ...{ config, platform, clock, random, logger },
+      config,
+      platform,
+      clock,
+      random,
+      logger,
       sources: parts.sources ?? config.sources,
       store: mirror.dimensions,
       onNames: names.learn,
@@ -109,7 +113,9 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
           ? mirror.mirror
           : reportingRounds(mirror.mirror, (source, rounds) => dimensions.invested(source, rounds)),
       holder,
-      ...{ clock, random, logger: logger.child({ component: 'sync' }) },
+      clock,
+      random,
+      logger: logger.child({ component: 'sync' }),
       options: {
         intervalMillis: config.sync.intervalSeconds * 1_000,
         idleIntervalMillis: config.sync.idleIntervalSeconds * 1_000,
@@ -126,7 +132,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     if (opened.server !== null) {
       back = watchReturn({
         ask: opened.server.ask,
-        ...{ clock, logger: logger.child({ component: 'database' }) },
+        clock,
+        logger: logger.child({ component: 'database' }),
         onBack: () => {
           for (const listener of listeners) listener();
         },
@@ -148,8 +155,4 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     await lifecycle.close();
     throw error;
   }
-}
-
-function given<Name extends string, Value>(name: Name, value: Value | undefined): { [Key in Name]?: Value } {
-  return (value === undefined ? {} : { [name]: value }) as { [Key in Name]?: Value };
 }

@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { printable } from '../domain/printable.js';
@@ -161,9 +162,9 @@ function fieldsOfFault({ message, about }: Fault): Record<string, unknown> {
   return {
     message: safeText(message),
     ...(hint === undefined ? {} : { hint: safeText(hint) }),
-    ...(retryAt === undefined ? {} : { retryAt }),
+    ...defined({ retryAt }),
     ...(type === undefined ? {} : { type: safeText(type) }),
-    ...(status === undefined ? {} : { status }),
+    ...defined({ status }),
     ...(requestId === undefined ? {} : { requestId: safeText(requestId) }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { isSharedProcessGone } from '../runtime/process-identity.js';
 import { Alerts } from '../store/alerts.js';
@@ -50,7 +51,7 @@ export async function openPostgresMirror(
         leaseMs: leaseMillis,
         isGone: isSharedProcessGone,
         identity,
-        ...(notices === undefined ? {} : { notices }),
+        ...defined({ notices }),
       }),
       dimensions: new PostgresDimensions(main, clock),
       budgets: new SharedBudgets(postgresConnection(main)),

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { defined } from '../domain/defined.js';
 import type { Instant } from '../domain/instant.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { isProcessGone } from '../runtime/process-identity.js';
@@ -50,7 +51,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         leaseMs: leaseMillis,
         isGone: isProcessGone,
         identity,
-        ...(notices === undefined ? {} : { notices }),
+        ...defined({ notices }),
       },
       { rowsAtOnce, start: () => behindGate(new ListingProcess(file), gate) },
     );

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { defined } from '../domain/defined.js';
 import type { Clock } from '../runtime/clock.js';
 import { kernelMonotonicMicros } from '../runtime/kernel-clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
@@ -79,7 +80,6 @@ function send(assignments: readonly string[], env: Env): Promise<string | null> 
 /** Returns the variables `systemd-notify` needs, without the secrets that may be in the environment. */
 function given({ PATH, NOTIFY_SOCKET }: Env): NodeJS.ProcessEnv {
   return {
-    ...(PATH === undefined ? {} : { PATH }),
-    ...(NOTIFY_SOCKET === undefined ? {} : { NOTIFY_SOCKET }),
+    ...defined({ PATH, NOTIFY_SOCKET }),
   };
 }

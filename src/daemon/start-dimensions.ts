@@ -47,7 +47,9 @@ export function openDimensions(options: DimensionsOptions): Dimensions | null {
     }),
     store: options.store,
     onNames: options.onNames,
-    ...{ clock, random: options.random, logger: options.logger.child({ component: 'catalog' }) },
+    clock,
+    random: options.random,
+    logger: options.logger.child({ component: 'catalog' }),
     intervalMillis: seconds * 1000,
   });
 }

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.js';
+import { defined } from '../domain/defined.js';
 import type { Membership } from '../fleet/membership.js';
 import { createDrain, type Drain } from '../inbox/drain.js';
 import type { Clock } from '../runtime/clock.js';
@@ -30,8 +31,9 @@ export function openDrain(
         ),
     },
     sources: sources.map(({ name }) => name),
-    ...(others === undefined ? {} : { others }),
-    ...{ clock, logger: logger.child({ component: 'inbox' }) },
+    ...defined({ others }),
+    clock,
+    logger: logger.child({ component: 'inbox' }),
   });
   lifecycle.add('drain', () => drain.close());
   return drain;

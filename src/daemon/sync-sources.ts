@@ -1,5 +1,6 @@
 import { investmentFeed } from '../client/investments.js';
 import type { Config, SourceConfig } from '../config/config.js';
+import { defined } from '../domain/defined.js';
 import type { Interruption } from '../runtime/interruption.js';
 import { readPage } from '../store/page-facts.js';
 import type { Feed, SyncSource, Urgency } from '../sync/ports.js';
@@ -28,8 +29,7 @@ export async function syncSources(
       const scope = {
         company: companyId ?? null,
         filters: {
-          ...(offeringId === undefined ? {} : { offering_id: offeringId }),
-          ...(investorId === undefined ? {} : { investor_id: investorId }),
+          ...defined({ offering_id: offeringId, investor_id: investorId }),
         },
         perPage: config.sync.perPage,
       };

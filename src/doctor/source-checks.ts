@@ -7,6 +7,7 @@ import { readCredentials } from '../client/tokens/credentials-file.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { Access, Config, SourceConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
+import { defined } from '../domain/defined.js';
 import { type Fault, isFault } from '../domain/fault.js';
 import type { SpentBudget } from '../store/budgets.js';
 import type { ReceivedPage } from '../sync/ports.js';
@@ -61,8 +62,7 @@ async function askedChecks(
   const scope = {
     company: companyId ?? null,
     filters: {
-      ...(offeringId === undefined ? {} : { offering_id: offeringId }),
-      ...(investorId === undefined ? {} : { investor_id: investorId }),
+      ...defined({ offering_id: offeringId, investor_id: investorId }),
     },
     perPage: 1,
   };

@@ -219,7 +219,9 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   return {
     listen: (port, host = '127.0.0.1') => listen(server, port, host),
     status: () => ({
-      ...{ results: { ...results }, lastAcceptedAt, lastSecret },
+      results: { ...results },
+      lastAcceptedAt,
+      lastSecret,
       connections: connections.counts(),
     }),
     close: async () => {

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import { type Fault, isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { DatabaseLocation } from '../store/database-location.js';
@@ -102,7 +103,7 @@ async function* followOnce(
     onOpen();
     const news = await openChangeSignal(location, reader.db, clock);
     try {
-      const wanted = { after, known, ...(source === undefined ? {} : { source }) };
+      const wanted = { after, known, ...defined({ source }) };
       yield* followChanges(reader.db, wanted, news, signal);
     } finally {
       await news.close();

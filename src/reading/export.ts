@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import type { Instant } from '../domain/instant.js';
 import { csv } from '../exports/csv.js';
 import { founderCsv } from '../exports/founder-csv.js';
@@ -70,9 +71,7 @@ export function exportMirror<Result>(
 
 function wantedBy({ source, company, asOf, identity, format }: ExportAsk) {
   return {
-    ...(source === undefined ? {} : { source }),
-    ...(company === undefined ? {} : { company }),
-    ...(asOf === undefined ? {} : { asOf }),
+    ...defined({ source, company, asOf }),
     identity,
     order: format === 'founder-csv' ? ('newest' as const) : ('id' as const),
   };

@@ -1,3 +1,5 @@
+import { defined } from '../domain/defined.js';
+
 /** A common question of analysts, in English and in SQL. The documentation prints every query and a test runs it. */
 export interface DocumentedQuery {
   readonly name: string;
@@ -15,7 +17,7 @@ const bare = (name: string, question: string, sql: string, postgres?: string): D
   question,
   sql,
   identity: false,
-  ...(postgres === undefined ? {} : { postgres }),
+  ...defined({ postgres }),
 });
 
 /** Returns the statement, and a copy with each pair of `words` replaced. */

@@ -25,7 +25,10 @@ export function quietUntil(quiet: QuietHours | null, now: number): Instant | nul
 
 function minuteOfDay(now: number, timeZone: string): number {
   const text = new Intl.DateTimeFormat('en-GB', {
-    ...{ timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+    timeZone,
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
   }).format(now);
   const [hour = '', minute = ''] = text.split(':');
   return Number(hour) * 60 + Number(minute);

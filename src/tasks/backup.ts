@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
@@ -42,7 +43,7 @@ export async function backUp(request: BackupRequest): Promise<BackupMade> {
       hint: 'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
     });
   const parts = { clock, env, signal, version: packageVersion() };
-  return await backUpApart(location, target, { ...parts, ...(onShare === undefined ? {} : { onShare }) });
+  return await backUpApart(location, target, { ...parts, ...defined({ onShare }) });
 }
 
 function targetOf({ location, target, clock }: BackupRequest): string {

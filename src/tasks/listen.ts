@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import { isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { Lifecycle } from '../runtime/lifecycle.js';
@@ -81,7 +82,7 @@ export async function listenToSandbox(
   const register = async (secret: string | undefined) => {
     const url = `http://127.0.0.1:${forwarder.port}${path}`;
     const events = ask.events.length === 0 ? {} : { events: ask.events };
-    const body = { url, ...events, ...(secret === undefined ? {} : { secret }) };
+    const body = { url, ...events, ...defined({ secret }) };
     const made = await settled({ method: 'POST', path: '/webhooks', body });
     return { endpoint: String(made.id), secret: String(made.secret) };
   };

@@ -90,12 +90,21 @@ async function listCatalog(
 function pausedResult(since: string, now: number): TickResult {
   return {
     report: {
-      ...{ trigger: 'manual', mode: 'none', startedAt: instantFromMillis(now), tookMs: 0, pages: 0 },
+      trigger: 'manual',
+      mode: 'none',
+      startedAt: instantFromMillis(now),
+      tookMs: 0,
+      pages: 0,
       applied: nothingApplied,
-      ...{ outcome: 'stopped', code: 'stopped', retryAt: null },
+      outcome: 'stopped',
+      code: 'stopped',
+      retryAt: null,
       message: `paused since ${since}; to go on: rosterd resume`,
     },
-    ...{ phase: null, publishedThrough: null, grant: 'not_asked', recorded: false },
+    phase: null,
+    publishedThrough: null,
+    grant: 'not_asked',
+    recorded: false,
   };
 }
 

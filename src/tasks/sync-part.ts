@@ -3,6 +3,7 @@ import type { SourceConfig } from '../config/config.js';
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
 import { leaseMillis } from '../daemon/mirror-parts.js';
 import { syncSources } from '../daemon/sync-sources.js';
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import { type InvestmentId, type OfferingId, parseId } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
@@ -158,8 +159,7 @@ async function narrowedTo(
     ...source,
     filters: {
       ...filters,
-      ...(offering === undefined ? {} : { offeringId: offering }),
-      ...(investor === undefined ? {} : { investorId: investor }),
+      ...defined({ offeringId: offering, investorId: investor }),
     },
   };
 }
@@ -167,7 +167,13 @@ async function narrowedTo(
 async function absent(source: SourceConfig, part: Part, { config }: EngineParts): Promise<PartRead> {
   const stored = await storedIds(source, part, config.database);
   return {
-    ...{ source: source.name, outcome: 'absent', pages: 0, records: 0, added: 0, changed: 0, quarantined: 0 },
+    source: source.name,
+    outcome: 'absent',
+    pages: 0,
+    records: 0,
+    added: 0,
+    changed: 0,
+    quarantined: 0,
     missing: stored.length,
   };
 }
@@ -199,8 +205,15 @@ async function recordRead(
   await mirror.recordTick(
     lease,
     {
-      ...{ trigger: 'manual', mode: 'delta', startedAt: instantFromMillis(begun.at), pages, applied },
-      ...{ outcome: 'done', code: null, message: null, retryAt: null },
+      trigger: 'manual',
+      mode: 'delta',
+      startedAt: instantFromMillis(begun.at),
+      pages,
+      applied,
+      outcome: 'done',
+      code: null,
+      message: null,
+      retryAt: null,
       tookMs: Math.round(clock.monotonic() - begun.monotonic),
     },
     null,

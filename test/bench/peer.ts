@@ -79,6 +79,9 @@ function customerOf(record: Readonly<Record<string, unknown>>): object {
     delinquent: false,
     invoice_prefix: 'BENCH',
     metadata: { ...rest, investor: others, message, amounts, contracts, blockers },
-    ...{ preferred_locales: [], invoice_settings: {}, next_invoice_sequence: 1, tax_exempt: 'none' },
+    preferred_locales: [],
+    invoice_settings: {},
+    next_invoice_sequence: 1,
+    tax_exempt: 'none',
   };
 }

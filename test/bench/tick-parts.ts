@@ -33,7 +33,13 @@ export async function tickParts({ baseUrl, folder, change, turns, warmUp, rounds
   const results: Record<string, number[]> = { counted: [] };
   for (let round = 0; round < rounds; round += 1) {
     const took: Record<Part, number[]> = {
-      ...{ request: [], opening: [], waiting: [], applying: [], rest: [], whole: [], commits: [] },
+      request: [],
+      opening: [],
+      waiting: [],
+      applying: [],
+      rest: [],
+      whole: [],
+      commits: [],
     };
     for (let turn = round === 0 ? -warmUp : 0; turn < turns; turn += 1) {
       await change((round * turns + turn + warmUp) * 7);

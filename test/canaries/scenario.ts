@@ -233,7 +233,8 @@ async function hostileDeliveries(url: string, secret: string): Promise<string[]>
     id: 'evt_canary',
     event: person.email,
     created_at: new Date(systemClock.now()).toISOString(),
-    ...{ mode: 'test', installation: { id: person.name, target: null, test: false } },
+    mode: 'test',
+    installation: { id: person.name, target: null, test: false },
     data: { id: message, visible: true, investor: person },
   });
   hostile.push({ text: event, headers: { ...json, 'Service-Signature': signed(event) } });

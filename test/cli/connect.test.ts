@@ -122,7 +122,9 @@ test('connect names the source that already mirrors a company, and --replace giv
   expect([replaced.code, replaced.err]).toEqual([0, expect.stringContaining('sync --source old --resync')]);
   expect(configOf(folder).sources).toEqual([
     {
-      ...{ name: 'old', token: { file: 'credentials/old.token' }, company: company?.id },
+      name: 'old',
+      token: { file: 'credentials/old.token' },
+      company: company?.id,
       installation: expect.stringMatching(/^inst_/),
     },
   ]);

@@ -204,7 +204,9 @@ const breakages: readonly Breakage[] = [
     how: ({ folder }) => chmodSync(folder, 0o703),
   },
   {
-    ...{ check: 'database.file', verdict: 'fail', mend: /another file under "database"/ },
+    check: 'database.file',
+    verdict: 'fail',
+    mend: /another file under "database"/,
     how: ({ database }) =>
       writeFileSync(database, 'what somebody else keeps here, and it is long enough to tell '.repeat(3)),
   },

@@ -78,8 +78,13 @@ test('endpoints deliveries --json has every attempt, and neither bodies nor what
     endpoints: null,
     deliveries: [
       {
-        ...{ id: delivery, endpoint, installation: company(world).installation, event: 'investment.created' },
-        ...{ eventId: expect.stringMatching(/^evt_/), state: 'delivered', nextAttemptAt: null },
+        id: delivery,
+        endpoint,
+        installation: company(world).installation,
+        event: 'investment.created',
+        eventId: expect.stringMatching(/^evt_/),
+        state: 'delivered',
+        nextAttemptAt: null,
         createdAt: expect.any(String),
         attempts: [{ at: expect.any(String), status: 200, error: null, durationMs: expect.any(Number) }],
       },

@@ -97,7 +97,9 @@ test('listen --json prints one object a line with ids only, and the status of th
   const session = listening(['--json']);
   const start = JSON.parse((await session.shows(/^\{.*\}$/m))[0]);
   expect(start).toEqual({
-    ...{ type: 'listening', endpoint: endpoints()[0], forwardTo: receiver.url },
+    type: 'listening',
+    endpoint: endpoints()[0],
+    forwardTo: receiver.url,
     secret: expect.stringMatching(/^whsec_/),
   });
   receiver.answer(503);
@@ -110,7 +112,10 @@ test('listen --json prints one object a line with ids only, and the status of th
     .map((line) => JSON.parse(line));
   const { envelope } = receiver.received.find((it) => it.envelope.event === 'investment.created') ?? {};
   expect(deliveries).toContainEqual({
-    ...{ type: 'delivery', at: expect.any(String), event: 'investment.created', id: envelope.id },
+    type: 'delivery',
+    at: expect.any(String),
+    event: 'investment.created',
+    id: envelope.id,
     ...{
       installation: envelope.installation.id,
       status: 503,

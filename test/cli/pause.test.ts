@@ -47,7 +47,10 @@ async function daemonIn(folder: string, env: Record<string, string>) {
   const url = `http://127.0.0.1:${port}/webhooks`;
   const deliver = async (id: string, installation: string) => {
     const body = JSON.stringify({
-      ...{ id, event: 'investment.changed', created_at: new Date().toISOString(), mode: 'test' },
+      id,
+      event: 'investment.changed',
+      created_at: new Date().toISOString(),
+      mode: 'test',
       installation: { id: installation, target: null, test: false },
       data: { id: 'inv_x', visible: true, observed_at: new Date().toISOString() },
     });

@@ -10,7 +10,10 @@ const { signal } = new AbortController();
 const year = 365 * 24 * 3_600_000;
 
 const call: Call = {
-  ...{ method: 'GET', url: new URL('https://platform.invalid/'), headers: {}, body: null },
+  method: 'GET',
+  url: new URL('https://platform.invalid/'),
+  headers: {},
+  body: null,
   urgency: 'routine',
   replayable: true,
   signal,

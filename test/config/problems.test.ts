@@ -36,7 +36,9 @@ test('all problems are reported at once, each with its position, its value and w
 
 test('violations of rules over several values are reported together with invalid values', () => {
   const found = problems({
-    ...{ platform: { baseUrl: 'api.example.com' }, databse: 'sqlite:./x.db', log: { level: 'inof' } },
+    platform: { baseUrl: 'api.example.com' },
+    databse: 'sqlite:./x.db',
+    log: { level: 'inof' },
     sources: [
       { ...source, company: 'acme' },
       source,

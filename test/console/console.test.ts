@@ -36,7 +36,9 @@ const status = (...sources: SourceHealth[]): StatusSeen => ({
   health: sources[0]?.health ?? 'working',
   sources,
   change_seq: 7,
-  ...{ inbox: { pending: 3, given_up: 0 }, notices: { pending: 0, given_up: 1 }, erasures: { pending: 4 } },
+  inbox: { pending: 3, given_up: 0 },
+  notices: { pending: 0, given_up: 1 },
+  erasures: { pending: 4 },
   problems: [],
   backup: null,
 });

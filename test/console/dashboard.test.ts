@@ -275,7 +275,9 @@ test('the roster as of a past day shows the rows of then, and its links and its 
   expect(all.body).toMatch(/href="\/roster\?source=acme">Back to now/);
   expect(all.body).toMatch(/name="to" value="\/roster\?source=acme&amp;as-of=2026-10-15"/);
   const file = await visitor.send('/roster/file', {
-    ...{ csrf: visitor.csrf, format: 'csv', to: '/roster?id=inv_ada&as-of=2026-10-15' },
+    csrf: visitor.csrf,
+    format: 'csv',
+    to: '/roster?id=inv_ada&as-of=2026-10-15',
   });
   expect(file.body).toContain('reserved');
   await visitor.post('/identity', { do: 'show', to: '/roster?id=inv_ada&as-of=2026-10-15' });
@@ -351,7 +353,9 @@ test('the SQL box runs queries, reports errors, and reads no identity while name
   });
   expect(named.body).toContain(person);
   const file = await visitor.send('/sql', {
-    ...{ csrf: visitor.csrf, do: 'file', sql: "SELECT 1 AS one, '=2+2' AS formula" },
+    csrf: visitor.csrf,
+    do: 'file',
+    sql: "SELECT 1 AS one, '=2+2' AS formula",
   });
   expect(file.body).toBe("one,formula\r\n1,'=2+2\r\n");
 });

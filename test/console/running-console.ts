@@ -193,7 +193,8 @@ function investment(database: SqliteDatabase, index: number): void {
     applied_at: day,
     observed_at: day,
     status: statuses[index % 4] ?? 'active',
-    ...{ offering_id: `ofr_${1 + (index % 3)}`, investor_id: `usr_${index % 40}` },
+    offering_id: `ofr_${1 + (index % 3)}`,
+    investor_id: `usr_${index % 40}`,
     committed_cents: cents,
     raised_cents: index % 4 < 2 ? cents : 0,
   });
@@ -271,7 +272,10 @@ function activity(database: SqliteDatabase): void {
   });
   for (const [index, state] of (['worked', 'pending', 'given_up'] as const).entries())
     seedRow(database, 'webhook_inbox', {
-      ...{ event_id: `evt_${index}`, installation: 'inst_1', event: 'investment.changed', source: 'acme' },
+      event_id: `evt_${index}`,
+      installation: 'inst_1',
+      event: 'investment.changed',
+      source: 'acme',
       investment: 'inv_ada',
       received_at: at(-index),
       state,
@@ -386,7 +390,9 @@ export class Visitor {
     const answer = await ask(this.port, path, {
       method: 'POST',
       headers: {
-        ...{ cookie: this.#cookie, origin: `http://127.0.0.1:${this.port}`, host: `127.0.0.1:${this.port}` },
+        cookie: this.#cookie,
+        origin: `http://127.0.0.1:${this.port}`,
+        host: `127.0.0.1:${this.port}`,
         'content-type': 'application/x-www-form-urlencoded',
         ...headers,
       },

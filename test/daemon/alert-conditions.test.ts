@@ -27,7 +27,10 @@ const kinds = (
   freeBytes: number | null = null,
 ) => {
   const status = {
-    ...{ sources: [{ ...healthy, ...source }], endpoint: null, backup: null, problems: [] },
+    sources: [{ ...healthy, ...source }],
+    endpoint: null,
+    backup: null,
+    problems: [],
     ...more,
   } as unknown as FullStatus;
   const facts = { status, freeBytes, failingSince: failingSince(status, new Map(), now) };

@@ -32,7 +32,13 @@ function scheduled(more: Partial<BackupsParts> = {}, filled = true) {
       mkdirSync(folder, { recursive: true });
       writeFileSync(target, 'x');
       return {
-        ...{ file: target, format: 'sqlite', bytes: 1, schema: 1, rows: 1, tables: [], note: null },
+        file: target,
+        format: 'sqlite',
+        bytes: 1,
+        schema: 1,
+        rows: 1,
+        tables: [],
+        note: null,
         made_at: '2026-11-01T00:00:00.000Z' as never,
       };
     },

@@ -21,7 +21,11 @@ test('the dashboard of a daemon reads the mirror in a child process', async () =
   const readings = await openReadings(config.database, clock);
   onTestFinished(() => readings.close());
   const source = dashboardSource({
-    ...{ config, clock, onTick: () => () => {}, quotaOf: async () => null, read: readings.read },
+    config,
+    clock,
+    onTick: () => () => {},
+    quotaOf: async () => null,
+    read: readings.read,
     status: () => statusOf(config.database, clock, config),
   });
   expect(await source.company('acme', 'co_1')).toMatchObject({

@@ -40,7 +40,9 @@ test('status, /status.json and the dashboard show how webhooks are spaced now, a
   };
 
   expect(await seen()).toMatchObject({
-    ...{ reason: 'plenty', gap_seconds: 0, wait_seconds: 0 },
+    reason: 'plenty',
+    gap_seconds: 0,
+    wait_seconds: 0,
     quota: { of: 'token', limit: 100 },
   });
   expect(await printed()).toMatch(/CURSOR +WEBHOOKS\nc0 .* at once\n/);

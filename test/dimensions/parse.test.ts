@@ -72,8 +72,14 @@ test.each([
 test('stats become one row for each status', () => {
   expect(parseStats(stats('ofr_1'), '2026-11-01T00:00:00.000Z')).toEqual([
     {
-      ...{ offering_id: 'ofr_1', status: 'active', company_id: 'co_1', currency: 'usd', investments: 2 },
-      ...{ committed_cents: 30, raised_cents: 20, published_through: '2026-10-31T00:00:00.000Z' },
+      offering_id: 'ofr_1',
+      status: 'active',
+      company_id: 'co_1',
+      currency: 'usd',
+      investments: 2,
+      committed_cents: 30,
+      raised_cents: 20,
+      published_through: '2026-10-31T00:00:00.000Z',
       asked_at: '2026-11-01T00:00:00.000Z',
     },
   ]);

@@ -34,8 +34,12 @@ export const company = (set: Set = {}, id = 'co_1') => ({
       current_raise: { offering_id: 'ofr_1', offering_ids: ['ofr_1', 'ofr_2'] },
       past_rounds: [
         {
-          ...{ offering_id: null, source: 'reported', exemption: { family: 'other', label: 'Other' } },
-          ...{ amount_raised: '5.00', amount_raised_cents: 500, investor_count: 7 },
+          offering_id: null,
+          source: 'reported',
+          exemption: { family: 'other', label: 'Other' },
+          amount_raised: '5.00',
+          amount_raised_cents: 500,
+          investor_count: 7,
         },
       ],
       service_rounds: [summary('ofr_1')],

@@ -125,13 +125,15 @@ test('an aborted export, a missing folder and a missing writer are reported and 
   await expect(writeParquet(file, endless, stop.signal)).rejects.toMatchObject({ code: 'stopped' });
   const away = join(folder, 'no', 'out.parquet');
   await expect(writeParquet(away, rowSource(columns, rows), idle)).rejects.toMatchObject({
-    ...{ code: 'usage', about: { hint: expect.stringContaining('an existing folder') } },
+    code: 'usage',
+    about: { hint: expect.stringContaining('an existing folder') },
   });
   const absent = async (): Promise<DuckDbPackage> => {
     throw Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
   };
   await expect(writeParquet(file, rowSource(columns, rows), idle, absent)).rejects.toMatchObject({
-    ...{ code: 'usage', about: { hint: expect.stringContaining('npm install @duckdb/node-api') } },
+    code: 'usage',
+    about: { hint: expect.stringContaining('npm install @duckdb/node-api') },
   });
   expect(readdirSync(folder)).toEqual([]);
 });

@@ -56,7 +56,9 @@ test('CLIENT-21 drain: a thousand events within one tick cost their source at mo
     truth.publish(number, number);
     const now = instantFromMillis(clock.now());
     await inbox.accept({
-      ...{ eventId: `evt_${number}` as EventId, installation: 'inst_1', event: 'investment.changed' },
+      eventId: `evt_${number}` as EventId,
+      installation: 'inst_1',
+      event: 'investment.changed',
       company: null,
       investment: null,
       test: false,

@@ -84,7 +84,9 @@ let number = 0;
 function delivery(): string {
   number += 1;
   const body = JSON.stringify({
-    ...{ id: `evt_c${number}`, event: 'investment.changed', installation: { id: 'inst_1' } },
+    id: `evt_c${number}`,
+    event: 'investment.changed',
+    installation: { id: 'inst_1' },
     data: { id: 'inv_1' },
   });
   const signature = signed(body, Math.floor(Date.now() / 1000));

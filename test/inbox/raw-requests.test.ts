@@ -30,7 +30,9 @@ let number = 0;
 const event = (note = '') => {
   number += 1;
   return JSON.stringify({
-    ...{ id: `evt_raw${number}`, event: 'investment.changed', created_at: '2026-10-20T09:30:00Z' },
+    id: `evt_raw${number}`,
+    event: 'investment.changed',
+    created_at: '2026-10-20T09:30:00Z',
     installation: { id: 'inst_1', target: null, test: false },
     data: { id: 'inv_1', visible: true, company: 'co_1', note },
   });

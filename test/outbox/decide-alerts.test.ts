@@ -52,11 +52,18 @@ test('alerts: a time that a wrong clock wrote does not keep an alert open', () =
 
 test('alerts: the message names kind, source and times, and says when it is over', () => {
   expect(JSON.parse(alertBody('alert.raised', open(halted), now))).toEqual({
-    ...{ type: 'alert.raised', alert: 'halted', source: 'acme', since: at(-60_000), at: at(0) },
+    type: 'alert.raised',
+    alert: 'halted',
+    source: 'acme',
+    since: at(-60_000),
+    at: at(0),
     text: 'acme: waits for a person',
   });
   expect(JSON.parse(alertBody('alert.resolved', open(disk), now))).toMatchObject({
-    ...{ type: 'alert.resolved', alert: 'disk_low', source: null, text: 'resolved: the disk is almost full' },
+    type: 'alert.resolved',
+    alert: 'disk_low',
+    source: null,
+    text: 'resolved: the disk is almost full',
   });
 });
 

@@ -19,7 +19,10 @@ function world(notices: number, answers: Record<string, (notice: DueNotice) => S
   seedSource(mirror, 1);
   const queue = (seq: number, target: string) =>
     seedRow(mirror, 'notice_rows', {
-      ...{ source_no: 1, seq, target, body: `{"seq":${seq}}` },
+      source_no: 1,
+      seq,
+      target,
+      body: `{"seq":${seq}}`,
       queued_at: new Date(clock.now()).toISOString(),
       next_at: new Date(clock.now()).toISOString(),
     });

@@ -19,14 +19,14 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'strict order by time',
     'src/store/plan-page.ts',
-    "if (held === undefined) return { kind: 'insert', record };",
-    "if (held === undefined) return { kind: 'insert', record };\n  if (record.investment.observed_at <= held.investment.observed_at) return null;",
+    "if (stored === undefined) return { kind: 'insert', record };",
+    "if (stored === undefined) return { kind: 'insert', record };\n  if (record.investment.observed_at <= stored.investment.observed_at) return null;",
   ),
   bug(
     'tombstones are ignored',
     'src/store/plan-page.ts',
-    "held === undefined ? null : { kind: 'remove', held, reason }",
-    "held === undefined || reason !== '' ? null : { kind: 'remove', held, reason }",
+    "stored === undefined ? null : { kind: 'remove', stored, reason }",
+    "stored === undefined || reason !== '' ? null : { kind: 'remove', stored, reason }",
   ),
   bug(
     'paging stops at an empty page',
@@ -242,7 +242,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'superseded versions are not stored',
     `${sqlite}/commit.ts`,
-    "this.statements.archive.run(this.at, 'update', held.rowNo);",
+    "this.statements.archive.run(this.at, 'update', storedRow.rowNo);",
     '',
   ),
   bug(

@@ -146,7 +146,8 @@ export class PostOffice {
       return;
     }
     this.accepted.push({
-      ...{ id: `${letter.id} ${letter.installation}`, at: this.scheduler.now },
+      id: `${letter.id} ${letter.installation}`,
+      at: this.scheduler.now,
       seq: letter.seq,
     });
     if (letter.seq !== null) this.onAccepted(letter.installation, letter.seq);

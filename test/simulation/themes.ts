@@ -215,7 +215,9 @@ function smallQuota(plan: Plan, chance: Chance): Plan {
       installations: true,
       freedom: {
         ...plan.freedom,
-        ...{ pageMax: 100, emptyPages: 0, publishDelayMax: 0 },
+        pageMax: 100,
+        emptyPages: 0,
+        publishDelayMax: 0,
         requestsPerHour: chance.pick([60, 100, 250]),
       },
     },

@@ -149,7 +149,12 @@ test('collections: what the investments name is known once they are published', 
 test('collections: stats are replaced without versions and changes', async () => {
   const { apply, rows } = await dimensionsFixture();
   const counted = (asked_at: string, investments: number): Row => ({
-    ...{ offering_id: 'ofr_1', status: 'active', investments, committed_cents: 1, raised_cents: 1, asked_at },
+    offering_id: 'ofr_1',
+    status: 'active',
+    investments,
+    committed_cents: 1,
+    raised_cents: 1,
+    asked_at,
   });
   await apply(complete('round_stats', [counted('2026-01-01T00:00:00.000Z', 1)]));
   await apply(complete('round_stats', [counted('2026-01-02T00:00:00.000Z', 2)]));

@@ -100,8 +100,12 @@ const rows: readonly (readonly [string, Row])[] = [
   [
     'offering_rows',
     {
-      ...{ source_no: 1, id: 'ofr_1', company_id: 'co_1', name: 'Reg CF SAFE 2025' },
-      ...{ valid_from: '2026-10-18T00:00:00.000Z', change_seq: 2 },
+      source_no: 1,
+      id: 'ofr_1',
+      company_id: 'co_1',
+      name: 'Reg CF SAFE 2025',
+      valid_from: '2026-10-18T00:00:00.000Z',
+      change_seq: 2,
     },
   ],
   ...(['active', 'executed', 'canceled'] as const).map((status): [string, Row] => [
@@ -114,7 +118,9 @@ const rows: readonly (readonly [string, Row])[] = [
         currency: 'usd',
         asked_at: '2026-10-18T00:00:00.000Z',
       },
-      ...{ investments: status === 'active' ? 2 : 1, committed_cents: 20_000, raised_cents: 20_000 },
+      investments: status === 'active' ? 2 : 1,
+      committed_cents: 20_000,
+      raised_cents: 20_000,
     },
   ]),
   ['change_rows', { ...change, seq: 1, kind: 'snapshot' }],

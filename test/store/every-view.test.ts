@@ -81,7 +81,8 @@ async function fill(store: Store): Promise<void> {
         status: n % 3 === 0 ? 'active' : 'executed',
         investor_id: `usr_${n % 3}`,
       },
-      ...{ applied_at: n === 4 ? null : `2026-10-1${n}T23:59:59.999Z`, currency: n === 5 ? null : 'usd' },
+      applied_at: n === 4 ? null : `2026-10-1${n}T23:59:59.999Z`,
+      currency: n === 5 ? null : 'usd',
       ...{
         raised_cents: n === 6 ? null : 10 ** n,
         shares: `${n}.50`,
@@ -195,7 +196,11 @@ async function fillCatalog(store: Store): Promise<void> {
   const company = { source_no: 1, id: 'co_1', name: 'Élodie & Søns', reported_rounds: '[]', ...version };
   await seedRow(store, 'company_rows', company);
   await seedRow(store, 'company_rows', {
-    ...{ source_no: 2, id: 'co_1', unavailable: '404 not_found', reported_rounds: '[]', extra: '{"new":1}' },
+    source_no: 2,
+    id: 'co_1',
+    unavailable: '404 not_found',
+    reported_rounds: '[]',
+    extra: '{"new":1}',
     ...version,
   });
   await seedRow(store, 'company_history_rows', { ...company, ...superseded, ended_by: 'update' });
@@ -204,12 +209,22 @@ async function fillCatalog(store: Store): Promise<void> {
   await seedRow(store, 'offering_rows', { ...round, source_no: 5, testing_the_waters: null });
   await seedRow(store, 'offering_history_rows', { ...round, ...superseded, ended_by: 'removed' });
   await seedRow(store, 'update_rows', {
-    ...{ source_no: 1, id: 'upd_1', company_id: 'co_1', title: 'Hello', pinned: 1 },
+    source_no: 1,
+    id: 'upd_1',
+    company_id: 'co_1',
+    title: 'Hello',
+    pinned: 1,
     ...version,
   });
   await seedRow(store, 'round_stat_rows', {
-    ...{ source_no: 1, offering_id: 'ofr_1', status: 'active', company_id: 'co_1' },
-    ...{ investments: 1, committed_cents: 2, raised_cents: 3, asked_at: at },
+    source_no: 1,
+    offering_id: 'ofr_1',
+    status: 'active',
+    company_id: 'co_1',
+    investments: 1,
+    committed_cents: 2,
+    raised_cents: 3,
+    asked_at: at,
   });
   for (const [collection, problem] of [
     ['companies', null],
@@ -217,11 +232,21 @@ async function fillCatalog(store: Store): Promise<void> {
     ['rounds', '404 not_found for ofr_1'],
   ] as const)
     await seedRow(store, 'collection_rows', {
-      ...{ source_no: 1, collection, attempt: 1, asked_at: at, listed_at: at },
+      source_no: 1,
+      collection,
+      attempt: 1,
+      asked_at: at,
+      listed_at: at,
       ...(problem === null ? {} : { problem, problem_since: at }),
     });
   await seedRow(store, 'change_rows', {
-    ...{ seq: 5, source_no: 1, about: 'round', id: 'ofr_1', kind: 'changed', fields: '["name"]', at },
+    seq: 5,
+    source_no: 1,
+    about: 'round',
+    id: 'ofr_1',
+    kind: 'changed',
+    fields: '["name"]',
+    at,
   });
 }
 

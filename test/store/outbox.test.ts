@@ -11,7 +11,12 @@ describe.each(databases)('notices in $database', ({ open }) => {
     await mirror.insert('sources', sourceRow(1));
     for (let seq = 1; seq <= notices; seq++)
       await mirror.insert('notice_rows', {
-        ...{ source_no: 1, seq, target: 'slack', body: `{"seq":${seq}}`, queued_at: at(0), next_at: at(0) },
+        source_no: 1,
+        seq,
+        target: 'slack',
+        body: `{"seq":${seq}}`,
+        queued_at: at(0),
+        next_at: at(0),
       });
     const row = async (notice: number) =>
       (await mirror.rows(`SELECT * FROM notices WHERE notice = ${notice}`))[0];

@@ -20,7 +20,7 @@ const report = (more: Partial<TickReport> = {}): TickReport => ({
   tookMs: 5,
   pages: 1,
   retryAt: null,
-  ...{ applied: { added: 0, changed: 0, removed: 0, unchanged: 1, quarantined: 0 } },
+  applied: { added: 0, changed: 0, removed: 0, unchanged: 1, quarantined: 0 },
   outcome: 'done',
   code: null,
   message: null,

@@ -56,7 +56,10 @@ const states = {
   },
   'queued, halted': {
     ...waiting,
-    ...{ halted: true, nudged: true, nudgeDue: now + hour, tick: { kind: 'queued', urgent: false } },
+    halted: true,
+    nudged: true,
+    nudgeDue: now + hour,
+    tick: { kind: 'queued', urgent: false },
   },
   running: { ...waiting, tick: covered() },
   'running, nudged again': { ...waiting, nudged: true, tick: covered({ trigger: 'webhook', nudged: true }) },

@@ -6,7 +6,10 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 const budget = (left: number, resetsInMillis: number, set: Partial<SharedBudget> = {}): SharedBudget => ({
-  ...{ key: 'token:1', kind: 'token', limit: 1000, sharing: 1 },
+  key: 'token:1',
+  kind: 'token',
+  limit: 1000,
+  sharing: 1,
   left,
   resetsInMillis,
   ...set,

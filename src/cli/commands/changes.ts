@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import { type Fault, isFault } from '../../domain/fault.js';
 import type { Json } from '../../domain/json.js';
 import { printable } from '../../domain/printable.js';
@@ -35,7 +36,9 @@ export const changes: Command = {
     const { readChanges } = await import('../../reading/changes.js');
     const follow = options.flag('follow');
     const ask = {
-      ...{ after, follow, ...(source === undefined ? {} : { source }) },
+      after,
+      follow,
+      ...defined({ source }),
       onWait: ({ message }: Fault) =>
         void io.stderr.write(`rosterd: ${printable(message)}; retrying until it is reachable\n`),
     };

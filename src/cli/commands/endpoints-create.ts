@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
 import type { Command } from '../command.js';
@@ -42,7 +43,7 @@ export const endpointsCreate: Command = {
       url: args[0] ?? '',
       events: events.length === 0 ? ['investment.changed'] : events,
       mode: options.text('mode') === 'test' ? ('test' as const) : ('live' as const),
-      ...(installation === undefined ? {} : { installation }),
+      ...defined({ installation }),
     };
     const created = await managing(context, (api) => createEndpoint(api, wanted, signal));
     await printWithSecret(created, file, context);

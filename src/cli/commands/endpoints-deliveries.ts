@@ -68,7 +68,11 @@ async function ours(context: CommandContext): Promise<readonly WebhookEndpoint[]
 }
 
 const lastOf = ({ id, enabled, failingSince, lastDeliveryAt, lastDeliveryStatus }: WebhookEndpoint) => ({
-  ...{ id, enabled, failingSince, lastDeliveryAt, lastDeliveryStatus },
+  id,
+  enabled,
+  failingSince,
+  lastDeliveryAt,
+  lastDeliveryStatus,
 });
 
 function show(deliveries: readonly Delivery[], { out }: CommandContext): void {

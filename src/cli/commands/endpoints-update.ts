@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
 import type { Command } from '../command.js';
 import { endpointArgument, endpointId, endpointOptions } from '../endpoint-options.js';
@@ -24,7 +25,7 @@ export const endpointsUpdate: Command = {
     const events = options.list('event');
     if (url === undefined && events.length === 0)
       throw new Fault('usage', 'nothing to change', { hint: 'give --url or --event' });
-    const change = { ...(url === undefined ? {} : { url }), ...(events.length === 0 ? {} : { events }) };
+    const change = { ...defined({ url }), ...(events.length === 0 ? {} : { events }) };
     const endpoint = await managing(context, (api) =>
       updateEndpoint(api, endpointId(context), change, signal),
     );

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { counted } from '../../domain/counted.js';
+import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
 import type { ExportFormat, PreparedExport } from '../../reading/export.js';
@@ -63,8 +64,7 @@ export const exportCommand: Command = {
       identity,
       raw: options.flag('raw'),
       ...asOf(options, io.clock.now()),
-      ...(source === undefined ? {} : { source }),
-      ...(company === undefined ? {} : { company }),
+      ...defined({ source, company }),
       onRow: () => {
         rows += 1;
         if (rows % 1_000 === 0) progress.update({ pages: 0, rows, rowsTotal });

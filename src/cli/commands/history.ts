@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
 import type { Version } from '../../reading/history.js';
@@ -34,7 +35,7 @@ export const history: Command = {
     const versions = await readHistory(location, {
       id,
       ...moment,
-      ...(source === undefined ? {} : { source }),
+      ...defined({ source }),
     });
     if (options.flag('json')) out.json(versions.map(withJson));
     else if (versions.length > 0) show(versions, context);

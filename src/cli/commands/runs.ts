@@ -1,4 +1,5 @@
 import { grouped } from '../../domain/counted.js';
+import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
 import type { Tick } from '../../reading/runs.js';
 import { type Command, jsonOption } from '../command.js';
@@ -28,7 +29,7 @@ export const runs: Command = {
     const source = options.text('source');
     const { location } = await mirrorOf(context);
     const { runs } = await import('../../reading/runs.js');
-    const ticks = await runs(location, { max, ...(source === undefined ? {} : { source }) });
+    const ticks = await runs(location, { max, ...defined({ source }) });
     if (source !== undefined && ticks.length === 0)
       throw new Fault('usage', `there is no tick of a source called ${JSON.stringify(source)}`, {
         hint: 'rosterd status, which lists the sources',

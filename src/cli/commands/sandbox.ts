@@ -1,4 +1,5 @@
 import type { parseListen } from '../../config/formats.js';
+import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
 import type { SandboxOptions } from '../../tasks/sandbox.js';
 import type { Command } from '../command.js';
@@ -70,11 +71,7 @@ function sandboxOptions(options: Options, parse: typeof parseListen): SandboxOpt
     listen,
     limits: options.text('limits') !== 'off',
     ...(data === undefined || data === ':memory:' ? {} : { dataFile: data }),
-    ...(seed === undefined ? {} : { seed }),
-    ...(companies === undefined ? {} : { companies }),
-    ...(records === undefined ? {} : { records }),
-    ...(headerPrefix === undefined ? {} : { headerPrefix }),
-    ...(requestIdHeader === undefined ? {} : { requestIdHeader }),
+    ...defined({ seed, companies, records, headerPrefix, requestIdHeader }),
     allowLoopbackWebhooks: options.flag('allowLoopbackWebhooks'),
   };
 }

@@ -62,7 +62,10 @@ function options(chart, width) {
   };
   const readout = box.querySelector('.readout');
   return {
-    ...{ width, height, legend: { show: false }, padding: [12, 20, 0, 0] },
+    width,
+    height,
+    legend: { show: false },
+    padding: [12, 20, 0, 0],
     tzDate: (at) => uPlot.tzDate(new Date(at * 1_000), 'Etc/UTC'),
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
     scales: {
@@ -81,7 +84,9 @@ function options(chart, width) {
     series: [
       {},
       ...names.map((label, index) => ({
-        ...{ label, stroke: inks[index], width: bars ? 0 : 2 },
+        label,
+        stroke: inks[index],
+        width: bars ? 0 : 2,
         fill: bars ? inks[index] : faint(inks[index]),
         points: { show: data[0].length < 2 },
         ...(bars ? { paths: uPlot.paths.bars({ size: [0.7, 18], align: 0 }) } : {}),

@@ -66,7 +66,8 @@ function overTime(
   return chart({
     id: series === undefined ? `plot-${index}` : `plot-${index}-${series.place}`,
     title: series === undefined ? name : `${name}, ${series.name}`,
-    ...{ kind: 'line', unit: '' },
+    kind: 'line',
+    unit: '',
     ...(cents ? { note: 'The chart shows whole currency units; the result and the table show cents.' } : {}),
     columns: [{ title: columns[0] ?? '' }, { title: name, number: true, series: name }],
     rows: points.map(({ at, value }) => [

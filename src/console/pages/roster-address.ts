@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import type { Instant } from '../../domain/instant.js';
 import { storableText } from '../../domain/text.js';
 import type { RosterFilter, RosterOrder, RosterPosition, RosterWanted } from '../ports/dashboard.js';
@@ -27,7 +28,8 @@ export function addressFrom(query: URLSearchParams): RosterAddress {
   }
   const order = rosterOrders.find((one) => one === query.get('order')) ?? 'applied_at';
   return {
-    ...{ filter, search: /^\w{1,32}$/.exec(query.get('search') ?? '')?.[0] ?? '' },
+    filter,
+    search: /^\w{1,32}$/.exec(query.get('search') ?? '')?.[0] ?? '',
     order,
     descending: query.get('dir') !== 'asc',
     after: positionFrom(query.get('after') ?? '', order),
@@ -61,7 +63,7 @@ export function wantedFrom(
     after,
     rowsMax,
     identity,
-    ...(at === undefined ? {} : { asOf: at }),
+    ...defined({ asOf: at }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import { defined } from '../../domain/defined.js';
 import { isFault } from '../../domain/fault.js';
 import { storableText } from '../../domain/text.js';
 import { fieldOf } from '../guard/own-forms.js';
@@ -82,10 +83,8 @@ export function rosterRoutes(context: PageContext): Router {
       const at = asOfFrom(address.asOf, clock.now())?.at;
       const { filter } = wantedFrom(address, person, shown, 0);
       if (identity) context.audit('roster file', {});
-      await source.rosterFile(
-        { filter, identity, ...(at === undefined ? {} : { asOf: at }) },
-        format,
-        (pieces) => sendFile(response, `roster.${format}`, pieces),
+      await source.rosterFile({ filter, identity, ...defined({ asOf: at }) }, format, (pieces) =>
+        sendFile(response, `roster.${format}`, pieces),
       );
     });
     if (!isFault(failed)) return;

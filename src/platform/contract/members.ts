@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defined } from '../../domain/defined.js';
 import { paths } from '../../wire/paths.js';
 import { type Operation, operation } from './operation.js';
 import { dollars, flag, pageMeta, pageQuery, timestamp } from './pages.js';
@@ -217,7 +218,7 @@ const action = (
     summary,
     description,
     scopes: syndicateWrite,
-    ...(callers === undefined ? {} : { callers }),
+    ...defined({ callers }),
     responses: answers,
     errors: [403, 404, 422],
   });

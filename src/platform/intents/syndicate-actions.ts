@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defined } from '../../domain/defined.js';
 import type { JsonObject } from '../../domain/json.js';
 import type { Exchange } from '../http/exchange.js';
 import { Problem } from '../http/problem.js';
@@ -51,7 +52,7 @@ export function syndicateAction(what: SyndicateAct): IntentAction {
     decidedBy: 'another',
     dailyLimit: null,
     params: what.params,
-    ...(what.removedIn === undefined ? {} : { removedIn: what.removedIn }),
+    ...defined({ removedIn: what.removedIn }),
     propose(exchange, resourceId, params) {
       const { syndicate } = requireRank(accessAt(exchange, resourceId), 'operator');
       return { resourceId: syndicate.id, summary: what.summary(exchange.services, syndicate, params) };

@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import { Problem } from '../http/problem.js';
 import type { Services } from '../services.js';
 import { type Access, requireRank } from '../syndicates/access.js';
@@ -28,7 +29,7 @@ export function refuseStanding(member: Member | undefined): void {
     422,
     'unprocessable_entity',
     `This address ${reasons[standing as keyof typeof reasons]}.`,
-    { details: { member: member.id }, ...(remediation === undefined ? {} : { remediation }) },
+    { details: { member: member.id }, ...defined({ remediation }) },
   );
 }
 

@@ -6,6 +6,7 @@ import type {
   ZodOpenApiResponseObject,
   ZodOpenApiResponsesObject,
 } from 'zod-openapi';
+import { defined } from '../../domain/defined.js';
 import type { HeaderNames } from '../../wire/headers.js';
 import { rateLimits } from '../../wire/limits.js';
 import { type DeclaredResponse, errorStatusesOf, type Operation } from '../contract/operation.js';
@@ -30,7 +31,7 @@ export function operationItem(operation: Operation, headers: HeaderNames): ZodOp
     summary: operation.summary,
     ...described(operation),
     ...(operation.deprecated === true || operation.removedIn !== undefined ? { deprecated: true } : {}),
-    ...(operation.removedIn === undefined ? {} : { 'x-removed-in-version': operation.removedIn }),
+    ...defined({ 'x-removed-in-version': operation.removedIn }),
     ...(operation.beta === true ? { 'x-beta': true } : {}),
     ...(operation.scopes === null ? {} : { 'x-scopes': [...operation.scopes] }),
     security: securityOf(operation),
@@ -39,7 +40,7 @@ export function operationItem(operation: Operation, headers: HeaderNames): ZodOp
     })),
     requestParams: {
       ...(path === null ? {} : { path }),
-      ...(operation.query === undefined ? {} : { query: operation.query }),
+      ...defined({ query: operation.query }),
     },
     ...(operation.body === undefined ? {} : { requestBody: bodyOf(operation, operation.body) }),
     responses: responsesOf(operation, headers),

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { defined } from '../../domain/defined.js';
 import { type ErrorStatus, errorTypes } from '../contract/errors.js';
 import type { DeliveryHazard, Hazards } from '../hazards.js';
 import { type Answer, problemAnswer } from '../http/envelope.js';
@@ -87,12 +88,7 @@ export class Faults implements Interceptor, Hazards {
     if (action === null) return null;
     const { status, delayMs, drop, lose, duplicate, hold } = action;
     return {
-      ...(status === undefined ? {} : { status }),
-      ...(delayMs === undefined ? {} : { delayMillis: delayMs }),
-      ...(drop === undefined ? {} : { drop }),
-      ...(lose === undefined ? {} : { lose }),
-      ...(duplicate === undefined ? {} : { duplicate }),
-      ...(hold === undefined ? {} : { hold }),
+      ...defined({ status, delayMillis: delayMs, drop, lose, duplicate, hold }),
     };
   }
 

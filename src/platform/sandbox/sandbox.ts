@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import { type Clock, systemClock } from '../../runtime/clock.js';
 import { type Closable, Lifecycle } from '../../runtime/lifecycle.js';
 import type { Logger } from '../../runtime/logger.js';
@@ -56,8 +57,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       dataFile: options.dataFile ?? ':memory:',
       clock,
       hazards: faults,
-      ...(options.random === undefined ? {} : { random: options.random }),
-      ...(options.logger === undefined ? {} : { logger: options.logger }),
+      ...defined({ random: options.random, logger: options.logger }),
       options: {
         headers: headerNames(options.headerPrefix, options.requestIdHeader),
         limits: options.limits ?? true,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defined } from '../../domain/defined.js';
 import { type EventName, eventNames } from '../../wire/events.js';
 import { created, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { badParameter, invalidFields, notFound, Problem } from '../http/problem.js';
@@ -67,7 +68,7 @@ function create(exchange: Exchange, wanted: z.output<typeof createBody>): Reply 
     throw new Problem(409, 'conflict', 'This installation has an endpoint with that URL and mode.');
   }
   const { mode, url, events, secret } = wanted;
-  const endpoint = { ...owner, mode, url, events, ...(secret === undefined ? {} : { secret }) };
+  const endpoint = { ...owner, mode, url, events, ...defined({ secret }) };
   return created(state.transaction(() => insertEndpoint(state, random, endpoint, exchange.now))());
 }
 

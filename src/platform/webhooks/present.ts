@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import type { WebhookEndpoint } from '../contract/webhooks.js';
 import type { State } from '../state/database.js';
 import { type Endpoint, subscribedEvents } from './endpoints.js';
@@ -27,7 +28,7 @@ export function presentEndpoint(
       mode: endpoint.mode,
       events: [...subscribedEvents(state, endpoint.no)],
       enabled: endpoint.enabled === 1,
-      ...(once.secret === undefined ? {} : { secret: once.secret }),
+      ...defined({ secret: once.secret }),
       failing_since: isoOrNull(endpoint.failing_since),
       last_delivery_at: isoOrNull(endpoint.last_delivery_at),
       last_delivery_status: endpoint.last_delivery_status,

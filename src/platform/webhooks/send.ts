@@ -1,5 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
+import { defined } from '../../domain/defined.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { DeliveryError } from '../contract/webhooks.js';
 import { BlockedAddress, guardedLookup, literalIsBlocked, type Resolve } from './guarded-lookup.js';
@@ -54,7 +55,7 @@ export function send(
       agent: false,
       lookup: guardedLookup(target, settings.resolve),
       headers: { ...headers, 'content-length': bytes.length },
-      ...(settings.ca === undefined ? {} : { ca: settings.ca }),
+      ...defined({ ca: settings.ca }),
     });
     const settle = (outcome: Outcome | null) => {
       if (finished.signal.aborted) return;

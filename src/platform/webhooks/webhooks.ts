@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { defined } from '../../domain/defined.js';
 import { type Clock, systemClock } from '../../runtime/clock.js';
 import type { Closable } from '../../runtime/lifecycle.js';
 import type { Route } from '../http/route.js';
@@ -33,7 +34,7 @@ export function webhooks(services: Services, settings: WebhookSettings = {}): We
   const wire: Wire = {
     wall: settings.wall ?? systemClock,
     resolve: settings.resolve ?? systemResolve,
-    ...(settings.ca === undefined ? {} : { ca: settings.ca }),
+    ...defined({ ca: settings.ca }),
   };
   const loop = new DeliveryLoop(services, wire);
   const stop = new AbortController();

@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import { documentedQueries } from '../documented-queries.js';
 import type { RelationEntry } from './column.js';
 import { plain } from './data-dictionary.js';
@@ -62,7 +63,7 @@ function tableOf({ meaning, columns }: RelationEntry) {
   const found = facets.filter((name) => names.includes(name));
   return {
     description: plain(meaning),
-    ...(newest === undefined ? {} : { sort_desc: newest }),
+    ...defined({ sort_desc: newest }),
     ...(found.length === 0 ? {} : { facets: found }),
     columns: Object.fromEntries(
       columns.map(({ name, meaning: means, nullWhen }) => [

@@ -66,7 +66,13 @@ test('changes print the values before and after, names alone where they are not 
   const json = JSON.parse((await world.run(['changes', '--since', '11', '--json'])).out) as object[];
   expect(json).toEqual([
     {
-      ...{ seq: 12, source: 'beta', id: 'inv_a', kind: 'changed', fields, reason: null, at },
+      seq: 12,
+      source: 'beta',
+      id: 'inv_a',
+      kind: 'changed',
+      fields,
+      reason: null,
+      at,
       before: { ...before, blockers: [], converted_to: null },
       after: { ...after, blockers: JSON.parse(blockers), converted_to: 'inv_b' },
     },

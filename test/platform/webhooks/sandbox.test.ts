@@ -199,7 +199,10 @@ describe('a sandbox without allowLoopbackWebhooks', () => {
 test('the control API shows and removes a webhook endpoint, and registers one again with its secret', async () => {
   const { id, secret } = await hook({ events: ['investment.changed'] });
   expect((await world.control('GET', `/webhooks/${id}`)).body).toEqual({
-    ...{ id, url: receiver.url, mode: 'test', enabled: true },
+    id,
+    url: receiver.url,
+    mode: 'test',
+    enabled: true,
   });
   expect((await world.control('DELETE', `/webhooks/${id}`)).body).toEqual({ id, removed: true });
   for (const method of ['GET', 'DELETE'])

@@ -42,7 +42,11 @@ async function seeded(open: () => Promise<WorkingMirror>): Promise<WorkingMirror
     mirror.insert('investment_rows', { row_no: row, source_no: 1, id, ...recordDefaults, ...more });
   const past = (id: string, more: object) =>
     mirror.insert('history_rows', {
-      ...{ source_no: 1, id, ...recordDefaults, valid_from: listed, change_seq: 1 },
+      source_no: 1,
+      id,
+      ...recordDefaults,
+      valid_from: listed,
+      change_seq: 1,
       ...(more as { valid_to: string }),
     });
   await current('inv_stays', 1, {});

@@ -25,7 +25,12 @@ import { databases, sourceRow, type WorkingMirror } from '../support/databases.j
 import { recordDefaults } from '../support/mirror.js';
 
 const wanted: RosterWanted = {
-  ...{ filter: {}, order: 'applied_at', descending: true, after: null, rowsMax: 10, identity: false },
+  filter: {},
+  order: 'applied_at',
+  descending: true,
+  after: null,
+  rowsMax: 10,
+  identity: false,
 };
 
 describe.each(databases)('dashboard queries on $database', ({ open }) => {
@@ -95,13 +100,17 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
         ],
         totals: [
           {
-            ...{ source: 'source1', status: 'active', currency: 'usd' },
+            source: 'source1',
+            status: 'active',
+            currency: 'usd',
             investments: 3,
             committed_cents: 200_300,
             raised_cents: 500,
           },
           {
-            ...{ source: 'source1', status: 'reserved', currency: 'usd' },
+            source: 'source1',
+            status: 'reserved',
+            currency: 'usd',
             investments: 1,
             committed_cents: 0,
             raised_cents: 0,

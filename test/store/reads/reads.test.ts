@@ -79,7 +79,10 @@ describe('the local feed', () => {
     await seedSource(store, 1);
     for (let seq = 1; seq <= count; seq++)
       await seedRow(store, 'change_rows', {
-        ...{ seq, source_no: 1, id: `inv_${seq}`, kind: 'changed' },
+        seq,
+        source_no: 1,
+        id: `inv_${seq}`,
+        kind: 'changed',
         fields: '["status"]',
         at: '2026-10-20T12:00:00.000Z',
       });

@@ -24,7 +24,9 @@ const texts = [
 ];
 const text = fc.oneof(fc.constantFrom(...texts), fc.string({ unit: 'grapheme', maxLength: 8 }));
 const rows = texts.map((status, index) => ({
-  ...{ id: `inv_${index}`, status, offering_id: index % 2 === 0 ? `ofr_${status}` : null },
+  id: `inv_${index}`,
+  status,
+  offering_id: index % 2 === 0 ? `ofr_${status}` : null,
   committed_cents: index % 3 === 0 ? null : index,
 }));
 const asked = fc.record(

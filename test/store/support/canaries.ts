@@ -45,8 +45,14 @@ export async function fillWithCanaries(mirror: WorkingMirror): Promise<DatabaseL
     applied_at: '2026-10-01T00:00:00.000Z',
   });
   await mirror.insert('identity_rows', {
-    ...{ row_no: 1, name: `${mark} Name`, legal_name: `${mark} Legal`, email: `${mark}@example.com` },
-    ...{ city: `${mark} City`, bio: `${mark} bio`, message: `${mark} message`, extra: `{"nick":"${mark}"}` },
+    row_no: 1,
+    name: `${mark} Name`,
+    legal_name: `${mark} Legal`,
+    email: `${mark}@example.com`,
+    city: `${mark} City`,
+    bio: `${mark} bio`,
+    message: `${mark} message`,
+    extra: `{"nick":"${mark}"}`,
   });
   await mirror.insert('staged_rows', {
     stage_no: 1,
@@ -59,14 +65,16 @@ export async function fillWithCanaries(mirror: WorkingMirror): Promise<DatabaseL
     via_entity: 0,
     blockers: '[]',
     contracts: '[]',
-    ...{ observed_at: '2026-10-20T12:00:00.000Z', identity: `{"name":"${mark} Staged"}` },
+    observed_at: '2026-10-20T12:00:00.000Z',
+    identity: `{"name":"${mark} Staged"}`,
   });
   await mirror.insert('quarantine_rows', {
     quarantine_no: 1,
     source_no: 1,
     id: 'inv_3',
     problem: 'status is missing',
-    ...{ body: `{"name":"${mark} Quarantined"}`, seen_at: '2026-10-20T12:00:00.000Z' },
+    body: `{"name":"${mark} Quarantined"}`,
+    seen_at: '2026-10-20T12:00:00.000Z',
   });
   await mirror.insert('webhook_inbox', {
     inbox_no: 1,
@@ -74,7 +82,10 @@ export async function fillWithCanaries(mirror: WorkingMirror): Promise<DatabaseL
     installation: 'inst_1',
     event: 'investment.changed',
     test: 0,
-    ...{ received_at: '2026-10-20T12:00:00.000Z', state: 'pending', attempts: 0, body: `{"to":"${mark}"}` },
+    received_at: '2026-10-20T12:00:00.000Z',
+    state: 'pending',
+    attempts: 0,
+    body: `{"to":"${mark}"}`,
   });
   return mirror.place;
 }

@@ -84,7 +84,9 @@ export async function startFleet(options: RunningFleetOptions): Promise<RunningF
         platform: { baseUrl: sandbox.url, requestsPerHour: 1_000_000 },
         database: named.href,
         sources: sandbox.ready.companies.map((company, n) => ({
-          ...{ name: `c${n}`, token: company.token, company: company.id },
+          name: `c${n}`,
+          token: company.token,
+          company: company.id,
           installation: company.installation,
         })),
         // Only a start, a takeover and a webhook cause a tick, so a timer cannot hide a fault.

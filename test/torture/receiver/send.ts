@@ -20,7 +20,9 @@ const run = `${process.pid}x${Date.now()}`;
 
 function request(number: number): string {
   const body = JSON.stringify({
-    ...{ id: `evt_${run}x${number}`, event: 'investment.changed', mode: 'test' },
+    id: `evt_${run}x${number}`,
+    event: 'investment.changed',
+    mode: 'test',
     created_at: new Date().toISOString(),
     installation: { id: installation, target: null, test: false },
     data: { id: 'inv_unheardof', visible: true, company, observed_at: null },
@@ -63,7 +65,8 @@ const at = (share: number) => Math.round(times[Math.ceil(share * times.length) -
 const others: Record<string, number> = {};
 for (const { status } of done) if (status !== 202) others[status] = (others[status] ?? 0) + 1;
 const sent: Sent = {
-  ...{ accepted: done.filter(({ status }) => status === 202).length, others },
+  accepted: done.filter(({ status }) => status === 202).length,
+  others,
   p50: at(0.5),
   p99: at(0.99),
   longest: at(1),

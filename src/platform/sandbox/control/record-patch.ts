@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defined } from '../../../domain/defined.js';
 import type { JsonObject } from '../../../domain/json.js';
 import { investmentStatusNames } from '../../contract/investments.js';
 import { Problem } from '../../http/problem.js';
@@ -115,11 +116,10 @@ export function planChange(state: State, source: Source, patch: RecordPatch): Pl
           ? { group_label: 'CONFIRMED' }
           : {}
         : { group_label: patch.group }),
-      ...(committed_cents === undefined ? {} : { committed_cents }),
+      ...defined({ committed_cents }),
       ...(in_escrow_cents === undefined ? (executes ? { in_escrow_cents: 0 } : {}) : { in_escrow_cents }),
       ...(patch.applied_at === undefined ? {} : { applied_at: Date.parse(patch.applied_at) }),
-      ...(patch.message === undefined ? {} : { message: patch.message }),
-      ...(patch.external_username === undefined ? {} : { external_username: patch.external_username }),
+      ...defined({ message: patch.message, external_username: patch.external_username }),
       ...(patch.blockers === undefined ? {} : { blockers: JSON.stringify(patch.blockers) }),
       ...(patch.contracts === undefined ? {} : { contracts: JSON.stringify(patch.contracts) }),
       ...(patch.converted_to === undefined

@@ -1,3 +1,4 @@
+import { defined } from '../../../domain/defined.js';
 import type { SourceName } from '../../../domain/ids.js';
 import type { Instant } from '../../../domain/instant.js';
 import type { Beat, FleetEars, FleetStore, Holdings, Message } from '../../../fleet/ports.js';
@@ -33,7 +34,7 @@ export class PostgresFleet implements FleetStore {
         if (received !== null && received.from !== member) onMessage(received.message);
       },
       onConnected: onGap,
-      ...(onLost === undefined ? {} : { onLost }),
+      ...defined({ onLost }),
     });
   }
 

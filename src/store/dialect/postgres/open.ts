@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { defined } from '../../../domain/defined.js';
 import { Fault } from '../../../domain/fault.js';
 import { addressText } from '../../database-location.js';
 import { newestMigration } from '../../newest-migration.js';
@@ -53,11 +54,10 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     max: options.max ?? connectionsDefault,
     connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMsDefault,
     types: valueTypes,
-    ...(options.idleMs === undefined ? {} : { idleTimeoutMillis: options.idleMs }),
+    ...defined({ idleTimeoutMillis: options.idleMs }),
     // Statements are sent without waiting for earlier results, so that a page costs few round trips.
     pipeline: true,
-    ...(options.answerMillis === undefined ? {} : { query_timeout: options.answerMillis }),
-    ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
+    ...defined({ query_timeout: options.answerMillis, statement_timeout: options.statementTimeoutMs }),
   });
   // The pool replaces an idle connection that dies; without a listener the error would end the process.
   pool.on('error', () => {});

@@ -106,8 +106,13 @@ async function openArchive(file: string, { signal }: RestoreParts): Promise<Back
     file,
     async ({ made_at, migrations, last_seq, indexes }) => {
       backup = {
-        ...{ format: 'copy', madeAt: made_at, migrations, schema: schemaOf(migrations), rows },
-        ...{ lastSeq: last_seq, indexes },
+        format: 'copy',
+        madeAt: made_at,
+        migrations,
+        schema: schemaOf(migrations),
+        rows,
+        lastSeq: last_seq,
+        indexes,
         read: async (take) => void (await readArchive(file, async () => {}, take)),
       };
     },
@@ -141,8 +146,13 @@ async function openDump(file: string, { env, signal }: RestoreParts): Promise<Ba
   const rows = new Map<string, number>();
   await readDump(file, env, signal, counter(rows, signal));
   return {
-    ...{ format: 'pg_dump', madeAt: null, migrations, schema: schemaOf(migrations), rows },
-    ...{ lastSeq: null, indexes: null },
+    format: 'pg_dump',
+    madeAt: null,
+    migrations,
+    schema: schemaOf(migrations),
+    rows,
+    lastSeq: null,
+    indexes: null,
     // The file has the tables in any order, but a row must come after the row it refers to.
     read: async (take) => {
       for (const name of [...carriedTables.map((table) => table.name), feedCounter])
@@ -180,7 +190,8 @@ async function makeSchema(
   if (present === 0) {
     const upTo = known.filter((migration) => !later.includes(migration));
     await migratePostgres(database, {
-      ...{ clock, version },
+      clock,
+      version,
       // Without a list, the roles of analysts get their rights too.
       ...(later.length === 0 ? {} : { migrations: upTo }),
     });

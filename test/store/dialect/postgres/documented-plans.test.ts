@@ -115,7 +115,12 @@ describe('plans of rosterd’s own queries', () => {
   });
 
   const wanted = (more: Partial<RosterWanted>): RosterWanted => ({
-    ...{ filter: {}, order: 'applied_at', descending: true, after: null, identity: true, rowsMax: 50 },
+    filter: {},
+    order: 'applied_at',
+    descending: true,
+    after: null,
+    identity: true,
+    rowsMax: 50,
     ...more,
   });
   const after = { value: '2026-01-15T00:00:00.000Z', id: 'inv_5', source: 'acme' };

@@ -40,7 +40,10 @@ const tables = (database: PostgresDatabase) =>
   );
 
 const step = (number: number, sql: string): Migration => ({
-  ...{ number, name: `step${number}`, sql, checksum: `sum of ${sql}` },
+  number,
+  name: `step${number}`,
+  sql,
+  checksum: `sum of ${sql}`,
 });
 const one = step(1, 'CREATE TABLE a (x int); INSERT INTO a VALUES (1)');
 const two = step(2, 'CREATE TABLE b (x int)');

@@ -38,7 +38,8 @@ test('a connection that stops responding can be closed', async () => {
     url,
     applicationName: 'rosterd-test',
     channel: 'told',
-    ...{ onPayload: () => {}, onConnected: () => {} },
+    onPayload: () => {},
+    onConnected: () => {},
   });
   await connection.rows('SELECT 1 AS one');
   swallow();
