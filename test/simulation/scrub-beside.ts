@@ -40,7 +40,7 @@ export function scrubBeside(
         if (chance.yes(0.5)) throw new Fault('database_full', 'there is no room for the copy');
         return { kind: 'no_room' as const, erasures: pendingErasures(database), bytesMissing: 4_096 };
       }
-      const scrubbed = scrub(database, life.clock, rewritten);
+      const scrubbed = scrub(database, life.clock, { rewritten });
       if (scrubbed.kind === 'scrubbed') onScrubbed(file);
       return scrubbed;
     } finally {

@@ -95,7 +95,7 @@ export class SqliteErasures implements Erasures {
 
   /** For tests and small files: blocks this process until the file is rewritten. */
   scrub(): Scrubbed {
-    const result = scrub(this.database, this.clock, this.#rewritten);
+    const result = scrub(this.database, this.clock, { rewritten: this.#rewritten });
     if (result.kind === 'blocked') this.#rewritten = result.rewritten;
     return result;
   }

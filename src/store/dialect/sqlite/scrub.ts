@@ -15,21 +15,33 @@ const roomFactor = 2.1;
  * The log is also emptied before: if a reader prevents that, VACUUM would only add a copy of the whole database to a log
  * that cannot shrink.
  *
- * Never waits. `rewritten` is the value an earlier call returned: erasures up to that number are already gone from the
- * main file, and only the log still has to be emptied.
+ * Never waits for a lock, except up to `logWaitMillis` each time for readers to leave the log. A log left full after
+ * VACUUM would be copied by the next commit of a daemon, which blocks its event loop for as long as the database is large.
+ *
+ * `rewritten` is the value an earlier call returned: erasures up to that number are already gone from the main file, and
+ * only the log still has to be emptied.
  */
-export function scrub(database: SqliteConnection, clock: Clock, rewritten = 0): Scrubbed {
+export function scrub(
+  database: SqliteConnection,
+  clock: Clock,
+  { rewritten = 0, logWaitMillis = 0 }: ScrubOptions = {},
+): Scrubbed {
   const { raw, file } = database;
   return withSqliteFaults(file, () =>
     withoutLockWait(raw, () => {
       try {
-        return scrubNow(database, clock, rewritten);
+        return scrubNow(database, clock, rewritten, logWaitMillis);
       } catch (error) {
         if (isBusy(error)) return { kind: 'blocked', erasures: pendingErasures(database), rewritten };
         throw error;
       }
     }),
   );
+}
+
+export interface ScrubOptions {
+  readonly rewritten?: number;
+  readonly logWaitMillis?: number;
 }
 
 /** Returns the number of receipts that wait for a scrub, plus one if there are removals without a receipt. */
@@ -39,19 +51,24 @@ export function pendingErasures({ raw }: SqliteConnection): number {
   return raw.prepare<[], number>(count).pluck().get() ?? 0;
 }
 
-function scrubNow(database: SqliteConnection, clock: Clock, rewrittenBefore: number): Scrubbed {
+function scrubNow(
+  database: SqliteConnection,
+  clock: Clock,
+  rewrittenBefore: number,
+  logWaitMillis: number,
+): Scrubbed {
   const { raw, file } = database;
   const last = takePending(database, clock);
   if (last === null) return { kind: 'clean' };
   let rewritten = rewrittenBefore;
   const blocked = (): Scrubbed => ({ kind: 'blocked', erasures: pendingErasures(database), rewritten });
-  if (!emptyLog(raw)) return blocked();
+  if (!emptyLog(raw, logWaitMillis)) return blocked();
   if (rewritten < last) {
     const bytesMissing = missingRoom(file);
     if (bytesMissing > 0) return { kind: 'no_room', erasures: pendingErasures(database), bytesMissing };
     raw.exec('VACUUM');
     rewritten = last;
-    if (!emptyLog(raw)) return blocked();
+    if (!emptyLog(raw, logWaitMillis)) return blocked();
   }
   const done = raw
     .prepare('UPDATE erasures SET scrubbed_at = ? WHERE scrubbed_at IS NULL AND erasure <= ?')
@@ -92,8 +109,10 @@ function withoutLockWait<Result>(raw: SqliteConnection['raw'], work: () => Resul
 }
 
 /** Checkpoints and truncates the log. Returns false if a reader still needs it. */
-function emptyLog(raw: SqliteConnection['raw']): boolean {
+function emptyLog(raw: SqliteConnection['raw'], waitMillis: number): boolean {
+  raw.pragma(`busy_timeout = ${waitMillis}`);
   const [result] = raw.pragma('wal_checkpoint(TRUNCATE)') as readonly { busy: number }[];
+  raw.pragma('busy_timeout = 0');
   return result?.busy === 0;
 }
 
