@@ -92,6 +92,9 @@ interface Round {
   readonly longest: number;
 }
 
+/** Longer than a delivery or a tick takes once nothing holds it up. */
+const settleMillis = 2_000;
+
 /** Runs every phase once, over a new mirror. */
 async function roundOf(scale: Scale, records: number): Promise<Round> {
   const { apart, stalls } = scale;
@@ -126,12 +129,19 @@ async function roundOf(scale: Scale, records: number): Promise<Round> {
     traffic.catch(() => {});
     const spans: Span[] = [];
     let from = sharedNow();
+    const begin = () => {
+      from = sharedNow();
+    };
     const during = async <Value>(phase: Phase, work: () => Promise<Value>): Promise<Value> => {
       const value = await work();
-      const to = sharedNow();
-      spans.push({ phase, from, to });
-      from = to;
+      spans.push({ phase, from, to: sharedNow() });
+      begin();
       return value;
+    };
+    /** Changes that waited for one phase are not counted in the next one. */
+    const settle = async () => {
+      await pause(settleMillis);
+      begin();
     };
     const lists = async (page: Phase, publication: Phase, start: () => Promise<unknown>) => {
       const listed = platform.listed(large);
@@ -139,6 +149,7 @@ async function roundOf(scale: Scale, records: number): Promise<Round> {
       over.catch(() => {});
       await during(page, () => Promise.race([listed, over]));
       await during(publication, () => over);
+      await settle();
     };
 
     await during('at rest', () => pause(seconds * 1000));
@@ -155,7 +166,9 @@ async function roundOf(scale: Scale, records: number): Promise<Round> {
       await daemon.tick(large);
       await daemon.scrub();
     });
+    await settle();
     await during('verifying', () => verifier.verify(large));
+    await settle();
     const consoleUrl = await daemon.consoleUrl();
     await during('scraping', () => visited(consoleUrl, ['/metrics'], seconds));
     await during('browsing', () => visited(consoleUrl, pages, seconds));
