@@ -39,7 +39,7 @@ export function signInPages({ authenticator, sessions, logger, version }: SignIn
     const judged = await authenticator.judge(fieldOf(request, 'token').trim());
     if (judged === 'admitted') {
       const mark = await authenticator.mark();
-      // The new cookie replaces that of the browser's last session, which nobody could sign out of, so end it.
+      // The new cookie replaces that of the browser's last session, which could no longer be signed out of, so end it.
       const last = sessionOf(request, sessions, mark);
       if (last !== undefined) sessions.end(last);
       giveCookie(request, response, sessions.begin(true, mark));

@@ -1,5 +1,5 @@
 /**
- * Fields stored from an event. They identify nobody; lifecycle events carry the investor's name and email in others.
+ * Fields stored from an event. They identify no person; lifecycle events carry the investor's name and email in others.
  */
 const envelopeKeys = ['id', 'event', 'created_at', 'api_version'] as const;
 const dataKeys = [

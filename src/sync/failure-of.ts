@@ -44,7 +44,7 @@ const defect = 'an internal error of rosterd ended the tick; the log has the sta
 function faultWaitMillis(fault: Fault | undefined, plan: RetryPlan): number {
   // A wait without an end gets the longest backoff: rosterd must not guess a shorter one than the platform meant.
   if (fault !== undefined && reaction[fault.code] === 'wait') return plan.backoff.capMillis;
-  // A long wait protects nobody when our own database is the cause, and a database that is back should be used soon.
+  // A long wait does not help when our own database is the cause, and a database that is back should be used soon.
   if (fault?.code.startsWith('database_'))
     return waitMillis({ ...plan, backoff: { ...plan.backoff, capMillis: databaseWaitMillisMax } });
   // Lasting faults are retried too, at the longest interval: a renewed certificate is picked up without a restart.

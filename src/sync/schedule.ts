@@ -283,8 +283,8 @@ export interface SpacingSeen {
   readonly waitMillis: number;
   /**
    * `plenty`: each webhook starts a tick at once. `scarce`: the quota has to last until its window ends. `spent`: nothing
-   * is left until then. `backing_off`: the last tick failed or was told to wait. `halted`: the source waits for a person.
-   * `elsewhere`: another process follows the source. `paused`: nobody does.
+   * is left until then. `backing_off`: the last tick failed or the platform asked to wait. `halted`: an operator has to act.
+   * `elsewhere`: another process follows the source. `paused`: no process follows it.
    */
   readonly reason: SpacingReason | 'backing_off' | 'halted' | 'elsewhere' | 'paused';
   /** The limit behind `scarce` and `spent`, and behind `plenty` once it is known. */

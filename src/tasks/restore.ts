@@ -25,13 +25,13 @@ export interface RestoreRequest {
 
 export interface RestoreReceipt extends Restored {
   readonly database: string;
-  /** Number of people and investments in the ledger: whoever was forgotten since the backup stays forgotten. */
+  /** Number of people and investments in the ledger: people forgotten since the backup stay forgotten. */
   readonly forgotten: number;
 }
 
 /**
  * Replaces the configured mirror by a backup. Refuses while a daemon or any other process uses the mirror. Everyone in
- * the ledger of forgotten ids, and everyone whom the replaced mirror had forgotten, is erased before it can be read.
+ * the ledger of forgotten ids, and everyone the replaced mirror had forgotten, is erased before it can be read.
  */
 export async function restore(request: RestoreRequest): Promise<RestoreReceipt> {
   const { config, backup, force, clock, env, signal } = request;

@@ -120,7 +120,7 @@ test('a hidden round that its company sums up keeps the summary', async () => {
   });
 });
 
-test('a company without the scope for it has no name, and the reason is told', async () => {
+test('a company without the scope for it has no name, and the reason is stored', async () => {
   const forbidden = () => hidden('403 insufficient_scope');
   const { rows, of } = await listed({
     answers: Object.fromEntries(Object.keys(served).map((path) => [path, forbidden])),
@@ -196,7 +196,7 @@ test('a source of one round lists no other', async () => {
   expect(rows('rounds').map(({ id }) => id)).toEqual(['ofr_2']);
 });
 
-test('a stored round that nothing names any more is gone only when the platform says so', async () => {
+test('a stored round that nothing names any more is deleted only when the platform answers 404', async () => {
   const stored = new Map([['rounds' as const, [{ id: 'ofr_7', company_id: 'co_1' }]]]);
   const gone = await listed({ known: { stored } });
   expect(gone.rows('rounds').map(({ id }) => id)).toEqual(['ofr_1', 'ofr_2']);

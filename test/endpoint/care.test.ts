@@ -197,6 +197,6 @@ test('an expired management sign-in does not affect the sources and is reported 
   await town.world.control('POST', `/users/${owner?.id}/deactivate`);
   await town.daemon();
   await town.until('the mirror is whole', inStep(town));
-  await town.until('it is told', () => town.endpoint().health?.state === 'blocked');
+  await town.until('the block is reported', () => town.endpoint().health?.state === 'blocked');
   expect(town.endpoint().health).toMatchObject({ hint: expect.stringContaining('rosterd connect') });
 });

@@ -72,7 +72,7 @@ describe('notices: the text of a notice', () => {
   });
 });
 
-test('notices: the round is told by its name, with company and round beside the ids', () => {
+test('notices: the round is shown by its name, with company and round beside the ids', () => {
   const [draft] = decideNotices([change({ kind: 'added' })], [{ name: 'hook', rules: {} }], () => ({
     company: 'Tidal Labs',
     round: 'Seed SAFE 2025',

@@ -43,7 +43,7 @@ export async function writeCredentials(path: string, credentials: Credentials, d
 /** Reads mode and content from the same open file, so the file cannot be replaced between the check and the read. */
 async function readPrivate(path: string): Promise<string> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    // No file means that nobody signed in yet. A file that exists but cannot be opened is a permission problem.
+    // No file means that there was no sign-in yet. A file that exists but cannot be opened is a permission problem.
     if (error.code === 'ENOENT')
       throw new Fault('reauthorize', `nobody is signed in: there is no credentials file ${path}`, {
         hint: 'run `rosterd connect` to sign in',

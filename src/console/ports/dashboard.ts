@@ -251,7 +251,7 @@ export interface RosterSeen {
   /** The number of matching rows, counted up to `countMax`. */
   readonly count: number;
   readonly countMax: number;
-  /** Sources that the mirror did not have at the time of which the rows are. */
+  /** Sources that the mirror did not have yet at the time the rows show. */
   readonly younger: PastOverviewSeen['younger'];
   readonly choices: readonly {
     readonly source: string;
@@ -315,6 +315,6 @@ export interface QuerySeen {
   readonly rows: readonly (readonly QueryCell[])[];
   readonly truncated: boolean;
   readonly tookMs: number;
-  /** Sources that the mirror did not have at the time of which the query reads. */
+  /** Sources that the mirror did not have yet at the time the query reads. */
   readonly younger: PastOverviewSeen['younger'];
 }

@@ -47,7 +47,7 @@ export interface RestoreParts {
 
 export interface RestoreHooks {
   /**
-   * Called with everyone whom the existing mirror must keep forgotten, before it is replaced. Stores them apart from
+   * Called with everyone the existing mirror must keep forgotten, before it is replaced. Stores them apart from
    * the database, and returns the ids of everyone to forget.
    */
   remember(forgotten: readonly ForgottenSince[]): readonly string[];

@@ -30,7 +30,7 @@ export const innerRelations: Readonly<Record<string, string>> = {
   awaiting_deletion_rows: 'Marks behind `awaiting_deletion`.',
   identity_residue: 'Set while bytes of removed identities are still to be scrubbed from the file.',
   pauses: 'Sources that an operator has paused.',
-  open_alerts: 'Conditions that an operator was told of and that have not been resolved.',
+  open_alerts: 'Conditions that were reported to operators and have not been resolved.',
   alert_rows: 'Messages about them, each to one receiver.',
   migrations: 'Schema migrations that ran, and the version of rosterd that ran them.',
 };

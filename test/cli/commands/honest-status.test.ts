@@ -29,7 +29,7 @@ const check = async () => {
   return { code, health: JSON.parse(out).health as string };
 };
 
-test('a record that could not be read is told by sync, status and --check until a readable version came', async () => {
+test('sync, status and --check report an unreadable record until a readable version arrives', async () => {
   await world.sync();
   expect(await check()).toEqual({ code: 0, health: 'ok' });
   const { ids } = (await world.control('POST', '/investments', { company: world.company.id })) as {

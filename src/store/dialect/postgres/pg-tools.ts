@@ -74,7 +74,7 @@ export function startTool(
     }
   };
   const ended = run();
-  // Whoever reads the output awaits this later.
+  // The reader of the output awaits this later.
   ended.catch(() => {});
   return { output: child.stdout, ended };
 }

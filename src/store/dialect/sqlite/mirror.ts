@@ -94,7 +94,7 @@ export class SqliteMirror implements Mirror, Rereading {
   /**
    * Opens a source that is being followed without a commit, or returns null for another one. The lease is taken by the
    * first write, which most ticks make once: its commit takes the lease, writes the page and releases the lease. That
-   * write checks that nobody has taken the source or written to it since, so it is as safe as taking the lease now.
+   * write checks that no other process has taken the source or written to it since, so it is as safe as taking the lease now.
    */
   #openUntaken({ name, fingerprint }: SourceIdentity, holder: string): Opened | null {
     return withSqliteFaults(this.#database.file, () => {

@@ -12,7 +12,7 @@ export interface QueryRequest {
   readonly memoryMegabytes: number;
   /** With false, a statement that would read personal data is refused. */
   readonly identity: boolean;
-  /** The time as of which to read; null for the present state. */
+  /** The past time to read; null for the present state. */
   readonly asOf: Instant | null;
 }
 
