@@ -21,7 +21,7 @@ import { documentedQueries } from '../store/documented-queries.js';
 import { youngerSources } from '../store/reads/as-of.js';
 import { readActivity } from '../store/reads/dashboard/activity.js';
 import {
-  companiesHeld,
+  companiesShown,
   companyName,
   goneByDay,
   largestChanges,
@@ -84,7 +84,7 @@ export function dashboardSource({
       return { ...seen, sources: await Promise.all(counted), activity };
     },
     overviewAsOf: (at) => read((db) => readPast(db, at, activityRows)),
-    companies: () => read(companiesHeld),
+    companies: () => read(companiesShown),
     company: (source, company) => read((db) => companyOf(db, source, company)),
     roster: (wanted) =>
       read(async (db) => {

@@ -14,7 +14,7 @@ import type { CollectionPlan } from './plan-collection.js';
 
 /** What both databases do alike with rows they have read. */
 
-export function standingOf(listed: readonly Row[], named: readonly Row[]): DimensionState {
+export function dimensionStateOf(listed: readonly Row[], named: readonly Row[]): DimensionState {
   const of = (about: string) =>
     new Map(
       named

@@ -24,7 +24,7 @@ export interface SwapWords {
   readonly person: (name: string) => string;
   /** The staged flag `email_hidden` as 1 or 0. */
   readonly emailHidden: string;
-  /** See `setUnknownKeysAside`. */
+  /** See `separateUnknownKeys`. */
   readonly stripUnknownKeys: (table: string, condition: string) => string;
 }
 

@@ -7,7 +7,7 @@ type ListColumn = keyof typeof documentedKeys;
  * stored with them. It marks the rows as rows with unknown fields, so that the erasure that follows counts them, clears
  * the mark and requests the scrub, as for every row with unknown fields.
  */
-export function setUnknownKeysAside(
+export function separateUnknownKeys(
   table: string,
   condition: string,
   documentedOnly: (column: ListColumn) => string,

@@ -8,10 +8,10 @@ import { packageVersion } from '../runtime/package-version.js';
 import { type DatabaseLocation, locationText, secretUrlOf } from '../store/database-location.js';
 import { migratePostgres } from '../store/dialect/postgres/migrate.js';
 import { openPostgres } from '../store/dialect/postgres/open.js';
-import { carriedTables } from '../store/migrate-data/carried-tables.js';
-import { carryOver } from '../store/migrate-data/carry-over.js';
+import { migrateData } from '../store/migrate-data/migrate-data.js';
+import { migratedTables } from '../store/migrate-data/migrated-tables.js';
 import { lookAtTarget } from '../store/migrate-data/postgres-target.js';
-import { type CarrySource, lockSource, lookAtSource } from '../store/migrate-data/sqlite-source.js';
+import { lockSource, lookAtSource, type MigrationSource } from '../store/migrate-data/sqlite-source.js';
 
 export interface MigrateRequest {
   readonly from: DatabaseLocation;
@@ -75,12 +75,12 @@ export async function migrate(request: MigrateRequest): Promise<Migration> {
   }
 }
 
-async function copied(source: CarrySource, url: string, { clock, signal, onRows }: MigrateRequest) {
+async function copied(source: MigrationSource, url: string, { clock, signal, onRows }: MigrateRequest) {
   const database = await openPostgres(url);
   try {
     await migratePostgres(database, { clock, version: packageVersion() });
     const total = planned(source).rows;
-    return await carryOver(source, { database, url }, { signal, onRows: (rows) => onRows?.(rows, total) });
+    return await migrateData(source, { database, url }, { signal, onRows: (rows) => onRows?.(rows, total) });
   } finally {
     await database.close();
   }
@@ -100,8 +100,8 @@ async function applyLedger(ledgerFile: string, file: string, clock: Clock): Prom
   await mirror.close();
 }
 
-function planned({ counts }: CarrySource): Pick<Migration, 'rows' | 'tables'> {
-  const tables = carriedTables.map(({ name }) => ({
+function planned({ counts }: MigrationSource): Pick<Migration, 'rows' | 'tables'> {
+  const tables = migratedTables.map(({ name }) => ({
     table: name,
     rows: counts.get(name) ?? 0,
     sha256: null,

@@ -2,21 +2,21 @@ import type { Config, SourceConfig } from '../config/config.js';
 import { nameless } from '../daemon/without-identity.js';
 import { withoutForgotten } from '../store/forgotten.js';
 import {
-  countHeld,
+  countQuarantined,
+  countStored,
   forgottenIds,
   idsAt,
   idsAwaitingDeletion,
   idsChangedSince,
-  idsHeld,
   newestChange,
-  offeringsHeld,
-  quarantinedHeld,
+  storedIds,
+  storedOfferings,
   storedTallies,
-  versionsHeld,
+  storedVersions,
 } from '../store/reads/verify-reads.js';
 import type { StoredRows } from '../verify/ports.js';
 
-type Db = Parameters<typeof countHeld>[0];
+type Db = Parameters<typeof countStored>[0];
 
 /** Returns one source of the mirror as `verify` reads it. */
 export function storedRowsOf(
@@ -25,14 +25,14 @@ export function storedRowsOf(
   { identity }: Pick<Config, 'identity'>,
 ): StoredRows {
   return {
-    count: () => countHeld(db, name),
+    count: () => countStored(db, name),
     tallies: () => storedTallies(db, name),
-    offerings: () => offeringsHeld(db, name),
+    offerings: () => storedOfferings(db, name),
     idsAt: (places) => idsAt(db, name, places),
     awaiting: () => idsAwaitingDeletion(db, name),
-    ids: () => idsHeld(db, name),
-    quarantined: () => quarantinedHeld(db, name),
-    records: (ids) => versionsHeld(db, name, ids),
+    ids: () => storedIds(db, name),
+    quarantined: () => countQuarantined(db, name),
+    records: (ids) => storedVersions(db, name, ids),
     mark: () => newestChange(db, name),
     changedSince: (mark) => idsChangedSince(db, name, mark),
     keepable: async (items) => {

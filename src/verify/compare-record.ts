@@ -11,7 +11,7 @@ const amountColumns = contentFields.filter(
  * Same as `compareRecord`, except that a row awaiting deletion is expected to be missing on the platform: it is drift
  * only if the platform has it.
  */
-export function compareDoubted(
+export function compareAwaiting(
   id: string,
   held: Version | undefined,
   platform: Version | undefined,

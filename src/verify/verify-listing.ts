@@ -2,7 +2,7 @@ import type { Version } from '../domain/difference.js';
 import type { Instant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { PageToken, Position } from '../domain/position.js';
-import { compareDoubted } from './compare-record.js';
+import { compareAwaiting } from './compare-record.js';
 import type { FullReceipt } from './receipt.js';
 import { type RecordsParts, verifyRecords } from './verify-records.js';
 
@@ -28,7 +28,7 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
   const moving: string[] = [];
   for (const [id, listed] of suspects) {
     const ours = (await stored.records([id])).get(id);
-    const differs = compareDoubted(id, ours, listed, awaiting);
+    const differs = compareAwaiting(id, ours, listed, awaiting);
     if (differs === null) continue;
     // Withdrawn while the listing passed its place and back again at once, a record is in the mirror without a change.
     const mayHaveReturned = differs.kind === 'extra' && changed.size > 0;
@@ -84,7 +84,7 @@ class Reading {
     for (const record of records) {
       const { id } = record.investment;
       this.#seen.add(id);
-      if (compareDoubted(id, stored.get(id), record, awaiting) === null) this.suspects.delete(id);
+      if (compareAwaiting(id, stored.get(id), record, awaiting) === null) this.suspects.delete(id);
       else this.suspects.set(id, record);
     }
   }

@@ -1,4 +1,4 @@
-import { compareDoubted } from './compare-record.js';
+import { compareAwaiting } from './compare-record.js';
 import type { Platform, StoredRows } from './ports.js';
 import type { Drift } from './receipt.js';
 import { type SettleParts, settle } from './settle.js';
@@ -38,9 +38,9 @@ async function compareOne(
   const read = await platform.current(id);
   const ours = (await stored.records([id])).get(id);
   const awaiting = await stored.awaiting();
-  if (read === null) return compareDoubted(id, ours, undefined, awaiting);
+  if (read === null) return compareAwaiting(id, ours, undefined, awaiting);
   if (read.publishedMatches !== true) return 'unpublished';
   const [item] = await stored.keepable([read.item]);
   // A tombstone instead of a record, or an unreadable record: only the feed reports those.
-  return item?.kind === 'record' ? compareDoubted(id, ours, item, awaiting) : 'unpublished';
+  return item?.kind === 'record' ? compareAwaiting(id, ours, item, awaiting) : 'unpublished';
 }

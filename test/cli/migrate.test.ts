@@ -9,7 +9,7 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 import { processName } from '../../src/runtime/process-identity.js';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
-import { carriedTables, leftBehind } from '../../src/store/migrate-data/carried-tables.js';
+import { migratedTables, leftBehind } from '../../src/store/migrate-data/migrated-tables.js';
 import { freshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { canonicalDump } from '../store/canonical-dump.js';
@@ -118,11 +118,11 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
       .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
       .pluck()
       .all();
-    const empty = carriedTables.filter(
+    const empty = migratedTables.filter(
       ({ name }) => raw.prepare(`SELECT count(*) FROM ${name}`).pluck().get() === 0,
     );
     raw.close();
-    expect([...carriedTables.map(({ name }) => name), ...Object.keys(leftBehind)].sort()).toEqual(
+    expect([...migratedTables.map(({ name }) => name), ...Object.keys(leftBehind)].sort()).toEqual(
       tables.sort(),
     );
     expect(empty).toEqual([]);
@@ -175,7 +175,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     await expect.poll(standing, { timeout: 30_000 }).toBe(0);
     // Wait until the server has finished its rollback.
     await withClient(target.url, (client) => client.query('BEGIN; LOCK TABLE sources; COMMIT'));
-    for (const { name } of carriedTables) expect([name, await rowsIn(target.url, name)]).toEqual([name, 0]);
+    for (const { name } of migratedTables) expect([name, await rowsIn(target.url, name)]).toEqual([name, 0]);
   });
 
   test('migrate detects rows that differ after copying and keeps nothing', async () => {
@@ -248,7 +248,7 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
     const told = JSON.parse(out);
     expect(told).toMatchObject({ dry_run: false, database: world.url });
     expect(told.tables.map(({ table }: { table: string }) => table)).toEqual(
-      carriedTables.map(({ name }) => name),
+      migratedTables.map(({ name }) => name),
     );
     for (const { sha256 } of told.tables) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
     expect(out).not.toContain('canary');

@@ -9,7 +9,7 @@ import type { State } from '../state/database.js';
  * Returns whether an installation or connection created by this user may include identity. This is decided at creation:
  * a later approval does not widen it, and losing the approval does not narrow it.
  */
-export function mayCarryIdentity(state: State, app: Application, userNo: number): boolean {
+export function mayMigrateIdentity(state: State, app: Application, userNo: number): boolean {
   return app.piiApproved || managesOrganization(state, app.organization_no, userNo);
 }
 

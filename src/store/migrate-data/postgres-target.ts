@@ -7,20 +7,20 @@ import { Fault } from '../../domain/fault.js';
 import { withPostgresFaults } from '../dialect/postgres/faults.js';
 import { isMigrated, openPostgres, type PostgresDatabase } from '../dialect/postgres/open.js';
 import { shippedIndexes } from '../migrate.js';
-import { type CarriedTable, carriedTables } from './carried-tables.js';
+import { type MigratedTable, migratedTables } from './migrated-tables.js';
 
 type Queries = Pick<pg.ClientBase, 'query'>;
 type Schemas = Pick<PostgresDatabase, 'schema' | 'identitySchema'>;
 
 /** The operations of the transaction that fills the target mirror. */
-export interface CarryTarget {
+export interface MigrationTarget {
   /** Writes lines in COPY text format. Returns the number of rows. */
   write(
-    table: CarriedTable,
+    table: MigratedTable,
     columns: readonly string[],
     lines: Iterable<string> | AsyncIterable<Buffer>,
   ): Promise<number>;
-  digest(table: CarriedTable, columns: readonly string[]): Promise<TableDigest>;
+  digest(table: MigratedTable, columns: readonly string[]): Promise<TableDigest>;
   /** `indexes`: those of `investment_rows` in the source; null builds all. */
   finish(lastSeq: number, indexes: readonly string[] | null): Promise<void>;
 }
@@ -55,7 +55,7 @@ const idleMillis = 5 * 60_000;
 export function fillTarget<Result>(
   database: PostgresDatabase,
   url: string,
-  work: (target: CarryTarget) => Promise<Result>,
+  work: (target: MigrationTarget) => Promise<Result>,
 ): Promise<Result> {
   return withPostgresFaults(database.url, async () => {
     const client = new pg.Client({ connectionString: url, application_name: 'rosterd-migrate' });
@@ -67,7 +67,7 @@ export function fillTarget<Result>(
         `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 10000;
          SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
       );
-      const all = carriedTables.map((table) => qualified(table, database)).join(', ');
+      const all = migratedTables.map((table) => qualified(table, database)).join(', ');
       await client.query(`LOCK TABLE ${all} IN EXCLUSIVE MODE`);
       await refuseFilled(client, database);
       const result = await work(targetIn(client, database));
@@ -84,8 +84,8 @@ export function fillTarget<Result>(
 export function targetIn(
   client: pg.Client,
   schemas: Schemas,
-  tables: readonly CarriedTable[] = carriedTables,
-): CarryTarget {
+  tables: readonly MigratedTable[] = migratedTables,
+): MigrationTarget {
   return {
     async write(table, columns, lines) {
       const copy = client.query(copyFrom(`COPY ${qualified(table, schemas)} (${list(columns)}) FROM STDIN`));
@@ -122,7 +122,7 @@ export function targetIn(
 }
 
 async function refuseFilled(queries: Queries, database: PostgresDatabase): Promise<void> {
-  const counts = carriedTables.map(
+  const counts = migratedTables.map(
     (table) => `SELECT '${table.name}' AS name, count(*)::int AS rows FROM ${qualified(table, database)}`,
   );
   const { rows } = await queries.query<{ name: string; rows: number }>(counts.join(' UNION ALL '));
@@ -142,7 +142,7 @@ async function refuseForeign({ pool, url, schema, identitySchema }: PostgresData
   const { rows } = await pool.query<{ name: string }>(
     `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
      WHERE (schemaname = $1 AND tablename = ANY ($2)) OR schemaname = $3 ORDER BY 1 LIMIT 1`,
-    [schema, carriedTables.map(({ name }) => name), identitySchema],
+    [schema, migratedTables.map(({ name }) => name), identitySchema],
   );
   for (const { name } of rows)
     throw new Fault('database_unusable', `${url} holds ${name}, which does not belong to a mirror`, {
@@ -150,7 +150,7 @@ async function refuseForeign({ pool, url, schema, identitySchema }: PostgresData
     });
 }
 
-export function qualified({ name, identity }: CarriedTable, { schema, identitySchema }: Schemas): string {
+export function qualified({ name, identity }: MigratedTable, { schema, identitySchema }: Schemas): string {
   return `${pg.escapeIdentifier(identity === true ? identitySchema : schema)}.${name}`;
 }
 

@@ -6,7 +6,7 @@ import { appliedMigrations } from '../dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../dialect/sqlite/open.js';
 import { isLeaseRunning } from '../lease-rules.js';
 import { pendingMigrations, shippedMigrations } from '../migrate.js';
-import { type CarriedTable, carriedTables } from './carried-tables.js';
+import { type MigratedTable, migratedTables } from './migrated-tables.js';
 import { columnsOf, tableLines } from './table-lines.js';
 
 export interface SourceOptions {
@@ -15,11 +15,11 @@ export interface SourceOptions {
 }
 
 /** The mirror to copy from. Nothing is written to it. */
-export interface CarrySource {
+export interface MigrationSource {
   readonly counts: ReadonlyMap<string, number>;
-  columns(table: CarriedTable): readonly string[];
+  columns(table: MigratedTable): readonly string[];
   /** Returns the rows in COPY text format, several lines per chunk. */
-  lines(table: CarriedTable): Iterable<string>;
+  lines(table: MigratedTable): Iterable<string>;
   /** The last number of the change feed, even if its row was purged. */
   readonly lastSeq: number;
   /**
@@ -33,7 +33,7 @@ export interface CarrySource {
 /**
  * Opens the source without locking it, for a dry run. Throws in the same cases as `lockSource`, apart from a busy lock.
  */
-export function lookAtSource(file: string, options: SourceOptions): CarrySource {
+export function lookAtSource(file: string, options: SourceOptions): MigrationSource {
   return prepared(openSqlite(file, { readonly: true }), options);
 }
 
@@ -42,7 +42,7 @@ export function lookAtSource(file: string, options: SourceOptions): CarrySource 
  * read, but their writes fail as busy. A lease would not be enough, because it does not stop webhooks and erasures.
  * Throws `database_unusable` for an older schema and `lease_lost` when another process uses the mirror.
  */
-export function lockSource(file: string, options: SourceOptions): CarrySource {
+export function lockSource(file: string, options: SourceOptions): MigrationSource {
   openSqlite(file, { readonly: true }).close();
   const database = openSqlite(file);
   try {
@@ -54,7 +54,7 @@ export function lockSource(file: string, options: SourceOptions): CarrySource {
   return prepared(database, options);
 }
 
-function prepared(database: SqliteDatabase, options: SourceOptions): CarrySource {
+function prepared(database: SqliteDatabase, options: SourceOptions): MigrationSource {
   const { file, raw } = database;
   const close = () => {
     if (raw.inTransaction) raw.exec('ROLLBACK');
@@ -65,9 +65,9 @@ function prepared(database: SqliteDatabase, options: SourceOptions): CarrySource
       refusePending(database);
       refuseInUse(database, options);
       const one = (sql: string) => Number(raw.prepare(sql).pluck().get() ?? 0);
-      const columns = (table: CarriedTable) => columnsOf(raw, table);
+      const columns = (table: MigratedTable) => columnsOf(raw, table);
       return {
-        counts: new Map(carriedTables.map(({ name }) => [name, one(`SELECT count(*) FROM ${name}`)])),
+        counts: new Map(migratedTables.map(({ name }) => [name, one(`SELECT count(*) FROM ${name}`)])),
         columns,
         lines: (table) => tableLines(raw, table, columns(table)),
         lastSeq: one("SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'"),

@@ -1,17 +1,17 @@
 import type Sqlite from 'better-sqlite3';
-import type { CarriedTable } from './carried-tables.js';
 import { type CopyValue, copyLine, numbersToArray } from './copy-text.js';
+import type { MigratedTable } from './migrated-tables.js';
 
 const lettersAtOnce = 64 * 1024;
 
-export function columnsOf(raw: Sqlite.Database, { name }: Pick<CarriedTable, 'name'>): readonly string[] {
+export function columnsOf(raw: Sqlite.Database, { name }: Pick<MigratedTable, 'name'>): readonly string[] {
   return raw.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(name);
 }
 
 /** Returns the rows of a table in COPY text format and in the order of its key, several lines per chunk. */
 export function* tableLines(
   raw: Sqlite.Database,
-  table: CarriedTable,
+  table: MigratedTable,
   columns: readonly string[] = columnsOf(raw, table),
 ): Generator<string> {
   const { name, key, numbers } = table;

@@ -19,7 +19,7 @@ export interface HeldVersion {
   readonly identity: Identity | null;
 }
 
-export async function countHeld(db: Kysely<ReadDatabase>, source: string): Promise<number> {
+export async function countStored(db: Kysely<ReadDatabase>, source: string): Promise<number> {
   const { count } = await db
     .selectFrom('investments')
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -29,7 +29,7 @@ export async function countHeld(db: Kysely<ReadDatabase>, source: string): Promi
 }
 
 /** Returns the number of records in quarantine without a later readable version. */
-export async function quarantinedHeld(db: Kysely<ReadDatabase>, source: string): Promise<number> {
+export async function countQuarantined(db: Kysely<ReadDatabase>, source: string): Promise<number> {
   const { count } = await db
     .selectFrom('quarantine')
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -86,7 +86,7 @@ export async function storedTallies(
 }
 
 /** Includes superseded versions: an offering that lost all its rows has to be compared too. */
-export async function offeringsHeld(db: Kysely<ReadDatabase>, source: string): Promise<readonly string[]> {
+export async function storedOfferings(db: Kysely<ReadDatabase>, source: string): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('investments')
     .select('offering_id')
@@ -120,7 +120,7 @@ export async function idsAt(
 /** The number of ids kept in memory at once. */
 const idsPerRead = 10_000;
 
-export async function* idsHeld(db: Kysely<ReadDatabase>, source: string): AsyncIterable<string> {
+export async function* storedIds(db: Kysely<ReadDatabase>, source: string): AsyncIterable<string> {
   let after = '';
   for (;;) {
     const rows = await db
@@ -137,7 +137,7 @@ export async function* idsHeld(db: Kysely<ReadDatabase>, source: string): AsyncI
   }
 }
 
-export async function versionsHeld(
+export async function storedVersions(
   db: Kysely<ReadDatabase>,
   source: string,
   ids: readonly string[],

@@ -4,7 +4,7 @@ import type { Instant } from '../../../src/domain/instant.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { readActivity } from '../../../src/store/reads/dashboard/activity.js';
 import {
-  companiesHeld,
+  companiesShown,
   goneByDay,
   largestChanges,
   totalsByDay,
@@ -142,7 +142,7 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
 
   test('the dashboard reads totals of a company by status, round and day', async () => {
     const [companies, byStatus, byRound, byDay] = await read(async (db) => [
-      await companiesHeld(db),
+      await companiesShown(db),
       await totalsByStatus(db, 'source1', 'co_1'),
       await totalsByRound(db, 'source1', 'co_1'),
       await totalsByDay(db, 'source1', 'co_1'),

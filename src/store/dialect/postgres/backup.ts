@@ -13,7 +13,7 @@ import {
 import { intoPrivateFile } from '../../backup/private-target.js';
 import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 import type { AppliedMigration } from '../../migrate.js';
-import { carriedTables } from '../../migrate-data/carried-tables.js';
+import { migratedTables } from '../../migrate-data/migrated-tables.js';
 import { qualified } from '../../migrate-data/postgres-target.js';
 import { type ArchiveHead, lineEnds, readArchive, writeArchive } from './archive.js';
 import { readDump } from './dump.js';
@@ -106,13 +106,13 @@ async function headOf(
     migrations: migrations.rows,
     last_seq: Number(counter.rows[0]?.last_seq ?? 0),
     indexes: indexes.rows.map(({ name }) => name),
-    tables: carriedTables.flatMap(({ name }) => columns.rows.filter(({ table }) => table === name)),
+    tables: migratedTables.flatMap(({ name }) => columns.rows.filter(({ table }) => table === name)),
   };
 }
 
 /** An older schema lacks some of today's tables. */
 async function presentTables(client: pg.Client, database: PostgresDatabase): Promise<readonly string[]> {
-  const names = carriedTables.map((table) => qualified(table, database));
+  const names = migratedTables.map((table) => qualified(table, database));
   const { rows } = await client.query<{ name: string }>(
     'SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL',
     [names],
@@ -158,7 +158,7 @@ async function dumped(
   for (const { table } of head.tables) {
     throwIfStopped(signal);
     const { rows: counts } = await client.query<{ rows: string }>(
-      `SELECT count(*) AS rows FROM ${qualified(carried(table), database)}`,
+      `SELECT count(*) AS rows FROM ${qualified(migratedTable(table), database)}`,
     );
     counted.push({ table, rows: Number(counts[0]?.rows ?? 0), sha256: null });
   }
@@ -182,7 +182,7 @@ async function archived(
 ): Promise<readonly TableProof[]> {
   const rowsOf = (table: string, columns: readonly string[]): AsyncIterable<Buffer> => {
     const list = columns.map(pg.escapeIdentifier).join(', ');
-    const of = carried(table);
+    const of = migratedTable(table);
     const rows = `SELECT ${list} FROM ${qualified(of, database)} ORDER BY ${of.key.join(', ')}`;
     return client.query(copyTo(`COPY (${rows}) TO STDOUT`));
   };
@@ -210,8 +210,8 @@ function unequal(file: string, table: string, wanted: number, found: number | un
   );
 }
 
-function carried(name: string) {
-  const table = carriedTables.find((one) => one.name === name);
+function migratedTable(name: string) {
+  const table = migratedTables.find((one) => one.name === name);
   if (table === undefined) throw new Error(`${name} is not a table of a backup`);
   return table;
 }

@@ -12,7 +12,7 @@ import type {
 import type { SourceName } from '../../../domain/ids.js';
 import { instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
-import { checkAttempt, knownOf, labelsFrom, standingOf, sumOf } from '../../dimensions.js';
+import { checkAttempt, dimensionStateOf, knownOf, labelsFrom, sumOf } from '../../dimensions.js';
 import {
   announced,
   attemptSql,
@@ -45,7 +45,7 @@ export class PostgresDimensions implements DimensionStore {
 
   state(source: SourceName): Promise<DimensionState> {
     return inTransaction(this.database, async (transaction) =>
-      standingOf(
+      dimensionStateOf(
         await rows(transaction, listedSql, source),
         await rows(transaction, namesSql, source, source),
       ),

@@ -15,7 +15,7 @@ import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 import type { ForgottenSince } from '../../erasures.js';
 import { isLeaseRunning } from '../../lease-rules.js';
 import { type AppliedMigration, pendingMigrations, shippedMigrations } from '../../migrate.js';
-import { type CarriedTable, carriedTables } from '../../migrate-data/carried-tables.js';
+import { type MigratedTable, migratedTables } from '../../migrate-data/migrated-tables.js';
 import { qualified, targetIn } from '../../migrate-data/postgres-target.js';
 import { type ArchivedTable, lineEnds, readArchive } from './archive.js';
 import { readDump } from './dump.js';
@@ -155,7 +155,7 @@ async function openDump(file: string, { env, signal }: RestoreParts): Promise<Ba
     indexes: null,
     // The file has the tables in any order, but a row must come after the row it refers to.
     read: async (take) => {
-      for (const name of [...carriedTables.map((table) => table.name), feedCounter])
+      for (const name of [...migratedTables.map((table) => table.name), feedCounter])
         await readDump(file, env, signal, take, name);
     },
   };
@@ -249,9 +249,9 @@ function replaceRows(
 async function presentTables(
   client: pg.Client,
   database: PostgresDatabase,
-): Promise<readonly CarriedTable[]> {
-  const present: CarriedTable[] = [];
-  for (const table of carriedTables) {
+): Promise<readonly MigratedTable[]> {
+  const present: MigratedTable[] = [];
+  for (const table of migratedTables) {
     const { rows } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
       qualified(table, database),
     ]);
@@ -264,7 +264,7 @@ async function presentTables(
 async function filled(
   client: pg.Client,
   database: PostgresDatabase,
-  tables: readonly CarriedTable[],
+  tables: readonly MigratedTable[],
   backup: Backup,
   { signal }: RestoreParts,
 ): Promise<readonly TableProof[]> {
@@ -330,7 +330,7 @@ async function refuseInUse(
 async function refuseFilled(
   client: pg.Client,
   database: PostgresDatabase,
-  tables: readonly CarriedTable[],
+  tables: readonly MigratedTable[],
   force: boolean,
 ): Promise<void> {
   if (force) return;

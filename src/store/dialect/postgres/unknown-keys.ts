@@ -1,9 +1,9 @@
 import { documentedKeys } from '../../../domain/investment.js';
-import { setUnknownKeysAside } from '../../unknown-keys.js';
+import { separateUnknownKeys } from '../../unknown-keys.js';
 
-/** Returns the statement of `setUnknownKeysAside` for the rows of `table` that `condition` selects. */
+/** Returns the statement of `separateUnknownKeys` for the rows of `table` that `condition` selects. */
 export const stripUnknownKeys = (table: string, condition: string): string =>
-  setUnknownKeysAside(table, condition, documentedOnly);
+  separateUnknownKeys(table, condition, documentedOnly);
 
 /** Of the type json, which keeps the order of the keys and the text of the values as stored; jsonb does not. */
 function documentedOnly(column: keyof typeof documentedKeys): string {

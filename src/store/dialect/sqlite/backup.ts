@@ -12,7 +12,7 @@ import {
   throwIfStopped,
 } from '../../backup/made.js';
 import { intoPrivateFile } from '../../backup/private-target.js';
-import { carriedTables } from '../../migrate-data/carried-tables.js';
+import { migratedTables } from '../../migrate-data/migrated-tables.js';
 import { tableLines } from '../../migrate-data/table-lines.js';
 import { connectSqlite, type SqliteConnection } from './connect.js';
 import { withSqliteFaults } from './faults.js';
@@ -111,7 +111,7 @@ export function proofOf(raw: Sqlite.Database, signal: AbortSignal): readonly Tab
   const present = new Set(
     raw.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all(),
   );
-  return carriedTables
+  return migratedTables
     .filter(({ name }) => present.has(name) && !changedByScrub.has(name))
     .map((table) => {
       const hash = createHash('sha256');

@@ -13,7 +13,7 @@ import { Fault } from '../../../domain/fault.js';
 import type { SourceName } from '../../../domain/ids.js';
 import { instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
-import { checkAttempt, knownOf, labelsFrom, standingOf, sumOf } from '../../dimensions.js';
+import { checkAttempt, dimensionStateOf, knownOf, labelsFrom, sumOf } from '../../dimensions.js';
 import {
   announced,
   attemptSql,
@@ -42,7 +42,7 @@ export class SqliteDimensions implements DimensionStore {
 
   async state(source: SourceName): Promise<DimensionState> {
     return withSqliteFaults(this.database.file, () =>
-      standingOf(this.#rows(listedSql, source), this.#rows(namesSql, source, source)),
+      dimensionStateOf(this.#rows(listedSql, source), this.#rows(namesSql, source, source)),
     );
   }
 

@@ -1,9 +1,9 @@
 import { documentedKeys } from '../../../domain/investment.js';
-import { setUnknownKeysAside } from '../../unknown-keys.js';
+import { separateUnknownKeys } from '../../unknown-keys.js';
 
-/** Returns the statement of `setUnknownKeysAside` for the rows of `table` that `condition` selects. */
+/** Returns the statement of `separateUnknownKeys` for the rows of `table` that `condition` selects. */
 export const stripUnknownKeys = (table: string, condition: string): string =>
-  setUnknownKeysAside(table, condition, documentedOnly);
+  separateUnknownKeys(table, condition, documentedOnly);
 
 /** `fullkey` is the path of a key; `->` returns its value as JSON, so true stays true. */
 function documentedOnly(column: keyof typeof documentedKeys): string {

@@ -34,7 +34,7 @@ function asNumbers<Row extends Amounts>(row: Row): Row {
   };
 }
 
-export async function companiesHeld(db: Db): Promise<CompanyTotals[]> {
+export async function companiesShown(db: Db): Promise<CompanyTotals[]> {
   const rows = await db
     .selectFrom('round_totals')
     .select(['source', 'company_id', 'company_name', 'currency', ...amounts])

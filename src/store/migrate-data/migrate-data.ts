@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../../domain/fault.js';
 import type { PostgresDatabase } from '../dialect/postgres/open.js';
-import { type CarriedTable, carriedTables } from './carried-tables.js';
-import { type CarryTarget, fillTarget, type TableDigest } from './postgres-target.js';
-import type { CarrySource } from './sqlite-source.js';
+import { type MigratedTable, migratedTables } from './migrated-tables.js';
+import { fillTarget, type MigrationTarget, type TableDigest } from './postgres-target.js';
+import type { MigrationSource } from './sqlite-source.js';
 
-export interface CarriedRows extends TableDigest {
+export interface MigratedRows extends TableDigest {
   readonly table: string;
 }
 
-export interface CarryWatch {
+export interface MigrationWatch {
   readonly signal: AbortSignal;
   /** Called during the copy with the number of rows written so far. */
   onRows?(rows: number): void;
@@ -20,21 +20,21 @@ export interface CarryWatch {
  * `database_unusable` unless both sides give the same bytes for every table, and `stopped` when `signal` fires. In both
  * cases the target stays empty.
  */
-export function carryOver(
-  source: CarrySource,
+export function migrateData(
+  source: MigrationSource,
   target: { readonly database: PostgresDatabase; readonly url: string },
-  watch: CarryWatch,
-): Promise<readonly CarriedRows[]> {
+  watch: MigrationWatch,
+): Promise<readonly MigratedRows[]> {
   return fillTarget(target.database, target.url, async (filling) => {
-    const sent: CarriedRows[] = [];
+    const sent: MigratedRows[] = [];
     let done = 0;
-    for (const table of carriedTables) {
-      const carried = await carryTable(source, filling, table, { ...watch, done });
+    for (const table of migratedTables) {
+      const carried = await migrateTable(source, filling, table, { ...watch, done });
       sent.push({ table: table.name, ...carried });
       done += carried.rows;
     }
     await filling.finish(source.lastSeq, source.indexes);
-    for (const [index, table] of carriedTables.entries()) {
+    for (const [index, table] of migratedTables.entries()) {
       throwIfAborted(watch.signal);
       compare(
         table.name,
@@ -47,11 +47,11 @@ export function carryOver(
   });
 }
 
-async function carryTable(
-  source: CarrySource,
-  target: CarryTarget,
-  table: CarriedTable,
-  { signal, onRows, done }: CarryWatch & { readonly done: number },
+async function migrateTable(
+  source: MigrationSource,
+  target: MigrationTarget,
+  table: MigratedTable,
+  { signal, onRows, done }: MigrationWatch & { readonly done: number },
 ): Promise<TableDigest> {
   const hash = createHash('sha256');
   let rows = 0;

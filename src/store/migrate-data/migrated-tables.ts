@@ -1,5 +1,5 @@
 /** A table that is copied to the other database row by row, unchanged. */
-export interface CarriedTable {
+export interface MigratedTable {
   readonly name: string;
   /**
    * Columns by which its rows are ordered for reading and comparing. They are unique, and both databases sort them
@@ -15,7 +15,7 @@ export interface CarriedTable {
 }
 
 /** The tables to copy, parents before children. */
-export const carriedTables: readonly CarriedTable[] = [
+export const migratedTables: readonly MigratedTable[] = [
   { name: 'sources', key: ['no'], counter: 'no' },
   { name: 'listings', key: ['source_no'] },
   { name: 'sweeps', key: ['source_no'] },
