@@ -158,6 +158,52 @@ test('a schema analytics of somebody else is left alone and reported', async () 
   expect(theirs).toEqual([{ theirs: 1 }]);
 });
 
+/** Describes the schema as a role would; returns why there are no typed views, and whether anything was written. */
+function describedAs(database: PostgresDatabase, role: string) {
+  return inTransaction(database, async (transaction) => {
+    await transaction.run(`SET LOCAL ROLE ${role}`);
+    const why = await describePostgres(transaction, database);
+    const [written] = await transaction.rows<{ wrote: 0 | 1 }>(
+      'SELECT (pg_current_xact_id_if_assigned() IS NOT NULL)::int AS wrote',
+    );
+    return { why, wrote: written?.wrote };
+  });
+}
+
+test('beside a schema analytics of somebody else, a second start writes nothing, and a later one only what differs', async () => {
+  const database = await postgres('CREATE SCHEMA analytics');
+  await migratePostgres(database, options);
+  const why = expect.stringContaining('was not made by rosterd') as unknown;
+  expect(await describedAs(database, 'postgres')).toEqual({ why, wrote: 0 });
+  await database.pool.query(
+    `UPDATE data_dictionary SET meaning = 'of an older version' WHERE relation = 'changes';
+     DELETE FROM data_dictionary WHERE relation = 'ticks';
+     INSERT INTO data_dictionary VALUES ('dropped', 0, NULL, 'view', 'of an older version', NULL);
+     COMMENT ON TABLE leases IS 'of an older version';
+     COMMENT ON COLUMN changes.seq IS NULL`,
+  );
+  const untouched = `SELECT xmin::text FROM data_dictionary WHERE relation = 'roster'`;
+  const before = await rows(database, untouched);
+  expect(await describedAs(database, 'postgres')).toEqual({ why, wrote: 1 });
+  expect(await rows(database, 'SELECT * FROM data_dictionary ORDER BY relation, position')).toEqual(
+    dictionaryRows,
+  );
+  expect(await rows(database, untouched)).toEqual(before);
+  expect(await describedAs(database, 'postgres')).toEqual({ why, wrote: 0 });
+  await database.close();
+});
+
+test('a login that may not create the schema analytics writes nothing at a second start', async () => {
+  const database = await postgres();
+  await migratePostgres(database, options);
+  await database.pool.query(
+    'DROP SCHEMA analytics CASCADE; GRANT DELETE, INSERT ON data_dictionary TO rosterd_analyst',
+  );
+  const why = expect.stringContaining('GRANT CREATE ON DATABASE') as unknown;
+  expect(await describedAs(database, 'rosterd_analyst')).toEqual({ why, wrote: 0 });
+  await database.close();
+});
+
 test('typed views are made once, and again when the roles that may read them change', async () => {
   const database = await postgres();
   await migratePostgres(database, options);

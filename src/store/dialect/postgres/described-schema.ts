@@ -19,11 +19,11 @@ export function analyticsSchemaOf(schema: string): string {
 }
 
 /** Whether the schema of the typed views is ours, free, someone else's, or may not be created. */
-export type AnalyticsState = 'ours' | 'free' | 'taken' | 'forbidden';
+type AnalyticsState = 'ours' | 'free' | 'taken' | 'forbidden';
 
 /**
  * Fills `data_dictionary`, comments every table, view and column with its meaning, and creates the typed views in the
- * schema `analytics`. Does nothing when this version did it before. Returns why there are no typed views, or null.
+ * schema `analytics`. Writes only what differs from what is there. Returns why there are no typed views, or null.
  */
 export async function describePostgres(
   transaction: Transaction,
@@ -33,13 +33,9 @@ export async function describePostgres(
   const { state, comment, roles } = await lookAt(transaction, database.schema);
   const mark = markOf(database.schema, roles);
   if (state === 'ours' && comment === mark) return null;
-  await transaction.run('DELETE FROM data_dictionary');
-  await transaction.run(
-    `INSERT INTO data_dictionary
-     SELECT * FROM json_populate_recordset(NULL::data_dictionary, $1::json)`,
-    JSON.stringify(dictionaryRows),
-  );
-  await transaction.run((await presentComments(transaction)).join(';\n'));
+  await fillDictionary(transaction);
+  const missing = await missingComments(transaction);
+  if (missing.length > 0) await transaction.run(missing.join(';\n'));
   if (state === 'taken')
     return `the schema ${analytics} exists and was not made by rosterd; rename it to get the typed views`;
   if (state === 'forbidden')
@@ -146,23 +142,47 @@ const comments: ReadonlyMap<string, readonly Comment[]> = new Map([
   ]),
 ]);
 
+/** Replaces the rows of `data_dictionary` that differ. */
+async function fillDictionary(transaction: Transaction): Promise<void> {
+  const wanted = JSON.stringify(dictionaryRows);
+  await transaction.run(
+    `DELETE FROM data_dictionary WHERE (relation, position) IN (
+       SELECT relation, position FROM (SELECT * FROM data_dictionary EXCEPT ${wantedRows}) AS other)`,
+    wanted,
+  );
+  await transaction.run(
+    `INSERT INTO data_dictionary ${wantedRows} EXCEPT SELECT * FROM data_dictionary`,
+    wanted,
+  );
+}
+
+const wantedRows = 'SELECT * FROM json_populate_recordset(NULL::data_dictionary, $1::json)';
+
 /**
- * The COMMENT statements for the relations of this database. Some internal tables exist on SQLite only, and the tables
- * of the identity schema appear in the mirror's as views.
+ * Returns the COMMENT statements for those relations of this database whose comment differs. Some internal tables exist
+ * on SQLite only, and the tables of the identity schema appear in the mirror's as views.
  */
-async function presentComments(transaction: Transaction): Promise<string[]> {
-  const rows = await transaction.rows<{ name: string; view: 0 | 1 }>(
-    `SELECT name, (c.relkind = 'v')::int AS view FROM unnest($1::text[]) AS name
-     JOIN pg_class c ON c.oid = to_regclass(quote_ident(name))`,
+async function missingComments(transaction: Transaction): Promise<string[]> {
+  const rows = await transaction.rows<{ name: string; view: 0 | 1; stored: string }>(
+    `SELECT name, (c.relkind = 'v')::int AS view,
+       (SELECT coalesce(json_object_agg(coalesce(a.attname::text, ''), d.description), '{}')::text
+        FROM pg_description d LEFT JOIN pg_attribute a ON a.attrelid = d.objoid AND a.attnum = d.objsubid AND d.objsubid > 0
+        WHERE d.objoid = c.oid AND d.classoid = 'pg_class'::regclass) AS stored
+     FROM unnest($1::text[]) AS name JOIN pg_class c ON c.oid = to_regclass(quote_ident(name))`,
     [...comments.keys()],
   );
-  return rows.flatMap(({ name, view }) =>
-    (comments.get(name) ?? []).map(({ column, text }) => {
-      const target =
-        column === null ? `${view === 1 ? 'VIEW' : 'TABLE'} ${id(name)}` : `COLUMN ${id(name)}.${id(column)}`;
-      return `COMMENT ON ${target} IS ${pg.escapeLiteral(text)}`;
-    }),
-  );
+  return rows.flatMap(({ name, view, stored }) => {
+    const present = new Map(Object.entries(JSON.parse(stored) as Record<string, string>));
+    return (comments.get(name) ?? [])
+      .filter(({ column, text }) => present.get(column ?? '') !== text)
+      .map(({ column, text }) => {
+        const target =
+          column === null
+            ? `${view === 1 ? 'VIEW' : 'TABLE'} ${id(name)}`
+            : `COLUMN ${id(name)}.${id(column)}`;
+        return `COMMENT ON ${target} IS ${pg.escapeLiteral(text)}`;
+      });
+  });
 }
 
 const viewSql = ({ name, columns }: TypedView, analytics: string): string =>
