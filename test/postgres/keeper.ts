@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { freePort } from '../support/free-port.js';
+import { lastingPort } from '../support/free-port.js';
 import { type Binaries, enterableFolder, findBinaries } from './binaries.js';
 
 /*
@@ -36,7 +36,7 @@ let server: ReturnType<typeof spawn> | undefined;
 
 try {
   binaries = findBinaries();
-  const port = await freePort();
+  const port = await lastingPort();
   makeCluster(binaries);
   await start(binaries, port);
   say({ url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres` });
