@@ -39,7 +39,10 @@ export async function openPostgresMirror(
   const url = await secretUrlOf(place);
   const main = await openPostgres(url);
   try {
-    const { ran, withoutTypedViews } = await migratePostgres(main, { clock, version: packageVersion() });
+    const { ran, withoutTypedViews } = await migratePostgres(main, {
+      ...{ clock, version: packageVersion() },
+      isGone: isSharedProcessGone,
+    });
     if (ran.length > 0) logger.info({ count: ran.length }, 'schema migrated');
     if (withoutTypedViews !== null) logger.warn({}, withoutTypedViews);
     const receiving = await openPostgres(url, accepting);

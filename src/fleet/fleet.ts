@@ -1,3 +1,4 @@
+import { isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
@@ -173,6 +174,25 @@ export function createFleet(parts: FleetParts): Fleet {
     if (leads && !before) parts.onLead();
   };
 
+  const failed = async (error: unknown) => {
+    parts.onHeartbeat?.(error);
+    // Such as after a later version has migrated the database: no tick could write anything either.
+    const isRefused = isFault(error, 'database_unusable');
+    if (!unreachable)
+      logger.warn(
+        { error },
+        isRefused
+          ? 'the database refuses this daemon, which follows no source until that changes'
+          : 'the fleet database cannot be reached and will be retried',
+      );
+    unreachable = true;
+    if (!isRefused) return;
+    leads = false;
+    const released = [...held];
+    held.clear();
+    await Promise.all(released.map((source) => parts.leave(source)));
+  };
+
   const run = async () => {
     while (!stopping.signal.aborted) {
       called = false;
@@ -181,10 +201,7 @@ export function createFleet(parts: FleetParts): Fleet {
         unreachable = false;
         parts.onHeartbeat?.(null);
       } catch (error) {
-        if (!stopping.signal.aborted) parts.onHeartbeat?.(error);
-        if (!unreachable && !stopping.signal.aborted)
-          logger.warn({ error }, 'the fleet database cannot be reached and will be retried');
-        unreachable = true;
+        if (!stopping.signal.aborted) await failed(error);
       }
       if (called || stopping.signal.aborted) continue;
       wake = new AbortController();

@@ -50,7 +50,10 @@ export type Message =
  * `database_busy` and `database_unusable`; a message that could not be sent is lost.
  */
 export interface FleetStore {
-  /** Registers this member, also after its registration was deleted. */
+  /**
+   * Registers this member, also after its registration was deleted. Throws `database_unusable` when a later version of
+   * rosterd has migrated the database.
+   */
   join(sources: readonly SourceName[]): Promise<void>;
   /**
    * Sends a heartbeat, which renews everything this member holds, and returns all members. Returns null when this

@@ -122,7 +122,7 @@ describe('backup and restore on PostgreSQL', { timeout: 60_000 }, () => {
     const made = await world.run(['backup', 'fleet.pgbackup', '--json'], { env: without });
     expect(made.code).toBe(0);
     await world.admin(
-      "INSERT INTO fleet_members (member, version, sources, joined_at, seen_at) VALUES ('far:1:2.3:x', '0', '{}', fleet_clock(), fleet_clock())",
+      "INSERT INTO fleet_members (member, version, sources, joined_at, seen_at, schema) VALUES ('far:1:2.3:x', '0', '{}', fleet_clock(), fleet_clock(), 0)",
     );
     const { code, err } = await world.run(['restore', '--force', 'fleet.pgbackup'], { env: without });
     expect([code, err]).toEqual([

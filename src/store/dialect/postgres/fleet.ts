@@ -4,6 +4,7 @@ import type { Instant } from '../../../domain/instant.js';
 import type { Beat, FleetEars, FleetStore, Holdings, Message } from '../../../fleet/ports.js';
 import { isAlive, memberMillis } from './fleet-life.js';
 import { payloadsOf, readPayload } from './fleet-message.js';
+import { knownSchema, outdated, presentSchema } from './one-version.js';
 import type { PostgresDatabase } from './open.js';
 import { OwnConnection } from './own-connection.js';
 
@@ -39,7 +40,11 @@ export class PostgresFleet implements FleetStore {
   }
 
   async join(sources: readonly SourceName[]): Promise<void> {
-    await this.#connection.rows(join, this.member, this.location.version, sources);
+    const { version } = this.location;
+    const [joined] = await this.#connection.rows(join, this.member, version, sources, knownSchema());
+    if (joined !== undefined) return;
+    const [found] = await this.#connection.rows<{ schema: number }>(`SELECT ${presentSchema} AS schema`);
+    throw outdated(found?.schema ?? 0);
   }
 
   async beat(): Promise<Beat | null> {
@@ -98,12 +103,16 @@ interface MemberRow {
   readonly holds: number;
 }
 
-/** Also deletes members without a heartbeat for a day, so that the table stays as small as the fleet. */
+/**
+ * Adds no row when a later version has migrated the database. Also deletes members without a heartbeat for a day, so that
+ * the table stays as small as the fleet.
+ */
 const join = `
   WITH forgotten AS (DELETE FROM fleet_members WHERE (seen_at < fleet_clock(86400000) OR seen_at > fleet_clock(-86400000)) AND member <> $1)
-  INSERT INTO fleet_members (member, version, sources, joined_at, seen_at)
-  VALUES ($1, $2, $3, fleet_clock(), fleet_clock())
-  ON CONFLICT (member) DO UPDATE SET sources = excluded.sources, seen_at = excluded.seen_at`;
+  INSERT INTO fleet_members (member, version, sources, joined_at, seen_at, schema)
+  SELECT $1::text, $2::text, $3::text[], fleet_clock(), fleet_clock(), $4::int WHERE ${presentSchema} <= $4::int
+  ON CONFLICT (member) DO UPDATE SET sources = excluded.sources, seen_at = excluded.seen_at
+  RETURNING member`;
 
 const beat = `
   UPDATE fleet_members m SET seen_at = fleet_clock()

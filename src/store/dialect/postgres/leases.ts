@@ -6,6 +6,7 @@ import { phaseOf } from '../../phase.js';
 import type { LeaseRow } from '../../source-row.js';
 import { isAlive, memberMillis } from './fleet-life.js';
 import { lockedSource } from './locked-source.js';
+import { knownSchema } from './one-version.js';
 import { statement, type Transaction } from './transaction.js';
 
 /**
@@ -30,7 +31,7 @@ export async function openSource(
   const isGone = (other: string) => current?.silent === 1 || policy.isGone?.(other) === true;
   const fence = nextFence(current, { source: name, holder, now }, { ...policy, isGone });
   const expires = instantFromMillis(now + policy.leaseMs);
-  transaction.send(takeLease, source.no, holder, fence, expires);
+  transaction.send(takeLease, source.no, holder, fence, expires, knownSchema());
   return {
     lease: { source: name, fence },
     phase: phaseOf(source, { listing, sweep }),
@@ -85,9 +86,9 @@ const otherWorker = statement(
 
 const takeLease = statement(
   'take_lease',
-  `INSERT INTO leases (source_no, holder, fence, expires_at) VALUES ($1, $2, $3, $4)
+  `INSERT INTO leases (source_no, holder, fence, expires_at, schema) VALUES ($1, $2, $3, $4, $5)
    ON CONFLICT (source_no) DO UPDATE
-   SET holder = excluded.holder, fence = excluded.fence, expires_at = excluded.expires_at`,
+   SET holder = excluded.holder, fence = excluded.fence, expires_at = excluded.expires_at, schema = excluded.schema`,
 );
 
 const readLease = statement(

@@ -1,4 +1,5 @@
 import type { LeaseRow, ListingRow, SourceRow, SweepRow } from '../../source-row.js';
+import { presentSchema, refuseOutdated } from './one-version.js';
 import { statement, type Transaction } from './transaction.js';
 
 /** A source whose row this transaction has locked, with its related rows, read after the lock was acquired. */
@@ -26,7 +27,8 @@ const behind = statement(
           ARRAY(SELECT id FROM forgotten) AS forgotten,
           (SELECT row_to_json(x) FROM listings x WHERE x.source_no = s.no) AS listing,
           (SELECT row_to_json(x) FROM sweeps x WHERE x.source_no = s.no) AS sweep,
-          EXISTS (SELECT 1 FROM staged_rows x WHERE x.source_no = s.no) AS staged
+          EXISTS (SELECT 1 FROM staged_rows x WHERE x.source_no = s.no) AS staged,
+          ${presentSchema} AS schema
    FROM sources s LEFT JOIN leases l ON l.source_no = s.no WHERE s.name = $1`,
 );
 
@@ -40,11 +42,13 @@ interface Behind {
   readonly listing: string | null;
   readonly sweep: string | null;
   readonly staged: 0 | 1;
+  readonly schema: number;
 }
 
 /**
  * Locks the source, then reads the rest in a second statement with a new snapshot. A single statement that waited for
- * the lock would see everything but the locked row as it was before the wait, including a lease taken over since.
+ * the lock would see everything but the locked row as it was before the wait, including a lease taken over since. Throws
+ * `database_unusable` if a later version has migrated the database meanwhile.
  */
 export async function lockedSource(transaction: Transaction, name: string): Promise<LockedSource> {
   const [source, found] = await Promise.all([
@@ -52,6 +56,7 @@ export async function lockedSource(transaction: Transaction, name: string): Prom
     transaction.row<Behind>(behind, name),
   ]);
   if (source === undefined || found === undefined) throw new Error(`source ${name} was never opened`);
+  refuseOutdated(found.schema);
   const { holder, fence, expires_at } = found;
   return {
     source,

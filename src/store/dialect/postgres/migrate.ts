@@ -8,6 +8,7 @@ import {
   shippedMigrations,
 } from '../../migrate.js';
 import { describePostgres, dropTypedViews } from './described-schema.js';
+import { endOlderMembers } from './older-members.js';
 import type { PostgresDatabase } from './open.js';
 import { grantReaders } from './roles.js';
 import { withSchemas } from './schema-sql.js';
@@ -22,6 +23,11 @@ export interface Migrated {
   readonly withoutTypedViews: string | null;
 }
 
+export interface PostgresMigrateOptions extends MigrateOptions {
+  /** Whether a member's process is known to have died, although its heartbeat has not expired. */
+  readonly isGone?: (member: string) => boolean;
+}
+
 const ledger = `CREATE TABLE IF NOT EXISTS migrations (
   number     integer PRIMARY KEY,
   name       text COLLATE "C" NOT NULL,
@@ -33,10 +39,13 @@ const ledger = `CREATE TABLE IF NOT EXISTS migrations (
 /** If several daemons start at once, one migrates and the others wait. The keys are "rost" in ASCII and the schema. */
 const lock = "SELECT pg_advisory_xact_lock(x'726f7374'::int, hashtext(current_schema()))";
 
-/** Runs all pending migrations in one transaction: a killed process leaves the schema migrated or untouched. */
+/**
+ * Runs all pending migrations in one transaction: a killed process leaves the schema migrated or untouched. Throws
+ * `database_unusable` while daemons of the version before use the database.
+ */
 export async function migratePostgres(
   database: PostgresDatabase,
-  options: MigrateOptions,
+  options: PostgresMigrateOptions,
 ): Promise<Migrated> {
   const known = options.migrations ?? shippedMigrations('postgres');
   const pending = pendingMigrations(known, await appliedMigrations(database));
@@ -46,7 +55,10 @@ export async function migratePostgres(
     await transaction.run(ledger);
     // Another process may have migrated while this one waited for the lock.
     const remaining = pendingMigrations(known, await readLedger(transaction));
-    if (remaining.length > 0) await dropTypedViews(transaction, database);
+    if (remaining.length > 0) {
+      await endOlderMembers(transaction, options.isGone ?? (() => false));
+      await dropTypedViews(transaction, database);
+    }
     for (const migration of remaining) await runOne(transaction, database, migration, options);
     if (remaining.length > 0 && options.migrations === undefined) await grantReaders(transaction, database);
     const withoutTypedViews =
