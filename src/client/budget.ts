@@ -16,6 +16,11 @@ export interface BudgetState {
   readonly late?: number;
 }
 
+/** A budget as it is stored: with the count of the window that begins at a fixed time, such as the hour. */
+export interface StoredBudget extends BudgetState {
+  readonly fixed?: Pick<BudgetState, 'windowStart' | 'spent'> | null;
+}
+
 export interface BudgetRule {
   readonly limit: number;
   readonly windowMillis: number;

@@ -4,7 +4,15 @@ import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Urgency } from '../sync/ports.js';
-import { type BudgetRule, type BudgetState, block, remaining, spend, spendAnyway } from './budget.js';
+import {
+  type BudgetRule,
+  type BudgetState,
+  block,
+  remaining,
+  type StoredBudget,
+  spend,
+  spendAnyway,
+} from './budget.js';
 import type { PlatformTime } from './platform-time.js';
 import type { BudgetStore } from './ports.js';
 
@@ -50,20 +58,23 @@ const phaseToleranceMillis = 3_000;
  * The platform's windows are fixed, but where they begin is not documented: with the first request of a token, or for all
  * tokens at the same time. Each request has to fit into both, so that neither platform ever has to refuse one.
  */
-interface Entry {
-  /** Windows that begin with a request. This count is stored and shared. */
-  state: BudgetState | null;
-  /**
-   * Windows that begin at fixed times. Known to this process only: requests of others count when they are noticed, and
-   * those of an earlier process only if their window began in this one.
-   */
+interface Entry extends Counts {
+  /** Windows that begin with a request; in a store that is shared, as it is stored. */
+  state: StoredBudget | null;
+  /** Windows that begin at fixed times. Stored and shared with `state`. */
   fixed: BudgetState | null;
   /** When fixed windows begin: with each hour, until a 429 says otherwise. */
   phase: number;
   /** The state in the store once `saving` is done. */
-  saved: BudgetState | null;
+  saved: StoredBudget | null;
   /** The last write of this key; the next one waits for it. */
   saving: Promise<void>;
+  refreshing: boolean;
+}
+
+interface Counts {
+  readonly state: BudgetState | null;
+  readonly fixed: BudgetState | null;
 }
 
 export class Budgets {
@@ -101,12 +112,12 @@ export class Budgets {
   ): Promise<Fault | 'doubtful' | null> {
     const { time } = this.#parts;
     let answer: Fault | 'doubtful' | null = null;
-    let isCounted = false;
-    await this.#move(key, entry, rule, (state, isNew) => {
+    await this.#move(key, entry, rule, (isNew) => {
+      const { state } = entry;
       const now = time.now();
       const spending = spend(state, rule, now, urgency);
       const fixed = spend(entry.fixed, fixedRule(rule, entry), now, urgency);
-      const isRefused = spending.kind === 'refused' || (fixed.kind === 'refused' && !isCounted);
+      const isRefused = spending.kind === 'refused' || fixed.kind === 'refused';
       // Another process may have learned meanwhile that a new window began.
       if (isRefused && !isNew) return null;
       const isDoubtful = isRefused
@@ -114,18 +125,15 @@ export class Budgets {
         : state?.blockedUntil != null && time.isUnsure;
       if (isDoubtful && mayDoubt) {
         answer = 'doubtful';
-        return state;
+        return entry;
       }
       if (isRefused) {
         const untils = [spending, fixed].map((one) => (one.kind === 'refused' ? one.until : now));
         answer = spent(rule, time, Math.max(...untils));
-        return spending.kind === 'refused' ? spending.state : (state ?? spendAnyway(state, rule, now, 0));
+        return spending.kind === 'refused' ? { ...entry, state: spending.state } : entry;
       }
       answer = null;
-      // `next` may be applied again to a newer stored state; the request is one.
-      if (!isCounted) entry.fixed = fixed.state;
-      isCounted = true;
-      return spending.state;
+      return { state: spending.state, fixed: fixed.state };
     });
     return answer;
   }
@@ -134,13 +142,16 @@ export class Budgets {
   async block(key: string, rule: BudgetRule, waitMillis: number, ranOut: boolean): Promise<void> {
     const entry = await this.#get(key, rule);
     const now = this.#parts.time.now();
+    const fixed = ranOut ? { ...block(null, rule, now, waitMillis, true), blockedUntil: null } : null;
     if (ranOut) {
       const resetsAt = now + Math.min(waitMillis, rule.windowMillis);
       const apart = resetsAt - Math.round(resetsAt / rule.windowMillis) * rule.windowMillis;
       entry.phase = Math.abs(apart) <= phaseToleranceMillis ? 0 : apart;
-      entry.fixed = { ...block(null, rule, now, waitMillis, true), blockedUntil: null };
     }
-    await this.#move(key, entry, rule, (state) => block(state, rule, now, waitMillis, ranOut));
+    await this.#move(key, entry, rule, () => ({
+      state: block(entry.state, rule, now, waitMillis, ranOut),
+      fixed: fixed ?? entry.fixed,
+    }));
   }
 
   /** Returns what is left under this key, for display. `resetsAt` is on our clock. */
@@ -165,49 +176,82 @@ export class Budgets {
   /**
    * In a single process the state in memory is the newest, and the store follows it. When several processes share a
    * budget the store decides: `next` is applied to the stored state with compare-and-swap, and reapplied when another
-   * process changed it. `next` returns null to be called again with the current stored state and `isNew` set.
+   * process changed it. `next` computes the new counts from those of the entry. It returns null to be called again with
+   * `isNew`, when they are the current stored ones.
    */
   async #move(
     key: string,
     entry: Entry,
     rule: BudgetRule,
-    next: (state: BudgetState | null, isNew: boolean) => BudgetState | null,
+    next: (isNew: boolean) => Counts | null,
   ): Promise<void> {
     const { swap, load } = this.#parts.store;
     if (swap === undefined) {
-      entry.state = next(entry.state, true);
+      const counts = next(true) ?? entry;
+      if (counts.state === entry.state) return;
+      Object.assign(entry, countsOf(counts));
       await this.#save(key, entry);
       return;
     }
     const turn = entry.saving.then(async () => {
       let isNew = false;
       for (let swaps = 0; ; swaps += 1) {
-        const state = next(entry.state, isNew);
+        const counts = next(isNew);
         try {
-          if (
-            state !== null &&
-            (state === entry.state || (await swap.call(this.#parts.store, key, entry.state, state)))
-          ) {
-            entry.state = state;
-            return;
+          if (counts !== null) {
+            if (counts.state === null || counts.state === entry.state) return;
+            const state = stored(counts.state, counts.fixed);
+            if (await swap.call(this.#parts.store, key, entry.state, state)) {
+              const { late } = counts.state;
+              entry.state = late === undefined ? state : { ...state, late };
+              entry.fixed = counts.fixed;
+              return;
+            }
           }
           if (swaps >= swapsMax) throw new Error('other processes change this budget all the time');
-          const stored = await load.call(this.#parts.store, key);
-          const others = sentByOthers(entry.state, stored);
-          if (others > 0)
-            entry.fixed = spendAnyway(entry.fixed, fixedRule(rule, entry), this.#parts.time.now(), others);
-          entry.state = stored;
+          this.#adopt(entry, rule, await load.call(this.#parts.store, key));
           isNew = true;
         } catch (error) {
           // If this fails, the platform's own 429 is the backstop.
           this.#parts.logger.warn({ error }, 'a request budget could not be shared');
-          entry.state = state ?? next(entry.state, true);
+          Object.assign(entry, countsOf(counts ?? next(true) ?? entry));
           return;
         }
       }
     });
     entry.saving = turn.catch(() => {});
     await turn;
+  }
+
+  /**
+   * Reads what is left of a shared budget again, if this process uses it: others may have spent from it. Does nothing
+   * while this process is reading or changing it anyway.
+   */
+  async refresh(key: string, rule: BudgetRule): Promise<void> {
+    const entry = this.#known.get(key);
+    const { swap, load } = this.#parts.store;
+    if (entry === undefined || swap === undefined || entry.refreshing) return;
+    entry.refreshing = true;
+    const turn = entry.saving
+      .then(() => load.call(this.#parts.store, key))
+      .then((found) => this.#adopt(entry, rule, found))
+      .finally(() => {
+        entry.refreshing = false;
+      });
+    entry.saving = turn.catch(() => {});
+    await turn;
+  }
+
+  /** Replaces the counts by those that another process stored. */
+  #adopt(entry: Entry, rule: BudgetRule, found: StoredBudget | null): void {
+    const others = sentByOthers(entry.state, found);
+    // A process whose clock is a little behind may still be in the window before.
+    const isOlder = (found?.fixed?.windowStart ?? 0) < (entry.fixed?.windowStart ?? 0);
+    if (found?.fixed != null && (!isOlder || found.blockedUntil !== null))
+      entry.fixed = { ...found.fixed, blockedUntil: null };
+    else if (others > 0)
+      entry.fixed = spendAnyway(entry.fixed, fixedRule(rule, entry), this.#parts.time.now(), others);
+    entry.state = found;
   }
 
   #get(key: string, rule: BudgetRule): Promise<Entry> {
@@ -224,20 +268,18 @@ export class Budgets {
       return null;
     });
     const phase = 0;
-    const windowStart = spendAnyway(null, { ...rule, phase }, this.#parts.time.now(), 0).windowStart;
-    const fixed =
-      state !== null && state.windowStart >= windowStart
-        ? { ...state, windowStart, blockedUntil: null }
-        : null;
-    const entry = { state, fixed, phase, saved: state, saving: Promise.resolve() };
+    const fixed = state === null ? null : fixedOf(state, { ...rule, phase }, this.#parts.time.now());
+    const entry = { state, fixed, phase, saved: state, saving: Promise.resolve(), refreshing: false };
     this.#known.set(key, entry);
     return entry;
   }
 
   #save(key: string, entry: Entry): Promise<void> {
-    const { state, saved } = entry;
-    if (state === null || (saved !== null && covers(saved, state))) return entry.saving;
-    const ahead = { ...state, spent: Math.ceil(state.spent / stride) * stride };
+    const { state, fixed, saved } = entry;
+    if (state === null || (saved !== null && covers(saved, state, fixed))) return entry.saving;
+    const spent = Math.ceil(state.spent / stride) * stride;
+    const more = spent - state.spent;
+    const ahead = stored({ ...state, spent }, fixed && { ...fixed, spent: fixed.spent + more });
     entry.saved = ahead;
     entry.saving = entry.saving
       .then(() => this.#parts.store.save(key, ahead))
@@ -257,6 +299,27 @@ function fixedRule(rule: BudgetRule, { phase }: Pick<Entry, 'phase'>): BudgetRul
   return { ...rule, phase };
 }
 
+function countsOf({ state, fixed }: Counts): Counts {
+  return { state, fixed };
+}
+
+function stored(state: BudgetState, fixed: BudgetState | null): StoredBudget {
+  const { windowStart, spent, blockedUntil } = state;
+  return {
+    windowStart,
+    spent,
+    blockedUntil,
+    fixed: fixed === null ? null : { windowStart: fixed.windowStart, spent: fixed.spent },
+  };
+}
+
+/** Returns the count of fixed windows. A state without one, of an earlier version, has it if its window began in this one. */
+function fixedOf(state: StoredBudget, rule: BudgetRule, now: number): BudgetState | null {
+  if (state.fixed != null) return { ...state.fixed, blockedUntil: null };
+  const { windowStart } = spendAnyway(null, rule, now, 0);
+  return state.windowStart >= windowStart ? { ...state, windowStart, blockedUntil: null } : null;
+}
+
 /** Returns how many requests others have sent since `before`, as far as the count tells. */
 function sentByOthers(before: BudgetState | null, stored: BudgetState | null): number {
   // After a 429 the count says that nothing is left, not what was sent.
@@ -264,8 +327,11 @@ function sentByOthers(before: BudgetState | null, stored: BudgetState | null): n
   return before?.windowStart === stored.windowStart ? stored.spent - before.spent : stored.spent;
 }
 
-function covers(saved: BudgetState, state: BudgetState): boolean {
+function covers(saved: StoredBudget, state: BudgetState, fixed: BudgetState | null): boolean {
+  const isFixedCovered =
+    fixed === null || (saved.fixed?.windowStart === fixed.windowStart && saved.fixed.spent >= fixed.spent);
   return (
+    isFixedCovered &&
     saved.windowStart === state.windowStart &&
     saved.blockedUntil === state.blockedUntil &&
     saved.spent >= state.spent

@@ -6,6 +6,8 @@ export interface SpentBudget {
   readonly windowStart: number;
   readonly spent: number;
   readonly blockedUntil: number | null;
+  /** The count of the window that begins at a fixed time. Absent in rows of earlier versions. */
+  readonly fixed?: { readonly windowStart: number; readonly spent: number } | null;
 }
 
 /** Stores budgets so that they survive a restart. `key` is a digest of the token, never the token itself. */
@@ -21,6 +23,10 @@ export class Budgets {
       windowStart: millis(row.window_start),
       spent: row.spent,
       blockedUntil: row.blocked_until === null ? null : millis(row.blocked_until),
+      fixed:
+        row.fixed_start == null || row.fixed_spent == null
+          ? null
+          : { windowStart: millis(row.fixed_start), spent: row.fixed_spent },
     };
   }
 
@@ -65,11 +71,13 @@ export class SharedBudgets extends Budgets {
   }
 }
 
-function rowOf({ windowStart, spent, blockedUntil }: SpentBudget) {
+function rowOf({ windowStart, spent, blockedUntil, fixed = null }: SpentBudget) {
   return {
     window_start: instantFromMillis(windowStart),
     spent,
     blocked_until: blockedUntil === null ? null : instantFromMillis(blockedUntil),
+    fixed_start: fixed === null ? null : instantFromMillis(fixed.windowStart),
+    fixed_spent: fixed?.spent ?? null,
   };
 }
 

@@ -434,6 +434,8 @@ export interface BudgetsTable {
   window_start: string;
   spent: number;
   blocked_until: string | null;
+  fixed_start: string | null;
+  fixed_spent: number | null;
 }
 
 export interface ErasuresTable {

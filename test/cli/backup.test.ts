@@ -121,7 +121,7 @@ describe('rosterd backup', { timeout: 30_000 }, () => {
     const commits = setInterval(() => {
       written += 1;
       writer.exec(
-        `UPDATE budgets SET spent = spent; INSERT OR REPLACE INTO budgets VALUES ('t${written}', 'x', 1, NULL)`,
+        `UPDATE budgets SET spent = spent; INSERT OR REPLACE INTO budgets (token, window_start, spent, blocked_until) VALUES ('t${written}', 'x', 1, NULL)`,
       );
     }, 1);
     onTestFinished(() => {

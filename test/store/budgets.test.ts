@@ -9,7 +9,11 @@ describe.each(databases)('budgets in $database', ({ open }) => {
     await budgets.save('k1', { windowStart: 1_000, spent: 3, blockedUntil: null });
     await budgets.save('k2', { windowStart: 2_000, spent: 9, blockedUntil: 5_001 });
     await budgets.save('k1', { windowStart: 1_000, spent: 4, blockedUntil: 7_003 });
-    expect(await budgets.load('k1')).toEqual({ windowStart: 1_000, spent: 4, blockedUntil: 7_003 });
-    expect(await budgets.load('k2')).toEqual({ windowStart: 2_000, spent: 9, blockedUntil: 5_001 });
+    const alone = { fixed: null };
+    expect(await budgets.load('k1')).toEqual({ windowStart: 1_000, spent: 4, blockedUntil: 7_003, ...alone });
+    expect(await budgets.load('k2')).toEqual({ windowStart: 2_000, spent: 9, blockedUntil: 5_001, ...alone });
+    const both = { windowStart: 1_000, spent: 5, blockedUntil: null, fixed: { windowStart: 900, spent: 8 } };
+    await budgets.save('k1', both);
+    expect(await budgets.load('k1')).toEqual(both);
   });
 });
