@@ -10,7 +10,7 @@ import { addressRule, type BudgetRule, tokenEndpointRule, tokenRule } from './bu
 import { Budgets, type CountLeft, type Quota } from './budgets.js';
 import type { Fetch, WireFetch } from './fetch/fetch.js';
 import { withAuth } from './fetch/with-auth.js';
-import { addressKey, tokenKey, withBudget } from './fetch/with-budget.js';
+import { addressKey, keyOfToken, tokenKey, withBudget } from './fetch/with-budget.js';
 import { type Caps, withCaps } from './fetch/with-caps.js';
 import { defaultRetryPlan, Outage, type RetryPlan, withRetry } from './fetch/with-retry.js';
 import { withTimeout } from './fetch/with-timeout.js';
@@ -61,6 +61,11 @@ export interface Client {
   quotaOf(tokens: TokenProvider): Promise<Quota | null>;
   /** Returns what is left of every limit that requests of `tokens` count against, as far as known now. */
   limitsOf(tokens: TokenProvider): readonly LimitLeft[];
+  /**
+   * Reads what other processes have left of the quota of `tokens`, if this process uses it too. Before `tokens` sent a
+   * request, finds out which quota that is.
+   */
+  refreshLimits(tokens: TokenProvider, signal: Interruption): Promise<void>;
 }
 
 /** Its caller has all day: one retry, and none after a 429. */
@@ -134,6 +139,13 @@ export function createClient(options: ClientOptions): Client {
     quotaOf: async (tokens) => {
       const key = lastKeys.get(tokens);
       return rule === null || key === undefined ? null : await budgets.quota(key, rule);
+    },
+    refreshLimits: async (tokens, signal) => {
+      if (rule === null) return;
+      const key = lastKeys.get(tokens) ?? keyOfToken(await tokens.current(signal));
+      // A request may have been sent meanwhile, with a newer token.
+      if (!lastKeys.has(tokens)) lastKeys.set(tokens, key);
+      await budgets.refresh(key, rule);
     },
     limitsOf: (tokens) => {
       if (rule === null) return [];

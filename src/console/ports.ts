@@ -33,6 +33,9 @@ export interface SpacingSeen {
     readonly limit: number;
     readonly left: number;
     readonly resets_at: string;
+    /** How many sources divide what is left now, and how many of these other daemons follow. */
+    readonly shared_by: number;
+    readonly shared_elsewhere: number;
   } | null;
 }
 

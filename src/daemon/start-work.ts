@@ -51,6 +51,8 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     follow: (source) => sync.follow(source),
     leave: (source) => sync.leave(source),
     isBusy: (source) => sync.isBusy(source),
+    spaced: () => sync.spaced(),
+    onSpaced: (names) => sync.spacedElsewhere(names),
     onMessage: (message) => handleMessage(message, work, onLead),
     onLook: () => {
       drain?.look().catch((error: unknown) => logger.debug({ error }, 'the inbox could not be looked at'));

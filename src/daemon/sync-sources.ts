@@ -11,6 +11,8 @@ import { withoutIdentity } from './without-identity.js';
 /** Called after each page, so that a command can show progress. */
 export type PageListener = (source: string, rows: number) => void;
 
+const never = new AbortController().signal;
+
 /** The scopes of an installation token cannot be read, but records show them. So many records are enough to tell. */
 const sampleRecords = 10;
 
@@ -44,6 +46,7 @@ export async function syncSources(
         },
         feed,
         limits: () => platform.client.limitsOf(tokens),
+        refreshLimits: () => platform.client.refreshLimits(tokens, never),
         ...(config.identity === 'drop'
           ? {}
           : {

@@ -34,6 +34,8 @@ function spacingOf({ gapMillis, waitMillis, reason, by }: SpacingSeen, clock: Cl
             limit: by.limit,
             left: by.left,
             resets_at: toTheSecond(clock.now() + by.resetsInMillis),
+            shared_by: by.sharing + by.elsewhere,
+            shared_elsewhere: by.elsewhere,
           },
   };
 }

@@ -1,5 +1,5 @@
 import { tokenRule } from '../client/budget.js';
-import { digestOf } from '../client/budgets.js';
+import { keyOfToken } from '../client/fetch/with-budget.js';
 import { getInstallation } from '../client/installations.js';
 import { investmentFeed } from '../client/investments.js';
 import { refusesVersion } from '../client/judge-response.js';
@@ -178,7 +178,7 @@ async function budgetCheck(
   const limit = config.platform.requestsPerHour;
   if (limit === null) return skip(check, 'requests are not counted (platform.requestsPerHour is null)');
   if (budgetOf === null) return skip(check, 'there is no usable database');
-  const state = await budgetOf(`token:${digestOf(`Bearer ${token}`)}`);
+  const state = await budgetOf(keyOfToken(token));
   const { windowMillis, reserve } = tokenRule(limit);
   const open = state !== null && session.client.time.now() < state.windowStart + windowMillis;
   const left = open ? Math.max(0, limit - state.spent) : limit;

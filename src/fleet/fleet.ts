@@ -21,6 +21,10 @@ export interface FleetParts {
   /** Stops working the source. Resolves when no tick of it is running. */
   readonly leave: (source: SourceName) => Promise<void>;
   readonly isBusy: (source: SourceName) => boolean;
+  /** Returns the sources here that webhooks tick out of a quota that runs short. */
+  readonly spaced: () => readonly SourceName[];
+  /** Called after each heartbeat with such sources of the other living members. */
+  readonly onSpaced: (sources: readonly SourceName[]) => void;
   readonly onMessage: (message: Message) => void;
   /** Called periodically, and whenever messages may have been lost, to look for waiting work. */
   readonly onLook: () => void;
@@ -143,16 +147,18 @@ export function createFleet(parts: FleetParts): Fleet {
   };
 
   const turn = async () => {
-    let beat = await store.beat();
+    const spaced = parts.spaced();
+    let beat = await store.beat(spaced);
     if (beat === null) {
       await store.join(parts.sources);
-      beat = await store.beat();
+      beat = await store.beat(spaced);
       if (beat === null) throw new Error('a member that has just joined is not registered');
     }
     const dead = beat.members.filter(({ member, alive }) => alive && parts.isGone(member));
     if (dead.length > 0) await store.markDead(dead.map(({ member }) => member));
     const alive = beat.members.filter((member) => member.alive && !dead.includes(member));
     living = alive.length;
+    parts.onSpaced(alive.flatMap((other) => (other.member === parts.member ? [] : other.spaced)));
     turns += 1;
     if (needsRebalance(beat, alive)) await rebalance();
     lead(alive);

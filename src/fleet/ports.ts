@@ -11,6 +11,8 @@ export interface MemberSeen {
   readonly alive: boolean;
   /** Number of sources it holds. */
   readonly holds: number;
+  /** The sources that it ticks because of webhooks out of a quota that runs short. */
+  readonly spaced: readonly SourceName[];
 }
 
 export interface Beat {
@@ -56,10 +58,10 @@ export interface FleetStore {
    */
   join(sources: readonly SourceName[]): Promise<void>;
   /**
-   * Sends a heartbeat, which renews everything this member holds, and returns all members. Returns null when this
-   * member is no longer registered.
+   * Sends a heartbeat, which renews everything this member holds and reports the sources that it ticks because of webhooks
+   * out of a quota that runs short. Returns all members, or null when this member is no longer registered.
    */
-  beat(): Promise<Beat | null>;
+  beat(spaced: readonly SourceName[]): Promise<Beat | null>;
   holdings(): Promise<Holdings>;
   /** Claims the sources that no living member holds. Returns the claimed ones. */
   take(sources: readonly SourceName[]): Promise<readonly SourceName[]>;

@@ -16,6 +16,10 @@ export interface WebhookSpacing {
     readonly left: number;
     /** The end of the window. */
     readonly resets_at: string;
+    /** How many sources divide what is left now, because webhooks tick them. 1 while there is plenty. */
+    readonly shared_by: number;
+    /** How many of these other daemons of the fleet follow. */
+    readonly shared_elsewhere: number;
   } | null;
 }
 

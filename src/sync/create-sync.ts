@@ -64,6 +64,10 @@ export interface Sync extends Closable {
   onTick(listener: TickListener): () => void;
   /** Returns how ticks that webhooks start are spaced now, and why. */
   spacingOf(source: SourceName): SpacingSeen;
+  /** Returns the sources that use webhook ticks now, out of a quota that runs short. */
+  spaced(): readonly SourceName[];
+  /** Sets the sources of other processes that do so: they get their share of a quota that they have in common. */
+  spacedElsewhere(sources: readonly SourceName[]): void;
   /** Resolves when no tick is running and none is due. */
   idle(): Promise<void>;
   /** Finishes the pages being written, ends the running ticks and starts no more. */
@@ -82,6 +86,7 @@ export function createSync(parts: SyncParts): Sync {
   const listeners = new Set<TickListener>();
   const waitingForIdle = new Set<() => void>();
   const loops = new Map<SourceName, SourceLoop>();
+  let elsewhere: ReadonlySet<SourceName> = new Set();
 
   const isIdle = () => [...loops.values()].every((loop) => loop.isIdle);
   const onIdle = () => {
@@ -114,14 +119,18 @@ export function createSync(parts: SyncParts): Sync {
   /** Sources count the others only where that changes anything. */
   const sharedBudgets = (source: SyncSource): readonly SharedBudget[] => {
     const limits = source.limits?.() ?? [];
-    if (limits.every(isPlenty)) return limits.map((limit) => ({ ...limit, sharing: 1 }));
-    const others = parts.sources.filter(
-      (other) => other !== source && loops.get(other.identity.name)?.usesWebhookTicks === true,
-    );
-    const keys = others.map((other) => new Set(other.limits?.().map(({ key }) => key)));
+    if (limits.every(isPlenty)) return limits.map((limit) => ({ ...limit, sharing: 1, elsewhere: 0 }));
+    const others = parts.sources.filter((other) => other !== source);
+    const here = others.filter(({ identity: { name } }) => loops.get(name)?.usesWebhookTicks === true);
+    // A source that has just been handed over may be reported by two processes; it counts once.
+    const away = others.filter(({ identity: { name } }) => elsewhere.has(name));
+    const keysHere = here.map(keysOf);
+    const keysAway = away.filter((other) => !here.includes(other)).map(keysOf);
     return limits.map((limit) => ({
       ...limit,
-      sharing: 1 + keys.filter((theirs) => theirs.has(limit.key)).length,
+      sharing: 1 + keysHere.filter((keys) => keys.has(limit.key)).length,
+      // Every process has its own count of its address.
+      elsewhere: limit.kind === 'address' ? 0 : keysAway.filter((keys) => keys.has(limit.key)).length,
     }));
   };
 
@@ -163,6 +172,20 @@ export function createSync(parts: SyncParts): Sync {
     recheck: (name) => loopOf(name).recheck(),
     tick: (name, ask = {}) => loopOf(name).ask(ask),
     spacingOf: (name) => loopOf(name).spacing,
+    spaced: () =>
+      parts.sources
+        .filter(({ identity: { name }, limits }) => {
+          return loops.get(name)?.usesWebhookTicks === true && limits?.().every(isPlenty) === false;
+        })
+        .map(({ identity: { name } }) => name),
+    spacedElsewhere: (names) => {
+      elsewhere = new Set(names);
+      for (const { identity, refreshLimits } of parts.sources)
+        if (elsewhere.has(identity.name))
+          refreshLimits?.().catch((error: unknown) =>
+            logger.debug({ error, source: identity.name }, 'what is left of a quota could not be read'),
+          );
+    },
     databaseIsBack: () => {
       for (const loop of loops.values()) loop.databaseIsBack();
     },
@@ -176,6 +199,10 @@ export function createSync(parts: SyncParts): Sync {
       await Promise.all([...loops.values()].map((loop) => loop.close()));
     },
   };
+}
+
+function keysOf({ limits }: SyncSource): ReadonlySet<string> {
+  return new Set(limits?.().map(({ key }) => key));
 }
 
 function report(log: SyncParts['logger'], { report, phase }: TickResult): void {

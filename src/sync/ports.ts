@@ -61,6 +61,11 @@ export interface SyncSource {
   readonly mayReadIdentity?: (signal: Interruption) => Promise<boolean | null>;
   /** Returns what is left of each limit that the requests of this source count against. Absent without limits. */
   readonly limits?: () => readonly BudgetLeft[];
+  /**
+   * Learns which limits the requests of a source count against that another process follows, and what all processes have
+   * left of them. Sends no request.
+   */
+  readonly refreshLimits?: () => Promise<void>;
 }
 
 /** Identifies a source in the configuration. */

@@ -4,13 +4,7 @@ import { afterTick, type IdleStretch, stretched, watchful } from './idle-stretch
 import type { Phase, TickReport, Trigger } from './ports.js';
 import { afterRecheck, noRecheck, type RecheckSpacing, recheckDueAt } from './recheck-spacing.js';
 import type { TickAsk } from './run-tick.js';
-import {
-  type BudgetLeft,
-  type SharedBudget,
-  type SpacingReason,
-  waitAfter,
-  webhookSpacing,
-} from './webhook-spacing.js';
+import { type SharedBudget, type SpacingReason, waitAfter, webhookSpacing } from './webhook-spacing.js';
 
 /*
  * When the ticks of one source run, as a pure function: from the state and the event that just happened to the next
@@ -288,7 +282,7 @@ export interface SpacingSeen {
    */
   readonly reason: SpacingReason | 'backing_off' | 'halted' | 'elsewhere' | 'paused';
   /** The limit behind `scarce` and `spent`, and behind `plenty` once it is known. */
-  readonly by: BudgetLeft | null;
+  readonly by: SharedBudget | null;
 }
 
 export function spacingSeen(state: Schedule, now: number, budgets: readonly SharedBudget[]): SpacingSeen {

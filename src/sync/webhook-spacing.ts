@@ -7,7 +7,9 @@
  * alone. The gap grows smoothly: from none at half a window to the whole even spread at an empty one. The next window
  * starts over.
  *
- * Processes that share a quota need no agreement: if others spend more, less is left, and the gaps of all grow.
+ * Processes that share a quota see one count of what is left. Members of a fleet also report to each other which of
+ * their sources use webhook ticks, so that the rest is divided among all of them. A process that does not is no danger: if
+ * it spends more, less is left, and the gaps of all grow.
  */
 
 /** What is left of one limit that a source's requests count against. */
@@ -21,9 +23,12 @@ export interface BudgetLeft {
   readonly resetsInMillis: number;
 }
 
-/** A limit, and how many sources of this process share it and use webhook ticks now. */
+/** A limit, and how many sources share it and use webhook ticks now. */
 export interface SharedBudget extends BudgetLeft {
+  /** Sources of this process, including the one that asks. */
   readonly sharing: number;
+  /** Sources that other members of the fleet follow. */
+  readonly elsewhere: number;
 }
 
 /**
@@ -36,7 +41,7 @@ export interface WebhookSpacing {
   readonly gapMillis: number;
   readonly reason: SpacingReason;
   /** The limit that determines the gap; null when no limit is known. */
-  readonly by: BudgetLeft | null;
+  readonly by: SharedBudget | null;
 }
 
 /** The share of a window that webhooks may use without any spacing. */
@@ -62,13 +67,14 @@ export function isPlenty({ limit, left }: BudgetLeft): boolean {
 }
 
 function spacingUnder(budget: SharedBudget): WebhookSpacing {
-  const { limit, left, resetsInMillis, sharing } = budget;
+  const { limit, left, resetsInMillis } = budget;
+  const sharing = Math.max(1, budget.sharing + budget.elsewhere);
   const untilReset = Math.max(0, resetsInMillis);
   if (left <= 0) return { gapMillis: untilReset, reason: 'spent', by: budget };
   const plenty = limit * plentyShare;
   if (isPlenty(budget)) return { gapMillis: 0, reason: 'plenty', by: budget };
   const usable = Math.max(left * spacedShare, Math.min(left, limit * ownShare));
-  const share = (Math.max(1, sharing) / usable) * (1 - left / plenty);
+  const share = (sharing / usable) * (1 - left / plenty);
   // The tick itself is one of those that the rest of the window is divided among.
   return { gapMillis: (untilReset * share) / (1 + share), reason: 'scarce', by: budget };
 }

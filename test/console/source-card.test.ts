@@ -56,7 +56,14 @@ test('a source card shows that names are incomplete, and why', () => {
   expect(card({})).not.toContain('incomplete');
 });
 
-const quota = { of: 'token', limit: 1_000, left: 230, resets_at: '2026-10-20T12:30:00.000Z' } as const;
+const quota = {
+  of: 'token',
+  limit: 1_000,
+  left: 230,
+  resets_at: '2026-10-20T12:30:00.000Z',
+  shared_by: 1,
+  shared_elsewhere: 0,
+} as const;
 test.each([
   [null, 'not followed by this daemon'],
   [{ reason: 'plenty', gap_seconds: 0, wait_seconds: 0, quota }, 'read at once'],
@@ -80,3 +87,16 @@ test.each([
 ] as const)('a source card shows the webhook spacing %j', (webhook_spacing, words) => {
   expect(card({ webhook_spacing })).toContain(`<dt>Webhooks</dt><dd>${words}`);
 });
+
+test.each([
+  [1, 0, '</time></dd>'],
+  [2, 0, '</time>, for 2 sources with webhooks</dd>'],
+  [3, 2, '</time>, for 3 sources with webhooks, 2 of them on other hosts</dd>'],
+])(
+  'a source card says that %i sources, %i of them elsewhere, divide a scarce quota',
+  (shared_by, shared_elsewhere, words) => {
+    const spacing = { reason: 'scarce', gap_seconds: 30, wait_seconds: 3 } as const;
+    const webhook_spacing = { ...spacing, quota: { ...quota, shared_by, shared_elsewhere } };
+    expect(card({ webhook_spacing })).toContain(words);
+  },
+);

@@ -317,6 +317,45 @@ describe('sync: webhook ticks follow the request quota', () => {
     );
   });
 
+  test('sources of other processes that share a token get their share, once each, for as long as they are reported', async () => {
+    let refreshed = 0;
+    const away = {
+      ...quota.source(truth, beta),
+      refreshLimits: () => {
+        refreshed += 1;
+        return Promise.reject(new Error('away'));
+      },
+    };
+    build([quota.source(truth), away]).start();
+    await sync.idle();
+    expect(sync.spaced()).toEqual([]);
+    sync.nudge(acme);
+    await sync.idle();
+    expect(sync.spaced(), 'while there is plenty nobody has to know').toEqual([]);
+    while (quota.left > 400) quota.spend();
+    expect(sync.spaced()).toEqual([acme]);
+    const alone = sync.spacingOf(acme);
+    expect(alone.by).toMatchObject({ sharing: 1, elsewhere: 0 });
+    await sync.leave(beta);
+    sync.spacedElsewhere([beta, 'unknown' as SourceName]);
+    await settled();
+    expect(refreshed).toBe(1);
+    const shared = sync.spacingOf(acme);
+    expect(shared.by).toMatchObject({ sharing: 1, elsewhere: 1 });
+    expect(shared.gapMillis / alone.gapMillis).toBeGreaterThan(1.9);
+    sync.follow(beta);
+    sync.nudge(beta);
+    await settled();
+    expect(sync.spacingOf(acme).by, 'handed over while both report it').toMatchObject({
+      ...{ sharing: 2, elsewhere: 0 },
+    });
+    await clock.advance(2 * minute);
+    sync.nudge(acme);
+    await sync.idle();
+    sync.spacedElsewhere([]);
+    expect(sync.spacingOf(acme).by).toMatchObject({ sharing: 1, elsewhere: 0 });
+  });
+
   test('without a quota each nudge starts a tick', async () => {
     build([sourceOf(truth)]).start();
     await sync.idle();

@@ -543,7 +543,7 @@ test('schedule: a tick cannot end before it began', () => {
 
 describe('schedule: when a nudge may start a tick, and why', () => {
   const budget = (left: number): readonly SharedBudget[] => [
-    { key: 'token:1', kind: 'token', limit: 1000, left, resetsInMillis: hour, sharing: 1 },
+    { key: 'token:1', kind: 'token', limit: 1000, left, resetsInMillis: hour, sharing: 1, elsewhere: 0 },
   ];
   const recent = { ...waiting, nudgedAt: now - 1_000 };
   const blocked = { ...waiting, nudgeDue: now + 30_000 };

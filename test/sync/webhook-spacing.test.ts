@@ -10,6 +10,7 @@ const budget = (left: number, resetsInMillis: number, set: Partial<SharedBudget>
   kind: 'token',
   limit: 1000,
   sharing: 1,
+  elsewhere: 0,
   left,
   resetsInMillis,
   ...set,
@@ -32,6 +33,20 @@ describe('webhook spacing: the gap for what is left, and for how long', () => {
     ['nothing left, and the window has ended', [budget(0, -5)], 0, 'spent'],
     ['the window has just ended', [budget(100, 0)], 0, 'scarce'],
     ['two sources share it: each half as often', [budget(400, hour, { sharing: 2 })], 7_186, 'scarce'],
+    [
+      'three sources share it, two of them on other hosts: each a third as often',
+      [budget(400, hour, { elsewhere: 2 })],
+      10_768,
+      'scarce',
+    ],
+    [
+      'a source that others report while none here uses webhooks counts once',
+      [budget(400, hour, { sharing: 0, elsewhere: 1 })],
+      3_596,
+      'scarce',
+    ],
+    ['others cost nothing while there is plenty', [budget(600, hour, { elsewhere: 9 })], 0, 'plenty'],
+    ['nothing left, however many share it', [budget(0, minute, { elsewhere: 9 })], minute, 'spent'],
     ['sharing costs nothing while there is plenty', [budget(600, hour, { sharing: 9 })], 0, 'plenty'],
     ['a small limit', [budget(20, hour, { limit: 100 })], 203_774, 'scarce'],
     [

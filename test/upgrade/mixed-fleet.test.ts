@@ -137,6 +137,8 @@ test('upgrade of a fleet: a member whose schema is outdated leaves its sources a
     follow: (source) => void followed.add(source),
     leave: async (source) => void followed.delete(source),
     isBusy: () => false,
+    spaced: () => [],
+    onSpaced: () => {},
     onMessage: () => {},
     onLook: () => {},
     onLead: () => {},

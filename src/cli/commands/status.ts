@@ -95,7 +95,7 @@ function whyWebhooksWait({ reason, gap_seconds, wait_seconds, quota }: WebhookSp
       : `${grouped(quota.left)} of ${grouped(quota.limit)} requests of ${quota.of === 'token' ? 'the token' : 'this address'} are left until ${quota.resets_at}`;
   switch (reason) {
     case 'scarce':
-      return `webhooks are read every ${exact(gap_seconds)}: ${left}`;
+      return `webhooks are read every ${exact(gap_seconds)}: ${left}${sharers(quota)}`;
     case 'spent':
       return `webhooks wait ${exact(wait_seconds)}: ${left}`;
     case 'backing_off':
@@ -104,6 +104,14 @@ function whyWebhooksWait({ reason, gap_seconds, wait_seconds, quota }: WebhookSp
     case 'halted':
       return null;
   }
+}
+
+/** Says that several sources divide what is left, if they do. */
+function sharers(quota: WebhookSpacing['quota']): string {
+  if (quota === null || quota.shared_by < 2) return '';
+  const { shared_by, shared_elsewhere } = quota;
+  const away = shared_elsewhere === 0 ? '' : `, ${grouped(shared_elsewhere)} of them on other hosts`;
+  return `, for ${grouped(shared_by)} sources with webhooks${away}`;
 }
 
 const exact = (seconds: number): string =>

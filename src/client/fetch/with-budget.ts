@@ -37,3 +37,7 @@ export const addressKey = 'address';
 export function tokenKey(call: Call): string {
   return `token:${digestOf(call.headers.authorization ?? '')}`;
 }
+
+export function keyOfToken(token: string): string {
+  return `token:${digestOf(`Bearer ${token}`)}`;
+}

@@ -90,7 +90,7 @@ function webhooks({ webhook_spacing: spacing }: SourceSeen, now: number): Html |
     case 'plenty':
       return 'read at once';
     case 'scarce':
-      return html`read every ${duration(gap_seconds)}: the quota${ofAddress(spacing)} has to last until it resets ${age(quota?.resets_at ?? null, now)}`;
+      return html`read every ${duration(gap_seconds)}: the quota${ofAddress(spacing)} has to last until it resets ${age(quota?.resets_at ?? null, now)}${sharers(spacing)}`;
     case 'spent':
       return html`wait ${duration(wait_seconds)}: the quota${ofAddress(spacing)} is used up`;
     case 'backing_off':
@@ -98,6 +98,13 @@ function webhooks({ webhook_spacing: spacing }: SourceSeen, now: number): Html |
     case 'halted':
       return 'retry once an hour until a person acts';
   }
+}
+
+/** Says that several sources divide what is left, if they do. */
+function sharers({ quota }: SpacingSeen): string {
+  if (quota === null || quota.shared_by < 2) return '';
+  const away = quota.shared_elsewhere === 0 ? '' : `, ${quota.shared_elsewhere} of them on other hosts`;
+  return `, for ${quota.shared_by} sources with webhooks${away}`;
 }
 
 const ofAddress = ({ quota }: SpacingSeen): string => (quota?.of === 'address' ? ' of this address' : '');

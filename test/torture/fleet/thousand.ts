@@ -71,6 +71,8 @@ export async function startMember({ url, name, sources, intervalMillis }: Member
     follow: (source) => sync.follow(source),
     leave: (source) => sync.leave(source),
     isBusy: (source) => sync.isBusy(source),
+    spaced: () => sync.spaced(),
+    onSpaced: (names) => sync.spacedElsewhere(names),
     onMessage: () => {},
     onLook: () => {},
     onLead: () => {},

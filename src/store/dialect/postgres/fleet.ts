@@ -47,15 +47,16 @@ export class PostgresFleet implements FleetStore {
     throw outdated(found?.schema ?? 0);
   }
 
-  async beat(): Promise<Beat | null> {
-    const [mine] = await this.#connection.rows<{ late: 0 | 1 }>(beat, this.member);
+  async beat(spaced: readonly SourceName[]): Promise<Beat | null> {
+    const [mine] = await this.#connection.rows<{ late: 0 | 1 }>(beat, this.member, spaced);
     if (mine === undefined) return null;
     const members = await this.#connection.rows<MemberRow>(everyMember);
     return {
       late: mine.late === 1,
-      members: members.map(({ member, joined_at, alive, holds }) => ({
+      members: members.map(({ member, joined_at, alive, holds, spaced }) => ({
         member,
         holds,
+        spaced,
         joinedAt: joined_at as Instant,
         alive: alive === 1,
       })),
@@ -101,6 +102,7 @@ interface MemberRow {
   readonly joined_at: string;
   readonly alive: 0 | 1;
   readonly holds: number;
+  readonly spaced: readonly SourceName[];
 }
 
 /**
@@ -115,12 +117,12 @@ const join = `
   RETURNING member`;
 
 const beat = `
-  UPDATE fleet_members m SET seen_at = fleet_clock()
+  UPDATE fleet_members m SET seen_at = fleet_clock(), spaced = $2
   FROM (SELECT member, ${isAlive('o')} AS alive FROM fleet_members o WHERE member = $1 FOR NO KEY UPDATE) before
   WHERE m.member = before.member RETURNING NOT before.alive AS late`;
 
 const everyMember = `
-  SELECT member, joined_at, ${isAlive('m')} AS alive,
+  SELECT member, joined_at, spaced, ${isAlive('m')} AS alive,
          (SELECT count(*)::int FROM fleet_sources s WHERE s.member = m.member) AS holds
   FROM fleet_members m`;
 

@@ -104,13 +104,28 @@ describe('members', () => {
   test('a member is alive for 8 s after a heartbeat by the server clock, and a late heartbeat reports it', async () => {
     const [one] = [await member('one'), await member('two')];
     await silence('two', 7_000);
-    expect(await one.beat()).toMatchObject({ late: false, members: [{ alive: true }, { alive: true }] });
+    expect(await one.beat([])).toMatchObject({ late: false, members: [{ alive: true }, { alive: true }] });
     await silence('two', 8_001);
-    const seen = await one.beat();
+    const seen = await one.beat([]);
     expect(seen?.members.filter(({ alive }) => alive).map((found) => found.member)).toEqual(['one']);
     await silence('one', 8_001);
-    expect((await one.beat())?.late).toBe(true);
-    expect((await one.beat())?.late).toBe(false);
+    expect((await one.beat([]))?.late).toBe(true);
+    expect((await one.beat([]))?.late).toBe(false);
+  });
+
+  test('a heartbeat reports the sources that share a quota, and they expire with the member by the server clock', async () => {
+    const [one, two] = [await member('one'), await member('two')];
+    const spacedBy = async (name: string) =>
+      (await two.beat([]))?.members
+        .filter(({ member, alive }) => member === name && alive)
+        .map(({ spaced }) => spaced);
+    expect(await spacedBy('one')).toEqual([[]]);
+    await one.beat(['acme', 'beta'] as SourceName[]);
+    expect(await spacedBy('one')).toEqual([['acme', 'beta']]);
+    await silence('one', 8_001);
+    expect(await spacedBy('one')).toEqual([]);
+    await one.beat([]);
+    expect(await spacedBy('one')).toEqual([[]]);
   });
 
   test('a member declared dead or that leaves holds no sources any more', async () => {
@@ -121,7 +136,7 @@ describe('members', () => {
     await one.release(['beta' as SourceName]);
     expect((await one.holdings()).held.size).toBe(2);
     await one.leave();
-    expect(await one.beat()).toBeNull();
+    expect(await one.beat([])).toBeNull();
     expect((await two.holdings()).held.size).toBe(0);
   });
 
@@ -145,7 +160,7 @@ describe('members', () => {
     await one.tell({ kind: 'ticked', source: acme.name });
     await expect.poll(() => received, patient).toContainEqual({ kind: 'ticked', source: 'acme' });
     expect(received).toEqual([{ kind: 'ticked', source: 'acme' }]);
-    expect(await one.beat()).not.toBeNull();
+    expect(await one.beat([])).not.toBeNull();
   });
 
   test('a member whose connection was cut reconnects and reports a possible gap', async () => {
@@ -154,7 +169,7 @@ describe('members', () => {
     await database.pool.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rosterd-fleet'",
     );
-    await expect.poll(() => one.beat().catch(() => null), patient).not.toBeNull();
+    await expect.poll(() => one.beat([]).catch(() => null), patient).not.toBeNull();
     // A heartbeat on the dying connection may need a second attempt.
     expect(gaps.length).toBeGreaterThanOrEqual(2);
   });
@@ -179,12 +194,12 @@ describe('a tick', () => {
     const two = await member('two');
     await one.take(sources);
     await silence('one', -40 * 86_400_000);
-    expect((await two.beat())?.members).toContainEqual(
+    expect((await two.beat([]))?.members).toContainEqual(
       expect.objectContaining({ member: 'one', alive: false }),
     );
     expect(await two.take(sources)).toEqual(sources);
     // If the member is alive after all, its next heartbeat reports that it was late.
-    expect((await one.beat())?.late).toBe(true);
+    expect((await one.beat([]))?.late).toBe(true);
   });
 
   test('the source of a member without a heartbeat is taken over, and the late writes of that member are rejected', async () => {
@@ -198,7 +213,7 @@ describe('a tick', () => {
     await expect(mirror().open(acme, 'two')).resolves.toMatchObject({ lease: { fence: lease.fence + 1 } });
     const start = { kind: 'first', fingerprint: 'f1', restarts: 0, notBefore: null } as const;
     await expect(frozen.beginListing(lease, start)).rejects.toMatchObject({ code: 'lease_lost' });
-    expect((await one.beat())?.late).toBe(true);
+    expect((await one.beat([]))?.late).toBe(true);
     await expect(frozen.open(acme, 'one')).rejects.toMatchObject({ code: 'lease_lost' });
   });
 });
