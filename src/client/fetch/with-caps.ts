@@ -17,7 +17,7 @@ export interface Caps {
  * a limit is exceeded, because a small gzip body can expand to a huge one.
  *
  * Only gzip is requested and accepted. Redirects are never followed: they would carry the token along, and the API
- * has none. A connection error becomes `unreachable`; every response with a status is returned.
+ * has none. 304 is the answer to a conditional request, and a redirect otherwise. A connection error becomes `unreachable`; every response with a status is returned.
  */
 export function withCaps(wire: WireFetch, caps?: Caps): Fetch {
   return async (call) => {
@@ -31,7 +31,8 @@ export function withCaps(wire: WireFetch, caps?: Caps): Fetch {
         redirect: 'manual',
       }),
     );
-    if (response.status >= 300 && response.status < 400) {
+    const isUnchanged = response.status === 304 && call.headers['if-none-match'] !== undefined;
+    if (response.status >= 300 && response.status < 400 && !isUnchanged) {
       await discard(response);
       throw new Fault(
         'contract_broken',

@@ -205,6 +205,13 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
+test('wire: 304 answers a conditional request, and is refused for any other', async () => {
+  const server = await listen((_, response) => response.writeHead(304, { etag: '"a"' }).end());
+  const headers = { 'if-none-match': '"a"' };
+  expect(await open()(callTo(server.url, { headers }))).toMatchObject({ status: 304, body: '' });
+  expect(await faultOf(open()(callTo(server.url)))).toMatchObject({ code: 'contract_broken' });
+});
+
 test('wire: the connection of an unread response is closed although its body never ends', async () => {
   let closed = () => {};
   const over = new Promise<void>((resolve) => {
