@@ -14,7 +14,7 @@ type Listed = Extract<FeedItem, { kind: 'record' }>;
  * one.
  */
 export async function verifyListing(parts: RecordsParts, through: Instant | null): Promise<FullReceipt> {
-  const { stored, catchUp } = parts;
+  const { stored, platform, catchUp } = parts;
   const mark = await stored.mark();
   const reading = new Reading(parts);
   await reading.pages();
@@ -31,7 +31,8 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
     const differs = compareAwaiting(id, ours, listed, awaiting);
     if (differs === null) continue;
     // Withdrawn while the listing passed its place and back again at once, a record is in the mirror without a change.
-    const mayHaveReturned = differs.kind === 'extra' && changed.size > 0;
+    const mayHaveReturned =
+      differs.kind === 'extra' && (changed.size > 0 || (await platform.current(id)) !== null);
     const isUnpublished = ours === undefined && isSince(through, listed);
     if (changed.has(id) || mayHaveReturned || isNewer(ours, listed) || isUnpublished) moving.push(id);
     else parts.found({ drift: [differs], settled: true });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Instant } from '../../src/domain/instant.js';
 import type { FeedItem } from '../../src/domain/investment.js';
+import type { Cents } from '../../src/domain/money.js';
 import type { Settled } from '../../src/verify/settle.js';
 import { verifyListing } from '../../src/verify/verify-listing.js';
 import { investment, listingPage, record } from '../store/samples.js';
@@ -8,8 +9,20 @@ import { received } from '../sync/support/truth.js';
 
 const through = '2026-03-01T00:00:00.000Z' as Instant;
 
-/** An empty mirror that never changes, next to a platform that lists these records and still has `still` of them. */
-function stage(listed: readonly FeedItem[], still: readonly string[]) {
+interface Mirrored {
+  /** What the mirror stores, without changing. */
+  readonly stored: readonly FeedItem[];
+  /** Records that it changed while catching up. */
+  readonly changed?: readonly string[];
+}
+
+/** A mirror, empty unless given, next to a platform that lists these records and still has `still` of them. */
+function stage(listed: readonly FeedItem[], still: readonly string[], mirror: Mirrored = { stored: [] }) {
+  const stored = new Map(
+    mirror.stored.flatMap((one) =>
+      one.kind === 'record' ? [[one.investment.id as string, one] as const] : [],
+    ),
+  );
   const found: Settled[] = [];
   const asked: string[] = [];
   const run = () =>
@@ -24,10 +37,18 @@ function stage(listed: readonly FeedItem[], still: readonly string[]) {
             awaiting: async () => new Set<string>(),
             quarantined: async () => 0,
           },
-          async *ids() {},
-          records: async () => new Map(),
+          async *ids() {
+            yield* stored.keys();
+          },
+          records: async (ids) =>
+            new Map(
+              ids.flatMap((id) => {
+                const own = stored.get(id);
+                return own === undefined ? [] : [[id, own] as const];
+              }),
+            ),
           mark: async () => 1,
-          changedSince: async () => new Set<string>(),
+          changedSince: async () => new Set(mirror.changed),
           keepable: async (items) => items,
         },
         platform: {
@@ -67,4 +88,33 @@ test('verify listing: a record older than the catch-up is missing without anothe
   const { run, found, asked } = stage([seen('inv_old', '2026-02-28T23:59:59.999Z')], []);
   await run();
   expect([found, asked]).toEqual([[missing('inv_old')], []]);
+});
+
+/*
+ * The platform withdraws a record just before the listing reaches its place, and publishes it again unchanged just
+ * after. Catching up brings only the second publication, which changes nothing in the mirror.
+ */
+test('verify listing: a record that left and returned while the listing passed its place is not drift', async () => {
+  const { run, found, asked } = stage([seen('inv_stays', through)], ['inv_returned', 'inv_stays'], {
+    stored: [record('inv_returned'), seen('inv_stays', through)],
+  });
+  await run();
+  expect([found, asked[0]]).toEqual([[], 'inv_returned']);
+});
+
+test('verify listing: a record that returned is compared, and what differs in it is drift', async () => {
+  const { run, found } = stage([], ['inv_returned'], {
+    stored: [record('inv_returned', { committed_cents: 1 as Cents })],
+  });
+  await run();
+  expect(found).toMatchObject([{ drift: [{ kind: 'record', id: 'inv_returned' }], settled: true }]);
+});
+
+test('verify listing: a record that the listing lacks and the platform does not have is extra, also while others change', async () => {
+  const extra: Settled = { drift: [{ kind: 'extra', id: 'inv_invented' }], settled: true };
+  for (const changed of [[], ['inv_other']]) {
+    const { run, found } = stage([], [], { stored: [record('inv_invented')], changed });
+    await run();
+    expect(found).toEqual([extra]);
+  }
 });
