@@ -5,6 +5,7 @@ import type { SyncSource } from './ports.js';
 import { runTick, type TickAsk, type TickOptions, type TickParts, type TickResult } from './run-tick.js';
 import type { ManualAsk, SpacingSeen } from './schedule.js';
 import { SourceLoop } from './source-loop.js';
+import { TickLog } from './tick-log.js';
 import { isPlenty, type SharedBudget } from './webhook-spacing.js';
 
 export interface SyncOptions extends TickOptions {
@@ -98,6 +99,7 @@ export function createSync(parts: SyncParts): Sync {
   const runQueued = async (
     source: SyncSource,
     log: SyncParts['logger'],
+    ticks: TickLog,
     urgent: boolean,
     ask: () => TickAsk | null,
     cut: () => AbortSignal,
@@ -111,7 +113,7 @@ export function createSync(parts: SyncParts): Sync {
       { priority: urgent ? urgentPriority : 0, id: source.identity.name },
     );
     if (result === null) return null;
-    report(log, result);
+    ticks.ended(result);
     for (const listener of listeners) listener(source.identity.name, result);
     return result;
   };
@@ -138,6 +140,7 @@ export function createSync(parts: SyncParts): Sync {
     const { name } = source.identity;
     if (loops.has(name)) throw new Error(`two sources are called ${name}`);
     const log = logger.child({ source: name });
+    const ticks = new TickLog(log, clock);
     loops.set(
       name,
       new SourceLoop({
@@ -146,7 +149,7 @@ export function createSync(parts: SyncParts): Sync {
         onIdle,
         intervalMillis: options.intervalMillis,
         idleIntervalMillis: options.idleIntervalMillis,
-        runQueued: (urgent, ask, cut) => runQueued(source, log, urgent, ask, cut),
+        runQueued: (urgent, ask, cut) => runQueued(source, log, ticks, urgent, ask, cut),
         raise: () => queue.setPriority(name, urgentPriority),
         budgets: () => sharedBudgets(source),
       }),
@@ -203,30 +206,4 @@ export function createSync(parts: SyncParts): Sync {
 
 function keysOf({ limits }: SyncSource): ReadonlySet<string> {
   return new Set(limits?.().map(({ key }) => key));
-}
-
-function report(log: SyncParts['logger'], { report, phase }: TickResult): void {
-  const { trigger, mode, pages, tookMs, outcome, applied } = report;
-  const fields = {
-    trigger,
-    mode,
-    pages,
-    tookMs,
-    outcome,
-    added: applied.added,
-    changed: applied.changed,
-    removed: applied.removed,
-    quarantined: applied.quarantined,
-    ...(report.code === null ? {} : { code: report.code }),
-    ...(report.retryAt === null ? {} : { until: report.retryAt }),
-    ...(report.message === null || report.code === 'internal' ? {} : { hint: report.message }),
-  };
-  if (phase?.kind === 'halted' && trigger === 'timer' && mode === 'none')
-    log.debug(fields, 'the source still waits for a human');
-  else if (phase?.kind === 'halted') log.error(fields, 'the source waits for a human');
-  else if (report.outcome === 'failed') log.warn(fields, 'the tick failed and will be retried');
-  else if (applied.quarantined > 0) log.warn(fields, 'records could not be parsed and are in quarantine');
-  else if (report.outcome === 'done' && pages <= 1 && applied.added + applied.changed + applied.removed === 0)
-    log.debug(fields, 'nothing new');
-  else log.info(fields, 'the tick ended');
 }
