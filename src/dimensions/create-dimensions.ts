@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
-import { collections, touchedBy } from './collections/index.js';
+import { collections, touchedBy, touching } from './collections/index.js';
 import type { RoundRecord } from './collections/rounds.js';
 import { type Compared, compareListings } from './compare-listings.js';
 import { type DimensionSource, listCollections } from './list-collections.js';
@@ -55,6 +55,8 @@ export interface Dimensions extends Closable {
 
 /** A restarted daemon does not list again what was listed less than this ago. */
 const freshMillis = 5 * 60_000;
+/** The time that a listing may take: an event that arrived this long before its end may be newer than what it read. */
+const listingMillisMax = 60_000;
 /** Events in quick succession list a source at growing intervals, up to this one. */
 const spacingMillisMax = 60_000;
 const retryMillisMin = 60_000;
@@ -219,15 +221,22 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     return run;
   };
 
-  /** Lets the first listing after a start rest when the previous process listed everything a moment ago. */
+  /**
+   * Lets the first listing after a start rest when the previous process listed everything a moment ago, and accepted no
+   * event since for which it may not have listed any more.
+   */
   const recall = async (lane: Lane, freshFor: number): Promise<void> => {
     const { listedAt, names } = await store.state(lane.source.name);
     parts.onNames?.(lane.source.name, names);
     const times = collectionNames.flatMap((name) => listedAt.get(name) ?? []);
     if (times.length < collectionNames.length) return;
     knows(lane, [...names.rounds.keys()]);
-    const age = clock.now() - Math.min(...times.map(millisOf));
-    if (age >= 0 && age < freshFor) lane.dueAt = Math.max(clock.monotonic(), nextDue() - age);
+    const oldest = Math.min(...times.map(millisOf));
+    const age = clock.now() - oldest;
+    if (age < 0 || age >= freshFor) return;
+    const touched = await store.touchedAt(touching);
+    if (touched === null || millisOf(touched) < oldest - listingMillisMax)
+      lane.dueAt = Math.max(clock.monotonic(), nextDue() - age);
   };
 
   const consider = (lane: Lane): void => {

@@ -88,6 +88,11 @@ export interface Names {
 export interface DimensionStore {
   state(source: SourceName): Promise<DimensionState>;
   /**
+   * Returns when the newest of the last accepted events arrived whose name begins with one of these, of any source; null
+   * when there is none.
+   */
+  touchedAt(beginnings: readonly string[]): Promise<Instant | null>;
+  /**
    * Starts an attempt to list the collections in `wanted`, which ends the right of earlier ones to write, and returns
    * the stored rows of those in `needed`.
    */

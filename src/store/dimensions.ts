@@ -45,6 +45,10 @@ export function knownOf(
   };
 }
 
+export function touchedFrom([row]: readonly Row[]): Instant | null {
+  return textOrNull(row?.at) as Instant | null;
+}
+
 export function labelsFrom([row]: readonly Row[]): RoundLabels {
   return {
     investmentType: textOrNull(row?.investment_type),

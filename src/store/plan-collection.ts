@@ -165,6 +165,14 @@ export const namesSql = `SELECT 'company' AS about, c.id, c.name FROM company_ro
   UNION ALL
   SELECT 'round', o.id, o.name FROM offering_rows o JOIN sources s ON s.no = o.source_no WHERE s.name = ?`;
 
+/** A start reads no more of the inbox than this: these are the newest events. */
+const eventsLookedAt = 2_000;
+
+export const touchedSql = (beginnings: readonly string[]) =>
+  `SELECT max(received_at) AS at
+   FROM (SELECT event, received_at FROM webhook_inbox ORDER BY inbox_no DESC LIMIT ${eventsLookedAt}) AS newest
+   WHERE ${beginnings.map(() => 'event LIKE ?').join(' OR ')}`;
+
 export const listedSql = `SELECT c.collection, c.listed_at FROM collection_rows c JOIN sources s ON s.no = c.source_no
   WHERE s.name = ? AND c.listed_at IS NOT NULL`;
 

@@ -22,12 +22,14 @@ const none: Differences = { added: 0, changed: 0, removed: 0 };
 
 interface Wish {
   readonly listedAt?: Instant;
+  /** When an event of a round was accepted. */
+  readonly touchedAt?: Instant;
   /** Thrown instead of the next answers. */
   readonly faults?: Fault[];
 }
 
 /** One source on a clock that stands still, with a platform of one company and its round. */
-function world({ listedAt, faults = [] }: Wish = {}) {
+function world({ listedAt, touchedAt, faults = [] }: Wish = {}) {
   const clock = new VirtualClock();
   const asked: string[] = [];
   const applied: Listing[][] = [];
@@ -41,6 +43,7 @@ function world({ listedAt, faults = [] }: Wish = {}) {
       ),
       names: { companies: new Map(), rounds: new Map(listedAt === undefined ? [] : [['ofr_1', 'A']]) },
     }),
+    touchedAt: async () => touchedAt ?? null,
     begin: async () => {
       attempt += 1;
       return { attempt, investedRounds: [], stored: new Map() };
@@ -130,6 +133,17 @@ test('a process that restarts again and again does not list each time', async ()
   const older = world({ listedAt: instantFromMillis(start - hourMillis) });
   await older.tick();
   expect(older.taken()).toBe(whole);
+});
+
+test('an event that was accepted right before the process died is listed for after the restart', async () => {
+  const start = Date.parse('2026-11-01T00:00:00Z');
+  const listedAt = instantFromMillis(start - 120_000);
+  const crashed = world({ listedAt, touchedAt: instantFromMillis(start - 110_000) });
+  await crashed.tick();
+  expect(crashed.taken()).toBe(whole);
+  const settledBefore = world({ listedAt, touchedAt: instantFromMillis(start - hourMillis) });
+  await settledBefore.tick();
+  expect(settledBefore.taken()).toBe(0);
 });
 
 test('an event about a round lists companies, rounds and stats, not the posts', async () => {

@@ -184,3 +184,19 @@ test('collections: a change says what was before and after it', async () => {
     { before: '{"status":"open"}', after: '{"status":"closed"}' },
   ]);
 });
+
+test('collections: the newest accepted event of a round is found by the beginning of its name', async () => {
+  const { dimensions, rows } = await dimensionsFixture();
+  const touched = () => dimensions.touchedAt(['offering.', 'installation.']);
+  const accept = (id: string, event: string, at: string) =>
+    rows(
+      `INSERT INTO webhook_inbox (event_id, installation, event, received_at, state)
+       VALUES (?, 'inst_1', ?, ?, 'ignored') RETURNING event_id`,
+      ...[id, event, at],
+    );
+  expect(await touched()).toBeNull();
+  await accept('evt_1', 'offering.opened', '2026-05-01T00:00:00.000Z');
+  await accept('evt_2', 'installation.created', '2026-05-01T00:00:01.000Z');
+  await accept('evt_3', 'investment.changed', '2026-05-01T00:00:02.000Z');
+  expect(await touched()).toBe('2026-05-01T00:00:01.000Z');
+});

@@ -12,6 +12,11 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
   company_updates: companyUpdates,
 };
 
+/** Beginnings of the names of all events that may change a collection. */
+export const touching: readonly string[] = [
+  ...new Set(Object.values(collections).flatMap(({ touchedBy }) => touchedBy)),
+];
+
 /** Returns the collections that an event may have changed. */
 export function touchedBy(event: string): readonly CollectionName[] {
   return Object.values(collections)

@@ -10,9 +10,9 @@ import type {
   Row,
 } from '../../../dimensions/ports.js';
 import type { SourceName } from '../../../domain/ids.js';
-import { instantFromMillis } from '../../../domain/instant.js';
+import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
-import { checkAttempt, dimensionStateOf, knownOf, labelsFrom, sumOf } from '../../dimensions.js';
+import { checkAttempt, knownOf, labelsFrom, dimensionStateOf, sumOf, touchedFrom } from '../../dimensions.js';
 import {
   announced,
   attemptSql,
@@ -25,6 +25,7 @@ import {
   namesSql,
   planCollection,
   storedSql,
+  touchedSql,
   writesOf,
 } from '../../plan-collection.js';
 import { commitTimes } from '../../source-row.js';
@@ -49,6 +50,12 @@ export class PostgresDimensions implements DimensionStore {
         await rows(transaction, listedSql, source),
         await rows(transaction, namesSql, source, source),
       ),
+    );
+  }
+
+  touchedAt(beginnings: readonly string[]): Promise<Instant | null> {
+    return inTransaction(this.database, async (transaction) =>
+      touchedFrom(await rows(transaction, touchedSql(beginnings), ...beginnings.map((one) => `${one}%`))),
     );
   }
 

@@ -11,9 +11,9 @@ import type {
 } from '../../../dimensions/ports.js';
 import { Fault } from '../../../domain/fault.js';
 import type { SourceName } from '../../../domain/ids.js';
-import { instantFromMillis } from '../../../domain/instant.js';
+import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
-import { checkAttempt, dimensionStateOf, knownOf, labelsFrom, sumOf } from '../../dimensions.js';
+import { checkAttempt, knownOf, labelsFrom, dimensionStateOf, sumOf, touchedFrom } from '../../dimensions.js';
 import {
   announced,
   attemptSql,
@@ -26,6 +26,7 @@ import {
   namesSql,
   planCollection,
   storedSql,
+  touchedSql,
   writesOf,
 } from '../../plan-collection.js';
 import { commitTimes, type SourceRow } from '../../source-row.js';
@@ -43,6 +44,12 @@ export class SqliteDimensions implements DimensionStore {
   async state(source: SourceName): Promise<DimensionState> {
     return withSqliteFaults(this.database.file, () =>
       dimensionStateOf(this.#rows(listedSql, source), this.#rows(namesSql, source, source)),
+    );
+  }
+
+  async touchedAt(beginnings: readonly string[]): Promise<Instant | null> {
+    return withSqliteFaults(this.database.file, () =>
+      touchedFrom(this.#rows(touchedSql(beginnings), ...beginnings.map((one) => `${one}%`))),
     );
   }
 
