@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type EventName, eventNames } from '../wire/events.js';
+import { type EventName, eventNames, mirrorEvents } from '../wire/events.js';
 import { defaultHeaderPrefix, defaultRequestIdHeader } from '../wire/headers.js';
 import { perPage, rateLimits } from '../wire/limits.js';
 import { latestVersion, versions } from '../wire/versions.js';
@@ -211,10 +211,10 @@ const endpoint = z
     events: z
       .array(z.enum(eventNames as readonly [EventName, ...EventName[]]))
       .min(1)
-      .default(['investment.changed'])
+      .default([...mirrorEvents])
       .meta({
         description:
-          'Events to subscribe to. Investments need only the default; offering.opened and the like list a changed round at once',
+          'Events to subscribe to: changes of investments, and the lifecycle of rounds, so that a round that changed is listed at once',
       }),
     file: z.string().min(1).default('credentials/endpoint.json').meta({
       description: 'File in which the daemon stores the signing secrets; created with mode 0600',

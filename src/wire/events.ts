@@ -38,3 +38,12 @@ export const eventScopes = {
 
 export type EventName = keyof typeof eventScopes;
 export const eventNames = Object.keys(eventScopes) as readonly EventName[];
+
+/** The events a mirror needs: every published change of an investment, and the lifecycle of rounds. */
+export const mirrorEvents = [
+  'investment.changed',
+  'offering.opened',
+  'offering.closing',
+  'offering.closed',
+  'offering.canceled',
+] as const satisfies readonly EventName[];

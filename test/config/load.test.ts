@@ -179,7 +179,15 @@ test('a public client has no secret, and an endpoint has usable defaults', () =>
   expect(config.sources[0]?.access).toMatchObject({ kind: 'credentials', clientSecret: null });
   expect(config.receiver?.endpoint).toMatchObject({
     mode: 'live',
-    events: ['investment.changed'],
+    events: [
+      ...[
+        'investment.changed',
+        'offering.opened',
+        'offering.closing',
+        'offering.closed',
+        'offering.canceled',
+      ],
+    ],
     checkMillis: 300_000,
     rotateMillis: 90 * 86_400_000,
     file: expect.stringMatching(/^\/.*credentials\/endpoint\.json$/),

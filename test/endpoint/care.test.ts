@@ -2,6 +2,8 @@ import { chmodSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { statusOf } from '../../src/reading/status.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { mirrorEvents } from '../../src/wire/events.js';
 import { company } from '../conformance/running-platform.js';
 import { startTown, type Town } from './endpoint-fixture.js';
 
@@ -60,6 +62,36 @@ test('a restarted daemon continues with its existing endpoint', async () => {
   await town.until('the change is mirrored', inStep(town));
   expect(town.endpoint()).toMatchObject({ id: before.id, secrets: before.secrets });
   expect(await town.asked('POST', '/webhook_endpoints')).toBe(1);
+});
+
+test('an endpoint of an earlier version gets the events of rounds and is not created a second time', async () => {
+  const town = await startTown({ events: ['investment.changed'] });
+  const before = await town.daemon();
+  await looked(town);
+  const { id } = town.endpoint();
+  await before.close();
+
+  await town.daemon(silentLogger, mirrorEvents);
+  const events = town.world.services.state
+    .prepare<[], string>('SELECT event FROM webhook_subscriptions ORDER BY endpoint_no, position')
+    .pluck();
+  await town.until('it is subscribed', () => events.all().join() === mirrorEvents.join());
+  expect(town.endpoint().id).toBe(id);
+  expect(await town.asked('POST', '/webhook_endpoints')).toBe(1);
+});
+
+test('a round that closes is mirrored after its event, long before companies and rounds are due', async () => {
+  const town = await startTown();
+  await town.daemon();
+  const rounds = () => town.read<{ id: string; status: string }>('SELECT id, status FROM rounds');
+  await town.until('the rounds are listed', () => rounds().some(({ status }) => status === 'open'));
+  await looked(town);
+  const [open] = rounds().filter(({ status }) => status === 'open');
+  await town.world.control('PATCH', `/offerings/${open?.id}`, { status: 'closed' });
+  await town.until('it is closed in the mirror', () =>
+    rounds().some(({ id, status }) => id === open?.id && status === 'closed'),
+  );
+  expect(new Set(town.gate.answers)).toEqual(new Set([202]));
 });
 
 test('CLIENT-27 after three days of failures the endpoint recovers without a human and without a lost change', async () => {

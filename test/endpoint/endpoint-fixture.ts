@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import { writeCredentials } from '../../src/client/tokens/credentials-file.js';
+import type { Config } from '../../src/config/config.js';
 import { sqliteFileOf } from '../../src/config/database.js';
 import type { LoadedConfig } from '../../src/config/document.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
@@ -37,12 +38,14 @@ export interface Town {
   readonly gate: Gate;
   readonly config: LoadedConfig;
   readonly folder: string;
-  daemon(logger?: Logger): Promise<Daemon>;
+  /** Starts a daemon; with `events`, one that is configured to subscribe to these. */
+  daemon(logger?: Logger, events?: readonly string[]): Promise<Daemon>;
   /** Advances time and requests until the condition holds; throws when it never does. */
   until(what: string, so: () => boolean | Promise<boolean>): Promise<void>;
   /** Returns the number of requests of one kind that the platform has answered, such as `POST /reenable`. */
   asked(method: string, ending: string): Promise<number>;
   mirrored(): Promise<string>;
+  read<Row>(sql: string): readonly Row[];
   /** Returns the daemon's stored state of its endpoint; empty before the file exists. */
   endpoint(): EndpointState;
   published(): Promise<string>;
@@ -104,8 +107,13 @@ export async function startTown(
     gate,
     config,
     folder: home,
-    async daemon(logger = silentLogger) {
-      const daemon = await startDaemon({ config: config.config, clock, random: seededRandom(1), logger });
+    async daemon(logger = silentLogger, events) {
+      const daemon = await startDaemon({
+        config: events === undefined ? config.config : subscribedTo(config.config, events),
+        clock,
+        random: seededRandom(1),
+        logger,
+      });
       onTestFinished(() => daemon.close());
       gate.target = daemon.receiverUrl;
       return daemon;
@@ -126,9 +134,12 @@ export async function startTown(
       ).length;
     },
     async mirrored() {
+      return lines(town.read<Row>('SELECT id, status, committed_cents FROM investments'));
+    },
+    read<Found>(sql: string) {
       const mirror = new Database(sqliteFileOf(config.config.database), { readonly: true });
       try {
-        return lines(mirror.prepare('SELECT id, status, committed_cents FROM investments').all() as Row[]);
+        return mirror.prepare<[], Found>(sql).all();
       } finally {
         mirror.close();
       }
@@ -144,6 +155,12 @@ export async function startTown(
     },
   };
   return town;
+}
+
+function subscribedTo(config: Config, events: readonly string[]): Config {
+  const { receiver } = config;
+  if (receiver?.endpoint == null) throw new Error('the configuration has no endpoint');
+  return { ...config, receiver: { ...receiver, endpoint: { ...receiver.endpoint, events } } };
 }
 
 interface Row {

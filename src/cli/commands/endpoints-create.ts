@@ -1,6 +1,7 @@
 import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
+import { mirrorEvents } from '../../wire/events.js';
 import type { Command } from '../command.js';
 import { endpointOptions, secretFileOption } from '../endpoint-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -9,7 +10,10 @@ export const endpointsCreate: Command = {
   name: 'endpoints create',
   summary: 'Create a webhook endpoint; its signing secret is shown only once',
   examples: [
-    ['rosterd endpoints create https://hooks.example.com/webhooks', 'subscribes to investment.changed'],
+    [
+      'rosterd endpoints create https://hooks.example.com/webhooks',
+      'subscribes to investment.changed and the events of rounds',
+    ],
     [
       'rosterd endpoints create https://… --mode test --secret-file hook.secret',
       'for test events; writes the secret to a file',
@@ -20,7 +24,7 @@ export const endpointsCreate: Command = {
     ...endpointOptions,
     {
       flags: '--event <name>',
-      summary: 'event to subscribe to (default: investment.changed)',
+      summary: 'event to subscribe to (default: investment.changed and offering.*)',
       repeats: true,
     },
     { flags: '--mode <mode>', summary: 'live or test events (default: live)', choices: ['live', 'test'] },
@@ -41,7 +45,7 @@ export const endpointsCreate: Command = {
       });
     const wanted = {
       url: args[0] ?? '',
-      events: events.length === 0 ? ['investment.changed'] : events,
+      events: events.length === 0 ? mirrorEvents : events,
       mode: options.text('mode') === 'test' ? ('test' as const) : ('live' as const),
       ...defined({ installation }),
     };
