@@ -1,5 +1,6 @@
 import Sqlite from 'better-sqlite3';
 import { Chance } from './chance.js';
+import type { CatalogChange, RoundNow } from './fake-catalog.js';
 import type { Life } from './machine.js';
 import type { Act } from './plan.js';
 import { Stage, unlimitedPages } from './stage.js';
@@ -26,6 +27,14 @@ export class Chaos extends Stage {
       case 'restore': {
         const gone = truth.publications.filter((one) => one.version === null);
         if (gone.length > 0) this.restore(chance.pick(gone));
+        break;
+      }
+      case 'catalog':
+        this.changeCatalog(act.what, chance);
+        break;
+      case 'catalog_scope': {
+        const { account } = chance.pick(this.sources);
+        account.catalog = !account.catalog;
         break;
       }
       case 'crash':
@@ -136,6 +145,20 @@ export class Chaos extends Stage {
         ? this.truth.create(company)
         : this.truth[what](chance.pick(visible));
     this.publishSoon(one, chance, true);
+  }
+
+  protected changeCatalog(what: CatalogChange, chance: Chance): void {
+    const company = chance.pick(this.companies);
+    const changed = this.platform.catalog.change(what, company, chance);
+    this.counters.add(`catalog change:${what}`);
+    if (changed !== null) this.announceRound(changed.round, changed.event);
+  }
+
+  protected announceRound(round: RoundNow, event: string): void {
+    const id = this.post.eventId();
+    const name = this.platform.catalog.company(round.company)?.name ?? '';
+    for (const [index, source] of this.sources.entries())
+      if (source.company === round.company) this.post.announceRound(round, name, event, `inst_${index}`, id);
   }
 
   protected restore(gone: Publication): void {

@@ -38,6 +38,8 @@ const codes: Readonly<Record<FaultCode, Where>> = {
 const acts: Readonly<Record<Act['kind'], Where>> = {
   publish: 'everywhere',
   restore: 'fake',
+  catalog: 'fake',
+  catalog_scope: 'fake',
   crash: 'everywhere',
   crash_at: 'everywhere',
   stop: 'everywhere',
@@ -148,6 +150,12 @@ export function expectedCounters(mode: Mode): readonly string[] {
     'asked:accept',
     'changes judged by the quota',
     'probe',
+    'catalog probe:event',
+    'catalog probe:unknown round',
+    'catalog probe:event before a crash',
+    'catalog changes judged',
+    'rounds compared as of a time',
+    ...inAll('catalog', ['200', '304', '403', '404', '429', '500']),
   ];
 }
 

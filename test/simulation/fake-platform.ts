@@ -1,5 +1,6 @@
 import type { Chance } from './chance.js';
 import type { Counters } from './counters.js';
+import type { CatalogAnswer, FakeCatalog } from './fake-catalog.js';
 import { poisons, wireOf } from './fake-records.js';
 import type { Account } from './fake-tokens.js';
 import type { Publication, Truth } from './truth.js';
@@ -43,6 +44,13 @@ export interface PlatformResponse {
   readonly quietMillis?: number;
 }
 
+/** One read of companies, rounds, posts or stats. */
+export interface CatalogReading {
+  readonly at: number;
+  readonly account: string;
+  readonly status: number;
+}
+
 interface Place {
   readonly kind: 'listing' | 'delta';
   readonly account: string;
@@ -73,6 +81,7 @@ const hourMillis = 3_600_000;
 export class FakePlatform {
   readonly accounts: Account[] = [];
   readonly readings: Reading[] = [];
+  readonly catalogReadings: CatalogReading[] = [];
   /** Every position ever issued, so that the judge can tell how far a stored cursor reaches. */
   readonly places = new Map<string, Place>();
   /** For each record, the last publication that was only ever sent in an unreadable form. */
@@ -83,9 +92,12 @@ export class FakePlatform {
   horizon = 0;
   #visibleHead = 0;
   #replica = 0;
+  /** When rounds were read within the last minute: the platform counts them per address. */
+  #roundReads: number[] = [];
 
   constructor(
     readonly truth: Truth,
+    readonly catalog: FakeCatalog,
     readonly freedom: Freedom,
     readonly weather: Weather,
     readonly chance: Chance,
@@ -107,12 +119,55 @@ export class FakePlatform {
     const path = request.url.pathname;
     if (path === '/.well-known/oauth-authorization-server') return this.#json(200, {});
     if (path === '/oauth/token') return this.#token(request, now);
-    if (path !== '/investments') return this.#problem(404, 'not_found');
     const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const account = this.accounts.find((one) => one.admits(bearer, now));
+    if (path !== '/investments') return this.#readCatalog(request, account, now);
     const response = account === undefined ? this.unauthorized() : this.#guarded(request, account, now);
     this.#note(request.url, account, response.status, now);
     return response;
+  }
+
+  #readCatalog(request: PlatformRequest, account: Account | undefined, now: number): PlatformResponse {
+    const response = account === undefined ? this.unauthorized() : this.#answerCatalog(request, account, now);
+    this.catalogReadings.push({ at: now, account: account?.name ?? '', status: response.status });
+    this.counters.add(`catalog:${response.status}`);
+    return response;
+  }
+
+  #answerCatalog(request: PlatformRequest, account: Account, now: number): PlatformResponse {
+    const limited = this.#limit(account, now, request.isCopy === true);
+    // Only the quota of the token makes its other reads wait too.
+    if (limited !== undefined)
+      return account.spent > this.freedom.requestsPerHour ? limited : { ...limited, quietMillis: 0 };
+    const failure = this.#failing();
+    if (failure !== undefined) return failure;
+    const { url, headers } = request;
+    if (/^\/offerings\/[^/]+$/.test(url.pathname) && this.#isOneTooMany(request, now))
+      return this.#problem(429, 'rate_limited', { limit: 60, period: 'minute', retry_after: 60 });
+    const answer = this.catalog.answer({
+      path: url.pathname,
+      query: url.searchParams,
+      etag: headers['if-none-match'],
+      access: account,
+      head: this.head,
+    });
+    if (answer === undefined) return this.#problem(404, 'not_found');
+    return this.#responseOf(answer);
+  }
+
+  #responseOf(answer: CatalogAnswer): PlatformResponse {
+    if (answer.status === 304) return this.#text(304, 'application/json', '');
+    return answer.status === 200 ? this.#json(200, answer.body) : this.#problem(answer.status, answer.type);
+  }
+
+  /** Q3: within any minute, an address reads 60 rounds at most. */
+  #isOneTooMany({ isCopy }: PlatformRequest, now: number): boolean {
+    if (isCopy === true) return false;
+    this.#roundReads = [...this.#roundReads.filter((at) => at > now - 60_000), now];
+    if (this.#roundReads.length <= 60) return false;
+    this.counters.add('platform:too many rounds read');
+    if (this.judgesLimit) this.violate('Q3', `${this.#roundReads.length} rounds were read within a minute`);
+    return true;
   }
 
   #note(url: URL, account: Account | undefined, status: number, at: number): void {
@@ -408,7 +463,7 @@ export class FakePlatform {
   }
 
   #record(one: Publication, account: Account): unknown {
-    const record = wireOf(one, account.identity, `c_${one.seq}`);
+    const record = wireOf(one, this.catalog.roundOf(one), account.identity, `c_${one.seq}`);
     if (one.version === null || !this.weather.strikes('poison')) return record;
     this.poisoned.set(one.id, Math.max(one.seq, this.poisoned.get(one.id) ?? 0));
     return this.weather.chanceOf('poison').pick(poisons)(record as Record<string, unknown>);

@@ -1,7 +1,12 @@
 import type { Publication } from './truth.js';
 
 /** Returns a publication as the platform sends it. */
-export function wireOf({ id, at, version, reason }: Publication, identity: boolean, cursor: string): object {
+export function wireOf(
+  { id, at, version, reason }: Publication,
+  round: string,
+  identity: boolean,
+  cursor: string,
+): object {
   const common = { id, observed_at: new Date(at).toISOString(), cursor, reason };
   if (version === null) return { ...common, visible: false };
   const { person } = version;
@@ -12,7 +17,7 @@ export function wireOf({ id, at, version, reason }: Publication, identity: boole
     status: version.status,
     converted_to: null,
     converted_from: null,
-    offering: `ofr_${version.company}`,
+    offering: round,
     company: version.company,
     investment_type: 'regd',
     offering_type: 'safe',

@@ -18,6 +18,10 @@ export class Account {
   readonly clientId: string;
   readonly clientSecret = 'sk_test_secret';
   identity = true;
+  /** Whether the token may read companies, rounds and posts. */
+  catalog = true;
+  /** Whether its owner may read the stats of a round. */
+  stats = true;
   revoked = false;
   /** The platform's own count, in windows that begin with a request. */
   windowStart = Number.NEGATIVE_INFINITY;

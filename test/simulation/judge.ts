@@ -22,6 +22,8 @@ export interface JudgeParts {
   readonly seesWriters: boolean;
   /** Checks the state of the mirror after a commit. */
   readonly look: (look: Look) => void;
+  /** Checks companies, rounds and posts after a commit. */
+  readonly lookCatalog: (reader: Reader) => void;
   readonly violate: (invariant: string, what: string) => void;
 }
 
@@ -68,6 +70,7 @@ export class Judge {
     if (this.#lastKey.get(life.file) === key) return;
     this.#lastKey.set(life.file, key);
     this.parts.look(reader.look());
+    this.parts.lookCatalog(reader);
     this.#leftovers(reader);
   }
 

@@ -49,6 +49,7 @@ export interface MachineParts {
   readonly root: string;
   readonly template: string;
   readonly intervalSeconds: number;
+  readonly catalogSeconds: number;
   readonly perPage: number;
   readonly requestsPerHour: number;
   readonly brake: { readonly share: number; readonly rows: number };
@@ -320,8 +321,17 @@ export class Machine {
   }
 
   #config(folder: string, receives: boolean): Config {
-    const { sources, intervalSeconds, perPage, requestsPerHour, brake, baseUrl, secrets, mirror } =
-      this.parts;
+    const {
+      sources,
+      intervalSeconds,
+      catalogSeconds,
+      perPage,
+      requestsPerHour,
+      brake,
+      baseUrl,
+      secrets,
+      mirror,
+    } = this.parts;
     mkdirSync(folder, { recursive: true });
     return configFrom(
       settingsSchema.parse({
@@ -341,7 +351,7 @@ export class Machine {
               }
             : { token: { env: `TOKEN_${account.name}` } }),
         })),
-        sync: { intervalSeconds, perPage, concurrency: 2, brake },
+        sync: { intervalSeconds, catalogIntervalSeconds: catalogSeconds, perPage, concurrency: 2, brake },
         receiver: receives
           ? {
               listen: '127.0.0.1:8787',

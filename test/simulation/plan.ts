@@ -1,5 +1,6 @@
 import { Chance } from './chance.js';
 import type { Step } from './database-watch.js';
+import { type CatalogChange, catalogChanges } from './fake-catalog.js';
 import type { Freedom } from './fake-platform.js';
 import type { Death } from './power.js';
 import { epoch } from './scheduler.js';
@@ -14,6 +15,10 @@ export type Act =
       readonly times: number;
     }
   | { readonly kind: 'restore' }
+  /** Something of a company, its rounds or posts. */
+  | { readonly kind: 'catalog'; readonly what: CatalogChange }
+  /** A token loses or gains the scope for companies and rounds. */
+  | { readonly kind: 'catalog_scope' }
   | { readonly kind: 'crash'; readonly death: Death; readonly downMillis: number }
   | {
       readonly kind: 'crash_at';
@@ -73,6 +78,8 @@ export interface Plan {
   readonly calmUntil: number;
   readonly chaosUntil: number;
   readonly intervalSeconds: number;
+  /** Between two listings of companies and rounds without a reason. */
+  readonly catalogSeconds: number;
   readonly perPage: number;
   readonly latencyMax: number;
   readonly records: number;
@@ -106,6 +113,7 @@ const actKinds = [
   'resync',
   'other_company',
   'letter',
+  'catalog_scope',
 ] as const satisfies readonly Act['kind'][];
 
 /**
@@ -141,6 +149,7 @@ export function planFor(seed: number, intervals: readonly number[] = [60, 120, 3
     seed,
     classes,
     intervalSeconds,
+    catalogSeconds: chance.fork('catalog interval').pick([300, 900, 1800]),
     calmUntil,
     chaosUntil,
     records,
@@ -161,7 +170,12 @@ export function planFor(seed: number, intervals: readonly number[] = [60, 120, 3
       : 0,
     brakeRows: chance.between(2, 10),
     fronts: frontsFrom(chance.fork('fronts'), classes, calmUntil, chaosUntil),
-    acts: actsFrom(chance.fork('acts'), classes, calmUntil, chaosUntil, intervalSeconds * 1000),
+    acts: withCatalog(
+      actsFrom(chance.fork('acts'), classes, calmUntil, chaosUntil, intervalSeconds * 1000),
+      chance.fork('catalog'),
+      calmUntil,
+      chaosUntil,
+    ),
   };
   return themed(plain, chance.fork('drama'));
 }
@@ -241,6 +255,16 @@ function actsFrom(
   }
   const numbered = acts.sort((a, b) => a.at - b.at).map((one, no) => ({ ...one, no }));
   return [...numbered, ...firstCrash(chance.fork('the first crash'), classes, acts.length)];
+}
+
+/** Adds changes of companies, rounds and posts. */
+function withCatalog(acts: readonly Planned[], chance: Chance, from: number, to: number): readonly Planned[] {
+  const changes = Array.from({ length: chance.skewed(0, 20) }, (_, index) => ({
+    at: Math.round(from + chance.fraction() * (to - from)),
+    act: { kind: 'catalog', what: chance.pick(catalogChanges) } as const,
+    no: acts.length + 1 + index,
+  }));
+  return [...acts, ...changes].sort((a, b) => a.at - b.at);
 }
 
 /** Sometimes the first act: a machine may die while it opens a mirror for the first time. */

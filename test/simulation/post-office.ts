@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { Chance } from './chance.js';
 import type { Counters } from './counters.js';
+import type { RoundNow } from './fake-catalog.js';
 import type { Machine } from './machine.js';
 import type { Scheduler } from './scheduler.js';
 import { Connection, requestBytes } from './sockets.js';
@@ -60,6 +61,17 @@ export class PostOffice {
   announce(one: Publication, id: string, installation: string): void {
     const data = { id: one.id, company: one.company, observed_at: new Date(one.at).toISOString() };
     const letter = this.#letter(id, 'investment.changed', installation, data, one.seq);
+    if (this.weather.strikes('hook_lost')) return;
+    const late = this.weather.strikes('hook_late') ? this.chance.between(10_000, 3_600_000) : 0;
+    this.send(letter, late + this.chance.skewed(5, 2_000));
+    if (this.weather.strikes('hook_twice')) this.send(letter, this.chance.skewed(5, 60_000));
+  }
+
+  /** Announces a change of a round, as the platform describes it: the company has no id. */
+  announceRound({ id, status }: RoundNow, company: string, event: string, to: string, eventId: string): void {
+    const data = { offering: id, status, company: { name: company, url: company } };
+    const letter = this.#letter(eventId, event, to, data);
+    this.counters.add(`letter:${event}`);
     if (this.weather.strikes('hook_lost')) return;
     const late = this.weather.strikes('hook_late') ? this.chance.between(10_000, 3_600_000) : 0;
     this.send(letter, late + this.chance.skewed(5, 2_000));

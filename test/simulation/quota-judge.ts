@@ -1,6 +1,6 @@
 import type { Daemon } from '../../src/daemon/daemon.js';
 import type { SourceName } from '../../src/domain/ids.js';
-import type { Reading } from './fake-platform.js';
+import type { CatalogReading, Reading } from './fake-platform.js';
 import type { SourcePlan } from './machine.js';
 import type { Plan } from './plan.js';
 
@@ -46,7 +46,7 @@ export class QuotaJudge {
   }
 
   /** Returns how many changes were judged. */
-  judge(readings: readonly Reading[], until: number): number {
+  judge(readings: readonly Reading[], catalog: readonly CatalogReading[], until: number): number {
     const { requestsPerHour } = this.plan.freedom;
     const longest = (8 * hour) / requestsPerHour + slackMillis;
     let judged = 0;
@@ -57,7 +57,9 @@ export class QuotaJudge {
       // The read may have come before the sender heard that its event was accepted.
       const read = own.find((one) => one.head >= seq && one.kind === 'cursor' && one.status === 200);
       const wait = (read?.at ?? Number.POSITIVE_INFINITY) - at;
-      const recent = own.filter((one) => one.at <= at && one.at > at - hour - slackMillis).length;
+      const recent = [...own, ...catalog.filter((one) => one.account === account)].filter(
+        (one) => one.at <= at && one.at > at - hour - slackMillis,
+      ).length;
       if (recent < requestsPerHour * 0.4 && wait > slackMillis)
         this.violate(
           'Q2',

@@ -5,7 +5,8 @@ import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { healthOf } from '../../src/store/reads/judge-source.js';
 import { Chaos } from './chaos.js';
 import type { Counters } from './counters.js';
-import type { Life } from './machine.js';
+import type { FakeCatalog, RoundNow } from './fake-catalog.js';
+import type { Life, SourcePlan } from './machine.js';
 import type { Reader } from './reader.js';
 import { unlimitedPages, Violation } from './stage.js';
 import type { Publication } from './truth.js';
@@ -72,12 +73,13 @@ export class SimulatedRun extends Chaos {
     if (this.quota.isOn)
       this.counters.add(
         'changes judged by the quota',
-        this.quota.judge(this.platform.readings, plan.chaosUntil),
+        this.quota.judge(this.platform.readings, this.platform.catalogReadings, plan.chaosUntil),
       );
     await this.heal();
     await this.rest();
     // A webhook may have to wait until the small quota allows its tick; that was judged before.
     if (this.violation === null && !this.quota.isOn) await this.probe();
+    if (this.violation === null && !this.quota.isOn) await this.probeCatalog();
     if (this.violation === null) await this.end();
   }
 
@@ -147,7 +149,8 @@ export class SimulatedRun extends Chaos {
       );
       difference =
         this.judge.difference(look) ??
-        (unread === undefined ? undefined : `${unread.name} was not read since the faults ended`);
+        (unread === undefined ? undefined : `${unread.name} was not read since the faults ended`) ??
+        this.#catalogDifference(healedAt);
       if (difference === undefined && moved.size === 0) return;
       for (const source of this.sources) {
         const seen = look.sources.find(({ name }) => name === source.name);
@@ -176,6 +179,27 @@ export class SimulatedRun extends Chaos {
       await this.until(scheduler.now + Math.max(minute, plan.intervalSeconds * 250), () => false);
     }
     if (difference !== undefined) this.violate('L1', `not equal in time: ${difference}`);
+  }
+
+  /** Companies and rounds are listed at least once after the faults, and then equal to those of the platform. */
+  #catalogDifference(healedAt: number): string | undefined {
+    const { life } = this.machine;
+    if (life === null) return 'no daemon runs';
+    const reader = this.judge.readerOf(life);
+    const withStats = !this.quota.isOn;
+    if (withStats) {
+      const [unlisted] = reader.rows<{ source: string; collection: string; problem: string | null }>(
+        'SELECT source, collection, problem FROM collections WHERE listed_at IS NULL OR listed_at < asked_at LIMIT 1',
+      );
+      if (unlisted !== undefined)
+        return `the ${unlisted.collection} of ${unlisted.source} are not listed: ${unlisted.problem}`;
+      const unread = this.sources.find(
+        ({ account }) =>
+          !this.platform.catalogReadings.some((one) => one.account === account.name && one.at >= healedAt),
+      );
+      if (unread !== undefined) return `the companies of ${unread.name} were not read since the faults ended`;
+    }
+    return this.catalogJudge.difference(reader, { withStats });
   }
 
   /** I9: a source may only halt for a reason that this run contains. */
@@ -240,6 +264,73 @@ export class SimulatedRun extends Chaos {
     await this.until(scheduler.now + 3 * plan.intervalSeconds * 1000, () => false);
   }
 
+  /**
+   * C5: a round that changed is listed soon after its event, also when the process dies right after it accepted that,
+   * and an unknown one after its first investment.
+   */
+  protected async probeCatalog(): Promise<void> {
+    const { scheduler, plan, platform } = this;
+    const source = this.sources.find(({ account }) => account.catalog);
+    if (source === undefined || this.machine.life?.port == null) return;
+    // A quarter of the quota is left to investments: then companies and rounds wait for the next hour.
+    if (source.account.spent > plan.freedom.requestsPerHour * 0.4 || source.account.rotating) return;
+    const kind = this.chanceOf('catalog probe').pick([
+      'event',
+      'unknown round',
+      'event before a crash',
+    ] as const);
+    if (kind === 'event before a crash' && !(await this.#freshlyListed())) return;
+    const round =
+      kind === 'unknown round' ? this.#firstInvestment(source) : this.#closing(source, platform.catalog);
+    const accepted = this.post.accepted.length;
+    if (kind !== 'unknown round') this.announceRound(round, 'offering.closed');
+    if (kind === 'event before a crash') {
+      await this.until(scheduler.now + minute, () => this.post.accepted.length > accepted);
+      this.machine.die('kill');
+      this.machine.start();
+    }
+    const shown = () => {
+      const { life } = this.machine;
+      return life !== null && this.catalogJudge.shows(this.judge.readerOf(life), source, round);
+    };
+    const bound = 5 * minute;
+    await this.until(scheduler.now + bound, shown);
+    this.counters.add(`catalog probe:${kind}`);
+    if (!shown()) this.violate('C5', `${source.name} does not show ${round.id} ${bound} ms after: ${kind}`);
+  }
+
+  /** Waits for a listing of everything, which a process that starts right after it does not repeat. */
+  async #freshlyListed(): Promise<boolean> {
+    const { scheduler, plan } = this;
+    const isFresh = () => {
+      const { life } = this.machine;
+      if (life === null) return false;
+      const [row] = this.judge
+        .readerOf(life)
+        .rows<{ oldest: string | null }>('SELECT min(listed_at) AS oldest FROM collections');
+      return row?.oldest != null && scheduler.now - Date.parse(row.oldest) < minute;
+    };
+    await this.until(scheduler.now + 2_000 * plan.catalogSeconds, isFresh);
+    return isFresh();
+  }
+
+  /** Publishes the first investment of a round that the mirror does not know. */
+  #firstInvestment({ company }: SourcePlan): RoundNow {
+    const { truth, platform } = this;
+    const round = platform.catalog.publish(platform.catalog.open(company));
+    const one = truth.create(company);
+    platform.catalog.assign(one, round);
+    platform.reach(one.seq);
+    const id = this.post.eventId();
+    for (const [no, source] of this.sources.entries())
+      if (source.company === company) this.post.announce(one, id, `inst_${no}`);
+    return round;
+  }
+
+  #closing({ company }: SourcePlan, catalog: FakeCatalog): RoundNow {
+    return catalog.move(catalog.publicRoundOf(company), 'closed').round;
+  }
+
   protected async end(): Promise<void> {
     const { machine, scheduler } = this;
     const { life } = machine;
@@ -251,11 +342,13 @@ export class SimulatedRun extends Chaos {
     // A source that used up its hourly limit, usually of refreshes, is equal only after the next window.
     const bound = scheduler.now + 1.2 * hour;
     let look = this.look();
-    let difference = this.judge.difference(look);
+    const differs = () =>
+      this.judge.difference(look) ?? this.catalogJudge.difference(reader, { withStats: false });
+    let difference = differs();
     while (difference !== undefined && scheduler.now < bound) {
       await this.until(scheduler.now + minute, () => false);
       look = this.look();
-      difference = this.judge.difference(look);
+      difference = differs();
     }
     this.judge.look(look);
     if (difference !== undefined) this.violate('I1', difference);
@@ -264,6 +357,7 @@ export class SimulatedRun extends Chaos {
       if (health !== 'ok') this.violate('I13', `${source.name} equals the truth but reports ${health}`);
     }
     this.judge.ledgers(reader);
+    this.catalogJudge.ledgers(reader);
     this.judgeInbox(reader);
     this.judgeRequests();
     const hours = (scheduler.now - this.plan.start) / hour;

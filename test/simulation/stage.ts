@@ -2,9 +2,11 @@ import { mkdtempSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { healthOf } from '../../src/store/reads/judge-source.js';
+import { CatalogJudge } from './catalog-judge.js';
 import { Chance } from './chance.js';
 import { Counters } from './counters.js';
 import type { DatabaseWatch } from './database-watch.js';
+import { FakeCatalog } from './fake-catalog.js';
 import { FakePlatform, type PlatformRequest, type PlatformResponse } from './fake-platform.js';
 import { Account } from './fake-tokens.js';
 import type { FileWatch } from './file-watch.js';
@@ -71,6 +73,7 @@ export class Stage {
   readonly post: PostOffice;
   readonly machine: Machine;
   readonly judge: Judge;
+  readonly catalogJudge: CatalogJudge;
   readonly quota: QuotaJudge;
   readonly sources: readonly SourcePlan[];
   readonly companies: readonly string[];
@@ -104,8 +107,10 @@ export class Stage {
     const now = () => this.scheduler.now;
     this.truth = new Truth(chance.fork('truth'), now);
     this.weather = new Weather(plan.fronts, this.scheduler, chance.fork('weather'), this.counters);
+    this.companies = ['co_0', 'co_1'];
     this.platform = new FakePlatform(
       this.truth,
+      new FakeCatalog(this.truth, chance.fork('catalog'), this.companies),
       plan.freedom,
       this.weather,
       chance.fork('platform'),
@@ -122,11 +127,12 @@ export class Stage {
       plan.latencyMax,
       (request) => this.mayDouble(request),
     );
-    this.companies = ['co_0', 'co_1'];
     this.sources = plan.accounts.map(({ rotating, identity }, index) => {
       const own = chance.fork(`account ${index}`);
       const account = new Account(`app${index}`, rotating, own, plan.start, plan.accessMillis);
       account.identity = identity;
+      account.catalog = own.fork('catalog').yes(0.9);
+      account.stats = own.fork('stats').yes(0.8);
       this.platform.accounts.push(account);
       return {
         name: `s${index}`,
@@ -162,8 +168,19 @@ export class Stage {
       readerOf: (life: Life) => this.readerOf(life),
       seesWriters: this.seesWriters,
       look: (look) => this.judgeLook(look),
+      lookCatalog: (reader) => this.judgeCatalog(reader),
       mayGoBack: this.weather.forecasts('replica_back'),
       identityMoved: this.identityMoved,
+    });
+    this.catalogJudge = new CatalogJudge({
+      truth: this.truth,
+      catalog: this.platform.catalog,
+      sources: this.sources,
+      counters: this.counters,
+      violate,
+      mayVanish: (['catalog_scope', 'forbidden', 'other_company'] as const).some((kind) =>
+        plan.classes.includes(kind),
+      ),
     });
     this.machine = new Machine({
       scheduler: this.scheduler,
@@ -178,6 +195,7 @@ export class Stage {
       root: this.root,
       template: around.template,
       intervalSeconds: plan.intervalSeconds,
+      catalogSeconds: plan.catalogSeconds,
       perPage: plan.perPage,
       requestsPerHour: plan.freedom.requestsPerHour,
       baseUrl: 'https://platform.invalid',
@@ -190,6 +208,7 @@ export class Stage {
       },
       onDeath: () => {
         this.judge.machineDied();
+        this.catalogJudge.machineDied();
         this.wallOffset -= this.ahead;
         this.ahead = 0;
       },
@@ -224,6 +243,15 @@ export class Stage {
 
   protected judgeLook(look: Look): void {
     this.judge.look(look);
+  }
+
+  protected chanceOf(name: string): Chance {
+    return new Chance(`world ${this.plan.seed}/${name}`);
+  }
+
+  protected judgeCatalog(reader: Reader): void {
+    this.catalogJudge.look(reader);
+    if (this.seesWriters) this.catalogJudge.remember(reader);
   }
 
   protected violate(invariant: string, what: string): void {
@@ -272,6 +300,10 @@ export class Stage {
       'identities',
       'incoming',
       'round_totals',
+      'rounds',
+      'companies',
+      'round_stats',
+      'company_updates',
       'daily_raised',
       'investor_totals',
       'sync_status',

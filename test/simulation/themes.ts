@@ -209,6 +209,8 @@ function smallQuota(plan: Plan, chance: Chance): Plan {
       latencyMax: 200,
       perPage: 100,
       intervalSeconds: Math.max(plan.intervalSeconds, 300),
+      // Listed once and for unknown rounds: the quota is for the changes.
+      catalogSeconds: 86_400,
       records: Math.max(plan.records, 5),
       accounts: plan.accounts.map((account) => ({ ...account, rotating: false })),
       companies: plan.companies.map(() => 0),

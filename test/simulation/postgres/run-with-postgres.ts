@@ -64,6 +64,8 @@ export class PostgresRun extends SimulatedRun {
   /** How soon a delivery is processed also depends on the server's real time. */
   protected override async probe(): Promise<void> {}
 
+  protected override async probeCatalog(): Promise<void> {}
+
   protected override fillDisk(millis: number, slack: number): void {
     const process = this.#process();
     if (process === null) return;
