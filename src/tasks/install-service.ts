@@ -1,6 +1,15 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Fault } from '../domain/fault.js';
 import { packageRoot } from '../runtime/package-root.js';
@@ -33,16 +42,36 @@ export interface ServicePlan {
 
 const unitFile = '/etc/systemd/system/rosterd.service';
 const userFile = '/etc/sysusers.d/rosterd.conf';
+/** What a folder contains that only rosterd uses. */
+const ownFiles: ReadonlySet<string> = new Set(['secrets', 'secrets.env']);
 /** systemd hides these folders from the service. */
 const hidden = /^\/(?:home|root|run\/user|tmp|var\/tmp)(?:\/|$)/;
 
+/** What the installation does to the machine itself. Tests replace it. */
+export interface ServiceMachine {
+  /** Throws `usage` when no service can be installed here. */
+  check(): void;
+  run(words: readonly string[]): Promise<void>;
+}
+
+const thisMachine: ServiceMachine = { check: refuseHere, run };
+
 /**
- * Installs the systemd unit of the package, with the paths of this installation, and its user. Starts nothing. Throws
- * `usage` without root rights or systemd, and for an existing file that differs, unless `force`.
+ * Installs the systemd unit of the package, with the paths of this installation, its user, and the folders of the
+ * configuration and the secrets. Folders that exist stay as they are. Starts nothing. Throws `usage` without root rights
+ * or systemd, for a configuration in a folder that other programs use, and for an existing file that differs, unless
+ * `force`.
  */
-export async function installService(request: ServiceRequest): Promise<ServicePlan> {
+export async function installService(
+  request: ServiceRequest,
+  machine: ServiceMachine = thisMachine,
+): Promise<ServicePlan> {
   const { root, config, command, dryRun, force } = request;
   const below = (path: string) => join(root, path);
+  const folder = dirname(config);
+  refuseShared(below(folder), config);
+  const folders = [folder, join(folder, 'secrets')];
+  const missing = folders.filter((path) => !existsSync(below(path)));
   const unit = unitOf(command, config);
   const files = [
     { path: unitFile, text: unit },
@@ -53,7 +82,8 @@ export async function installService(request: ServiceRequest): Promise<ServicePl
     root === '/'
       ? [
           ['systemd-sysusers', userFile],
-          ['install', '-d', '-m', '750', '-g', 'rosterd', dirname(config), join(dirname(config), 'secrets')],
+          // Only folders that do not exist: this changes owner and mode of those that do.
+          ...(missing.length === 0 ? [] : [['install', '-d', '-m', '750', '-g', 'rosterd', ...missing]]),
           ['systemctl', 'daemon-reload'],
         ]
       : [];
@@ -66,24 +96,50 @@ export async function installService(request: ServiceRequest): Promise<ServicePl
       }),
       ...commands.map((words): ServiceStep => ({ kind: 'run', what: words.join(' ') })),
     ],
-    warnings: command
-      .filter((path) => hidden.test(path))
-      .map(
-        (path) =>
-          `systemd hides ${path} from the service; install rosterd with: npm install --global rosterd`,
-      ),
+    warnings: [
+      ...command
+        .filter((path) => hidden.test(path))
+        .map(
+          (path) =>
+            `systemd hides ${path} from the service; install rosterd with: npm install --global rosterd`,
+        ),
+      ...folders
+        .filter((path) => isClosed(statSync(below(path), { throwIfNoEntry: false })))
+        .map(
+          (path) =>
+            `${below(path)} exists and stays as it is, but the service cannot read it; to let it: chgrp rosterd ${below(path)} && chmod 750 ${below(path)}`,
+        ),
+    ],
   };
   if (dryRun) return plan;
-  if (root === '/') refuseHere();
+  if (root === '/') machine.check();
   const [differing] = force ? [] : files.filter(({ path, text }) => differs(below(path), text));
   if (differing !== undefined)
     throw new Fault('usage', `${below(differing.path)} exists and differs`, {
       hint: 'compare it with: rosterd service install --dry-run; replace it with --force, and keep changes of your own in a drop-in: systemctl edit rosterd',
     });
   for (const { path, text } of files) write(below(path), text);
-  for (const words of commands) await run(words);
+  for (const words of commands) await machine.run(words);
   return plan;
 }
+
+/**
+ * Throws `usage` for the configuration in an existing folder that is not for rosterd alone, such as `/etc`. The service
+ * reads `secrets.env` and `secrets/` beside its configuration. A folder counts as rosterd's own if its name says so or if
+ * it has no other files.
+ */
+function refuseShared(folder: string, config: string): void {
+  if (!existsSync(folder) || basename(folder).includes('rosterd')) return;
+  const other = readdirSync(folder).find((name) => name !== basename(config) && !ownFiles.has(name));
+  if (other === undefined) return;
+  throw new Fault('usage', `${folder} is not a folder of rosterd alone: it contains ${other}`, {
+    hint: 'put the configuration into a folder of its own, such as /etc/rosterd, and name it with --config',
+  });
+}
+
+/** Whether a folder belongs to root, and to no group that the service could be in. */
+const isClosed = (folder: Stats | undefined): boolean =>
+  folder !== undefined && folder.uid === 0 && folder.gid === 0 && (folder.mode & 0o005) !== 0o005;
 
 /** The packaged unit with the command and the configuration of this installation. */
 function unitOf(command: readonly string[], config: string): string {
