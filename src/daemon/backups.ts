@@ -7,7 +7,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { HealthRegister } from '../runtime/health-register.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
-import { type BackupNames, scheduledBackups, scheduledName } from '../store/backup/file-names.js';
+import { type BackupNames, madeBy, scheduledBackups, scheduledName } from '../store/backup/file-names.js';
 import type { BackupMade } from '../store/backup/made.js';
 
 export interface BackupsParts {
@@ -30,7 +30,7 @@ const retryMillisMax = 60 * 60_000;
 
 /**
  * Makes backups on a schedule and deletes the oldest ones. The newest file in the folder says when the next one is due, so
- * restarts change nothing. A failure stays in the health register until a backup succeeds.
+ * restarts change nothing; files dated in the future are ignored. A failure stays in the health register until a backup succeeds.
  */
 export function startBackups(parts: BackupsParts): Closable {
   const { settings, names, clock, logger, register } = parts;
@@ -39,11 +39,9 @@ export function startBackups(parts: BackupsParts): Closable {
   let retryAt = Number.NEGATIVE_INFINITY;
 
   const untilDue = (): number => {
-    const newest = scheduledBackups(settings.folder, names)[0];
-    if (newest === undefined) return 0;
-    const age = clock.now() - millisOf(newest.made_at);
-    // One from the future was named by a clock that was ahead.
-    return age < -lookMillis ? 0 : Math.max(0, settings.everyMillis - age);
+    const now = clock.now();
+    const newest = madeBy(scheduledBackups(settings.folder, names), now)[0];
+    return newest === undefined ? 0 : Math.max(0, settings.everyMillis - (now - millisOf(newest.made_at)));
   };
 
   const attempt = async () => {
@@ -54,8 +52,15 @@ export function startBackups(parts: BackupsParts): Closable {
     register.clear('backup');
     logger.info({ file: made.file, count: made.rows }, 'the mirror was backed up');
     if (made.note !== null) logger.debug({ hint: made.note }, 'the backup has another format');
-    for (const { file } of scheduledBackups(settings.folder, names).slice(settings.keep))
-      rmSync(file, { force: true });
+    const found = scheduledBackups(settings.folder, names);
+    const real = madeBy(found, clock.now());
+    for (const { file } of real.slice(settings.keep)) rmSync(file, { force: true });
+    const [ahead] = found.filter((one) => !real.includes(one));
+    if (ahead !== undefined)
+      logger.warn(
+        { file: ahead.file },
+        'a backup is dated in the future and is never deleted automatically: rename or delete it',
+      );
   };
 
   const look = async (): Promise<number> => {

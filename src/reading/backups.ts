@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.js';
 import { type Instant, millisOf } from '../domain/instant.js';
-import { scheduledBackups } from '../store/backup/file-names.js';
+import { madeBy, scheduledBackups } from '../store/backup/file-names.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 
 /** What is known about the scheduled backups of a mirror on this host. */
@@ -9,7 +9,7 @@ export interface BackupsSeen {
   readonly every_seconds: number;
   readonly keep: number;
   readonly count: number;
-  /** The newest one; null before the first. */
+  /** The newest one that is not dated in the future; null before the first. */
   readonly newest_at: Instant | null;
   readonly newest_file: string | null;
   readonly newest_bytes: number | null;
@@ -25,7 +25,7 @@ export function backupsSeen(config: Config | null | undefined, now: number): Bac
   const { everyMillis = null, folder = '', keep = 0 } = config?.backup ?? {};
   if (config == null || everyMillis === null) return null;
   const found = backupsIn(folder, config);
-  const newest = found[0];
+  const newest = madeBy(found, now)[0];
   return {
     folder,
     every_seconds: everyMillis / 1_000,

@@ -2,12 +2,15 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import type { Config } from '../../src/config/config.js';
 import { type BackupsParts, startBackups } from '../../src/daemon/backups.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { Fault } from '../../src/domain/fault.js';
 import { backupsSeen } from '../../src/reading/backups.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import type { BackupMade } from '../../src/store/backup/made.js';
+import { dialectFor } from '../../src/store/dialect/dialect-for.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
@@ -83,6 +86,49 @@ test('scheduled backups: a restart makes none before it is due', async () => {
   await clock.advance(4 * hour);
   expect(readdirSync(folder)).toEqual(['mirror-20261031T230000Z.db']);
   await backups.close();
+});
+
+test('scheduled backups: one dated in the future neither postpones the next one nor displaces real ones', async () => {
+  const folder = join(freshFolder(), 'backups');
+  mkdirSync(folder);
+  const ahead = ['mirror-20361101T000000Z.db', 'mirror-20361102T000000Z.db', 'mirror-20361103T000000Z.db'];
+  for (const name of ahead) writeFileSync(join(folder, name), 'x');
+  writeFileSync(join(folder, 'mirror-20261031T220000Z.db'), 'x');
+  const warned: unknown[] = [];
+  const { clock, backups } = scheduled({
+    settings: { everyMillis: 6 * hour, keep: 3, folder },
+    logger: { ...silentLogger, warn: (fields) => warned.push(fields) },
+    backUp: async (target) => {
+      writeFileSync(target, 'x');
+      return { file: target, rows: 1, note: null } as BackupMade;
+    },
+  });
+  await clock.advance(3 * hour);
+  expect(readdirSync(folder).sort()).toEqual(['mirror-20261031T220000Z.db', ...ahead]);
+  await clock.advance(2 * hour);
+  expect(readdirSync(folder).sort()).toEqual([
+    'mirror-20261031T220000Z.db',
+    expect.stringMatching(/^mirror-20261101T040\d\d\dZ\.db$/),
+    ...ahead,
+  ]);
+  expect(warned).toEqual([{ file: join(folder, 'mirror-20361103T000000Z.db') }]);
+  await clock.advance(24 * hour);
+  expect(readdirSync(folder).filter((name) => name.startsWith('mirror-2026'))).toHaveLength(3);
+  await backups.close();
+});
+
+test('a backup dated in the future does not hide that backups are overdue', () => {
+  const folder = freshFolder();
+  const database = { kind: 'sqlite', file: join(folder, 'mirror.db') } as const;
+  const config = { database, backup: { everyMillis: 24 * hour, keep: 2, folder } } as unknown as Config;
+  const { stem, end } = dialectFor(config.database).backupNames;
+  for (const stamp of ['20361101T000000Z', '20261101T000000Z'])
+    writeFileSync(join(folder, `${stem}-${stamp}${end}`), 'x');
+  expect(backupsSeen(config, Date.parse('2026-11-04T00:00:00Z'))).toMatchObject({
+    newest_at: '2026-11-01T00:00:00.000Z',
+    overdue: true,
+    count: 2,
+  });
 });
 
 test('scheduled backups: a failure is reported until one succeeds, and retried with pauses', async () => {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Instant, instantFromMillis, parseInstant } from '../../domain/instant.js';
+import { type Instant, instantFromMillis, millisOf, parseInstant } from '../../domain/instant.js';
 
 /** How scheduled backups of one mirror are called, around the time. */
 export interface BackupNames {
@@ -42,3 +42,13 @@ export function scheduledBackups(folder: string, { stem, end }: BackupNames): re
     })
     .sort((a, b) => (a.made_at < b.made_at ? 1 : -1));
 }
+
+/** The tolerated difference between the clocks of hosts. */
+const aheadMillisMax = 60_000;
+
+/**
+ * Returns the backups that are not dated in the future. One that is was named by a clock that was ahead: it must neither
+ * postpone the next backup nor count as one of those that are kept.
+ */
+export const madeBy = (backups: readonly ScheduledBackup[], now: number): readonly ScheduledBackup[] =>
+  backups.filter(({ made_at }) => millisOf(made_at) - now <= aheadMillisMax);
