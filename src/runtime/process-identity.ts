@@ -15,6 +15,14 @@ export function processName(): string {
 }
 
 /**
+ * Returns the pid namespace and the kernel's boot id, for file names: a pid can only be looked up where both are the
+ * same. Empty parts where the system does not report them.
+ */
+export function processSpace(): string {
+  return `${namespace()}-${kernelStart()}`;
+}
+
+/**
  * Returns whether the named process is known to have ended, for names that only this machine can have written, such as
  * those in a local file. Returns false for a process of another host or a name that cannot be parsed.
  */

@@ -24,6 +24,9 @@ export interface ScheduledBackup {
 
 const nameShape = /^(.+)-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(\.[a-z.]+)$/;
 
+/** Whether a file name is that of a scheduled backup, of any mirror. */
+export const isScheduledName = (name: string): boolean => nameShape.test(name);
+
 /**
  * Returns the scheduled backups of one mirror in a folder, newest first. Unfinished ones have other names. Returns none
  * for a folder that does not exist yet.

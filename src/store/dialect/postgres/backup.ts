@@ -35,7 +35,7 @@ export async function backUpPostgres(
   const url = await secretUrlOf(place);
   const database = await openPostgres(url, { readonly: true, max: 1 });
   try {
-    return await intoPrivateFile(target, (unfinished) =>
+    return await intoPrivateFile(target, parts.clock.now(), (unfinished) =>
       inSnapshot(database, url, async (client) => {
         const head = await headOf(client, database, parts);
         const note = await whyNotDump(client, parts.env);

@@ -40,7 +40,7 @@ export async function backUpSqlite(file: string, target: string, parts: BackupPa
   const source = connectSqlite(file, { readonly: true });
   try {
     refuseWithoutRoom(file, target);
-    return await intoPrivateFile(target, async (unfinished) => {
+    return await intoPrivateFile(target, parts.clock.now(), async (unfinished) => {
       // All pages are copied in one read transaction. Without it, each commit of the daemon would start the copy anew.
       source.raw.exec('BEGIN');
       const proof = await withSqliteFaultsLater(file, async () => {

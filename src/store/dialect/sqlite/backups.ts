@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { removeAbandoned } from '../../backup/private-target.js';
 
 /** How long backups made before a migration are kept. They contain personal data, so not forever. */
 export const backupKeepMillis = 30 * 86_400_000;
@@ -24,9 +25,13 @@ export function backupsOf(file: string): readonly Backup[] {
     .sort((a, b) => a.madeAt - b.madeAt);
 }
 
-/** Removes backups made before `before`. Returns their paths. */
+/**
+ * Removes backups made before `before`, and copies that a killed `restore` left unfinished, whenever they were made.
+ * Returns their paths.
+ */
 export function removeBackups(file: string, before: number): readonly string[] {
   const old = backupsOf(file).filter(({ madeAt }) => madeAt < before);
   for (const backup of old) rmSync(backup.file, { force: true });
-  return old.map((backup) => backup.file);
+  const abandoned = removeAbandoned(dirname(file), (name) => name === basename(file), before);
+  return [...old.map((backup) => backup.file), ...abandoned];
 }

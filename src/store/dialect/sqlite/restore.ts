@@ -38,11 +38,15 @@ export async function restoreSqlite(
   const held = existsSync(target) && inspectFile(target) === 'ours' ? lockMirror(target, parts) : null;
   let replaced = false;
   try {
-    const restored = await intoPrivateFile(target, async (copy) => {
+    const restored = await intoPrivateFile(target, parts.clock.now(), async (copy) => {
       const verified = await copied(backup, copy, parts);
       remember(held?.forgotten ?? []);
-      await prepare(copy);
-      removeBackups(copy, Number.POSITIVE_INFINITY);
+      try {
+        await prepare(copy);
+      } finally {
+        // Made before a migration of the copy.
+        removeBackups(copy, Number.POSITIVE_INFINITY);
+      }
       asOneFile(copy);
       throwIfStopped(parts.signal);
       const aside = held?.makeWay(`${target}.damaged-${stampOf(parts.clock.now())}`) ?? null;
