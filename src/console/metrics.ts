@@ -1,5 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { ProblemSeen, ProcessCounts, StatusSeen } from './ports.js';
+import type { ProblemSeen, ProcessCounts, SourceHealth, StatusSeen } from './ports.js';
 import type { ProcessMetrics } from './process-metrics.js';
 
 const states = ['ok', 'working', 'failing', 'attention'] as const;
@@ -56,6 +56,7 @@ export async function metricsText(
   );
   const names = gauge('names_incomplete', 'Whether names are missing that a re-listing will fetch', 'source');
   const paused = gauge('source_paused', 'Whether an operator paused the source', 'source');
+  const quiet = gauge('source_quiet', 'Whether a listing waits for the end of the quiet hours', 'source');
   for (const source of status?.sources ?? []) {
     const label = { source: source.source };
     for (const one of states) state.set({ ...label, state: one }, source.health === one ? 1 : 0);
@@ -72,6 +73,7 @@ export async function metricsText(
     awaiting.set(label, source.awaiting_deletion);
     names.set(label, source.names_incomplete);
     paused.set(label, source.paused_at === null ? 0 : 1);
+    quiet.set(label, isQuiet(source, status?.at ?? '') ? 1 : 0);
   }
   const waiting = gauge('waiting', 'Queued work', 'queue', 'state');
   // Without a status, a missing metric is better than a zero.
@@ -132,6 +134,11 @@ export async function metricsText(
     registers: [registry],
   }).set(process.memoryUsage.rss());
   return await Registry.merge([registry, processed.registry]).metrics();
+}
+
+/** Quiet hours are the one wait without an error code. */
+function isQuiet({ last_outcome, last_error_code, retry_at }: SourceHealth, at: string): boolean {
+  return last_outcome === 'waiting' && last_error_code === null && retry_at !== null && retry_at > at;
 }
 
 function setTime(target: Gauge<'source'>, label: { source: string }, time: string | null): void {

@@ -11,6 +11,9 @@ export interface SourceHealth {
   readonly cursor_saved_at: string | null;
   readonly cursor_expires_at: string | null;
   readonly last_success_at: string | null;
+  readonly last_outcome: string | null;
+  /** Until when the last tick asked to wait; null when it did not. */
+  readonly retry_at: string | null;
   readonly last_error_code: string | null;
   readonly quarantine_open: number;
   readonly awaiting_deletion: number;

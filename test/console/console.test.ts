@@ -23,6 +23,8 @@ const acme: SourceHealth = {
   cursor_saved_at: '2026-10-20T11:00:00.000Z',
   last_success_at: null,
   last_error_code: null,
+  last_outcome: 'done',
+  retry_at: null,
   quarantine_open: 2,
   awaiting_deletion: 3,
   names_incomplete: 1,
@@ -90,6 +92,18 @@ test('livez, readyz and healthz report three different things', async () => {
     problems: [],
   });
   expect((await get('/healthz?strict=1')).status).toBe(503);
+});
+
+test('metrics: a source is quiet while its listing waits for the end of the quiet hours', async () => {
+  const waiting = { ...acme, last_outcome: 'waiting', retry_at: '2026-10-20T18:00:00.000Z' };
+  const quietOf = async (source: SourceHealth) => {
+    const { get } = await consoleOver(async () => status(source));
+    return /^rosterd_source_quiet\{source="acme"\} (\d)$/m.exec(await (await get('/metrics')).text())?.[1];
+  };
+  expect(await quietOf(waiting)).toBe('1');
+  expect(await quietOf({ ...waiting, last_error_code: 'rate_limited' })).toBe('0');
+  expect(await quietOf({ ...waiting, retry_at: '2026-10-20T12:00:00.000Z' })).toBe('0');
+  expect(await quietOf(acme)).toBe('0');
 });
 
 test('a daemon that has mirrored nothing yet is not ready', async () => {

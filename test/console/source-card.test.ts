@@ -17,6 +17,7 @@ const acme: SourceSeen = {
   rows_incoming: 0,
   pages_incoming: 0,
   listing_started_at: null,
+  last_outcome: 'done',
   complete_up_to: at,
   cursor_saved_at: at,
   cursor_expires_at: null,

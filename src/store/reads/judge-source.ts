@@ -67,7 +67,7 @@ export const aheadMillisMax = 60_000;
 const feedBehindMillisMax = 7 * 24 * 60 * 60_000;
 /** Two years: no real time. The time of a sandbox may be months ahead. */
 const feedAheadMillisMax = 2 * 365 * 24 * 60 * 60_000;
-/** The longest wait a tick records, that of a listing which repeatedly received 410. */
+/** The longest time for which the scheduler really sleeps; `retry_at` may be later, for example during quiet hours. */
 const retryMillisMax = 4 * 3_600_000;
 
 /**
@@ -178,7 +178,7 @@ function isOverdue(
   const seen = Math.max(
     ticked,
     committed - now > aheadMillisMax ? ticked : committed,
-    waited > 0 && waited <= retryMillisMax ? ticked + waited : ticked,
+    waited > 0 ? ticked + Math.min(waited, retryMillisMax) : ticked,
   );
   // Also true for a time that cannot be read.
   return !(now - seen <= staleMillis);
