@@ -8,7 +8,7 @@ export interface ConditionFacts {
   readonly status: FullStatus;
   /** Null for a mirror on a server. */
   readonly freeBytes: number | null;
-  /** By source: when its ticks began to fail, as far as this process has seen. */
+  /** By source: since when its ticks have failed, as far as this process has seen. */
   readonly failingSince: ReadonlyMap<string, number>;
 }
 
@@ -85,7 +85,10 @@ function conditionsOfSource(
   return found;
 }
 
-/** Returns since when each source is failing: its last success counts, else what was seen before. */
+/**
+ * Returns since when each source is failing: since its first failure that this process saw after the last success. Time in
+ * which nothing ran, before the start or during a pause, does not count. `before` is the previous result.
+ */
 export function failingSince(
   { sources }: Pick<FullStatus, 'sources'>,
   before: ReadonlyMap<string, number>,
@@ -93,12 +96,15 @@ export function failingSince(
 ): ReadonlyMap<string, number> {
   return new Map(
     sources
-      .filter(({ last_outcome, state }) => last_outcome === 'failed' && state !== 'halted')
-      .map(({ source, last_success_at }) => [
-        source,
-        last_success_at === null
-          ? (before.get(source) ?? now)
-          : Math.min(now, millisOf(last_success_at as Instant)),
-      ]),
+      .filter(
+        ({ last_outcome, state, paused_at }) =>
+          last_outcome === 'failed' && state !== 'halted' && paused_at === null,
+      )
+      .map(({ source, last_success_at }) => {
+        const seen = before.get(source) ?? now;
+        const success = last_success_at === null ? seen : millisOf(last_success_at as Instant);
+        // A success between two looks ends the failure before it. One from the future was dated by a wrong clock.
+        return [source, success > seen && success <= now ? success : Math.min(seen, now)];
+      }),
   );
 }

@@ -50,7 +50,10 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     );
 
   const report = async () => {
-    if (!parts.leads()) return;
+    if (!parts.leads()) {
+      failing = new Map();
+      return;
+    }
     const status = await parts.status();
     const now = clock.now();
     const at = instantFromMillis(now);

@@ -25,6 +25,7 @@ const kinds = (
   source: Partial<SourceStatus>,
   more: Partial<FullStatus> = {},
   freeBytes: number | null = null,
+  seenMinutesAgo = 0,
 ) => {
   const status = {
     sources: [{ ...healthy, ...source }],
@@ -33,7 +34,8 @@ const kinds = (
     problems: [],
     ...more,
   } as unknown as FullStatus;
-  const facts = { status, freeBytes, failingSince: failingSince(status, new Map(), now) };
+  const seen = new Map([['acme', now - seenMinutesAgo * 60_000]]);
+  const facts = { status, freeBytes, failingSince: failingSince(status, seen, now) };
   return conditionsOf(facts, settings, now).map(({ kind, source: of }) => `${kind} ${of ?? ''}`.trim());
 };
 
@@ -43,18 +45,32 @@ test.each<[string, Parameters<typeof kinds>, readonly string[]]>([
   ['a healthy source', [{}], []],
   [
     'a halted source',
-    [{ state: 'halted', last_outcome: 'failed', last_success_at: at(-99) }],
+    [{ state: 'halted', last_outcome: 'failed', last_success_at: at(-99) }, {}, null, 98],
     ['halted acme'],
   ],
   ['rows that await deletion', [{ awaiting_deletion: 60 }], ['held acme']],
   ['records in quarantine', [{ quarantine_open: 1 }], ['quarantine acme']],
   ['an overdue source', [{ concerns: overdue }], ['stale acme']],
   ['an overdue source that is paused', [{ concerns: overdue, paused_at: at(-9) }], []],
-  ['a source that fails for 14 minutes', [{ last_outcome: 'failed', last_success_at: at(-14) }], []],
+  [
+    'a source that fails for 14 minutes',
+    [{ last_outcome: 'failed', last_success_at: at(-20) }, {}, null, 14],
+    [],
+  ],
   [
     'a source that fails for 15 minutes',
-    [{ last_outcome: 'failed', last_success_at: at(-15) }],
+    [{ last_outcome: 'failed', last_success_at: at(-20) }, {}, null, 15],
     ['failing acme'],
+  ],
+  [
+    'a source that failed before, and whose last success was 14 minutes ago',
+    [{ last_outcome: 'failed', last_success_at: at(-14) }, {}, null, 20],
+    [],
+  ],
+  [
+    'a source whose last tick failed, and that has been paused since',
+    [{ last_outcome: 'failed', last_success_at: at(-99), paused_at: at(-90) }, {}, null, 98],
+    [],
   ],
   [
     'a quota that is used up for half an hour',
@@ -86,6 +102,18 @@ test.each<[string, Parameters<typeof kinds>, readonly string[]]>([
   ['a disk with 1,024 MB free', [{}, {}, 1_024 * 1_048_576], []],
 ])('alert conditions: %s', (_, facts, expected) => {
   expect(kinds(...facts)).toEqual(expected);
+});
+
+test('alert conditions: time before the daemon started and time in a pause do not count as failing', () => {
+  const source = { ...healthy, last_outcome: 'failed', last_success_at: at(-9_000) } as SourceStatus;
+  const seen = (paused_at: string | null, before: ReadonlyMap<string, number>, minutes: number) =>
+    failingSince({ sources: [{ ...source, paused_at }] }, before, now + minutes * 60_000);
+  const started = seen(null, new Map(), 0);
+  expect([...started]).toEqual([['acme', now]]);
+  expect([...seen(null, started, 10)]).toEqual([['acme', now]]);
+  const paused = seen(at(10), started, 11);
+  expect([...paused]).toEqual([]);
+  expect([...seen(null, paused, 500)]).toEqual([['acme', now + 500 * 60_000]]);
 });
 
 test('alert conditions: a source that never succeeded fails since it was first seen failing', () => {
