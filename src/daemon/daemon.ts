@@ -25,7 +25,7 @@ import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
 import { maintenanceOf } from './maintenance.js';
 import { noticeTargets } from './notices.js';
-import { watchPauses } from './pause-watch.js';
+import { obeyPauses } from './pause-watch.js';
 import { catalogOf, grantsOf, resolveSources } from './resolve-sources.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
 import { membershipOf, startWork } from './start-work.js';
@@ -97,16 +97,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       delivery?.wake();
       alerts?.look();
     };
-    const pauses = await watchPauses({
-      pauses: engine.mirror.pauses,
-      sources: (parts.sources ?? config.sources).map(({ name }) => name),
-      sync: engine.sync,
-      // Companies and rounds are listed after complete ticks only.
-      onPaused: (source) => engine.dimensions?.ticked(source, false),
-      clock: parts.clock,
-      logger: logger.child({ component: 'pause' }),
-    });
-    lifecycle.add('watch over pauses', () => pauses.close());
+    await obeyPauses(engine, parts, lifecycle);
     await startWork({ engine, parts, seat, drain, onLead }, lifecycle);
     const watch = watchTokens({ sources: config.sources, engine, clock: parts.clock });
     lifecycle.add('watch over tokens', () => watch.close());

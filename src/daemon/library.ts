@@ -10,11 +10,14 @@ import { locationText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import type { MirrorQuery } from '../store/mirror-database.js';
 import { openReader } from '../store/reads/open-reader.js';
+import type { TickResult } from '../sync/run-tick.js';
 import type { ManualAsk } from '../sync/schedule.js';
 import { type ChangeListener, ChangePump } from './change-pump.js';
 import { watchClock } from './clock-watch.js';
 import { startReceiver } from './daemon.js';
 import { startEngine } from './engine.js';
+import { obeyPauses } from './pause-watch.js';
+import { pausedResults } from './paused-result.js';
 import type { SourceResult } from './source-result.js';
 import { startDrainAlone } from './start-drain.js';
 import { membershipOf, startWork } from './start-work.js';
@@ -43,9 +46,12 @@ export interface Mirror {
    * event loop of the program.
    */
   readonly query: MirrorQuery;
-  /** Starts following the platform: every source now, then by its timer and by webhooks if configured. */
+  /** Starts following the platform: every source now, then by its timer and by webhooks if configured. Obeys `rosterd pause`. */
   start(): Promise<void>;
-  /** Runs one tick of each source, or of the named one. Resolves after listeners have received its changes. */
+  /**
+   * Runs one tick of each source, or of the named one. Resolves after listeners have received its changes. A source that
+   * an operator paused is not read: its report has the outcome `stopped`.
+   */
   tick(source?: string, ask?: ManualAsk): Promise<readonly SourceResult[]>;
   /** Calls the listener with every change committed from now on, in order. Returns a function that stops it. */
   onChange(listener: ChangeListener): () => void;
@@ -88,6 +94,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     const names = config.sources.map(({ name }) => name);
     let receiverUrl: string | null = null;
     let started: Promise<void> | undefined;
+    let stopped = false;
     const start = async () => {
       const seat = membershipOf(engine);
       const clockWatch = watchClock(engine, parts, lifecycle);
@@ -97,6 +104,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
           : await startReceiver(config, config.receiver, engine, parts, seat, lifecycle, clockWatch);
       receiverUrl = receiver?.url ?? null;
       const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, seat, lifecycle));
+      await obeyPauses(engine, parts, lifecycle);
       await startWork({ engine, parts, seat, drain }, lifecycle);
     };
     return {
@@ -112,8 +120,13 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       },
       async tick(source, ask = {}) {
         const chosen = source === undefined ? names : [nameAmong(names, source)];
+        // After `stop` each tick reports that by itself.
+        const paused = stopped ? new Map<string, TickResult>() : await pausedResults(engine, clock);
         const results = await Promise.all(
-          chosen.map(async (name) => ({ source: name, ...(await engine.sync.tick(name, ask)) })),
+          chosen.map(async (name) => ({
+            source: name,
+            ...(paused.get(name) ?? (await engine.sync.tick(name, ask))),
+          })),
         );
         // A started mirror lists companies and rounds by itself.
         if (started === undefined)
@@ -133,7 +146,10 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
           problems: engine.health.list(),
           spacings: webhookSpacings(config.sources, engine.sync, clock),
         }),
-      stop: () => lifecycle.close(),
+      stop: () => {
+        stopped = true;
+        return lifecycle.close();
+      },
     };
   } catch (error) {
     await lifecycle.close();

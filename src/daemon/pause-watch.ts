@@ -1,9 +1,24 @@
 import type { SourceName } from '../domain/ids.js';
 import type { Clock } from '../runtime/clock.js';
-import type { Closable } from '../runtime/lifecycle.js';
+import type { Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Pauses } from '../store/pauses.js';
 import type { Sync } from '../sync/create-sync.js';
+import type { Engine, EngineParts } from './engine.js';
+
+/** Obeys pauses until `lifecycle` closes. Returns once those that are in force now are obeyed. */
+export async function obeyPauses(engine: Engine, parts: EngineParts, lifecycle: Lifecycle): Promise<void> {
+  const watch = await watchPauses({
+    pauses: engine.mirror.pauses,
+    sources: (parts.sources ?? parts.config.sources).map(({ name }) => name),
+    sync: engine.sync,
+    // Companies and rounds are listed after complete ticks only.
+    onPaused: (source) => engine.dimensions?.ticked(source, false),
+    clock: parts.clock,
+    logger: parts.logger.child({ component: 'pause' }),
+  });
+  lifecycle.add('watch over pauses', () => watch.close());
+}
 
 export interface PauseWatchParts {
   readonly pauses: Pick<Pauses, 'list'>;

@@ -1,12 +1,10 @@
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
 import { maintenanceOf } from '../daemon/maintenance.js';
 import { noticeTargets } from '../daemon/notices.js';
+import { pausedResults } from '../daemon/paused-result.js';
 import type { SourceResult } from '../daemon/source-result.js';
-import { instantFromMillis } from '../domain/instant.js';
 import { deliverDue } from '../outbox/deliver.js';
 import { statusOf } from '../reading/status.js';
-import { nothingApplied } from '../sync/ports.js';
-import type { TickResult } from '../sync/run-tick.js';
 import type { ManualAsk } from '../sync/schedule.js';
 import { scrubOnce } from './scrub-once.js';
 
@@ -33,13 +31,11 @@ export async function syncOnce(
   signal.addEventListener('abort', stop, { once: true });
   try {
     const sources = parts.sources ?? parts.config.sources;
-    const paused = new Map((await engine.mirror.pauses.list()).map((one) => [one.source, one.paused_at]));
-    const ticks = sources.map(async ({ name }) => {
-      const since = paused.get(name);
-      const result =
-        since === undefined ? await engine.sync.tick(name, ask) : pausedResult(since, parts.clock.now());
-      return { source: name, ...result };
-    });
+    const paused = await pausedResults(engine, parts.clock);
+    const ticks = sources.map(async ({ name }) => ({
+      source: name,
+      ...(paused.get(name) ?? (await engine.sync.tick(name, ask))),
+    }));
     // The signal may have fired while the mirror was opened: the ticks then end before their first page.
     if (signal.aborted) stop();
     const results = await Promise.all(ticks);
@@ -84,28 +80,6 @@ async function listCatalog(
   } finally {
     signal.removeEventListener('abort', stop);
   }
-}
-
-/** Returns the result of a source that an operator has paused: nothing was read. */
-function pausedResult(since: string, now: number): TickResult {
-  return {
-    report: {
-      trigger: 'manual',
-      mode: 'none',
-      startedAt: instantFromMillis(now),
-      tookMs: 0,
-      pages: 0,
-      applied: nothingApplied,
-      outcome: 'stopped',
-      code: 'stopped',
-      retryAt: null,
-      message: `paused since ${since}; to go on: rosterd resume`,
-    },
-    phase: null,
-    publishedThrough: null,
-    grant: 'not_asked',
-    recorded: false,
-  };
 }
 
 /** Sends the notices this run enqueued before it ends. Undelivered ones wait for the next run. */

@@ -168,6 +168,65 @@ describe('the library: a mirror inside another program', () => {
       );
   });
 
+  /** As `rosterd pause` and `rosterd resume` do, beside the program. */
+  const whilePaused = async (work: () => Promise<void>) => {
+    const other = new Sqlite(join(folder, 'inner.db'));
+    try {
+      other.exec("INSERT INTO pauses VALUES ('acme', '2026-11-01T00:00:00.000Z')");
+      await work();
+    } finally {
+      other.exec('DELETE FROM pauses');
+      other.close();
+    }
+  };
+
+  test('a paused source is not read by a tick, and its report names the pause', async () => {
+    const requests = async () =>
+      ((await (await control('GET', '/requests')).json()) as { readonly requests: unknown[] }).requests
+        .length;
+    await whilePaused(async () => {
+      const before = await requests();
+      const [result] = await mirror.tick('acme');
+      expect(result?.report).toMatchObject({
+        outcome: 'stopped',
+        message: 'paused since 2026-11-01T00:00:00.000Z; to go on: rosterd resume',
+      });
+      expect(await requests()).toBe(before);
+    });
+    const [resumed] = await mirror.tick('acme');
+    expect(resumed?.report.outcome).toBe('done');
+  });
+
+  test('a started mirror reads a paused source only after it is resumed', async () => {
+    const other = await createMirror({
+      config: {
+        platform: { baseUrl: sandbox.url },
+        database: 'sqlite:./paused.db',
+        sources: [{ name: 'acme', token: { env: 'TOKEN' }, company: company.id }],
+      },
+      cwd: folder,
+      env: { TOKEN: company.token },
+    });
+    const raw = new Sqlite(join(folder, 'paused.db'));
+    raw.exec("INSERT INTO pauses VALUES ('acme', '2026-11-01T00:00:00.000Z')");
+    const ticks = () => raw.prepare('SELECT count(*) FROM tick_rows').pluck().get();
+    try {
+      await other.start();
+      const [source] = (await other.status()).sources;
+      // A followed source has a spacing from the start on.
+      expect([source?.paused_at, source?.webhook_spacing, ticks()]).toEqual([
+        '2026-11-01T00:00:00.000Z',
+        null,
+        0,
+      ]);
+      raw.exec('DELETE FROM pauses');
+      await expect.poll(ticks, { timeout: 20_000 }).toBeGreaterThan(0);
+    } finally {
+      await other.stop();
+      raw.close();
+    }
+  });
+
   test('the mirror follows by itself once started, and stops permanently', async () => {
     await mirror.start();
     expect(mirror.receiverUrl).toBeNull();
