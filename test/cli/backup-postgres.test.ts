@@ -87,6 +87,35 @@ describe('backup and restore on PostgreSQL', { timeout: 60_000 }, () => {
     },
   );
 
+  test('restore compares the content of an archive with its digests, and says that it cannot for pg_dump', async () => {
+    const target = await emptyDatabase();
+    await world.run(['backup', 'digests.pgbackup', '--force'], { env: without });
+    await world.run(['backup', 'counted.pgbackup', '--force'], { env: installed });
+    const back = (name: string, env: object) =>
+      world.run(['restore', '--force', '--json', name, ...into(target.url)], { env: env as never });
+    const archive = await back('digests.pgbackup', without);
+    expect([archive.code, JSON.parse(archive.out).proven]).toEqual([0, true]);
+    const dump = await back('counted.pgbackup', installed);
+    expect([dump.code, JSON.parse(dump.out).proven]).toEqual([0, false]);
+    const said = await world.run(['restore', '--force', 'counted.pgbackup', ...into(target.url)], {
+      env: installed,
+    });
+    expect(said.err).toContain('a file of pg_dump has no digests: its rows were counted');
+    const content = await dumpOf(target.admin);
+    await withClient(target.admin, (client) =>
+      client.query(
+        `CREATE FUNCTION changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.reason = 'x'; RETURN NEW; END $$;
+         CREATE TRIGGER changes BEFORE INSERT ON investment_rows FOR EACH ROW EXECUTE FUNCTION changed()`,
+      ),
+    );
+    const refused = await back('digests.pgbackup', without);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringMatching(/investment_rows differs after the restore: its \d+ rows .* other content/),
+    ]);
+    expect(await dumpOf(target.admin)).toEqual(content);
+  });
+
   test('a pg_dump that is older than the server is not used, and the note says so', async () => {
     const old = { PATH: pgTools(at('old-tools'), 9) };
     const { code, out, err } = await world.run(['backup', 'old.pgbackup', '--json'], { env: old });

@@ -33,11 +33,15 @@ export const restore: Command = {
 };
 
 function show(receipt: RestoreReceipt, { out }: CommandContext): void {
-  const { database, rows, made_at, proven, moved_aside, forgotten } = receipt;
+  const { database, format, rows, made_at, proven, moved_aside, forgotten } = receipt;
   const from = made_at === null ? '' : ` of ${made_at}`;
   out.line(`${database}: ${counted(rows, 'row')} restored from the backup${from}`);
   if (!proven)
-    out.warn('the backup was not made by rosterd backup: only its structure could be checked, not its rows');
+    out.warn(
+      format === 'pg_dump'
+        ? 'a file of pg_dump has no digests: its rows were counted, but their content could not be compared'
+        : 'the backup was not made by rosterd backup: only its structure could be checked, not its rows',
+    );
   if (moved_aside !== null)
     out.line(`the damaged file is now ${moved_aside}; delete it when you do not need it`);
   if (forgotten > 0) out.line(`${counted(forgotten, 'forget request')} applied again`);

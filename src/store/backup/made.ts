@@ -62,7 +62,7 @@ export interface Restored {
   /** The schema of the backup. */
   readonly schema: number;
   readonly rows: number;
-  /** Whether the rows were compared with the digests in the backup. */
+  /** Whether the rows were compared with the digests in the backup; false for `pg_dump`, which has none. */
   readonly proven: boolean;
   /** Where a damaged mirror was moved to; null when there was none. */
   readonly moved_aside: string | null;

@@ -26,7 +26,8 @@ import { openPostgres, type PostgresDatabase } from './open.js';
 
 /**
  * Restores a backup into an empty database, or with `force` in place of its mirror. The file is read and verified first;
- * one transaction then replaces every row, and commits only if the server returns what the file contains. Throws `usage`
+ * one transaction then replaces every row, and commits only if the server returns as many rows as the file contains, and,
+ * for an archive, rows with the same digests. Throws `usage`
  * for an existing mirror without `force`, `lease_lost` while a daemon uses it, and `database_unusable` for a damaged
  * backup or one of another schema than the existing mirror.
  */
@@ -48,7 +49,7 @@ export async function restorePostgres(
       made_at: backup.madeAt,
       schema: backup.schema,
       rows: rowsIn(tables),
-      proven: true,
+      proven: backup.digests !== null,
       moved_aside: null,
     };
   } finally {
@@ -65,6 +66,8 @@ interface Backup {
   readonly lastSeq: number | null;
   readonly indexes: readonly string[] | null;
   readonly rows: ReadonlyMap<string, number>;
+  /** By table: the digest of its rows in the order of its key. Null for a format without digests. */
+  readonly digests: ReadonlyMap<string, string | null> | null;
   read(take: (table: ArchivedTable) => Promise<void>): Promise<void>;
 }
 
@@ -100,9 +103,10 @@ async function beginOf(file: string): Promise<string> {
 
 async function openArchive(file: string, { signal }: RestoreParts): Promise<Backup> {
   const rows = new Map<string, number>();
+  const digests = new Map<string, string | null>();
   let backup: Backup | null = null;
   const counting = counter(rows, signal);
-  await readArchive(
+  const found = await readArchive(
     file,
     async ({ made_at, migrations, last_seq, indexes }) => {
       backup = {
@@ -111,6 +115,7 @@ async function openArchive(file: string, { signal }: RestoreParts): Promise<Back
         migrations,
         schema: schemaOf(migrations),
         rows,
+        digests,
         lastSeq: last_seq,
         indexes,
         read: async (take) => void (await readArchive(file, async () => {}, take)),
@@ -118,6 +123,7 @@ async function openArchive(file: string, { signal }: RestoreParts): Promise<Back
     },
     counting,
   );
+  for (const { table, sha256 } of found) digests.set(table, sha256);
   if (backup === null) throw new Error('an archive was read without its head');
   return backup;
 }
@@ -151,6 +157,8 @@ async function openDump(file: string, { env, signal }: RestoreParts): Promise<Ba
     migrations,
     schema: schemaOf(migrations),
     rows,
+    // Rows of a dump have no order, and the file has no digests.
+    digests: null,
     lastSeq: null,
     indexes: null,
     // The file has the tables in any order, but a row must come after the row it refers to.
@@ -260,7 +268,10 @@ async function presentTables(
   return present;
 }
 
-/** Writes every row and reads it back. Throws `database_unusable` unless the server returns what was sent. */
+/**
+ * Writes every row and reads it back. Throws `database_unusable` unless the server returns as many rows as were sent, with
+ * the content that the digests of the backup name, if it has any.
+ */
 async function filled(
   client: pg.Client,
   database: PostgresDatabase,
@@ -294,6 +305,15 @@ async function filled(
         'database_unusable',
         `${table.name} differs after the restore: ${wanted} rows in the backup, ${sent} sent, ${found.rows} read back`,
         { hint: 'Nothing was committed. Check the backup and the server.' },
+      );
+    const digest = backup.digests?.get(table.name) ?? null;
+    if (digest !== null && found.sha256 !== null && found.sha256 !== digest)
+      throw new Fault(
+        'database_unusable',
+        `${table.name} differs after the restore: its ${wanted} rows were read back with other content than the backup has`,
+        {
+          hint: 'Nothing was committed. Check the server, and triggers or rules that others added to the tables.',
+        },
       );
     proofs.push({ table: table.name, ...found });
   }
