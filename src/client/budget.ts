@@ -51,11 +51,13 @@ export function tokenRule(limit: number = rateLimits.token.limit): BudgetRule {
   };
 }
 
-/** Requests that all tokens of one address may make. Nothing is reserved: each token has its own reserve. */
-export function addressRule(tokenLimit: number): BudgetRule {
-  // A platform that allows a token more than that has other limits.
-  const limit = Math.max(rateLimits.ip.limit, tokenLimit);
-  return { limit, windowMillis: rateLimits.ip.seconds * 1000, reserve: 0 };
+/**
+ * Returns the rule for the requests that all tokens of one address may make. Nothing is reserved: each token has its own
+ * reserve. Returns null for a platform that allows a single token more than that: the limit of an address is then unknown.
+ */
+export function addressRule(tokenLimit: number): BudgetRule | null {
+  const { limit, seconds } = rateLimits.ip;
+  return tokenLimit > limit ? null : { limit, windowMillis: seconds * 1000, reserve: 0 };
 }
 
 /** Refreshes are rare and equally urgent, so nothing is reserved. */

@@ -114,7 +114,10 @@ export function createClient(options: ClientOptions): Client {
   const rule = options.requestsPerHour === null ? null : tokenRule(options.requestsPerHour);
   const addressBudgets = new Budgets({ store: unstored, time, logger, askTime });
   const address = addressRule(rule?.limit ?? 0);
-  const addressed = rule === null ? wire : withBudget(wire, addressBudgets, time, address, () => addressKey);
+  const addressed =
+    rule === null || address === null
+      ? wire
+      : withBudget(wire, addressBudgets, time, address, () => addressKey);
   const counted = (rule: BudgetRule, keyOf: Parameters<typeof withBudget>[4], isAside = false) =>
     withBudget(addressed, budgets, time, rule, keyOf, isAside);
   // A refreshed token has its own budget, so the token sent last counts.
@@ -151,11 +154,10 @@ export function createClient(options: ClientOptions): Client {
       if (rule === null) return [];
       const key = lastKeys.get(tokens);
       const ofToken = key === undefined ? [] : budgets.left(key, rule);
+      const ofAddress = address === null ? [] : addressBudgets.left(addressKey, address);
       return [
         ...ofToken.map((left): LimitLeft => ({ ...left, key: key ?? '', kind: 'token' })),
-        ...addressBudgets
-          .left(addressKey, address)
-          .map((left): LimitLeft => ({ ...left, key: addressKey, kind: 'address' })),
+        ...ofAddress.map((left): LimitLeft => ({ ...left, key: addressKey, kind: 'address' })),
       ];
     },
   };

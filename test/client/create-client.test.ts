@@ -147,6 +147,46 @@ test('client: a 429 of a token does not stop the other tokens', async () => {
   expect((await read('at_2')).parse().items).toHaveLength(3);
 });
 
+test('client: with a higher limit per token than per address, a 429 of a token does not stop the others, and requests of all are not added up', async () => {
+  const server = await listen((request, response) => {
+    response.setHeader('date', dateOf(clock));
+    if (request.headers.authorization !== 'Bearer at_1') return void response.end(page);
+    response.writeHead(429);
+    const details = { limit: 10_000, period: 'hour', retry_after: 1800 };
+    response.end(JSON.stringify({ error: { type: 'rate_limit_exceeded', details } }));
+  });
+  const { client, clock } = open(server.url, { requestsPerHour: 10_000 });
+  const read = (tokens: TokenProvider) =>
+    investmentFeed(client.as(tokens), scope, 'webhook').page({ kind: 'start' }, signal);
+  await expect(read(staticToken(() => 'at_1'))).rejects.toMatchObject({ code: 'rate_limited' });
+  const other = staticToken(() => 'at_2');
+  expect((await read(other)).parse().items).toHaveLength(3);
+  expect(client.limitsOf(other).map(({ kind, left }) => [kind, left])).toEqual([
+    ['token', 9_999],
+    ['token', 9_999],
+  ]);
+});
+
+test('client: with equal limits per token and address, a 429 counts against the address and only blocks the token', async () => {
+  let isLimited = true;
+  const server = await listen((_, response) => {
+    response.setHeader('date', dateOf(clock));
+    if (!isLimited) return void response.end(page);
+    response.writeHead(429);
+    const details = { limit: 5000, period: 'hour', retry_after: 1800 };
+    response.end(JSON.stringify({ error: { type: 'rate_limit_exceeded', details } }));
+  });
+  const budgets = new MemoryBudgets();
+  const { client, clock } = open(server.url, { requestsPerHour: 5000, budgets });
+  const tokens = staticToken(() => 'at_1');
+  const read = () => investmentFeed(client.as(tokens), scope, 'webhook').page({ kind: 'start' }, signal);
+  await expect(read()).rejects.toMatchObject({ code: 'rate_limited' });
+  isLimited = false;
+  const [stored] = budgets.saved.values();
+  expect(stored).toMatchObject({ spent: 10, blockedUntil: expect.any(Number) });
+  expect(client.limitsOf(tokens).filter(({ left, kind }) => kind === 'address' && left > 0)).toEqual([]);
+});
+
 test('client: a restart keeps the request count, and no token is stored as a key', async () => {
   const server = await listen((_, response) => {
     response.setHeader('date', dateOf(first.clock));

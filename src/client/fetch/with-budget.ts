@@ -1,3 +1,4 @@
+import { rateLimits } from '../../wire/limits.js';
 import type { BudgetRule } from '../budget.js';
 import { type Budgets, digestOf } from '../budgets.js';
 import type { PlatformTime } from '../platform-time.js';
@@ -21,9 +22,11 @@ export function withBudget(
     await budgets.take(key, rule, call.urgency, call.signal);
     const answer = await fetch(call);
     if (answer.status === 429) {
-      const ranOut = ranOutOf(answer, rule.limit);
+      // With a token's limit as high as the address's, a 429 may be either: the token's own count goes on.
+      const isAddress = key === addressKey;
+      const ranOut = ranOutOf(answer, rule.limit) && (isAddress || rule.limit !== rateLimits.ip.limit);
       // A 429 that names another limit, or none, still asks this token to wait, but not all tokens of the address.
-      if (ranOut || (key !== addressKey && !isAside))
+      if (ranOut || (!isAddress && !isAside))
         await budgets.block(key, rule, rateLimitWaitMillis(answer, time.now()), ranOut);
     }
     return answer;
