@@ -46,6 +46,8 @@ export interface LimitLeft extends CountLeft {
 /** One client per platform. All sources in the process share its connections, budgets and platform clock. */
 export interface Client {
   readonly time: PlatformTime;
+  /** Asks the platform for its time: one request without a token. Failures are ignored. Throws `stopped`. */
+  askTime(signal: Interruption): Promise<void>;
   /** Returns the API authenticated with this token. */
   as(tokens: TokenProvider): Api;
   /**
@@ -136,6 +138,7 @@ export function createClient(options: ClientOptions): Client {
         );
   return {
     time,
+    askTime,
     besides: (tokens) => api(retriedBesides(withAuth(perToken(tokens, true), tokens))),
     as: (tokens) => api(retried(withAuth(perToken(tokens), tokens))),
     asApplication: (clientId) => api(retried(counted(tokenEndpointRule, () => `client:${clientId}`))),

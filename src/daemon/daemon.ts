@@ -64,7 +64,13 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
     const housekeeping = startHousekeeping({
       ...logged,
-      ...maintenanceByLeader(maintenanceOf(config, engine.mirror), seat),
+      ...maintenanceByLeader(
+        {
+          ...maintenanceOf(config, engine.mirror),
+          askPlatform: (signal) => engine.platform.client.askTime(signal),
+        },
+        seat,
+      ),
       platform: engine.platform.client.time,
     });
     lifecycle.add('housekeeping', () => housekeeping.close());

@@ -1,7 +1,7 @@
 import type { PlatformTime } from '../client/platform-time.js';
 import { instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
-import { Interrupter } from '../runtime/interruption.js';
+import { Interrupter, type Interruption } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Awaitable, PendingErasures, Scrubbed } from '../store/erasures.js';
@@ -20,6 +20,8 @@ const residueSpacingMillis = 60 * minuteMillis;
 /** A scrub waits for a running listing this long at most, so that erased bytes are gone within 15 minutes. */
 const overdueMillis = 12 * minuteMillis;
 const purgeMillis = 60 * minuteMillis;
+/** If no response reported the platform's time for this long, a due purge asks for it. */
+const askMillis = 10 * minuteMillis;
 /** A wall clock that drifts this far from the monotonic clock was set, not adjusted. */
 const setMillisMin = 10 * minuteMillis;
 
@@ -31,6 +33,8 @@ export interface HousekeepingParts {
   readonly logger: Logger;
   /** The platform's clock. Nothing is purged before its first response: this clock alone may be years ahead. */
   readonly platform: Pick<PlatformTime, 'aheadMillis' | 'sinceObservedMillis'>;
+  /** Sends one cheap request whose response reports the platform's time. */
+  askPlatform(signal: Interruption): Promise<void>;
   pending(): Awaitable<PendingErasures>;
   /** `rewritten`: the progress of the previous, blocked scrub. */
   scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
@@ -51,6 +55,7 @@ export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
   let scrubbedAt: number | null = null;
   let rewritten = 0;
   let purgedAt: number | null = null;
+  let askedAt = clock.monotonic();
   let wallAhead = clock.now() - clock.monotonic();
   let complained: string | null = null;
   /** Consecutive unfinished scrubs, and the monotonic time of the next attempt. */
@@ -92,11 +97,24 @@ export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
     }
   };
 
+  /**
+   * A daemon whose sources are paused, or worked by other members of the fleet, sends no request that would report the
+   * time.
+   */
+  const knowsPlatform = async (now: number): Promise<boolean> => {
+    const isKnown = () => Number.isFinite(parts.platform.sinceObservedMillis);
+    if (!isKnown() && now - askedAt >= askMillis) {
+      askedAt = now;
+      await parts.askPlatform(stopping.signal);
+    }
+    return isKnown();
+  };
+
   const purge = async () => {
     const now = clock.now();
     const begun = clock.monotonic();
     if (purgedAt !== null && begun - purgedAt < purgeMillis) return;
-    if (!Number.isFinite(parts.platform.sinceObservedMillis)) return;
+    if (!(await knowsPlatform(begun))) return;
     // A wall clock that was just set is not trusted until the next purge: a clock a month ahead would delete rows that
     // do not come back.
     const wasSet = Math.abs(now - begun - wallAhead) > setMillisMin;

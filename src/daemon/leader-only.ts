@@ -9,15 +9,21 @@ import type { HousekeepingParts } from './housekeeping.js';
  * scrub finds nothing left.
  */
 
-type Maintenance = Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'>;
+type Maintenance = Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge' | 'askPlatform'>;
 
 const nothingPending: PendingErasures = { receipts: 0, since: null, residue: false, listing: false };
 
-export function maintenanceByLeader({ pending, scrub, purge }: Maintenance, seat: Membership): Maintenance {
+export function maintenanceByLeader(
+  { pending, scrub, purge, askPlatform }: Maintenance,
+  seat: Membership,
+): Maintenance {
   return {
     scrub,
     pending: () => (seat.leads ? pending() : nothingPending),
     purge: async (now) => (seat.leads ? await purge(now) : 0),
+    askPlatform: async (signal) => {
+      if (seat.leads) await askPlatform(signal);
+    },
   };
 }
 

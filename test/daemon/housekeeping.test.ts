@@ -45,6 +45,7 @@ test('a scrub that cannot finish backs off, however often it is requested, and r
   let blocked = true;
   const housekeeping = startHousekeeping({
     platform: agreeing,
+    askPlatform: async () => {},
     clock,
     logger: silentLogger,
     pending: () => (receipts === 0 ? nothing : { ...nothing, receipts, since: since(20) }),
@@ -86,6 +87,7 @@ test('a blocked scrub is retried and logged once; failures do not stop the backg
   let waiting = true;
   const housekeeping = startHousekeeping({
     platform: agreeing,
+    askPlatform: async () => {},
     clock,
     logger: { ...silentLogger, warn: (_, message) => warned.push(message) },
     pending: () => (waiting ? { ...nothing, receipts: 1, since: since(0) } : nothing),
@@ -114,6 +116,7 @@ test('a database that stays locked is logged once, and again after it was free i
   let locked = true;
   const housekeeping = startHousekeeping({
     platform: agreeing,
+    askPlatform: async () => {},
     clock,
     logger: {
       ...silentLogger,
@@ -146,6 +149,7 @@ test('expired rows are deleted every hour', async () => {
   const at: number[] = [];
   const housekeeping = startHousekeeping({
     platform: agreeing,
+    askPlatform: async () => {},
     clock,
     logger: silentLogger,
     pending: () => nothing,
@@ -236,6 +240,7 @@ test('after the clock was set, nothing expires for an hour', async () => {
   const purged: string[] = [];
   const housekeeping = startHousekeeping({
     platform: agreeing,
+    askPlatform: async () => {},
     clock,
     logger: silentLogger,
     pending: () => nothing,
@@ -262,6 +267,7 @@ test('nothing expires before the platform has answered, and a clock that is ahea
   const platform = { aheadMillis: 0, sinceObservedMillis: Number.POSITIVE_INFINITY };
   const housekeeping = startHousekeeping({
     platform,
+    askPlatform: async () => {},
     clock,
     logger: silentLogger,
     pending: () => nothing,
@@ -282,4 +288,29 @@ test('nothing expires before the platform has answered, and a clock that is ahea
   await clock.advance(minutes(60));
   expect(purged.at(-1)?.slice(0, 10)).toBe('2026-10-20');
   await housekeeping.close();
+});
+
+test('a due purge asks a platform that has not answered for its time, at most every ten minutes', async () => {
+  const clock = new VirtualClock(now);
+  const asked: number[] = [];
+  const purged: number[] = [];
+  const platform = { aheadMillis: 0, sinceObservedMillis: Number.POSITIVE_INFINITY };
+  const housekeeping = startHousekeeping({
+    platform,
+    askPlatform: async () => {
+      asked.push((clock.now() - now) / 60_000);
+      if (asked.length === 3) platform.sinceObservedMillis = 0;
+    },
+    clock,
+    logger: silentLogger,
+    pending: () => nothing,
+    scrub: async () => ({ kind: 'clean' }),
+    purge: async () => purged.push((clock.now() - now) / 60_000),
+  });
+  await clock.advance(minutes(9));
+  expect(asked).toEqual([]);
+  await clock.advance(minutes(120));
+  await housekeeping.close();
+  expect(asked).toEqual([10, 20, 30]);
+  expect(purged).toEqual([30, 90]);
 });

@@ -12,6 +12,7 @@ function work(leads: boolean) {
       pending: () => pending,
       scrub: async () => ({ kind: 'clean' }),
       purge: async () => done.push('purged'),
+      askPlatform: async () => void done.push('asked'),
     },
     seat,
   );
@@ -35,14 +36,16 @@ function work(leads: boolean) {
 test('the leader of a fleet runs the background jobs and sends notices', async () => {
   const { maintenance, outbox, done } = work(true);
   expect(await maintenance.pending()).toEqual(pending);
+  await maintenance.askPlatform(new AbortController().signal);
   await maintenance.purge(0);
   expect(await outbox.waiting()).toHaveLength(1);
-  expect(done).toEqual(['purged']);
+  expect(done).toEqual(['asked', 'purged']);
 });
 
 test('other members find nothing to do; a notice sent by a former leader is still acknowledged', async () => {
   const { maintenance, outbox, done } = work(false);
   expect(await maintenance.pending()).toMatchObject({ receipts: 0, residue: false });
+  await maintenance.askPlatform(new AbortController().signal);
   expect(await maintenance.purge(0)).toBe(0);
   expect(await outbox.waiting()).toEqual([]);
   await outbox.delivered(7, '2026-05-01T00:00:00.000Z' as never);
