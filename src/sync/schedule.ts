@@ -361,8 +361,11 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
   const mayRetryGrant = report.outcome === 'done' && !(covers.checksGrant && end.grant === 'not_asked');
   const stretch = afterTick(state.stretch, report, covers.nudged);
   const halted = phase?.kind === 'halted';
-  const timerDue =
-    now + timerWait(end, halted, stretched(stretch, rules.intervalMillis, rules.idleIntervalMillis));
+  // Cut off by a pause that ended, or by a handover that came back, while it finished its page: due at once.
+  const isCut = report.outcome === 'stopped';
+  const goesOn = isCut && state.follows === 'here' && !state.paused;
+  const interval = stretched(stretch, rules.intervalMillis, rules.idleIntervalMillis);
+  const timerDue = goesOn ? now : now + timerWait(end, halted, interval);
   // A nudge may use a reserve that the timer may not, so a timer that ran out of quota does not delay it; once.
   const reserveLeft =
     report.code === 'rate_limited' && covers.trigger !== 'webhook' && phase?.kind === 'following';
@@ -372,8 +375,9 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
   return unchanged({
     ...state,
     tick: none,
-    // The tick covered the nudge but could not use the webhook reserve. The nudge gets a tick of its own.
-    nudged: state.nudged || (covers.nudged && reserveLeft && state.follows !== 'elsewhere'),
+    // The tick covered the nudge but was cut off, or could not use the webhook reserve. The nudge gets a tick of its own.
+    nudged: state.nudged || (covers.nudged && (isCut || reserveLeft) && state.follows !== 'elsewhere'),
+    recheck: state.recheck || (covers.recheck && isCut && state.follows !== 'elsewhere'),
     timerDue,
     nudgeDue: halted ? haltedDue : isBlocked ? timerDue : now,
     nudgedAt: covers.nudged ? now : state.nudgedAt,
@@ -381,7 +385,7 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
     stretch,
     grant,
     grantRetry: mayRetryGrant && grant.failures > 0,
-    unasked: 'timer',
+    unasked: goesOn ? state.unasked : 'timer',
     halted,
     failures: report.outcome === 'failed' && !halted ? state.failures + 1 : 0,
     databaseFailed: report.outcome === 'failed' && report.code?.startsWith('database_') === true,

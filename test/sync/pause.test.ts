@@ -81,3 +81,47 @@ test('pause: the running tick ends after the page it writes, and the resume cont
   await sync.idle();
   expect(ticks.at(-1)).toMatch(/ done$/);
 });
+
+test('pause: a resume before the running tick has ended starts the next tick at once', async () => {
+  let reads = 0;
+  build({
+    page: async (position) => {
+      reads += 1;
+      const page = await truth.page(position);
+      if (reads === 2) {
+        void sync.pause(acme);
+        sync.resume(acme);
+      }
+      return page;
+    },
+  });
+  sync.start();
+  await sync.idle();
+  await clock.advance(1);
+  await sync.idle();
+  expect(ticks).toEqual(['start stopped', 'start done']);
+});
+
+test('pause: a webhook whose tick the pause cut off is worked after the resume', async () => {
+  let cut = false;
+  build({
+    page: async (position) => {
+      const page = await truth.page(position);
+      if (cut) {
+        cut = false;
+        void sync.pause(acme);
+      }
+      return page;
+    },
+  });
+  sync.start();
+  await sync.idle();
+  for (let number = 1; number <= 30; number += 1) truth.publish(number, 2);
+  cut = true;
+  sync.nudge(acme);
+  await clock.advance(1);
+  expect(ticks.slice(1)).toEqual(['webhook stopped']);
+  sync.resume(acme);
+  await sync.idle();
+  expect(ticks.slice(1)).toEqual(['webhook stopped', 'webhook done']);
+});

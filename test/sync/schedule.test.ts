@@ -374,6 +374,11 @@ const failed = (code: string, retryInMillis: number | null, phase: Phase | null 
   } as TickReport,
 });
 
+const stopped: TickEnded = {
+  ...done,
+  report: { ...done.report, outcome: 'stopped', code: 'stopped' } as TickReport,
+};
+
 describe('schedule: after a tick', () => {
   /** The tick's requests, the state before, its end; then the wait for timer and nudge, and what else changed. */
   const cases: readonly [
@@ -469,6 +474,27 @@ describe('schedule: after a tick', () => {
       { grant: { dueAt: now, failures: 1 }, grantRetry: true },
       failed('unreachable', 5_000),
       { timer: 5_000, nudge: 5_000, failures: 1, grantRetry: false },
+    ],
+    [
+      'cut off by a pause that ended meanwhile: due at once, with its nudge and its recheck',
+      { trigger: 'webhook', nudged: true, recheck: true },
+      {},
+      stopped,
+      { timer: 0, nudged: true, recheck: true },
+    ],
+    [
+      'cut off by a pause that goes on: its nudge is kept',
+      { trigger: 'webhook', nudged: true },
+      { paused: true },
+      stopped,
+      { timer: minute, nudged: true, paused: true },
+    ],
+    [
+      'cut off because another process took the source: its nudge is not kept',
+      { trigger: 'webhook', nudged: true, recheck: true },
+      { follows: 'elsewhere' },
+      stopped,
+      { timer: minute, nudged: false, recheck: false },
     ],
     [
       'out of quota: a timer waits, and so do nudges',
