@@ -1,4 +1,4 @@
-import { existsSync, renameSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Fault, isFault } from '../../../domain/fault.js';
@@ -166,18 +166,40 @@ function lockWhole(raw: Sqlite.Database, file: string, closed: () => void): Lock
 /** Every version of rosterd refuses a file of this schema. */
 const newerThanAny = 2_147_483_647;
 
-/** A damaged file is kept beside the restored one. */
+/**
+ * A damaged file is kept beside the restored one: under a second name, so that the rename replaces it and there is a file
+ * at every moment. Its log is moved: it must not be applied to the restored file.
+ */
 function damagedMirror(file: string, closed: () => void): LockedMirror {
+  const undo: (() => void)[] = [];
   return {
     forgotten: [],
     makeWay: (aside) => {
-      for (const end of ['', '-wal', '-shm'])
-        if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${aside}${end}`);
+      nameAlso(file, aside);
+      undo.push(() => rmSync(aside, { force: true }));
+      for (const end of ['-wal', '-shm'].filter((end) => existsSync(`${file}${end}`))) {
+        renameSync(`${file}${end}`, `${aside}${end}`);
+        undo.push(() => renameSync(`${aside}${end}`, `${file}${end}`));
+      }
       syncFile(dirname(file));
       return aside;
     },
-    release: closed,
+    release: (replaced) => {
+      if (!replaced) for (const step of undo.reverse()) step();
+      closed();
+    },
   };
+}
+
+/** Gives a file a second name, or copies it where the file system has no hard links. */
+function nameAlso(file: string, other: string): void {
+  try {
+    linkSync(file, other);
+  } catch {
+    copyFileSync(file, other, constants.COPYFILE_EXCL);
+    chmodSync(other, 0o600);
+    syncFile(other);
+  }
 }
 
 function inUse(file: string, cause: Fault): Fault {

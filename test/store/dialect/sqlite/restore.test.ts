@@ -1,0 +1,62 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { RestoreHooks, RestoreParts } from '../../../../src/store/backup/made.js';
+import { backUpSqlite } from '../../../../src/store/dialect/sqlite/backup.js';
+import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
+import { restoreSqlite } from '../../../../src/store/dialect/sqlite/restore.js';
+import { freshMirror, StandingClock, seedSource } from '../../support/mirror.js';
+
+const clock = new StandingClock();
+const { signal } = new AbortController();
+const parts: RestoreParts = { clock, version: '0', env: {}, signal, force: true, leaseMs: 30_000 };
+const hooks: RestoreHooks = { remember: () => [], prepare: async () => {} };
+
+/** A backup, and a mirror beside it whose pages are damaged. */
+async function damaged() {
+  const mirror = freshMirror();
+  seedSource(mirror, 1);
+  const folder = dirname(mirror.file);
+  const [backup, target] = [join(folder, 'copy.db'), join(folder, 'damaged.db')];
+  await backUpSqlite(mirror.file, backup, { clock, version: '0', env: {}, signal });
+  copyFileSync(backup, target);
+  const bytes = readFileSync(target);
+  bytes.fill(0x55, 100, 40_960);
+  writeFileSync(target, bytes);
+  writeFileSync(`${target}-wal`, 'the log of the damaged file');
+  return { folder, backup, target, bytes };
+}
+
+test('restore keeps a damaged mirror and its log beside the restored one', async () => {
+  const { backup, target, bytes } = await damaged();
+  const { moved_aside: aside } = await restoreSqlite(backup, target, parts, hooks);
+  expect(aside).toMatch(/damaged\.db\.damaged-\d{8}T\d{6}Z$/);
+  expect(readFileSync(String(aside)).equals(bytes)).toBe(true);
+  expect(readFileSync(`${aside}-wal`, 'utf8')).toBe('the log of the damaged file');
+  const restored = openSqlite(target);
+  expect(restored.raw.prepare('SELECT name FROM sources').pluck().all()).toEqual(['source1']);
+  restored.close();
+});
+
+test('restore that fails beside a damaged mirror leaves the damaged file and its log where they were', async () => {
+  const { backup, target, bytes } = await damaged();
+  const aside = `${target}.damaged-20261020T120000Z`;
+  // The log cannot be moved to where a folder is.
+  mkdirSync(`${aside}-wal`);
+  await expect(restoreSqlite(backup, target, parts, hooks)).rejects.toThrow(/EISDIR|EPERM|ENOTEMPTY/);
+  expect(existsSync(target) && readFileSync(target).equals(bytes)).toBe(true);
+  expect(readFileSync(`${target}-wal`, 'utf8')).toBe('the log of the damaged file');
+  expect(existsSync(aside)).toBe(false);
+});
+
+test('restore that fails while it prepares the copy leaves no copy and no backup of it', async () => {
+  const { folder, backup, target } = await damaged();
+  const prepare = async (file: string | null) => {
+    writeFileSync(`${file}.schema-0001.bak`, 'names');
+    throw new Error('the migration failed');
+  };
+  await expect(restoreSqlite(backup, target, parts, { ...hooks, prepare })).rejects.toThrow(
+    /migration failed/,
+  );
+  expect(readdirSync(folder).filter((name) => /^\.|\.bak$/.test(name))).toEqual([]);
+});
