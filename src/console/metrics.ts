@@ -78,7 +78,7 @@ export async function metricsText(
   const waiting = gauge('waiting', 'Queued work', 'queue', 'state');
   // Without a status, a missing metric is better than a zero.
   if (status !== null) {
-    for (const queue of ['inbox', 'notices'] as const)
+    for (const queue of ['inbox', 'notices', 'alerts'] as const)
       for (const one of ['pending', 'given_up'] as const)
         waiting.set({ queue: queue === 'inbox' ? 'webhooks' : queue, state: one }, status[queue][one]);
     gauge('erasures_pending', 'Erasures that are not yet scrubbed from the database files').set(

@@ -57,6 +57,7 @@ export interface StatusSeen {
   readonly sources: readonly SourceHealth[];
   readonly inbox: { readonly pending: number; readonly given_up: number };
   readonly notices: { readonly pending: number; readonly given_up: number };
+  readonly alerts: { readonly pending: number; readonly given_up: number };
   readonly erasures: { readonly pending: number };
   readonly change_seq: number;
   readonly problems: readonly ProblemSeen[];

@@ -40,7 +40,7 @@ export function mirrorChecks(status: StatusDocument | null, sources: readonly st
         ),
       ),
     inboxCheck(status.inbox, now),
-    noticesCheck(status.notices),
+    noticesCheck(status),
     erasuresCheck(status.erasures, now),
   ];
 }
@@ -139,14 +139,12 @@ function inboxCheck({ pending, given_up, oldest_at }: StatusDocument['inbox'], n
     : pass('inbox', `${counted(pending, 'webhook')} waiting`);
 }
 
-function noticesCheck({ pending, given_up }: StatusDocument['notices']): Check {
-  return given_up > 0
-    ? warn(
-        'notices',
-        `${counted(given_up, 'notice')} given up`,
-        'rosterd query "SELECT * FROM notices WHERE state = \'given_up\'"',
-      )
-    : pass('notices', `${counted(pending, 'notice')} waiting`);
+function noticesCheck({ notices, alerts }: Pick<StatusDocument, 'notices' | 'alerts'>): Check {
+  const givenUp = (what: string, relation: string) =>
+    warn('notices', `${what} given up`, `rosterd query "SELECT * FROM ${relation} WHERE state = 'given_up'"`);
+  if (notices.given_up > 0) return givenUp(counted(notices.given_up, 'notice'), 'notices');
+  if (alerts.given_up > 0) return givenUp(counted(alerts.given_up, 'alert message'), 'alert_rows');
+  return pass('notices', `${counted(notices.pending, 'notice')} waiting`);
 }
 
 function erasuresCheck({ pending, since }: StatusDocument['erasures'], now: number): Check {

@@ -335,6 +335,15 @@ const breakages: readonly Breakage[] = [
       ),
   },
   {
+    check: 'notices',
+    verdict: 'warn',
+    mend: /FROM alert_rows WHERE state = 'given_up'/,
+    how: ({ sql }) =>
+      sql(
+        `INSERT INTO alert_rows (key, source, target, body, queued_at, state, next_at) VALUES ('halted acme', 'acme', 'ops', '{}', '${past(1)}', 'given_up', '${past(1)}')`,
+      ),
+  },
+  {
     check: 'erasures',
     verdict: 'fail',
     mend: /rosterd run/,

@@ -61,7 +61,7 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
     if (source === undefined) out.line(`${text} (since ${ago(since, now)})`);
   if (document.endpoint !== null) for (const line of endpointRemarks(document.endpoint)) out.line(line);
   for (const line of fleetRemarks(document, now)) out.line(line);
-  const { inbox, notices, erasures } = document;
+  const { inbox, notices, alerts, erasures } = document;
   out.line(
     `webhooks waiting ${inbox.pending}, notices waiting ${notices.pending}, ` +
       `erasures pending ${erasures.pending}, newest change ${document.change_seq}`,
@@ -70,6 +70,10 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
   if (notices.given_up > 0)
     out.line(
       `${counted(notices.given_up, 'notice')} given up: rosterd query "SELECT * FROM notices WHERE state = 'given_up'"`,
+    );
+  if (alerts.given_up > 0)
+    out.line(
+      `${counted(alerts.given_up, 'alert message')} given up: rosterd query "SELECT * FROM alert_rows WHERE state = 'given_up'"`,
     );
   if (erasures.since !== null)
     out.line(`oldest erasure not yet scrubbed from the database files: ${ago(erasures.since, now)}`);

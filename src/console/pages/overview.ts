@@ -66,7 +66,7 @@ ${own.map(
 )}</section>`;
 }
 
-function figures({ inbox, notices, erasures, change_seq }: OverviewSeen, now: number): Html {
+function figures({ inbox, notices, alerts, erasures, change_seq }: OverviewSeen, now: number): Html {
   const figure = (name: string, value: Html | string, note: Html | string, wrong = false) =>
     html`<div class="figure"${wrong ? html` data-wrong` : null}><dt>${name}</dt><dd><strong>${value}</strong><span class="soft">${note}</span></dd></div>`;
   const waits = (oldest: string | null) =>
@@ -75,6 +75,7 @@ function figures({ inbox, notices, erasures, change_seq }: OverviewSeen, now: nu
   return html`<section id="figures" aria-labelledby="figures-title"><h2 id="figures-title">Waiting</h2><dl class="figures">
 ${figure('Webhooks', count(inbox.pending), inbox.given_up > 0 ? lost(inbox.given_up) : waits(inbox.oldest_at), inbox.given_up > 0)}
 ${figure('Notices', count(notices.pending), notices.given_up > 0 ? lost(notices.given_up) : waits(notices.oldest_at), notices.given_up > 0)}
+${alerts.pending + alerts.given_up > 0 ? figure('Alerts', count(alerts.pending), alerts.given_up > 0 ? lost(alerts.given_up) : waits(alerts.oldest_at), alerts.given_up > 0) : null}
 ${figure('Erasures', count(erasures.pending), erasures.since === null ? (erasures.residue ? 'deleted rows still to be scrubbed' : 'everything is scrubbed') : html`oldest: ${age(erasures.since, now)}`)}
 ${figure('Newest change', `#${count(change_seq)}`, 'number of the last commit')}
 </dl></section>`;

@@ -76,6 +76,7 @@ export interface OverviewSeen extends StatusSeen {
   readonly sources: readonly SourceSeen[];
   readonly inbox: StatusSeen['inbox'] & { readonly oldest_at: string | null };
   readonly notices: StatusSeen['notices'] & { readonly oldest_at: string | null };
+  readonly alerts: StatusSeen['alerts'] & { readonly oldest_at: string | null };
   readonly erasures: { readonly pending: number; readonly since: string | null; readonly residue: boolean };
   readonly activity: ActivitySeen;
 }

@@ -31,6 +31,7 @@ export const innerRelations: Readonly<Record<string, string>> = {
   identity_residue: 'Set while bytes of removed identities are still to be scrubbed from the file.',
   pauses: 'Sources that an operator has paused.',
   open_alerts: 'Conditions that were reported to operators and have not been resolved.',
-  alert_rows: 'Messages about them, each to one receiver.',
+  alert_rows:
+    'Messages about these conditions, each to one receiver. `state` and `last_error` are as in `notices`.',
   migrations: 'Schema migrations that ran, and the version of rosterd that ran them.',
 };

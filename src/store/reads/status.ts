@@ -48,6 +48,8 @@ export interface StatusDocument {
   readonly sources: readonly SourceStatus[];
   readonly inbox: WaitingCounts;
   readonly notices: WaitingCounts;
+  /** Messages about alerts, which are in `alert_rows`. */
+  readonly alerts: WaitingCounts;
   readonly erasures: {
     /** Erased identities whose bytes may still be in the database. */
     readonly pending: number;
@@ -109,8 +111,11 @@ export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = 
     ),
     notices: waiting(
       await ask`SELECT state, count(*) AS count, min(queued_at) AS oldest_at
-                FROM (SELECT state, queued_at FROM notice_rows UNION ALL SELECT state, queued_at FROM alert_rows) AS queued
-                WHERE state IN ('pending', 'given_up') GROUP BY state`,
+                FROM notice_rows WHERE state IN ('pending', 'given_up') GROUP BY state`,
+    ),
+    alerts: waiting(
+      await ask`SELECT state, count(*) AS count, min(queued_at) AS oldest_at
+                FROM alert_rows WHERE state IN ('pending', 'given_up') GROUP BY state`,
     ),
     erasures: await pendingErasures(ask),
     change_seq: newest?.seq ?? 0,

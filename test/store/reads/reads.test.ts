@@ -175,6 +175,13 @@ describe('the status document', () => {
       queued_at: '2026-10-20T11:00:00.000Z',
       state: 'given_up',
     });
+    const alert = { key: 'halted acme', source: 'acme', target: 'ops', body: '{}', next_at: notice.next_at };
+    for (const [state, queued_at] of [
+      ['given_up', '2026-10-20T11:10:00.000Z'],
+      ['given_up', '2026-10-20T11:20:00.000Z'],
+      ['pending', '2026-10-20T11:40:00.000Z'],
+    ] as const)
+      await seedRow(store, 'alert_rows', { ...alert, state, queued_at });
     await seedRow(store, 'erasures', {
       id: 'inv_1',
       cause: 'forget',
@@ -186,6 +193,7 @@ describe('the status document', () => {
       health: 'attention',
       inbox: { pending: 1, given_up: 0, oldest_at: '2026-10-20T11:30:00.000Z' },
       notices: { pending: 0, given_up: 1, oldest_at: null },
+      alerts: { pending: 1, given_up: 2, oldest_at: '2026-10-20T11:40:00.000Z' },
       erasures: { pending: 1, since: '2026-10-20T11:00:00.000Z', residue: false },
       change_seq: 0,
     });
