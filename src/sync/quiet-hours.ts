@@ -20,7 +20,23 @@ export function quietUntil(quiet: QuietHours | null, now: number): Instant | nul
   const length = (quiet.to - quiet.from + dayMinutes) % dayMinutes;
   if (left === 0 || left > length) return null;
   // Full minutes: the window ends with the minute before `to`.
-  return instantFromMillis((Math.floor(now / minuteMillis) + left) * minuteMillis);
+  const guess = (Math.floor(now / minuteMillis) + left) * minuteMillis;
+  return instantFromMillis(afterClockChange(guess, quiet));
+}
+
+/** Corrects an end that was computed as if the clocks were not changed before it. */
+function afterClockChange(guess: number, { to, timeZone }: QuietHours): number {
+  const apart = (to - minuteOfDay(guess, timeZone) + dayMinutes) % dayMinutes;
+  if (apart === 0) return guess;
+  // Clocks that were set back reach `to` later than the guess, clocks that were set forward earlier.
+  const end = guess + (apart < dayMinutes / 2 ? apart : apart - dayMinutes) * minuteMillis;
+  if (minuteOfDay(end, timeZone) === to) return end;
+  // The clocks skip `to`: the window ends when they are set forward, in the hours before the guess.
+  const isAfter = (time: number) =>
+    (minuteOfDay(time, timeZone) - to + dayMinutes) % dayMinutes < dayMinutes / 2;
+  let skipped = guess;
+  while (skipped > end && isAfter(skipped - minuteMillis)) skipped -= minuteMillis;
+  return skipped;
 }
 
 function minuteOfDay(now: number, timeZone: string): number {

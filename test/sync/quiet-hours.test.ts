@@ -32,6 +32,42 @@ test.each([
     '2026-07-01T06:00:00Z',
     '2026-07-01T16:00:00.000Z',
   ],
+  [
+    'in the night in which clocks are set forward',
+    { ...night, timeZone: 'Europe/Berlin' },
+    '2026-03-29T00:30:00Z',
+    '2026-03-29T04:00:00.000Z',
+  ],
+  [
+    'in that night, after the change',
+    { ...night, timeZone: 'Europe/Berlin' },
+    '2026-03-29T01:00:00Z',
+    '2026-03-29T04:00:00.000Z',
+  ],
+  [
+    'in the night in which clocks are set back',
+    { ...night, timeZone: 'Europe/Berlin' },
+    '2026-10-24T20:00:00Z',
+    '2026-10-25T05:00:00.000Z',
+  ],
+  [
+    'whose end is skipped by the clocks: when they are set',
+    { from: 22 * 60, to: 2 * 60 + 30, timeZone: 'Europe/Berlin' },
+    '2026-03-29T00:30:00Z',
+    '2026-03-29T01:00:00.000Z',
+  ],
+  [
+    'whose end at midnight is skipped by the clocks: when they are set',
+    { from: 20 * 60, to: 0, timeZone: 'Asia/Beirut' },
+    '2026-03-28T20:00:00Z',
+    '2026-03-28T22:00:00.000Z',
+  ],
+  [
+    'where clocks change by half an hour',
+    { ...night, timeZone: 'Australia/Lord_Howe' },
+    '2026-10-03T12:00:00Z',
+    '2026-10-03T19:00:00.000Z',
+  ],
 ])('quiet hours, %s: end at %#', (_, quiet, now, until) => {
   expect(quietUntil(quiet, at(now))).toBe(until);
 });
