@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { presentState } from '../../../src/domain/as-of.js';
 import { isFault } from '../../../src/domain/fault.js';
 import type { Instant } from '../../../src/domain/instant.js';
 import { systemClock } from '../../../src/runtime/clock.js';
-import { presentOnly } from '../../../src/store/as-of-views.js';
+import { packageRoot } from '../../../src/runtime/package-root.js';
+import { hasPast, presentOnly } from '../../../src/store/as-of-views.js';
 import { publicRelations } from '../../../src/store/dictionary/relations.js';
 import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
 import { databases, sourceRow, type WorkingMirror } from '../support/databases.js';
@@ -65,6 +68,18 @@ async function seeded(open: () => Promise<WorkingMirror>): Promise<WorkingMirror
 
 const byStatus = 'SELECT status, investments FROM round_totals ORDER BY status';
 const statuses = 'SELECT id, status FROM investments ORDER BY id';
+
+test('docs/querying.md names every view that has a past, and no other', () => {
+  const text = readFileSync(join(packageRoot, 'docs', 'querying.md'), 'utf8');
+  const [, list = ''] =
+    /^- These views have a past: ([^.]+)\. `data_dictionary` is the same/m.exec(text) ?? [];
+  expect([...list.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort()).toEqual(
+    publicRelations
+      .map(({ name }) => name)
+      .filter(hasPast)
+      .sort(),
+  );
+});
 
 describe.each(databases)('a query as of a past time in $database', ({ open }) => {
   test('as of a past time, a query reads the states, totals, history and changes of then', async () => {
