@@ -84,8 +84,12 @@ const identities: Past = ({ past, stored }) =>
 
 const until =
   (relation: string, time: string): Past =>
-  ({ stored }, at) =>
-    `SELECT ${listed(columnsOf(relation))} FROM ${stored(relation)} WHERE ${time} <= ${at}`;
+  (dialect, at) =>
+    named(
+      dialect,
+      relation,
+      `SELECT ${listed(withoutNames(relation))} FROM ${dialect.stored(relation)} WHERE ${time} <= ${at}`,
+    );
 
 const totals =
   (view: TotalsView): Past =>

@@ -145,6 +145,43 @@ describe.each(databases)('a query as of a past time in $database', ({ open }) =>
     ]);
   });
 
+  test('as of a past time, the history has the names that companies and rounds had then', async () => {
+    const mirror = await seeded(open);
+    const version = { source_no: 1, change_seq: 1, reported_rounds: '[]' };
+    const company = { ...version, id: 'co_1', name: 'Old Ltd', valid_from: listed };
+    await mirror.insert('company_rows', { ...company, name: 'New Ltd', valid_from: removed });
+    await mirror.insert('company_history_rows', { ...company, valid_to: removed, ended_by: 'update' });
+    const { reported_rounds: _, ...round } = { ...version, id: 'ofr_1', company_id: 'co_1', name: 'Seed' };
+    await mirror.insert('offering_rows', { ...round, name: 'Series A', valid_from: removed });
+    const old = { ...round, valid_from: listed, valid_to: removed, ended_by: 'update' };
+    await mirror.insert('offering_history_rows', old);
+    const names = async (relation: string, at: Instant | undefined) =>
+      (await read(mirror, `SELECT company_name, round_name FROM ${relation} WHERE id = 'inv_changes'`, at))
+        .rows;
+    expect(await names('investment_history', changed)).toEqual([['Old Ltd', 'Seed']]);
+    expect(await names('investments', changed)).toEqual([['Old Ltd', 'Seed']]);
+    expect(await names('investment_history', removed)).toEqual([['New Ltd', 'Series A']]);
+    expect(await names('investment_history', undefined)).toEqual([['New Ltd', 'Series A']]);
+  });
+
+  test('as of a past time, every view has the columns of the dictionary, in order', async () => {
+    const mirror = await seeded(open);
+    for (const { name, columns } of publicRelations.filter((relation) => hasPast(relation.name))) {
+      const { place } = mirror;
+      const query = await runQuery(
+        ...[
+          place,
+          `SELECT * FROM ${name}`,
+          { timeoutMs: 30_000, rowsMax: 1, asOf: between },
+          systemClock,
+          idle,
+        ],
+      );
+      expect([name, query.columns]).toEqual([name, columns.map((column) => column.name)]);
+      for await (const _ of query.rows);
+    }
+  });
+
   test('as of a past time, a name with its schema reads the present beside the past', async () => {
     const mirror = await seeded(open);
     const schema = mirror.place.kind === 'sqlite' ? 'main' : 'public';
