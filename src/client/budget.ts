@@ -31,8 +31,9 @@ export interface BudgetRule {
 }
 
 /**
- * How far the estimate of the platform's clock and the way of a request may move it across the end of a window. Until
- * the new window has surely begun, requests count in the old one; those near its end count in both.
+ * Our estimate of the platform's clock and a request's travel time are uncertain by this much, so near the end of a
+ * window we cannot know in which window the platform counts a request. Until the new window has surely begun, requests
+ * count in the old one; those near its end count in both.
  */
 export const settleMillis = 2_000;
 

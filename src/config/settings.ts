@@ -179,7 +179,7 @@ const sync = z
       .default(null)
       .meta({
         description:
-          'Hours in which no listing is read, to leave the quota to others; changes are followed all the time. A listing that is not complete waits, and its source with it. `rosterd sync` ignores them; null for none',
+          'Hours in which no listing is read, to leave the quota to other programs. Changes are still followed, except for a source whose listing is not complete: it receives nothing until the hours end. `rosterd sync` ignores them; null for none',
       }),
     brake: z
       .strictObject({

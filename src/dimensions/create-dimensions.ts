@@ -182,7 +182,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     return labels;
   };
 
-  /** Rounds that arrived while the listing ran, and are not in it, ask for another. */
+  /** If a round arrived while the listing ran and the listing does not contain it, another listing is requested. */
   const knows = (lane: Lane, rounds: readonly string[]) => {
     lane.rounds = new Set(rounds);
     for (const round of rounds) lane.unknown.delete(round);

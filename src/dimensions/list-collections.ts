@@ -259,7 +259,8 @@ class Run {
     const refusing = new Map<unknown, string>();
     for (const { row } of await this.#findRounds()) {
       const id = String(row.id);
-      // Stats need the right to edit the company: where one round refuses, and none answered, the others would too.
+      // Reading stats needs edit rights on the company. If the platform refused one round of a company and answered none,
+      // its other rounds are not asked.
       const already = refusing.get(row.company_id);
       if (already !== undefined && !answering.has(row.company_id)) continue;
       const answer = await this.#look({ path: paths.offeringStats, params: { offering_id: id } });

@@ -5,8 +5,9 @@ export type { Condition, OpenAlert } from './ports.js';
 
 export interface AlertSteps {
   readonly raise: readonly OpenAlert[];
-  /** Absent since now, and present again. */
+  /** Keys of open alerts whose condition is no longer present. */
   readonly gone: readonly string[];
+  /** Keys of open alerts whose condition had gone and has returned. */
   readonly back: readonly string[];
   readonly resolve: readonly OpenAlert[];
 }

@@ -49,7 +49,10 @@ interface Waiting<Item, Result> {
 export class GroupCommit<Item, Result> {
   readonly #parts: GroupCommitParts<Item, Result>;
   readonly #limits: GroupLimits;
-  /** First come, first stored. `#taken` of them are stored already; shifting a long array is slow. */
+  /**
+   * In the order of arrival. The first `#taken` entries already belong to a group. They are skipped, not removed, because
+   * shifting a long array is slow.
+   */
   #waiting: Waiting<Item, Result>[] = [];
   #taken = 0;
   #isRunning = false;

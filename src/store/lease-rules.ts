@@ -47,8 +47,8 @@ export function isLeaseRunning({ expires_at }: LeaseRow, now: number, leaseMs: n
 }
 
 /**
- * Like `checkFence`, for a lease that this write takes. Throws `lease_lost` when another holder has taken or renewed its
- * own lease since the source was read, or has written to it: an expired lease stays valid until it is taken over.
+ * Checks a lease that this very write takes. Throws `lease_lost` when, since the source was read, another process took it,
+ * renewed its own lease or wrote to it: an expired lease stays valid until it is taken over.
  */
 export function checkUntaken(
   held: LeaseRow | undefined,

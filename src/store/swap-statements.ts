@@ -4,7 +4,8 @@ import type { CommittedChange } from './committed-change.js';
 import { recordColumns } from './record-columns.js';
 
 /*
- * The statements that publish a re-listing, in the words of either database. First a plan with one row per change, then
+ * The statements that publish a re-listing, written once; `SwapWords` supplies the SQL that differs between the two
+ * databases. First a plan with one row per change, then
  * history, change feed, rows and identities from the plan. Nothing is compared or written twice.
  *
  * The plan is the temporary table `swap`. It contains row numbers and field names, never values: `n` is the position in
@@ -12,7 +13,7 @@ import { recordColumns } from './record-columns.js';
  * `:source_no`, `:after` and `:through`.
  */
 
-/** Where the SQL of the two databases differs. */
+/** The SQL that differs between the two databases. */
 export interface SwapWords {
   /** Whether two values differ, NULL being a value like any other. */
   readonly distinct: string;

@@ -118,7 +118,10 @@ export function createSync(parts: SyncParts): Sync {
     return result;
   };
 
-  /** Sources count the others only where that changes anything. */
+  /**
+   * How many sources share a limit matters only while requests are scarce, so it is not counted while every limit has
+   * plenty left.
+   */
   const sharedBudgets = (source: SyncSource): readonly SharedBudget[] => {
     const limits = source.limits?.() ?? [];
     if (limits.every(isPlenty)) return limits.map((limit) => ({ ...limit, sharing: 1, elsewhere: 0 }));

@@ -366,7 +366,8 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
   const goesOn = isCut && state.follows === 'here' && !state.paused;
   const interval = stretched(stretch, rules.intervalMillis, rules.idleIntervalMillis);
   const timerDue = goesOn ? now : now + timerWait(end, halted, interval);
-  // A nudge may use a reserve that the timer may not, so a timer that ran out of quota does not delay it; once.
+  // A webhook tick may use the reserved requests, a timed tick may not. So after a timed tick ran out of quota, one
+  // webhook tick may still follow at once.
   const reserveLeft =
     report.code === 'rate_limited' && covers.trigger !== 'webhook' && phase?.kind === 'following';
   const isBlocked = report.outcome !== 'done' && report.retryAt !== null && !reserveLeft;

@@ -1,8 +1,8 @@
 import type { FeedItem } from '../domain/investment.js';
 
 /**
- * Whether all records of a listing include identity: then the platform need not be asked what the token may read. Null
- * before a record showed it. A deactivated investor has no identity under any grant.
+ * Whether every record of this listing so far included identity. If true, the separate grant check is unnecessary. Null
+ * until a record can show it: a deactivated investor has no identity under any grant.
  */
 export type ShownGrant = boolean | null;
 

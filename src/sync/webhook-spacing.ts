@@ -80,8 +80,8 @@ function spacingUnder(budget: SharedBudget): WebhookSpacing {
 }
 
 /**
- * Returns how long a webhook has to wait `elapsedMillis` after the last tick. The gap is a share of the rest of the
- * window, so it shrinks while time passes; this is the time at which both meet.
+ * Returns how long a webhook has to wait `elapsedMillis` after the last tick. The gap shrinks as the window runs out. This
+ * solves for the moment when the time since the last tick equals the gap at that moment.
  */
 export function waitAfter({ gapMillis, reason, by }: WebhookSpacing, elapsedMillis: number): number {
   if (reason === 'spent') return gapMillis;

@@ -56,7 +56,7 @@ test('sync --round repairs the records of a round, keeps what it does not list, 
   );
   const { code, out, err } = await world.run(['sync', '--round', round]);
   expect([code, out]).toEqual([0, expect.stringMatching(/^acme +done/m)]);
-  expect(err).toContain('acme: 1 stored investment not listed by the platform');
+  expect(err).toContain('acme: the platform does not list 1 stored investment. They are kept');
   const wrong = `SELECT count(*) FROM investments WHERE committed_cents = 1 AND offering_id = '${round}' AND id <> 'inv_notlisted'`;
   expect(raw.prepare(wrong).pluck().get()).toBe(0);
   expect(raw.prepare("SELECT count(*) FROM investments WHERE id = 'inv_notlisted'").pluck().get()).toBe(1);

@@ -64,7 +64,7 @@ test('status, /status.json and the dashboard show how webhooks are spaced now, a
     spacings: { c0: { reason: 'scarce', quota: { left: 30 } } },
   });
   expect(await printed()).toMatch(
-    /c0 .* every \d.*\nc0: webhooks are read every .*: 30 of 100 requests of the token are left until 20\d\d-.*Z\n/,
+    /c0 .* every \d.*\nc0: after a webhook, the feed is read at most every .*: 30 of 100 requests of the token are left until 20\d\d-.*Z\n/,
   );
   expect(await get('/')).toMatch(/read every [^<]+: the quota has to last until it resets/);
 });

@@ -99,7 +99,7 @@ function whyWebhooksWait({ reason, gap_seconds, wait_seconds, quota }: WebhookSp
       : `${grouped(quota.left)} of ${grouped(quota.limit)} requests of ${quota.of === 'token' ? 'the token' : 'this address'} are left until ${quota.resets_at}`;
   switch (reason) {
     case 'scarce':
-      return `webhooks are read every ${exact(gap_seconds)}: ${left}${sharers(quota)}`;
+      return `after a webhook, the feed is read at most every ${exact(gap_seconds)}: ${left}${sharers(quota)}`;
     case 'spent':
       return `webhooks wait ${exact(wait_seconds)}: ${left}`;
     case 'backing_off':

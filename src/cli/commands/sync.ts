@@ -108,7 +108,7 @@ async function readAgain(
   for (const { source, missing } of read)
     if (missing > 0)
       out.warn(
-        `${source}: ${counted(missing, 'stored investment')} not listed by the platform; only the feed or a whole listing deletes: rosterd sync --source ${source} --resync`,
+        `${source}: the platform does not list ${counted(missing, 'stored investment')}. They are kept, because only the feed or a complete listing deletes records. To run one: rosterd sync --source ${source} --resync`,
       );
   const found = read.some(({ outcome }) => outcome === 'done');
   if (!found) out.error(`${part.id} is not listed by the platform for any of these sources`);

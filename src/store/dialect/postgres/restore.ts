@@ -358,7 +358,7 @@ async function refuseFilled(
     const { rowCount } = await client.query(`SELECT 1 FROM ${qualified(table, database)} LIMIT 1`);
     if (rowCount === 0) continue;
     throw new Fault('usage', `${database.url} already holds a mirror`, {
-      hint: 'add --force to replace it; what it has and the backup has not is then lost',
+      hint: 'add --force to replace it. Everything that is in the mirror but not in the backup is then lost.',
     });
   }
 }

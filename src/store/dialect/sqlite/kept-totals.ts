@@ -7,6 +7,10 @@ import type { RawDatabase } from './prepared.js';
  * writes to the file can make them wrong, so `doctor` and every re-listing compare the totals with the rows.
  */
 
+/**
+ * Adds the upper and the lower 32 bits separately: SQLite's `sum()` fails when an intermediate result exceeds 64 bits, even
+ * if the total does not. Neither half can, and the total then becomes a floating-point number instead of an error.
+ */
 const halves = (cents: string) =>
   `coalesce(sum(${cents} >> 32) * 4294967296 + sum(${cents} & 4294967295), 0)`;
 

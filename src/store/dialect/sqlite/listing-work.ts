@@ -14,8 +14,9 @@ import { seen } from './statements.js';
 import { inTransaction, withoutWaiting } from './transaction.js';
 
 /*
- * The work before the commit that publishes a listing whose time grows with the number of rows. For a large source it
- * runs in a child process (listing-process.ts), so that it does not block the event loop.
+ * Work whose time grows with the number of rows. It is done before the commit that publishes a listing, so that this
+ * commit is short. For a large source it runs in a child process (listing-process.ts), which does not block the event
+ * loop.
  */
 
 export type ListingTask =

@@ -118,7 +118,7 @@ const busyMillis = 500;
 function lockMirror(file: string, parts: RestoreParts): LockedMirror {
   if (!parts.force)
     throw new Fault('usage', `${file} already holds a mirror`, {
-      hint: 'add --force to replace it; what it has and the backup has not is then lost',
+      hint: 'add --force to replace it. Everything that is in the mirror but not in the backup is then lost.',
     });
   const closed = markOpen(file);
   let raw: Sqlite.Database | null = null;
@@ -154,8 +154,8 @@ function lockWhole(raw: Sqlite.Database, file: string, closed: () => void): Lock
       return null;
     },
     release: (replaced) => {
-      // A process that waits for the lock has the replaced file open and must not go on with it. The journal stays in
-      // memory: on the disk it would have the name of the new file's journal.
+      // Another process may be waiting for the lock on the old, already replaced file. The high `user_version` makes it
+      // refuse that file. The journal stays in memory because on disk it would have the name of the new mirror's journal.
       if (replaced) raw.exec(`PRAGMA journal_mode = MEMORY; PRAGMA user_version = ${newerThanAny}`);
       raw.close();
       closed();
