@@ -9,7 +9,7 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 import { processName } from '../../src/runtime/process-identity.js';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
-import { migratedTables, leftBehind } from '../../src/store/migrate-data/migrated-tables.js';
+import { leftBehind, migratedTables } from '../../src/store/migrate-data/migrated-tables.js';
 import { freshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { canonicalDump } from '../store/canonical-dump.js';

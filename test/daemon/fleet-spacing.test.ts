@@ -77,7 +77,7 @@ test('three daemons whose sources share a token divide what is left of it, statu
   const io = fakeIo({ cwd: folder, env: { TOKEN: company.token }, clock: systemClock });
   const { out } = await rosterd(['status'], io);
   expect(out).toMatch(
-    /c\d: webhooks are read every .*: \d+ of 100 requests of the token are left until .*Z, for 3 sources with webhooks, 2 of them on other hosts\n/,
+    /c\d: after a webhook, the feed is read at most every .*: \d+ of 100 requests of the token are left until .*Z, for 3 sources with webhooks, 2 of them on other hosts\n/,
   );
   // Names only: nothing that is derived from a token is sent to the others.
   const [stored] = await rows<{ text: string }>(

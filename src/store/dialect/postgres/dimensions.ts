@@ -12,7 +12,7 @@ import type {
 import type { SourceName } from '../../../domain/ids.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
-import { checkAttempt, knownOf, labelsFrom, dimensionStateOf, sumOf, touchedFrom } from '../../dimensions.js';
+import { checkAttempt, dimensionStateOf, knownOf, labelsFrom, sumOf, touchedFrom } from '../../dimensions.js';
 import {
   announced,
   attemptSql,

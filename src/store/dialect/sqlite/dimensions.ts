@@ -13,7 +13,7 @@ import { Fault } from '../../../domain/fault.js';
 import type { SourceName } from '../../../domain/ids.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
-import { checkAttempt, knownOf, labelsFrom, dimensionStateOf, sumOf, touchedFrom } from '../../dimensions.js';
+import { checkAttempt, dimensionStateOf, knownOf, labelsFrom, sumOf, touchedFrom } from '../../dimensions.js';
 import {
   announced,
   attemptSql,
