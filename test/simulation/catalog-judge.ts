@@ -110,7 +110,7 @@ export class CatalogJudge {
     const rounds = reader.rows<RoundSeen>(roundsQuery);
     const companies = reader.rows<CompanySeen>(companiesQuery);
     for (const one of [...companies, ...rounds, ...reader.rows<PostSeen>(postsQuery)]) this.#wasServed(one);
-    for (const { name } of this.parts.sources) this.#judgeAbsence(name, rounds);
+    for (const source of this.parts.sources) this.#judgeAbsence(source, rounds);
   }
 
   /** C1: what the mirror shows as served, the platform served at some time. */
@@ -122,14 +122,14 @@ export class CatalogJudge {
       this.parts.violate('C1', `${seen.source} ${seen.id} was never served as ${seen.text}`);
   }
 
-  /** C2: a round leaves the mirror only when the platform no longer names it. */
-  #judgeAbsence(source: string, rounds: readonly RoundSeen[]): void {
+  /** C2: a round leaves the mirror only when the platform no longer names it. Without the scope, investments name it. */
+  #judgeAbsence({ name, account }: SourcePlan, rounds: readonly RoundSeen[]): void {
     const { catalog, mayVanish, violate } = this.parts;
-    const ids = rounds.filter((one) => one.source === source).map(({ id }) => id);
-    const gone = this.#rounds.get(source)?.find((id) => !ids.includes(id) && !catalog.unsettled.has(id));
-    this.#rounds.set(source, ids);
-    if (gone !== undefined && !mayVanish)
-      violate('C2', `${source} lost ${gone}, which the platform always served`);
+    const ids = rounds.filter((one) => one.source === name).map(({ id }) => id);
+    const gone = this.#rounds.get(name)?.find((id) => !ids.includes(id) && !catalog.unsettled.has(id));
+    this.#rounds.set(name, ids);
+    if (gone !== undefined && account.catalog && !mayVanish)
+      violate('C2', `${name} lost ${gone}, which the platform always served`);
   }
 
   /** Remembers what readers see, to compare it with the history at the end. */
