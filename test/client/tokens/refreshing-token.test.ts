@@ -373,3 +373,17 @@ describe('refreshing token: the credentials file', () => {
     expect(await readFile(path, 'utf8')).toContain('at_old');
   });
 });
+
+test.each([
+  ['without a readable reason, which is retried', '<html>Bad request</html>', 'contract_broken'],
+  ['with a reason, which a person must remove', { error: 'invalid_client' }, 'refused'],
+])('refreshing token: a refusal of the token endpoint %s, is none of the request', async (_, body, code) => {
+  const server = new TokenServer();
+  server.wire = async () => response(400, body);
+  const refusal = await provider(server)
+    .renew('at_old', signal)
+    .catch((error: unknown) => error);
+  expect(refusal).toMatchObject({ code });
+  expect(refusal).not.toHaveProperty('about.status');
+  expect(await readCredentials(path)).toEqual(stored);
+});
