@@ -3,6 +3,7 @@ import { badParameter, Problem } from '../http/problem.js';
 import type { Services } from '../services.js';
 import { type Cursor, readCursor, writeCursor } from './cursor.js';
 import type { Filters } from './filters.js';
+import { contentShape, identityShape, unpacked } from './packed.js';
 import { publishDue } from './publisher.js';
 import { changesAfter, type FeedHead, feedHead, listAfter, type PageRow, placeBefore } from './queries.js';
 import { renderRecord, renderTombstone } from './record.js';
@@ -134,7 +135,7 @@ const gone = (parameter: string): Problem =>
   });
 
 const record = (row: PageRow, view: View, cursor: string | null, reason: string | null): JsonObject =>
-  renderRecord(JSON.parse(row.content) as JsonObject, JSON.parse(row.identity) as JsonObject, view.identity, {
+  renderRecord(unpacked(contentShape, row.content), unpacked(identityShape, row.identity), view.identity, {
     observedAt: row.observed_at,
     cursor,
     reason,

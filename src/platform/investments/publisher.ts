@@ -5,6 +5,7 @@ import { all, one, run } from '../state/statements.js';
 import { type Derived, derive, type Source } from './derive.js';
 import { announcePublication } from './events.js';
 import { loadInvestment } from './model.js';
+import { contentShape, identityShape, packed, unpacked } from './packed.js';
 import { forgetOldTombstones } from './retention.js';
 
 export const publicationReasons = ['changed', 'recomputed', 'reprojected', 'investor_deactivated'] as const;
@@ -21,6 +22,7 @@ export interface Publication {
   readonly investor_no: number;
   readonly visible: number;
   readonly gone: number;
+  /** As `packed` returned them. */
   readonly content: string;
   readonly identity: string;
   readonly observed_at: number;
@@ -96,19 +98,13 @@ export const publicationOf = (state: State, no: number): Publication | undefined
 /** Returns the names of the fields that differ, never their values. */
 function changedFields(before: Publication | undefined, next: Derived): readonly string[] {
   if (before === undefined) return [];
-  const then = {
-    ...(JSON.parse(before.identity) as JsonObject),
-    ...(JSON.parse(before.content) as JsonObject),
-  };
+  const identity = unpacked(identityShape, before.identity);
+  const then = { ...identity, ...unpacked(contentShape, before.content) };
   const now: JsonObject = { ...next.identity, ...next.content };
   const differs = (key: string) => JSON.stringify(then[key]) !== JSON.stringify(now[key]);
   const fields = new Set([...Object.keys(then), ...Object.keys(now)].filter(differs));
   // `investor` is in both content and identity; the spread above kept only the content part.
-  if (
-    JSON.stringify((JSON.parse(before.identity) as JsonObject).investor) !==
-    JSON.stringify(next.identity.investor)
-  )
-    fields.add('investor');
+  if (JSON.stringify(identity.investor) !== JSON.stringify(next.identity.investor)) fields.add('investor');
   if (before.gone !== (next.gone ? 1 : 0)) fields.add('visible');
   return [...fields].sort();
 }
@@ -183,8 +179,8 @@ function writePublication(
       derived.raisedCents,
       derived.visible ? 1 : 0,
       derived.gone ? 1 : 0,
-      JSON.stringify(derived.content),
-      JSON.stringify(derived.identity),
+      packed(contentShape, derived.content),
+      packed(identityShape, derived.identity),
       observedAt,
     ],
   );

@@ -4,6 +4,7 @@ import type { Services } from '../services.js';
 import { one } from '../state/statements.js';
 import { derive, type Source } from './derive.js';
 import { findInvestment } from './model.js';
+import { contentShape, identityShape, unpacked } from './packed.js';
 import { publicationOf, publishDue } from './publisher.js';
 import { renderRecord } from './record.js';
 import type { View } from './view.js';
@@ -25,7 +26,7 @@ export function readOne(services: Services, view: View, id: string, now: number)
   const before =
     published === undefined
       ? null
-      : render(JSON.parse(published.content) as JsonObject, JSON.parse(published.identity) as JsonObject);
+      : render(unpacked(contentShape, published.content), unpacked(identityShape, published.identity));
   return {
     data: current,
     meta: {
