@@ -8,13 +8,22 @@ import { siteUrl } from './site.js';
 import type { Viewer } from './viewer.js';
 import { publiclyVisible, roundVisible } from './visibility.js';
 
+interface OfferingView {
+  readonly id: string;
+  readonly type: 'offering';
+  readonly attributes: object;
+  readonly company: string;
+  readonly warnings: readonly object[];
+  readonly etag: string;
+}
+
 /** `siblings` are all rounds of the company, including this one. Those the viewer may see produce warnings. */
 export function offeringResource(
   services: Services,
   round: Round,
   siblings: readonly Round[],
   viewer: Viewer,
-): object {
+): OfferingView {
   const attributes = attributesOf(services, round, viewer);
   return {
     id: round.id,

@@ -1,4 +1,5 @@
 import { explore, getOffering } from '../contract/offerings.js';
+import { conditional } from '../http/conditional.js';
 import { callerOf, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { notFound } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
@@ -26,5 +27,6 @@ function answerOffering(exchange: Exchange): Reply {
   const round = findRound(services, viewer.realm, id, now);
   if (round === undefined || !roundVisible(round, viewer)) throw notFound('The offering');
   const siblings = roundsOfCompany(services, round.company_no, now);
-  return ok({ data: offeringResource(services, round, siblings, viewer) });
+  const data = offeringResource(services, round, siblings, viewer);
+  return conditional(exchange, data.etag, ok({ data }));
 }

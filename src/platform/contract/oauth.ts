@@ -122,7 +122,7 @@ export const issueToken = operation({
   tag,
   summary: 'Exchange a code, refresh, or get client credentials',
   description:
-    'Every refresh rotates the refresh token. The old refresh token works until the new access token is first used. Presenting it later revokes the whole authorization.',
+    'Send client_id and client_secret in the form (client_secret_post). HTTP Basic (client_secret_basic) is not supported: without a client_id in the form it returns 401 `invalid_client`. Every refresh rotates the refresh token. The old refresh token works until the new access token is first used. Presenting it later revokes the whole authorization.',
   scopes: null,
   body: tokenForm,
   bodyType: 'form',
@@ -138,7 +138,7 @@ export const revokeToken = operation({
   tag,
   summary: 'Revoke a token (RFC 7009)',
   description:
-    'Returns 200 for unknown tokens too. Revoking either token of a pair revokes the whole authorization.',
+    'Send client_id and client_secret in the form, as at the token endpoint. Returns 200 for unknown tokens too. Revoking either token of a pair revokes the whole authorization.',
   scopes: null,
   body: z.object({
     token: z.string().optional(),

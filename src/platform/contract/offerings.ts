@@ -177,8 +177,13 @@ export const getOffering = operation({
   path: paths.offering,
   tag: 'Catalog',
   summary: 'Get an offering',
+  description:
+    'The header `ETag` has the `etag` of the offering, as a weak validator. With it in `If-None-Match`, an offering whose attributes are the same returns 304 without a body; `warnings` are not part of it.',
   scopes: ['read:public', 'read:explore'],
-  responses: { 200: { description: 'The offering.', schema: z.object({ data: offering }) } },
+  responses: {
+    200: { description: 'The offering.', schema: z.object({ data: offering }) },
+    304: { description: 'The attributes are those of `If-None-Match`.' },
+  },
   errors: [404],
   limits: ['catalogIp'],
 });

@@ -97,8 +97,10 @@ async function serve(
     ...answer.headers,
     // Unread bytes of the body would be parsed as the next request.
     ...(request.complete ? {} : { connection: 'close' }),
-    // A 204 must not have a Content-Length.
-    ...(answer.status === 204 ? {} : { 'content-length': String(Buffer.byteLength(answer.body)) }),
+    // A 204 must not have a Content-Length, and that of a 304 would be the length of the body it leaves out.
+    ...([204, 304].includes(answer.status)
+      ? {}
+      : { 'content-length': String(Buffer.byteLength(answer.body)) }),
   };
   const whole: Answer = { ...answer, headers };
   if (interceptors.some((interceptor) => interceptor.send?.(exchange, whole, response) === true)) return;

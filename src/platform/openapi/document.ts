@@ -6,7 +6,7 @@ import { latestVersion } from '../../wire/versions.js';
 import type { Operation } from '../contract/operation.js';
 import { errorComponents } from './error-responses.js';
 import { eventItems } from './event-items.js';
-import { headerComponents, idempotencyParameter, versionParameter } from './headers.js';
+import { headerComponents, idempotencyParameter, ifNoneMatchParameter, versionParameter } from './headers.js';
 import { errorResponse, operationItem } from './operation-item.js';
 import { securitySchemesOf } from './security.js';
 import { tagsOf } from './tags.js';
@@ -45,6 +45,7 @@ export function describeApi(operations: readonly Operation[], headers: HeaderNam
         parameters: {
           Version: versionParameter(headers),
           IdempotencyKey: idempotencyParameter,
+          IfNoneMatch: ifNoneMatchParameter,
           Signature: {
             name: headers.signature,
             in: 'header',

@@ -15,6 +15,7 @@ export const headerComponents: Readonly<Record<string, oas31.HeaderObject>> = {
   Challenge: text('`Bearer`, with `error="invalid_token"` when the credential is invalid.'),
   Location: { ...text('URL the browser requests next, with GET.'), required: true },
   Disposition: text('File name of the download.'),
+  ETag: text('Weak validator of the resource, for `If-None-Match`.'),
 };
 
 const reference = (name: string): oas31.HeaderObject => ({ $ref: `#/components/headers/${name}` });
@@ -35,6 +36,7 @@ export const limitHeaders: Readonly<Record<string, oas31.HeaderObject>> = {
 
 export const challengeHeaders = { 'WWW-Authenticate': reference('Challenge') };
 export const redirectHeaders = { Location: reference('Location') };
+export const validatorHeaders = { ETag: reference('ETag') };
 export const fileHeaders = { 'Content-Disposition': reference('Disposition') };
 
 export const idempotencyParameter: oas31.ParameterObject = {
@@ -45,6 +47,15 @@ export const idempotencyParameter: oas31.ParameterObject = {
     'Up to 255 printable ASCII characters. For 24 hours the same key with the same request returns the first response; ' +
     'with a different request it returns a 422 `idempotency_conflict`. A rejected request does not store the key.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
+export const ifNoneMatchParameter: oas31.ParameterObject = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description:
+    'The `ETag` of an earlier response. While it is the same, the response is a 304 without a body.',
+  schema: { type: 'string' },
 };
 
 export const versionParameter = (names: HeaderNames): oas31.ParameterObject => ({

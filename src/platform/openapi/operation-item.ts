@@ -17,6 +17,7 @@ import {
   fileHeaders,
   limitHeaders,
   redirectHeaders,
+  validatorHeaders,
 } from './headers.js';
 import { securityOf } from './security.js';
 
@@ -35,9 +36,11 @@ export function operationItem(operation: Operation, headers: HeaderNames): ZodOp
     ...(operation.beta === true ? { 'x-beta': true } : {}),
     ...(operation.scopes === null ? {} : { 'x-scopes': [...operation.scopes] }),
     security: securityOf(operation),
-    parameters: ['Version', ...(operation.idempotencyKey === true ? ['IdempotencyKey'] : [])].map((name) => ({
-      $ref: `#/components/parameters/${name}`,
-    })),
+    parameters: [
+      'Version',
+      ...(operation.idempotencyKey === true ? ['IdempotencyKey'] : []),
+      ...(isConditional(operation) ? ['IfNoneMatch'] : []),
+    ].map((name) => ({ $ref: `#/components/parameters/${name}` })),
     requestParams: {
       ...(path === null ? {} : { path }),
       ...defined({ query: operation.query }),
@@ -46,6 +49,9 @@ export function operationItem(operation: Operation, headers: HeaderNames): ZodOp
     responses: responsesOf(operation, headers),
   };
 }
+
+/** Whether the operation answers `If-None-Match`: it then declares a 304. */
+const isConditional = (operation: Operation): boolean => 304 in operation.responses;
 
 function described(operation: Operation): { description?: string } {
   const limits = (operation.limits ?? []).map((name) => {
@@ -89,7 +95,11 @@ function responsesOf(operation: Operation, headers: HeaderNames): ZodOpenApiResp
   }
   for (const [status, declared] of Object.entries(operation.responses)) {
     const typed = { ...declared, type: typeOf(operation, Number(status), declared) };
-    responses[status] = declaredResponse(Number(status), typed, status in responses, headers, portal);
+    const response = declaredResponse(Number(status), typed, status in responses, headers, portal);
+    const validated = isConditional(operation) && ['200', '304'].includes(status);
+    responses[status] = validated
+      ? { ...response, headers: { ...response.headers, ...validatorHeaders } }
+      : response;
   }
   return responses as ZodOpenApiResponsesObject;
 }
