@@ -61,7 +61,7 @@ class RealWaits extends FakeClock {
 
 const dateOf = (clock: FakeClock) => new Date(clock.now()).toUTCString();
 
-test('CLIENT-01 CLIENT-02 CLIENT-10 CLIENT-15 client: all layers work together on a failure, a 401 and a page', async () => {
+test('CLIENT-01 CLIENT-10 CLIENT-15 client: all layers work together on a failure, a 401 and a page', async () => {
   const script = [503, 401, 200];
   const server = await listen((_, response) => {
     response.writeHead(script[server.requests.length - 1] ?? 200);

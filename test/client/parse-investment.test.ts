@@ -19,7 +19,32 @@ function problemOf(value: unknown): string {
 }
 
 describe('parse investment: a complete record', () => {
-  test("INV-19 INV-21 INV-22 INV-23 INV-24 CLIENT-18 the contract's example record maps to columns completely", () => {
+  test('INV-22 CLIENT-18 amounts are the integers in cents, whatever the deprecated decimals say', () => {
+    const { amounts, ...record } = wholeRecord() as { amounts: object };
+    const { investment } = recordOf({
+      ...record,
+      amounts: { ...amounts, committed: '1.00', raised: '1.00' },
+    });
+    expect(investment).toMatchObject({
+      currency: 'usd',
+      committed_cents: 250000,
+      investment_size_cents: 249936,
+      in_escrow_cents: 250000,
+      raised_cents: 249936,
+    });
+  });
+
+  test('INV-23 INV-24 contracts, shares and the price of a share are kept as sent', () => {
+    const { investment } = recordOf(wholeRecord());
+    expect(JSON.parse(investment.contracts ?? '[]')).toEqual([
+      expect.objectContaining({ override_amount_cents: null }),
+    ]);
+    expect([investment.shares, investment.average_share_price]).toEqual(['738.5', '3.3844']);
+    const none = recordOf({ ...wholeRecord(), shares: null, average_share_price: null }).investment;
+    expect([none.shares, none.average_share_price]).toEqual([null, null]);
+  });
+
+  test("INV-19 INV-21 the contract's example record maps to columns completely", () => {
     expect(parseInvestment(wholeRecord())).toEqual({
       kind: 'record',
       investment: {
@@ -92,7 +117,7 @@ describe('parse investment: a complete record', () => {
     expect(recordOf({ ...wholeRecord(), company_email_hidden: true }).identity?.email_hidden).toBe(true);
   });
 
-  test('INV-20 INV-29 VERS-17 CLIENT-19 unknown enum values are kept as sent', () => {
+  test('INV-20 VERS-17 CLIENT-19 unknown enum values are kept as sent', () => {
     const item = recordOf({ ...wholeRecord(), status: 'escheated', reason: 'solar_flare', group: 'ON HOLD' });
     expect(item.investment).toMatchObject({
       status: 'escheated',

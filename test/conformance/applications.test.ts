@@ -236,26 +236,37 @@ describe('editing the scopes of an application', () => {
   });
 
   test.each([
-    'read:public',
-    'write:companies',
-    'write:offerings',
-    'read:attribution:full',
-    'write:investments',
-    'read:mcp',
-    'admin:write',
-    'read:nonsense',
-  ])(
-    'APP-08 ERR-20 ERR-23 SCOPE-06 SCOPE-22 SCOPE-23 SCOPE-24 SCOPE-26 the portal refuses to tick %s',
-    async (scope) => {
-      const client = makeClient(world, { scopes: ['read:profile'] });
-      const answer = await add(client, ['read:companies', scope]);
-      expect([answer.status, answer.body.error.type]).toEqual([422, 'invalid_scopes']);
-      const after = await world.get(path(client), { token: as(developer) });
-      expect(after.body.data.attributes.scopes).toEqual(['read:profile']);
-      const made = await create({ scopes: [scope] });
-      expect([made.status, made.body.error.type]).toEqual([422, 'invalid_scopes']);
-    },
-  );
+    ['SCOPE-06', 'read:public'],
+    ...[
+      'write:investments',
+      'read:contracts',
+      'write:contracts',
+      'read:perks',
+      'write:perks',
+      'read:tax_documents',
+    ].map((scope) => ['SCOPE-22', scope] as const),
+    ...['write:companies', 'write:offerings', 'read:files', 'write:files', 'read:investors:contacts'].map(
+      (scope) => ['SCOPE-23', scope] as const,
+    ),
+    ...[
+      'read:attribution:aggregate',
+      'read:attribution:anonymized',
+      'read:attribution:full',
+      'write:attribution',
+    ].map((scope) => ['SCOPE-24', scope] as const),
+    ...['read:mcp', 'admin:read', 'admin:write', 'admin:attribution'].map(
+      (scope) => ['SCOPE-26', scope] as const,
+    ),
+    ['ERR-23', 'read:nonsense'],
+  ] as const)('APP-08 ERR-20 %s the portal refuses to tick %s', async (_, scope) => {
+    const client = makeClient(world, { scopes: ['read:profile'] });
+    const answer = await add(client, ['read:companies', scope]);
+    expect([answer.status, answer.body.error.type]).toEqual([422, 'invalid_scopes']);
+    const after = await world.get(path(client), { token: as(developer) });
+    expect(after.body.data.attributes.scopes).toEqual(['read:profile']);
+    const made = await create({ scopes: [scope] });
+    expect([made.status, made.body.error.type]).toEqual([422, 'invalid_scopes']);
+  });
 
   test('APP-08 ERR-20 ERR-23 a suspended or disabled application cannot add scopes', async () => {
     for (const status of ['suspended', 'disabled']) {
@@ -406,6 +417,34 @@ describe('disabling, suspending and deleting an application', () => {
     expect(await works(world, tokens.access_token)).toBe(true);
     set(false);
     expect((await refresh(world, client, tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('a disabled application can be neither suspended nor made active again', async () => {
+    const client = makeClient(world);
+    const patch = (body: object) => world.control('PATCH', `/applications/${client.clientId}`, body);
+    for (const status of ['disabled', 'deleted']) {
+      run(world.services.state, 'UPDATE applications SET status = ? WHERE no = ?', [
+        status,
+        client.applicationNo,
+      ]);
+      for (const suspended of [true, false]) {
+        const refused = await patch({ suspended });
+        expect([status, refused.status, refused.body.error?.type]).toEqual([status, 409, 'conflict']);
+      }
+      expect(applicationByNo(world.services.state, client.applicationNo).status).toBe(status);
+    }
+  });
+
+  test('the platform can take back that an application may see identity', async () => {
+    const client = makeClient(world);
+    const patch = (body: object) => world.control('PATCH', `/applications/${client.clientId}`, body);
+    expect((await patch({ piiApproved: true })).body.piiApproved).toBe(true);
+    expect((await patch({ piiApproved: false })).body.piiApproved).toBe(false);
+    expect(
+      one(world.services.state, 'SELECT 1 FROM applications WHERE no = ? AND pii_approved = 1', [
+        client.applicationNo,
+      ]),
+    ).toBeUndefined();
   });
 });
 

@@ -31,24 +31,43 @@ const own = () =>
 const read = (token: string, query = '', version = '2026-10-15') =>
   world.get(`/campaigns${query}`, { token, headers: { 'Service-Version': version } });
 
-test('CAMP-01 CAMP-02 CAMP-03 SCOPE-12 CONV-07 CONV-15 a company lists its rounds with the documented integer key', async () => {
+test('CAMP-01 SCOPE-12 a founder lists the rounds of the company, in one order with any page size', async () => {
   const founder = personToken(world, 'founder1@people.example', 'read:companies');
   const { body } = conforms(listCampaigns, await read(founder));
-  expect(body.meta).toEqual({ has_more: false, page_count: 3, next_cursor: null });
+  expect(body.meta).toEqual({ has_more: false, page_count: 4, next_cursor: null });
   expect(ids(body.data)).toEqual(own());
+  expect(await follow(world, '/campaigns?per_page=1', founder)).toEqual(body.data);
+});
+
+test('CAMP-02 CONV-15 a campaign names its company, also by the documented integer key, and when it closed', async () => {
+  const founder = personToken(world, 'founder1@people.example', 'read:companies');
+  const { body } = conforms(listCampaigns, await read(founder));
   const { no, id } = companyOf(world, 'sandbox-company-1');
+  const states = [];
   for (const item of body.data) {
     expect(item.type).toBe('campaign');
     expect(item.attributes).toMatchObject({
-      state: 'active',
       company_id: no,
       company: id,
       company_name: company(world).name,
       company_url: 'sandbox-company-1',
-      closed_at: null,
     });
+    expect(item).not.toHaveProperty('no');
+    const { state, closed_at } = item.attributes;
+    expect(closed_at === null).toBe(state === 'active');
+    states.push(state);
   }
-  expect(await follow(world, '/campaigns?per_page=1', founder)).toEqual(body.data);
+  expect(states.sort()).toEqual(['active', 'active', 'active', 'closed']);
+});
+
+test('CAMP-02 CONV-07 the id of a campaign starts with ofr_, and that of its company with co_', async () => {
+  const founder = personToken(world, 'founder1@people.example', 'read:companies');
+  const { data } = (await read(founder)).body;
+  expect(data.length).toBeGreaterThan(0);
+  for (const { id, attributes } of data) {
+    expect(id).toMatch(/^ofr_[A-Za-z0-9]{22}$/);
+    expect(attributes.company).toMatch(/^co_[A-Za-z0-9]{22}$/);
+  }
 });
 
 test('CAMP-02 CONV-16 a campaign shows the same amounts and investor count as the offering stats', async () => {

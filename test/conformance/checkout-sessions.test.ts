@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSession, getSession, listSessions } from '../../src/platform/contract/sessions.js';
 import type { PlatformEvent } from '../../src/platform/events.js';
-import { run } from '../../src/platform/state/statements.js';
+import { one, run } from '../../src/platform/state/statements.js';
 import { Visitor } from './credentials.js';
 import { narrowToken, numberOf, otherApp } from './installs.js';
 import { type Answered, company, type RunningPlatform, startPlatform, user } from './running-platform.js';
@@ -47,7 +47,7 @@ async function walk(
 }
 
 describe('creating an investment session', () => {
-  test('SESS-02 SESS-05 SESS-09 creating a session returns 201 with the whole record and a link; SESS-10 spv_id is optional', async () => {
+  test('SESS-02 SESS-05 SESS-09 creating a session returns 201 with the whole record and a link', async () => {
     const answer = await create({ metadata: { deal: 7, nested: { a: [1] } }, intent_id: 'int_audit' });
     expect(answer.status).toBe(201);
     createSession.responses[201].schema.parse(answer.body);
@@ -67,8 +67,13 @@ describe('creating an investment session', () => {
     expect(attributes.spv_id).toMatch(/^spv_/);
     expect(attributes.url.startsWith(`${world.url}/checkout/`)).toBe(true);
     expect(events(attributes)).toEqual(['investment_session.created']);
+  });
+
+  test('SESS-10 a session may name the spv_id of its offering, or leave it out', async () => {
+    const { attributes } = (await create()).body.data;
     const again = await create({ email: 'ivan@people.example', spv_id: attributes.spv_id });
     expect(again.status).toBe(201);
+    expect(again.body.data.attributes.spv_id).toBe(attributes.spv_id);
   });
 
   test('SESS-10 creating a session with an spv_id of another offering returns 422 offering_mismatch', async () => {
@@ -347,6 +352,26 @@ describe('states of an investment session', () => {
     expect((await create()).status).toBe(201);
   });
 
+  test('SESS-18 a session that is under way expires at its time, and is not abandoned then', async () => {
+    const made = await create({ expires_in_hours: 24 });
+    const visitor = new Visitor(world);
+    await visitor.open(checkoutPath(made));
+    world.clock.advance(24 * hour);
+    expect((await read(made.body.data.id)).status).toBe('expired');
+  });
+
+  test('SESS-18 a session expires although its application is installed no longer', async () => {
+    const { id } = (await create({ expires_in_hours: 2 })).body.data;
+    await world.control('POST', `/installations/${company(world).installation}/revoke`);
+    world.clock.advance(2 * hour + 30_001);
+    const status = () =>
+      one<{ status: string }>(world.services.state, 'SELECT status FROM investment_sessions WHERE id = ?', [
+        id,
+      ])?.status;
+    await expect.poll(status).toBe('expired');
+    expect(heard.map(({ name }) => name)).not.toContain('investment_session.expired');
+  });
+
   test('SESS-18 opening the link starts the session, a day without activity abandons it, and returning resumes it', async () => {
     const made = await create();
     const { id } = made.body.data;
@@ -368,29 +393,56 @@ describe('states of an investment session', () => {
 });
 
 describe('the checkout page', () => {
-  test('SESS-03 SESS-15 SESS-18 EVT-10 CONV-09 a completed checkout publishes an investment and sends its event with the id in the timeline', async () => {
-    const before = (await world.get(`/offerings/${company(world).offerings[1]}/stats`, { token })).body.data
-      .total;
+  /** Walks through a new checkout to its end. Returns the whole response of reading its session. */
+  async function completed() {
     const made = await create();
     const { id } = made.body.data;
     const visitor = await walk(checkoutPath(made));
-    expect(await read(id)).toMatchObject({
+    const underWay = await read(id);
+    const decision = await visitor.answer(checkoutPath(made), { action: 'complete' });
+    const answer = await world.get(`/investment_sessions/${id}`, { token });
+    return { id, made, visitor, underWay, decision, answer, attributes: answer.body.data.attributes };
+  }
+
+  test('SESS-03 SESS-15 SESS-18 a session is in progress during the checkout and completed after it, with its events', async () => {
+    const { underWay, decision, answer, attributes } = await completed();
+    expect(underWay).toMatchObject({
       status: 'in_progress',
       kyc_status: 'passed',
       funding_status: 'succeeded',
     });
-    expect((await visitor.answer(checkoutPath(made), { action: 'complete' })).status).toBe(303);
-    const answer = await world.get(`/investment_sessions/${id}`, { token });
+    expect(decision.status).toBe(303);
     getSession.responses[200].schema.parse(answer.body);
-    const { attributes } = answer.body.data;
     expect(attributes).toMatchObject({ status: 'completed', funding_status: 'succeeded' });
-    expect(attributes.investment_id).toMatch(/^invt_/);
     expect(events(attributes)).toEqual([
       'investment_session.created',
       'investment_session.started',
       'investment_session.completed',
     ]);
+    expect(Object.keys(attributes.events[0]).sort()).toEqual(['event', 'id', 'occurred_at']);
     expect(attributes.events[0].id).toMatch(/^evt_/);
+  });
+
+  test('EVT-10 the timeline of a session has the event that its endpoints are sent', async () => {
+    const { id, attributes } = await completed();
+    const told = heard.find(({ name }) => name === 'investment_session.completed');
+    expect(told).toMatchObject({
+      id: attributes.events[2].id,
+      data: {
+        id,
+        status: 'completed',
+        investment: attributes.investment_id.replace('invt_', 'inv_'),
+        email: 'ida@people.example',
+      },
+    });
+    expect(told?.installationNo).not.toBeNull();
+  });
+
+  test('CONV-09 a completed checkout publishes one investment, whose id says invt_ in the session only', async () => {
+    const before = (await world.get(`/offerings/${company(world).offerings[1]}/stats`, { token })).body.data
+      .total;
+    const { id, made, visitor, attributes } = await completed();
+    expect(attributes.investment_id).toMatch(/^invt_/);
     const record = await world.get(`/investments/${attributes.investment_id}`, { token });
     const investment = attributes.investment_id.replace('invt_', 'inv_');
     expect(record.body.data).toMatchObject({
@@ -410,12 +462,6 @@ describe('the checkout page', () => {
     });
     const names = heard.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['investment.created', 'investment.changed']));
-    const told = heard.find(({ name }) => name === 'investment_session.completed');
-    expect(told).toMatchObject({
-      id: attributes.events[2].id,
-      data: { id, status: 'completed', investment, email: 'ida@people.example' },
-    });
-    expect(told?.installationNo).not.toBeNull();
     const again = await world.delete(`/investment_sessions/${id}`, { token });
     expect([again.status, again.body.error.type]).toEqual([422, 'session_not_cancelable']);
     await visitor.open(checkoutPath(made));

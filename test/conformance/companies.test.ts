@@ -46,7 +46,7 @@ const attributes = async (slug: string, tab = '', token = key): Promise<Item> =>
 const tabs = ['', '/disclosures', '/pitch', '/updates', '/questions'];
 
 describe('a company record', () => {
-  test('COMP-01 COMP-02 COMP-03 CONV-16 VERS-21 the record of a company has the raise, the rounds and the totals, exact in cents', async () => {
+  test('COMP-01 COMP-02 COMP-03 the record of a company has the raise, the rounds and the totals, exact in cents', async () => {
     const { id } = companyOf(world, lanterns);
     const answer = conforms(getCompany, await read(lanterns));
     expect(answer.body.data).toMatchObject({ id, type: 'company' });
@@ -103,6 +103,28 @@ describe('a company record', () => {
     });
   });
 
+  test('CONV-16 VERS-21 each amount of a company is in decimal dollars beside its cents, in every version', async () => {
+    for (const version of ['2026-10-01', '2026-10-15']) {
+      const { id } = companyOf(world, lanterns);
+      const headers = { 'Service-Version': version };
+      const { body } = await world.get(`/companies/${id}`, { token: key, headers });
+      const { current_raise, past_rounds, totals } = body.data.attributes;
+      const pairs = [
+        [current_raise, 'amount_raised'],
+        [current_raise, 'funding_target'],
+        [past_rounds[0], 'amount_raised'],
+        [totals, 'profile_total_raised'],
+        [totals, 'profile_reported_off_platform'],
+        [totals, 'raised_on_service_all_time'],
+      ] as const;
+      for (const [object, field] of pairs) {
+        const cents = object[`${field}_cents`];
+        expect(Number.isInteger(cents)).toBe(true);
+        expect([version, field, object[field]]).toEqual([version, field, (cents / 100).toFixed(2)]);
+      }
+    }
+  });
+
   test('COMP-03 the ticker of a company without earlier rounds adds none to the raise', async () => {
     const { no } = companyOf(world, lanterns);
     run(world.services.state, 'UPDATE company_profiles SET ticker_includes_past = 0 WHERE company_no = ?', [
@@ -130,7 +152,7 @@ describe('a company record', () => {
       .filter((round: Item) => legs.includes(round.offering_id))
       .reduce((total: number, round: Item) => total + round.amount_raised_cents, 0);
     expect(current_raise.amount_raised_cents).toBe(sum);
-    expect(service_rounds).toHaveLength(3);
+    expect(service_rounds).toHaveLength(4);
   });
 
   test('COMP-04 SCOPE-07 accredited-only and Vault companies are visible to viewers who qualify', async () => {
@@ -521,9 +543,10 @@ describe('disclosures of a company', () => {
 });
 
 describe('the pitch of a company', () => {
-  test('COMP-27 COMP-28 COMP-29 COMP-30 COMP-31 COMP-32 a pitch has a story with counted blocks of every kind, and its perks', async () => {
+  test('COMP-27 COMP-28 a pitch belongs to a round and says who wrote it', async () => {
     const { body } = conforms(getPitch, await read(lanterns, '/pitch'));
-    const { story, perks, ...head } = body.data.attributes;
+    expect(body.data.type).toBe('company_pitch');
+    const { story: _, perks: __, ...head } = body.data.attributes;
     expect(head).toEqual({
       offering_id: roundOf(world, lanterns, 1).id,
       title: expect.stringContaining('Harbour Lanterns'),
@@ -531,6 +554,11 @@ describe('the pitch of a company', () => {
       authored_by: expect.stringMatching(/^(company|wefunder)$/),
       disclaimer: head.authored_by === 'company' ? null : expect.any(String),
     });
+  });
+
+  test('COMP-29 COMP-30 COMP-31 the story of a pitch has counted blocks of every kind', async () => {
+    const { body } = conforms(getPitch, await read(lanterns, '/pitch'));
+    const { story } = body.data.attributes;
     expect(story).toMatchObject({ image_count: 1, video_count: 1, inline_images_omitted: 0 });
     const texts = story.blocks.flatMap((block: Item) => block.items ?? block.text ?? []);
     expect(story.character_count).toBe(texts.join('').length);
@@ -540,8 +568,17 @@ describe('the pitch of a company', () => {
     expect(
       story.blocks.filter((block: Item) => block.type === 'list').map((block: Item) => block.start),
     ).toEqual([3, undefined]);
-    expect(perks).toEqual({
-      offering_id: head.offering_id,
+    for (const block of story.blocks as Item[]) {
+      if (block.type === 'heading') expect([1, 2, 3, 4, 5, 6]).toContain(block.level);
+      if (['image', 'video'].includes(block.type)) expect(block.url).toMatch(/^https:/);
+      if (block.type === 'video') expect(block.provider).toEqual(expect.any(String));
+    }
+  });
+
+  test('COMP-32 the perks of a pitch are those of its round', async () => {
+    const { body } = conforms(getPitch, await read(lanterns, '/pitch'));
+    expect(body.data.attributes.perks).toEqual({
+      offering_id: roundOf(world, lanterns, 1).id,
       currency: 'USD',
       described_in_pitch: false,
       tiers: [
@@ -609,7 +646,7 @@ describe('updates of a company', () => {
   const titles = async (token = key, slug = lanterns): Promise<string[]> =>
     (await read(slug, '/updates', token)).body.data.map((post: Item) => post.attributes.title);
 
-  test('COMP-36 COMP-37 COMP-38 COMP-39 the list of updates has pinned posts first, then the newest, without the full text', async () => {
+  test('COMP-36 COMP-38 the list of updates says whose they are and how many', async () => {
     const { body } = conforms(listUpdates, await read(lanterns, '/updates'));
     expect(body.meta).toEqual({
       company: companyOf(world, lanterns).id,
@@ -617,6 +654,10 @@ describe('updates of a company', () => {
       page_count: 2,
       next_cursor: null,
     });
+  });
+
+  test('COMP-37 COMP-39 the list of updates has pinned posts first, then the newest, without the full text', async () => {
+    const { body } = conforms(listUpdates, await read(lanterns, '/updates'));
     expect(await titles()).toEqual(['In the news', 'A good quarter']);
     expect(body.data[0].attributes).toMatchObject({
       pinned: true,
@@ -729,9 +770,9 @@ describe('questions of a company', () => {
   beforeAll(() => {
     const { no } = companyOf(world, lanterns);
     for (const [body, likes] of [
-      [cost, 5],
+      [cost, 9],
       [profit, 3],
-      [canada, 9],
+      [canada, 5],
       [first, 20],
     ] as const) {
       run(world.services.state, 'UPDATE comments SET likes_count = ? WHERE company_no = ? AND body = ?', [
@@ -786,16 +827,26 @@ describe('questions of a company', () => {
   test.each([
     ['relevance', [profit, cost, canada]],
     ['recent', [canada, cost, profit]],
-    ['upvoted', [canada, cost, profit]],
+    ['upvoted', [cost, canada, profit]],
     ['unanswered', [canada, cost, profit]],
   ])('COMP-45 the list of questions sorts with sort=%s', async (sort, expected) => {
     expect(await texts(`?sort=${sort}`)).toEqual(expected);
     expect((await ask(`?sort=${sort}`)).meta.sort).toBe(sort);
   });
 
+  test('COMP-45 unanswered questions come before answered ones of any age', async () => {
+    const { state } = world.services;
+    const move = 'UPDATE comments SET created_at = created_at + ? WHERE body = ?';
+    run(state, move, [-6 * day, canada]);
+    const [recent, unanswered] = [await texts('?sort=recent'), await texts('?sort=unanswered')];
+    run(state, move, [6 * day, canada]);
+    expect(recent.indexOf(canada)).toBeGreaterThan(0);
+    expect(unanswered).toEqual([canada, ...recent.filter((text) => text !== canada)]);
+  });
+
   test('COMP-45 questions sort by relevance by default and by likes with upvoted; another value is refused', async () => {
     expect(await texts('')).toEqual(await texts('?sort=relevance'));
-    expect(await texts('?sort=upvoted&past_raises=true')).toEqual([first, canada, cost, profit]);
+    expect(await texts('?sort=upvoted&past_raises=true')).toEqual([first, cost, canada, profit]);
     const answer = await read(lanterns, '/questions?sort=best');
     expect(errorOf(answer)).toEqual([400, 'invalid_parameter']);
     for (const word of ['relevance', 'recent', 'upvoted', 'unanswered'])
@@ -810,9 +861,9 @@ describe('questions of a company', () => {
     ['custo', [cost]],
     ['do you shi', []],
     ['forty', [cost]],
-    ['you', [canada, cost, profit]],
+    ['you', [cost, canada, profit]],
     ['you -canada', [cost, profit]],
-    ['you -"', [canada, cost, profit]],
+    ['you -"', [cost, canada, profit]],
     ['CÁNADA', [canada]],
     ['nowhere', []],
     ['-canada', [cost, profit]],

@@ -36,7 +36,7 @@ test('CONV-04 ERR-09 the platform answers a missing or invalid credential with 4
   }
 });
 
-test('CONV-01 CONV-11 ERR-01 ERR-02 every error is JSON of one form and repeats the request id of its header', async () => {
+const refusals = async () => {
   const answers = [
     await world.get('/nowhere'),
     await world.get('/investments'),
@@ -46,18 +46,27 @@ test('CONV-01 CONV-11 ERR-01 ERR-02 every error is JSON of one form and repeats 
     await world.get('/investments', { token: token(), headers: { 'Service-Version': '1999-01-01' } }),
   ];
   expect(answers.map(({ status }) => status)).toEqual([404, 401, 400, 403, 404, 400]);
-  for (const { status, headers, body } of answers) {
-    expect(headers.get('content-type')).toContain('application/json');
-    expect(Object.keys(body)).toEqual(['error']);
+  return answers;
+};
+
+test('CONV-11 ERR-02 every error repeats the request id of its header, which successes carry too', async () => {
+  for (const { headers, body } of await refusals()) {
     expect(body.error.request_id).toMatch(/^req_[A-Za-z0-9]{22}$/);
     expect(headers.get(requestIdHeader)).toBe(body.error.request_id);
+  }
+  const ok = await world.get('/investments', { token: token() });
+  expect(ok.headers.get(requestIdHeader)).toMatch(/^req_/);
+});
+
+test('CONV-01 ERR-01 every error is JSON of one form', async () => {
+  for (const { status, headers, body } of await refusals()) {
+    expect(headers.get('content-type')).toContain('application/json');
+    expect(Object.keys(body)).toEqual(['error']);
     expect(errorTypes[status as keyof typeof errorTypes]).toContain(body.error.type);
     expect(body.error.message).toEqual(expect.any(String));
     const known = ['type', 'message', 'details', 'request_id', 'remediation'];
     expect(Object.keys(body.error).filter((key) => !known.includes(key))).toEqual([]);
   }
-  const ok = await world.get('/investments', { token: token() });
-  expect(ok.headers.get(requestIdHeader)).toMatch(/^req_/);
 });
 
 test('ERR-15 a crash returns 500 internal_server_error without the text of the exception', async () => {
@@ -156,19 +165,23 @@ function timesIn(value: unknown, key = ''): readonly (readonly [key: string, val
   return value !== null && /(?:_at|_through)$/.test(key) ? [[key, value]] : [];
 }
 
-test('VERS-01 VERS-05 VERS-06 VERS-07 VERS-09 the version header selects the version, and an unknown value is refused', async () => {
-  const ask = (version?: string) =>
-    world.get('/investments', {
-      token: token(),
-      headers: version === undefined ? {} : { 'Service-Version': version },
-    });
-  const echoed = async (version?: string) => (await ask(version)).headers.get('service-version');
+const askIn = (version: string) =>
+  world.get('/investments', { token: token(), headers: { 'Service-Version': version } });
+
+test('VERS-01 VERS-09 the version header selects the version, also by an alias', async () => {
+  const echoed = async (version: string) => (await askIn(version)).headers.get('service-version');
   expect(await echoed('2026-10-01')).toBe('2026-10-01');
   expect(await echoed('2026-10-15')).toBe('2026-10-15');
   expect(await echoed('2025-01-15')).toBe('2026-10-01');
-  const unknown = await ask('2026-09-09');
+});
+
+test('VERS-05 an unknown version is refused with the valid ones', async () => {
+  const unknown = await askIn('2026-09-09');
   expect([unknown.status, unknown.body.error.type]).toEqual([400, 'invalid_request']);
-  expect(unknown.body.error.message).toContain('2026-10-15');
+  for (const version of ['2026-10-01', '2026-10-15']) expect(unknown.body.error.message).toContain(version);
+});
+
+test('VERS-06 VERS-07 every response says which version handled it and which is the latest', async () => {
   for (const path of ['/nowhere', '/investments']) {
     const { headers } = await world.get(path);
     expect(headers.get('service-version-latest')).toBe('2026-10-15');
@@ -189,7 +202,8 @@ test('VERS-02 VERS-04 without the header the pin of the application applies, and
   expect((await world.get('/investments')).headers.get('service-version')).toBe('2026-10-15');
 });
 
-test('RATE-01 RATE-11 RATE-12 RATE-13 RATE-14 RATE-15 a token has 1,000 requests in a fixed hour', async () => {
+/** Spends the requests of the token, which all succeed, and returns the first refusal. */
+async function overLimit() {
   const ask = () => world.get('/investments?per_page=1', { token: token() });
   for (let batch = 0; batch < 20; batch += 1) {
     const answers = await Promise.all(Array.from({ length: 50 }, ask));
@@ -198,13 +212,22 @@ test('RATE-01 RATE-11 RATE-12 RATE-13 RATE-14 RATE-15 a token has 1,000 requests
       expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
     }
   }
-  const { status, headers, body } = await ask();
+  return { ask, refused: await ask() };
+}
+
+test('RATE-11 RATE-12 RATE-13 the refusal at the limit of a token has details and headers, other responses have none', async () => {
+  const { status, headers, body } = (await overLimit()).refused;
   expect([status, body.error.type]).toEqual([429, 'rate_limit_exceeded']);
   expect(body.error.details).toEqual({ limit: 1000, period: 'hour', retry_after: 3600 });
   expect(headers.get('x-ratelimit-limit')).toBe('1000');
   expect(headers.get('x-ratelimit-remaining')).toBe('0');
   expect(headers.get('x-ratelimit-reset')).toBe(String(world.clock.now() / 1000 + 3600));
-  expect(headers.has('retry-after')).toBe(false);
+});
+
+test('RATE-01 RATE-14 RATE-15 a token has 1,000 requests in a fixed hour, and no refusal has Retry-After', async () => {
+  const { ask, refused } = await overLimit();
+  expect(refused.status).toBe(429);
+  expect(refused.headers.has('retry-after')).toBe(false);
   expect((await world.get('/investments', { token: company(world).tokenWithoutIdentity })).status).toBe(200);
   world.clock.advance(3_599_000);
   expect((await ask()).status).toBe(429);

@@ -46,19 +46,52 @@ const exactly: Readonly<Record<string, readonly string[]>> = {
 };
 
 // Every conformance test checks its responses against these enumerations, so the declared types are complete.
-test('ERR-08 ERR-10 ERR-13 ERR-14 ERR-15 ERR-16 each status has exactly the documented error types', () => {
-  const typesOf = (name: string): string[] => {
-    const response = resolve(document, `#/components/responses/${name}`);
-    const envelope = resolve(document, response.content['application/json'].schema.$ref);
-    const { type } = envelope.properties.error.properties;
-    return type.enum ?? [type.const];
-  };
+const typesOf = (name: string): string[] => {
+  const response = resolve(document, `#/components/responses/${name}`);
+  const envelope = resolve(document, response.content['application/json'].schema.$ref);
+  const { type } = envelope.properties.error.properties;
+  return type.enum ?? [type.const];
+};
+
+test.each([
+  ['ERR-08', 'BadRequest'],
+  ['ERR-10', 'Forbidden'],
+  ['ERR-13', 'NotFound'],
+  ['ERR-14', 'Conflict'],
+  ['ERR-15', 'Gone'],
+  ['ERR-15', 'RateLimited'],
+  ['ERR-15', 'ServerFault'],
+  ['ERR-16', 'Unprocessable'],
+])('%s the response %s has exactly the documented error types', (_, name) => {
+  expect(exactly).toHaveProperty(name);
+  expect(typesOf(name)).toEqual(exactly[name]);
+});
+
+test('every error response has exactly the documented types, and those of the portal two more', () => {
   const shared = Object.keys(document.components?.responses ?? {}).filter(
     (name) => !name.startsWith('Portal'),
   );
   expect(Object.fromEntries(shared.map((name) => [name, typesOf(name)]))).toEqual(exactly);
   expect(typesOf('PortalConflict')).toEqual([...(exactly.Conflict ?? []), 'scope_change_blocked']);
   expect(typesOf('PortalUnprocessable')).toEqual([...(exactly.Unprocessable ?? []), 'invalid_scopes']);
+});
+
+test('ERR-05 a validation error says of each field whether it is missing or wrong', async () => {
+  const token = world.ready.users[0]?.token ?? '';
+  const codes = async (body: object) => {
+    const { error } = (await world.post('/installations', { token, body })).body;
+    return error.details.errors
+      .map(({ field, code }: { field: string; code: string }) => [field, code])
+      .sort();
+  };
+  expect(await codes({})).toEqual([
+    ['target_id', 'required'],
+    ['target_type', 'required'],
+  ]);
+  expect(await codes({ target_type: 'planet', target_id: 5 })).toEqual([
+    ['target_id', 'invalid'],
+    ['target_type', 'invalid'],
+  ]);
 });
 
 const ask = (path: string) => world.get(path, { token: company(world).token });

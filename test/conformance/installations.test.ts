@@ -48,7 +48,20 @@ const install = (token: string, target: { id: string }, more: object = {}) =>
   });
 
 describe('creating an installation', () => {
-  test('INST-02 INST-03 INST-08 SEC-05 creating an install returns the whole record with a token that is shown once', async () => {
+  test('SEC-05 the token of an install is shown once', async () => {
+    const company = makeCompany(world, { ida: ['founder'] });
+    const token = userToken(world, client, ida);
+    const { body } = await install(token, company);
+    const secret = body.token.access_token;
+    expect(await works(world, secret)).toBe(true);
+    for (const path of ['/installations', `/installations/${body.data.id}`]) {
+      const shown = await world.get(path, { token });
+      expect(shown.status).toBe(200);
+      expect(JSON.stringify(shown.body)).not.toContain(secret);
+    }
+  });
+
+  test('INST-02 INST-03 INST-08 creating an install returns the whole record with a token', async () => {
     const company = makeCompany(world, { ida: ['founder'] });
     const token = userToken(world, client, ida);
     const answer = await install(token, company);
@@ -114,6 +127,9 @@ describe('creating an installation', () => {
     expect([answer.status, answer.body.error.type]).toEqual([422, 'validation_error']);
     const fields = answer.body.error.details.errors.map((error: { field: string }) => error.field);
     expect(fields.sort()).toEqual(['target_id', 'target_type']);
+    const body = { target_type: 'user', target_id: 'usr_any' };
+    const other = await world.post('/installations', { token: userToken(world, client, ida), body });
+    expect([other.status, other.body.error.details.errors[0].field]).toEqual([422, 'target_type']);
   });
 
   test('INST-10 creating an install with an unknown target type returns 422', async () => {
@@ -291,7 +307,10 @@ describe('reading installations', () => {
     const { body } = await install(token, company);
     const find = (answer: { body: { data: { id: string }[] } }, id: string) =>
       answer.body.data.find((item) => item.id === id);
+    const elsewhere = makeSyndicate(world, { ivan: 'full_access' });
+    run(world.services.state, `UPDATE syndicates SET realm = 'live' WHERE no = ?`, [elsewhere.no]);
     const all = await world.get('/installations/eligible', { token });
+    expect(find(all, elsewhere.id)).toBeUndefined();
     expect(find(all, company.id)).toEqual({
       type: 'company',
       id: company.id,

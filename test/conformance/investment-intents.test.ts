@@ -89,6 +89,13 @@ describe('proposing an intent', () => {
     expect(attributes.review_url).not.toContain(id.slice(4));
   });
 
+  test.each([5, '', null, {}])(
+    'INTENT-01 proposing with the action %j returns 422 validation_error',
+    async (action) => {
+      expect(errorOf(await propose(removal({ action })))).toEqual([422, 'validation_error']);
+    },
+  );
+
   test('INTENT-01 proposing accepts both spellings of the body', async () => {
     const { action, ...rest } = removal();
     const answer = await propose({ ...rest, action_name: action, resource_type: 'Club' });
@@ -535,11 +542,9 @@ describe('comments.create intents', () => {
       })
     ).body.data as { id: string; attributes: Record<string, never> }[];
 
-  test('INTENT-14 INTENT-15 INTENT-16 INTENT-18 a question is posted under the name of its author, who alone can approve it', async () => {
+  test('INTENT-16 INTENT-18 only the author of a question can approve it, and nothing is posted before', async () => {
     const before = (await questions()).length;
     const answer = await propose(comment({}, { disclosure_key: 'investor' }), ida());
-    expect(answer.status).toBe(201);
-    expect(answer.body.data.attributes).toMatchObject({ resource_type: 'Company', status: 'pending' });
     expect(await questions()).toHaveLength(before);
     const stranger = await decide(answer, 'ivan@people.example', { action: 'sign_out' });
     await stranger.signIn(review(answer), founderEmail);
@@ -547,6 +552,15 @@ describe('comments.create intents', () => {
     expect(page.status).toBe(403);
     await stranger.submit(review(answer), { csrf: csrf(page), action: 'approve' });
     expect(await questions()).toHaveLength(before);
+    expect((await read(answer.body.data.id, ida())).status).toBe('pending');
+    await decide(answer, 'ida@people.example', { action: 'approve' });
+    expect(await questions()).toHaveLength(before + 1);
+  });
+
+  test('INTENT-14 INTENT-15 an approved question is posted under the name and role of its author', async () => {
+    const answer = await propose(comment({}, { disclosure_key: 'investor' }), ida());
+    expect(answer.status).toBe(201);
+    expect(answer.body.data.attributes).toMatchObject({ resource_type: 'Company', status: 'pending' });
     await decide(answer, 'ida@people.example', { action: 'approve' });
     const { status, execution_result: result } = await read(answer.body.data.id, ida());
     expect([status, result.comment.slice(0, 4)]).toEqual(['executed', 'cmt_']);
@@ -607,6 +621,12 @@ describe('comments.create intents', () => {
       const answer = await propose(comment({ idempotency_key: 'c2' }, params), writer);
       expect(errorOf(answer)).toEqual([422, 'validation_error']);
     }
+  });
+
+  test('INTENT-19 a rollout to some users does not concern installations', async () => {
+    await world.control('PUT', '/rollouts/syndicates.remove_member', { users: [user(world, 5).id] });
+    expect((await propose(removal())).status).toBe(201);
+    await world.control('PUT', '/rollouts/syndicates.remove_member', { users: null });
   });
 
   test('INTENT-19 an action in rollout returns 403 feature_disabled to callers outside the rollout', async () => {

@@ -188,15 +188,19 @@ test('INV-05 updated_since starts the feed one minute before that time', async (
   expect([both.status, both.body.data]).toEqual([200, []]);
 });
 
-test('INV-06 PAGE-06 PAGE-07 PAGE-08 per_page defaults to 25 and is at most 100; zero and negative values mean the default', async () => {
+/** Returns how many of more than 150 records the first page has, for each query. */
+async function pageSizes(...queries: readonly string[]) {
   await world.control('POST', '/investments', { company: company(world).id, count: 150 });
-  const size = async (query: string) => (await list(query)).body.data.length;
-  expect(await size('')).toBe(25);
-  expect(await size('?per_page=7')).toBe(7);
-  expect(await size('?per_page=100')).toBe(100);
-  expect(await size('?per_page=101')).toBe(100);
-  expect(await size('?per_page=0')).toBe(25);
-  expect(await size('?per_page=-3')).toBe(25);
+  return await Promise.all(queries.map(async (query) => (await list(query)).body.data.length));
+}
+
+test('INV-06 PAGE-06 PAGE-07 per_page defaults to 25 and is at most 100', async () => {
+  const sizes = await pageSizes('', '?per_page=7', '?per_page=100', '?per_page=101');
+  expect(sizes).toEqual([25, 7, 100, 100]);
+});
+
+test('PAGE-08 a per_page of zero or below means the default, and one that is no number is refused', async () => {
+  expect(await pageSizes('?per_page=0', '?per_page=-3')).toEqual([25, 25]);
   const wrong = await list('?per_page=many');
   expect([wrong.status, wrong.body.error.details]).toEqual([400, { parameter: 'per_page' }]);
 });
@@ -414,12 +418,22 @@ test('INV-16 INV-17 INV-18 the changes alias bootstraps and then syncs, with eit
 });
 
 test('INV-20 INV-25 while whitelisting is pending the status says so and nothing counts as raised', async () => {
-  const id = await invest({ group: 'CONFIRMED', amounts: { committed_cents: 500_000 } });
+  const [offering = ''] = company(world).offerings;
+  const publicly = async () => {
+    const { body } = await world.get(`/offerings/${offering}`, {
+      token: world.ready.apps[0]?.clientId ?? '',
+    });
+    return body.data.attributes.amount_raised_cents;
+  };
+  const without = await publicly();
+  const id = await invest({ offering, group: 'CONFIRMED', amounts: { committed_cents: 500_000 } });
   const raised = async () => (await single(id)).body.data;
   const before = await raised();
   expect(before.amounts.raised_cents).toBe(before.amounts.investment_size_cents);
   expect(before.amounts.raised_cents).toBeGreaterThan(0);
+  expect(await publicly()).toBe(without + before.amounts.raised_cents);
   await change(id, { needs_whitelisting: true });
+  expect(await publicly()).toBe(without);
   expect(await raised()).toMatchObject({
     status: 'needs_whitelisting',
     needs_whitelisting: true,
@@ -435,10 +449,33 @@ test('INV-20 a recomputed record carries a reason that says nothing happened to 
   expect(await since(saved)).toMatchObject([{ id, reason: 'recomputed', amounts: { in_escrow_cents: 5 } }]);
 });
 
-test('INV-21 INV-22 INV-23 INV-24 INV-29 CONV-08 records and tombstones have the declared shape', async () => {
+/** Returns the records of the company, and what 80 random changes made of them. */
+async function manyItems() {
   const saved = await position();
   await world.control('POST', '/churn', { changes: 80, company: company(world).id });
-  const items = [...(await follow('', token(), 100)).data, ...(await since(saved))];
+  return [...(await follow('', token(), 100)).data, ...(await since(saved))];
+}
+
+test('INV-21 INV-22 INV-23 every record names the investor, the amounts and the contracts', async () => {
+  // biome-ignore lint/suspicious/noExplicitAny: the shape of an answer is what a test finds out
+  for (const item of (await manyItems()) as any[]) {
+    if (!('status' in item)) continue;
+    expect(item).toHaveProperty('message');
+    expect(item).toHaveProperty('external_username');
+    expect(Object.keys(item.investor)).toEqual(
+      expect.arrayContaining(['name', 'legal_name', 'email', 'address', 'bio']),
+    );
+    const { currency, ...cents } = item.amounts;
+    expect(currency).toMatch(/^[a-z]{3}$/);
+    expect(Object.keys(cents)).toEqual(
+      expect.arrayContaining(['committed_cents', 'investment_size_cents', 'in_escrow_cents', 'raised_cents']),
+    );
+    for (const contract of item.contracts) expect(contract).toHaveProperty('override_amount_cents');
+  }
+});
+
+test('INV-24 INV-29 CONV-08 records and tombstones have the declared shape', async () => {
+  const items = await manyItems();
   const withShares = items.filter((item) => typeof item.shares === 'string');
   expect(withShares.length).toBeGreaterThan(0);
   for (const item of items) {
@@ -479,7 +516,7 @@ test('SEC-09 without read:investors:pii the identity fields are absent, not null
   }
 });
 
-test('INV-26 INV-28 canceled, converted, hidden and deleted records become tombstones for the company', async () => {
+test('INV-26 canceled, converted, hidden and deleted records become tombstones for the company', async () => {
   const ids = [await invest(), await invest(), await invest(), await invest(), await invest()];
   const [canceled = '', converted = '', hidden = '', deleted = '', successor = ''] = ids;
   const saved = await position();

@@ -41,7 +41,7 @@ const setMember = (member: TestMember, columns: Readonly<Record<string, string |
 const refusal = (answer: Answered) => [answer.status, answer.body.error.type];
 
 describe('a member record', () => {
-  test('MEM-01 MEM-02 MEM-03 MEM-04 MEM-05 MEM-06 syndicate managers read the whole record of a member', async () => {
+  async function wholeMember() {
     const syndicate = foundSyndicate(world);
     const mia = syndicate.add('Mia', 'operator', {
       accredited: true,
@@ -105,10 +105,19 @@ describe('a member record', () => {
       created_at: at,
       updated_at: at,
     };
+    return { syndicate, mia, shown, answer };
+  }
+
+  test('MEM-01 MEM-02 MEM-03 syndicate managers read the whole record of a member', async () => {
+    const { mia, shown, answer } = await wholeMember();
     expect(answer.body).toEqual({
       data: [{ id: mia.id, type: 'syndicate_member', attributes: shown }],
       meta: { has_more: false, page_count: 1, next_cursor: null },
     });
+  });
+
+  test('MEM-04 MEM-05 MEM-06 members read the profile and role of a member, not what managers note', async () => {
+    const { syndicate, shown } = await wholeMember();
     const { accredited: _, legal_name: __, starred: ___, private_tags: ____, ...open } = shown;
     const asMember = await list(syndicate, '?role=manager', syndicate.token(syndicate.add('Other')));
     expect(asMember.body.data[0].attributes).toEqual({ ...open, user_email: null, investment_total: null });
@@ -543,16 +552,25 @@ describe('changing a member', () => {
 });
 
 describe('moderating members', () => {
-  test('MEM-20 MEM-21 MEM-22 EVT-07 approving an applicant makes a member and sends the approved and joined events', async () => {
+  async function approved() {
     const syndicate = foundSyndicate(world);
     const apu = syndicate.add('Apu', 'applicant');
     const operator = syndicate.add('Op', 'operator');
     const answer = await act(syndicate, apu, 'approve', syndicate.token(operator));
+    return { syndicate, apu, operator, answer };
+  }
+
+  test('MEM-20 MEM-21 MEM-22 approving an applicant makes a member', async () => {
+    const { apu, answer } = await approved();
     expect(answer.status).toBe(200);
     expect(answer.body.data).toMatchObject({
       id: apu.id,
       attributes: { role: 'member', syndicate_permission: null },
     });
+  });
+
+  test('EVT-07 approving an applicant sends the approved and joined events', async () => {
+    const { syndicate, apu, operator } = await approved();
     const data = {
       id: apu.id,
       syndicate: syndicate.id,

@@ -266,7 +266,14 @@ describe('the authorize page', () => {
 });
 
 describe('the token endpoint', () => {
-  test('OAUTH-10 OAUTH-14 OAUTH-16 SCOPE-01 the token endpoint exchanges a code for a token response', async () => {
+  test('SCOPE-01 a token response lists its scopes with spaces, each as an action and a resource', async () => {
+    const scope = 'read:profile read:investments';
+    const { body } = await exchange(world, client, await codeFor(world, client, ida, { scope }));
+    expect(body.scope).toBe(scope);
+    for (const one of body.scope.split(' ')) expect(one).toMatch(/^(read|write):[a-z_:]+$/);
+  });
+
+  test('OAUTH-10 OAUTH-14 OAUTH-16 the token endpoint exchanges a code for a token response', async () => {
     const answer = await exchange(
       world,
       client,
@@ -497,8 +504,17 @@ describe('refreshing tokens', () => {
       expect(next.status).toBe(200);
       refresh_token = next.body.refresh_token;
     }
-    world.clock.advance(29 * day);
-    expect((await refresh(world, client, refresh_token)).body.error).toBe('invalid_grant');
+    // Twelve times 29 days have passed: 17 are left of the year.
+    world.clock.advance(17 * day - 1000);
+    const last = await refresh(world, client, refresh_token);
+    expect(last.status).toBe(200);
+    world.clock.advance(1000);
+    expect((await refresh(world, client, last.body.refresh_token)).body.error).toBe('invalid_grant');
+  });
+
+  test('OAUTH-11 a refresh token that was never issued returns invalid_grant', async () => {
+    const answer = await refresh(world, client, 'rt_test_unknown');
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   });
 
   test('another client can neither use nor revoke a refresh token', async () => {

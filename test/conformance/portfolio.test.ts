@@ -174,7 +174,7 @@ describe('portfolio positions', () => {
     expect(await position('vaulted-arch')).toBeUndefined();
   });
 
-  test('PORT-03 SCOPE-11 only received money makes a position', async () => {
+  test('SCOPE-11 only received money makes a position', async () => {
     const bearer = personToken(world, ivan, 'read:investments');
     const before = slugs(await positions('', bearer));
     const bought = invest(world, { email: ivan, slug: 'tidal-ledger' });
@@ -254,7 +254,7 @@ describe('the portfolio summary', () => {
     });
   });
 
-  test('PORT-03 SCOPE-11 OAUTH-26 the portfolio requires a user with read:investments', async () => {
+  test('SCOPE-11 OAUTH-26 the portfolio requires a user with read:investments', async () => {
     for (const path of ['/portfolio', '/portfolio/positions']) {
       expect(errorOf(await world.get(path))).toEqual([401, 'unauthorized']);
       expect(errorOf(await read(path, publishableKey(world)))).toEqual([403, 'insufficient_scope']);

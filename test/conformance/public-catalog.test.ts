@@ -41,6 +41,13 @@ const listed = async (query = '', token = key) => names((await read(`/explore${q
 const attributesOf = (slug: string, index: number, token = key) =>
   read(`/offerings/${roundOf(world, slug, index).id}`, token).then((answer) => answer.body.data.attributes);
 
+/** The companies of the seed, each with a round that was closed at the same time, by the id of that round. */
+const closedOfSandbox = (): readonly string[] =>
+  world.ready.companies
+    .map(({ name, offerings }) => ({ name, closed: offerings.at(-1) ?? '' }))
+    .sort((a, b) => (a.closed < b.closed ? -1 : 1))
+    .map(({ name }) => name);
+
 /** A private round beside the public one of a company, newer than it. */
 function privateRound(slug: string, id: string) {
   const { state } = world.services;
@@ -64,7 +71,37 @@ function privateRound(slug: string, id: string) {
 }
 
 describe('an offering record', () => {
-  test('CAT-02 CAT-04 CAT-06 CAT-07 CAT-09 CAT-11 CAT-14 every item of explore has the declared shape', async () => {
+  test('CAT-04 CAT-07 every offering of explore has its company, links and status', async () => {
+    const { body } = conforms(explore, await read('/explore?status=all'));
+    for (const { attributes } of body.data) {
+      for (const field of ['company_name', 'tagline', 'url', 'card_image_url', 'logo_url'])
+        expect([field, typeof attributes[field]]).toEqual([field, 'string']);
+      for (const field of ['form_c_url', 'spv_legal_name'])
+        expect(['string', 'object']).toContain(typeof attributes[field]);
+      expect(['open', 'closed']).toContain(attributes.status);
+    }
+  });
+
+  test('CAT-06 CAT-09 CAT-11 every offering of explore has its security, kind, numbers and times', async () => {
+    const { body } = conforms(explore, await read('/explore?status=all'));
+    for (const { attributes } of body.data) {
+      const { security, intended_security, testing_the_waters } = attributes;
+      expect(typeof testing_the_waters).toBe('boolean');
+      expect([security === null, intended_security === null]).toEqual([
+        testing_the_waters,
+        !testing_the_waters,
+      ]);
+      for (const labelled of [...attributes.industries, ...attributes.business_models])
+        expect(Object.keys(labelled).sort()).toEqual(['label', 'type']);
+      expect(Number.isInteger(attributes.investor_count)).toBe(true);
+      expect(typeof attributes.followed).toBe('boolean');
+      for (const field of ['started_at', 'closes_at', 'closed_at'])
+        if (attributes[field] !== null)
+          expect(new Date(attributes[field]).toISOString()).toBe(attributes[field]);
+    }
+  });
+
+  test('CAT-02 CAT-14 every item of explore has the declared shape', async () => {
     const { body } = conforms(explore, await read('/explore?status=all'));
     expect(body.data.length).toBeGreaterThan(8);
     for (const item of body.data) {
@@ -418,7 +455,19 @@ describe('exploring offerings', () => {
     expect((await read('/explore?status=closed')).body.meta.sort).toBeNull();
   });
 
-  test('CAT-16 PAGE-01 PAGE-02 PAGE-03 PAGE-04 explore returns every offering once in one order with any page size', async () => {
+  test('PAGE-01 PAGE-03 PAGE-04 a page of explore has more and a cursor, except the last', async () => {
+    const { total_count: all } = (await read('/explore?status=all')).body.meta;
+    let cursor = '';
+    for (let seen = 0; seen < all; ) {
+      const { data, meta } = (await read(`/explore?status=all&per_page=3${cursor}`)).body;
+      seen += data.length;
+      expect(meta.has_more).toBe(seen < all);
+      expect(meta.next_cursor === null).toBe(seen === all);
+      cursor = `&cursor=${meta.next_cursor}`;
+    }
+  });
+
+  test('CAT-16 PAGE-02 explore returns every offering once in one order with any page size', async () => {
     for (const query of ['status=all', 'status=live&sort=newest', 'status=closed', 'sort=most_investors']) {
       const whole = (await read(`/explore?${query}`)).body;
       for (const size of [1, 2, 3]) {
@@ -449,7 +498,12 @@ describe('exploring offerings', () => {
     expect((await read(`/explore?per_page=1&cursor=${next_cursor}`)).status).toBe(200);
   });
 
-  test('CAT-16 PAGE-06 PAGE-07 PAGE-08 PAGE-10 explore returns 25 by default and at most 100; zero and negative values mean the default', async () => {
+  test('PAGE-10 explore refuses a per_page that is no number', async () => {
+    expect(errorOf(await read('/explore?per_page=many'))).toEqual([400, 'invalid_parameter']);
+    expect((await read('/explore?per_page=2')).body.meta.page_count).toBe(2);
+  });
+
+  test('PAGE-06 PAGE-07 PAGE-08 explore returns 25 by default and at most 100; zero and negative values mean the default', async () => {
     const { state } = world.services;
     const { no } = companyOf(world, 'finished-symphony');
     const made = Array.from(
@@ -480,23 +534,29 @@ describe('exploring offerings', () => {
     expect(counts).toEqual([25, 25, 25, 7, 100, 100, 100]);
     // CAT-18: rounds of the same instant are ordered by id.
     expect(ties).toEqual([...ties].sort());
-    expect(errorOf(await read('/explore?per_page=many'))).toEqual([400, 'invalid_parameter']);
   });
 
-  test('CAT-13 CAT-17 CAT-18 CAT-19 explore lists live rounds by default, closed ones newest first, and all as both in sequence', async () => {
+  test('CAT-13 CAT-18 CAT-19 explore lists closed rounds newest first, and all as the live ones before the closed', async () => {
     const live = (await read('/explore')).body.data;
     const closed = (await read('/explore?status=closed')).body.data;
     const both = (await read('/explore?status=all')).body.data;
-    expect((await read('/explore?status=live')).body.data).toEqual(live);
     expect(live.every((item: Item) => item.attributes.status === 'open')).toBe(true);
     expect(closed.every((item: Item) => item.attributes.status === 'closed')).toBe(true);
     expect(names(closed)).toEqual([
+      ...closedOfSandbox(),
       'Finished Symphony',
       'Sunken Bells',
       'Harbour Lanterns',
       'Finished Symphony',
     ]);
+    const ended = closed.map((item: Item) => item.attributes.closed_at);
+    expect(ended).toEqual([...ended].sort().reverse());
     expect(both).toEqual([...live, ...closed]);
+  });
+
+  test('CAT-17 explore lists live rounds by default, and refuses another status with the known ones', async () => {
+    const live = (await read('/explore')).body.data;
+    expect((await read('/explore?status=live')).body.data).toEqual(live);
     const wrong = await read('/explore?status=open');
     expect(errorOf(wrong)).toEqual([400, 'invalid_parameter']);
     for (const word of ['live', 'closed', 'all']) expect(wrong.body.error.message).toContain(word);
@@ -560,7 +620,7 @@ describe('exploring offerings', () => {
 
   test('CAT-20 explore refuses the followed filter with closed rounds and accepts exemption', async () => {
     expect((await read('/explore?status=closed&followed=true', explorer)).status).toBe(400);
-    expect(await listed('?status=closed&exemption=reg_cf')).toHaveLength(4);
+    expect(await listed('?status=closed&exemption=reg_cf')).toHaveLength(6);
     expect(await listed('?status=closed&exemption=reg_d')).toEqual([]);
     expect((await read('/explore?status=all&exemption=reg_d')).body.meta.filters).toEqual({
       exemption: 'reg_d',
@@ -647,7 +707,7 @@ describe('exploring offerings', () => {
     }
   });
 
-  test('CAT-24 CAT-27 CAT-28 CAT-29 CAT-30 CAT-31 each filter above keeps some offerings and drops some', async () => {
+  test('each filter above keeps some offerings and drops some', async () => {
     const all = await listed();
     const counts = await Promise.all(filters.map(async ([, query]) => (await listed(`?${query}`)).length));
     expect(counts.filter((count) => count > 0 && count < all.length).length).toBeGreaterThan(12);
@@ -712,5 +772,49 @@ describe('realms of the catalog', () => {
       expect(errorOf(await read(path))).toEqual([404, 'not_found']);
     }
     expect((await read('/companies/search?q=live')).body.data).toEqual([]);
+  });
+});
+
+describe('conditional reads of an offering', () => {
+  const path = () => `/offerings/${roundOf(world, 'harbour-lanterns', 1).id}`;
+  const readIf = (known: string) => world.get(path(), { token: key, headers: { 'if-none-match': known } });
+
+  test('CAT-02 the etag of an offering is its weak ETag, and one that is known is answered with 304', async () => {
+    const whole = await read(path());
+    const { etag } = whole.body.data;
+    expect(whole.headers.get('etag')).toBe(`W/"${etag}"`);
+    for (const known of [`W/"${etag}"`, `"${etag}"`, `"other", W/"${etag}"`, '*']) {
+      const same = await readIf(known);
+      expect([known, same.status, same.body]).toEqual([known, 304, '']);
+      expect(same.headers.get('etag')).toBe(`W/"${etag}"`);
+      expect(same.headers.get('content-type')).toBeNull();
+    }
+    for (const known of ['"other"', etag, '']) expect((await readIf(known)).status).toBe(200);
+  });
+
+  test('CAT-02 an offering whose attributes changed is sent whole to who knows the old ones', async () => {
+    const { etag } = (await read(path())).body.data;
+    const { no } = roundOf(world, 'harbour-lanterns', 1);
+    const { state } = world.services;
+    run(
+      state,
+      'UPDATE offering_terms SET min_investment_cents = min_investment_cents + 100 WHERE offering_no = ?',
+      [no],
+    );
+    const changed = await readIf(`W/"${etag}"`);
+    expect([changed.status, changed.body.data.etag === etag]).toEqual([200, false]);
+    run(
+      state,
+      'UPDATE offering_terms SET min_investment_cents = min_investment_cents - 100 WHERE offering_no = ?',
+      [no],
+    );
+    expect((await readIf(`W/"${etag}"`)).status).toBe(304);
+  });
+
+  test('CAT-02 a company has no etag, so reading it is not conditional', async () => {
+    const { id } = companyOf(world, 'harbour-lanterns');
+    const answer = await world.get(`/companies/${id}`, { token: key, headers: { 'if-none-match': '*' } });
+    expect([answer.status, answer.headers.get('etag')]).toEqual([200, null]);
+    expect(answer.body.data).not.toHaveProperty('etag');
   });
 });

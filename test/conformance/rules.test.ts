@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { citations, readRules } from '../tools/rule-ledger.js';
+import { citations, crowdedTitles, readRules } from '../tools/rule-ledger.js';
 
 const rules = readRules();
 
@@ -18,6 +18,15 @@ test('the ledger lists each rule once, in the order of its section', () => {
       .map(({ id }) => Number(id.split('-')[1]));
     expect([section, numbers]).toEqual([section, numbers.map((_, index) => index + 1)]);
   }
+});
+
+test('no title of a test cites more than three rules', () => {
+  expect(crowdedTitles(rules, 3)).toEqual([]);
+});
+
+test('every rule of the platform is cited', () => {
+  const cited = citations(rules);
+  expect(rules.filter(({ id }) => !cited.has(id)).map(({ id }) => id)).toEqual([]);
 });
 
 test('every open rule has a decision', () => {

@@ -39,17 +39,23 @@ test('SCOPE-01 every scope has the form action:resource, and a grant lists its s
   expect(scope).toBe('read:investments read:profile');
 });
 
-test('SCOPE-02 SCOPE-04 SCOPE-05 SCOPE-10 SCOPE-21 each scope includes the documented narrower scopes', () => {
+test('SCOPE-02 each write scope includes its read scope', () => {
   for (const scope of [...selfServeScopes, ...programScopes, ...declaredScopes]) {
     if (!scope.startsWith('write:')) continue;
     const read = scope.replace('write:', 'read:');
     const exists = ([...selfServeScopes, ...programScopes, ...declaredScopes] as string[]).includes(read);
     if (exists) expect(expandScopes([scope]), scope).toContain(read);
   }
+});
+
+test('SCOPE-04 SCOPE-21 write:comments includes nothing, and write:syndicates includes write:syndicate_members', () => {
   expect(brought('write:comments')).toEqual([]);
+  expect(brought('write:syndicates')).toEqual(['read:syndicates', 'write:syndicate_members']);
+});
+
+test('SCOPE-05 SCOPE-10 write:follows and read:profile include the follows list', () => {
   expect(brought('write:follows')).toEqual(['read:profile:follows']);
   expect(brought('read:profile')).toEqual(['read:profile:follows']);
-  expect(brought('write:syndicates')).toEqual(['read:syndicates', 'write:syndicate_members']);
 });
 
 test('SCOPE-03 full attribution includes both narrower views', () => {
@@ -59,7 +65,7 @@ test('SCOPE-03 full attribution includes both narrower views', () => {
   ]);
 });
 
-test('SCOPE-15 write:installations includes reading them', async () => {
+test('SCOPE-15 write:installations grants installing and reading, read:installations only reading', async () => {
   const client = makeClient(world);
   const token = userToken(world, client, ida, ['write:installations']);
   expect((await world.get('/installations', { token })).status).toBe(200);
@@ -68,6 +74,9 @@ test('SCOPE-15 write:installations includes reading them', async () => {
   const company = makeCompany(world, { ida: ['founder'] });
   const body = { target_type: 'company', target_id: company.id };
   expect((await world.post('/installations', { token: reader, body })).status).toBe(403);
+  expect((await world.post('/installations', { token, body })).status).toBe(201);
+  const foreign = { ...body, target_id: makeCompany(world, { ivan: ['founder'] }).id };
+  expect((await world.post('/installations', { token, body: foreign })).status).toBe(404);
 });
 
 test('SCOPE-06 every application holds read:public without ticking it and can request it', async () => {

@@ -30,7 +30,7 @@ afterAll(() => world.close());
 const iso = () => new Date(world.services.clock.now()).toISOString();
 
 describe('reading syndicates', () => {
-  test('SYN-03 SYN-04 SYN-06 SYN-08 a syndicate returns its whole record', async () => {
+  async function wholeSyndicate() {
     const own = foundSyndicate(world);
     own.add('Mia Member');
     own.add('Ada Applicant', 'applicant');
@@ -41,6 +41,29 @@ describe('reading syndicates', () => {
       one<{ no: number }>(world.services.state, 'SELECT no FROM companies WHERE id = ?', [id])?.no ?? 0;
     own.set({ primary_fund_company_no: no, tagline: 'Together', avatar_url: 'https://img.example/a.png' });
     const answer = await world.get(own.path, { token: own.creatorToken });
+    return { own, id, no, answer };
+  }
+
+  test('SYN-06 the switches of a syndicate are shown as they are set', async () => {
+    const own = foundSyndicate(world);
+    const read = async () => (await world.get(own.path, { token: own.creatorToken })).body.data.attributes;
+    for (const field of [
+      'published',
+      'launched',
+      'membership_open',
+      'auto_accept_accredited_members',
+      'auto_approve_join_sessions',
+      'fund_required',
+    ] as const) {
+      for (const on of [1, 0]) {
+        own.set({ [field]: on });
+        expect([field, (await read())[field]]).toEqual([field, on === 1]);
+      }
+    }
+  });
+
+  test('SYN-03 SYN-04 SYN-08 a syndicate returns its whole record', async () => {
+    const { own, id, no, answer } = await wholeSyndicate();
     expect(answer.status).toBe(200);
     expect(answer.body.data).toEqual({
       id: own.id,

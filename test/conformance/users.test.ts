@@ -61,13 +61,16 @@ describe('the user profile', () => {
     }
   });
 
-  test('USER-02 SCOPE-05 SCOPE-04 SCOPE-10 any other scope returns only the id of the user', async () => {
-    for (const scope of ['write:follows', 'read:investments', 'write:comments', 'read:profile:follows']) {
-      const { body } = conforms(getMe, await world.get('/users/me', { token: token(ida, scope) }));
-      expect(body).toEqual({
-        data: { id: world.ready.users.find((user) => user.email === ida)?.id, type: 'user' },
-      });
-    }
+  test.each([
+    ['SCOPE-05', 'write:follows'],
+    ['SCOPE-04', 'write:comments'],
+    ['SCOPE-10', 'read:profile:follows'],
+    ['SCOPE-11', 'read:investments'],
+  ])('USER-02 %s a token with only %s gets only the id of the user', async (_, scope) => {
+    const { body } = conforms(getMe, await world.get('/users/me', { token: token(ida, scope) }));
+    expect(body).toEqual({
+      data: { id: world.ready.users.find((user) => user.email === ida)?.id, type: 'user' },
+    });
   });
 
   test('OAUTH-26 ERR-11 a credential without a user has no profile', async () => {
@@ -86,26 +89,27 @@ describe('the user profile', () => {
 describe('followed companies', () => {
   const list = (bearer: string, query = '') => world.get(`/users/me/follows${query}`, { token: bearer });
 
-  test('USER-03 USER-04 SCOPE-05 SCOPE-10 SCOPE-25 the documented scopes can list follows', async () => {
-    for (const scope of [
-      'read:profile',
-      'write:profile',
-      'read:profile:follows',
-      'read:follows',
-      'write:follows',
-      'read:mcp',
-    ]) {
-      const { body } = conforms(listMyFollows, await list(token(ida, scope)));
-      expect(body.data[0]).toMatchObject({
-        id: companyOf(world, 'harbour-lanterns').id,
-        type: 'company',
-        attributes: {
-          raising: true,
-          profile_available: true,
-          followed_at: new Date(worldStart - 86_400_000).toISOString(),
-        },
-      });
-    }
+  test.each([
+    ['USER-03', 'read:profile'],
+    ['USER-03', 'write:profile'],
+    ['USER-03 SCOPE-05', 'write:follows'],
+    ['USER-03', 'read:mcp'],
+    ['USER-04 SCOPE-10', 'read:profile:follows'],
+    ['USER-04 SCOPE-25', 'read:follows'],
+  ])('%s a token with %s lists follows', async (_, scope) => {
+    const { body } = conforms(listMyFollows, await list(token(ida, scope)));
+    expect(body.data[0]).toMatchObject({
+      id: companyOf(world, 'harbour-lanterns').id,
+      type: 'company',
+      attributes: {
+        raising: true,
+        profile_available: true,
+        followed_at: new Date(worldStart - 86_400_000).toISOString(),
+      },
+    });
+  });
+
+  test('USER-03 USER-04 other scopes cannot list follows', async () => {
     for (const scope of ['read:explore', 'write:comments', 'read:investments']) {
       expect(errorOf(await list(token(ida, scope))), scope).toEqual([403, 'insufficient_scope']);
     }

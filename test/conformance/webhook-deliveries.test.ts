@@ -70,7 +70,7 @@ describe('sending deliveries', () => {
     }
   });
 
-  test('DELIV-04 DELIV-05 DELIV-06 CONV-10 the envelope has its documented keys, its exact bytes are stored, and no test marker is set', async () => {
+  test('DELIV-04 DELIV-05 DELIV-06 the envelope has its documented keys, its exact bytes are stored, and no test marker is set', async () => {
     const { id } = install();
     await createEndpoint(world, owner, receiver.url, ['investment.changed']);
     world.emit({
@@ -92,6 +92,19 @@ describe('sending deliveries', () => {
     });
     expect(Object.keys(got?.envelope)).toEqual(['id', 'event', 'created_at', 'mode', 'installation', 'data']);
     expect(got?.body).toBe(deliveries()[0]?.body);
+  });
+
+  test('CONV-10 the id of a real event starts with evt_, and not with evt_test_ in the sandbox realm either', async () => {
+    const sandboxed = world.company('Sandboxed', 'test');
+    world.install({ on: 'company', targetNo: sandboxed, realm: 'test' });
+    install();
+    await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+    await createEndpoint(world, owner, receiver.url, ['investment.changed'], { mode: 'test' });
+    world.emit({ name: 'investment.changed', companyNo: company });
+    world.emit({ name: 'investment.changed', companyNo: sandboxed, realm: 'test' });
+    for (const { envelope } of await receiver.count(2))
+      expect(envelope.id).toMatch(/^evt_(?!test_)[A-Za-z0-9]+$/);
+    expect(receiver.received.map(({ envelope }) => envelope.mode).sort()).toEqual(['live', 'test']);
   });
 
   test('DELIV-02 DELIV-03 each attempt signs the raw body with one v1 signature at the current time', async () => {

@@ -29,18 +29,39 @@ export function readRules(
     .filter((rule) => !rule.text.includes('[void]'));
 }
 
-/**
- * Returns which test files cite an id. Only sections of the ledger count: `UTF-8` and `SHA-256` are no rules.
- */
+/** Matches ids of rules. Only sections of the ledger count: `UTF-8` and `SHA-256` are no rules. */
+function idsIn(text: string, sections: ReadonlySet<string>): readonly string[] {
+  return [...text.matchAll(new RegExp(`(?<![A-Za-z0-9_-])(${shape})(?![A-Za-z0-9_])`, 'g'))]
+    .map(([, id = '']) => id)
+    .filter((id) => sections.has(id.split('-')[0] ?? ''));
+}
+
+const sectionsOf = (rules: readonly Rule[]): ReadonlySet<string> =>
+  new Set(rules.map(({ section }) => section));
+
+const testFiles = (): readonly string[] =>
+  readdirSync(testFolder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .sort();
+
+/** Returns the lines of tests that cite more rules than a title may: nobody could say which of them failed. */
+export function crowdedTitles(rules: readonly Rule[], max: number): readonly string[] {
+  const sections = sectionsOf(rules);
+  return testFiles().flatMap((path) =>
+    readFileSync(join(testFolder, path), 'utf8')
+      .split('\n')
+      .flatMap((line, index) => (idsIn(line, sections).length > max ? [`${path}:${index + 1}`] : [])),
+  );
+}
+
+/** Returns which test files cite an id. */
 export function citations(rules: readonly Rule[]): ReadonlyMap<string, readonly string[]> {
-  const sections = new Set(rules.map(({ section }) => section));
-  const word = new RegExp(`(?<![A-Za-z0-9_-])(${shape})(?![A-Za-z0-9_])`, 'g');
+  const sections = sectionsOf(rules);
   const cited = new Map<string, string[]>();
-  for (const path of readdirSync(testFolder, { recursive: true, encoding: 'utf8' }).sort()) {
-    if (!path.endsWith('.ts')) continue;
-    for (const [, id = ''] of readFileSync(join(testFolder, path), 'utf8').matchAll(word)) {
+  for (const path of testFiles()) {
+    for (const id of idsIn(readFileSync(join(testFolder, path), 'utf8'), sections)) {
       const files = cited.get(id) ?? [];
-      if (sections.has(id.split('-')[0] ?? '') && !files.includes(path)) cited.set(id, [...files, path]);
+      if (!files.includes(path)) cited.set(id, [...files, path]);
     }
   }
   return cited;

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { parseListen } from '../../config/formats.js';
 import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
@@ -16,6 +17,10 @@ export const sandbox: Command = {
       'prints one JSON line when it is ready; open the address in a browser',
     ],
     ['rosterd sandbox --records 5000 --companies 3 --seed 7', 'the same data every time'],
+    [
+      'rosterd sandbox --import world.jsonl --data world.db --limits off',
+      'a world of your own, for load tests',
+    ],
   ],
   options: [
     { flags: '--listen <host:port>', summary: 'where to listen (default: 127.0.0.1:0, a free port)' },
@@ -23,6 +28,10 @@ export const sandbox: Command = {
     { flags: '--seed <number>', summary: 'seed of the made-up data (default: 1)' },
     { flags: '--companies <number>', summary: 'number of companies (default: 2)' },
     { flags: '--records <number>', summary: 'investments per company (default: 100)' },
+    {
+      flags: '--import <file>',
+      summary: 'add the companies, rounds and investments of a file of JSON Lines',
+    },
     { flags: '--header-prefix <word>', summary: 'first word of its headers (default: Service)' },
     {
       flags: '--request-id-header <name>',
@@ -34,12 +43,15 @@ export const sandbox: Command = {
     },
     { flags: '--limits <switch>', summary: 'rate limits (default: on)', choices: ['on', 'off'] },
   ],
-  async run({ options, out, signal }) {
+  async run({ io, options, out, signal }) {
     const [{ openSandbox }, values] = await Promise.all([
       import('../../tasks/sandbox.js'),
       import('../../config/formats.js'),
     ]);
-    const running = await openSandbox(sandboxOptions(options, values.parseListen));
+    const running = await openSandbox({
+      ...sandboxOptions(options, io.cwd, values.parseListen),
+      onImport: (investments) => out.note(`${investments} investments imported so far`),
+    });
     // Always one line, even at a terminal: programs wait for it.
     out.styled(JSON.stringify(running.ready));
     await untilAborted(signal);
@@ -48,7 +60,7 @@ export const sandbox: Command = {
   },
 };
 
-function sandboxOptions(options: Options, parse: typeof parseListen): SandboxOptions {
+function sandboxOptions(options: Options, cwd: string, parse: typeof parseListen): SandboxOptions {
   const listenText = options.text('listen');
   const listen = parse(listenText ?? '127.0.0.1:0');
   if (listen === undefined) {
@@ -65,13 +77,16 @@ function sandboxOptions(options: Options, parse: typeof parseListen): SandboxOpt
     'X-Service-Request-Id',
   );
   const seed = options.whole('seed', { min: 0, max: 2 ** 32 - 1 });
-  const companies = options.whole('companies', { min: 1, max: 1_000 });
+  const companies = options.whole('companies', { min: 1, max: 10_000 });
+  const imported = options.text('import');
   const records = options.whole('records', { min: 0, max: 10_000_000 });
   return {
     listen,
     limits: options.text('limits') !== 'off',
     ...(data === undefined || data === ':memory:' ? {} : { dataFile: data }),
     ...defined({ seed, companies, records, headerPrefix, requestIdHeader }),
+    // Absolute, because a data file stores it for a sandbox that is started in another folder.
+    ...(imported === undefined ? {} : { importFile: resolve(cwd, imported) }),
     allowLoopbackWebhooks: options.flag('allowLoopbackWebhooks'),
   };
 }

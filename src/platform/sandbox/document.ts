@@ -4,6 +4,8 @@ export interface WorldPlan {
   readonly companies: number;
   /** Investments per company. */
   readonly records: number;
+  /** Absolute path of a file of JSON Lines whose companies, rounds and investments are added. */
+  readonly importFile: string | null;
 }
 
 export interface WorldUser {

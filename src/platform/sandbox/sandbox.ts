@@ -1,10 +1,12 @@
 import { defined } from '../../domain/defined.js';
+import { Fault } from '../../domain/fault.js';
 import { type Clock, systemClock } from '../../runtime/clock.js';
 import { type Closable, Lifecycle } from '../../runtime/lifecycle.js';
 import type { Logger } from '../../runtime/logger.js';
 import { type Random, seededRandom } from '../../runtime/random.js';
 import { headerNames } from '../../wire/headers.js';
 import { featuresOf } from '../features.js';
+import { Problem } from '../http/problem.js';
 import { Router } from '../http/route.js';
 import { createServices, listen } from '../platform.js';
 import type { PlatformOptions, Services } from '../services.js';
@@ -24,6 +26,10 @@ export interface SandboxOptions {
   readonly seed?: number;
   readonly companies?: number;
   readonly records?: number;
+  /** A file of JSON Lines with further companies, rounds and investments. Absolute. */
+  readonly importFile?: string;
+  /** Called while the file is imported, with the number of investments so far. */
+  readonly onImport?: (investments: number) => void;
   readonly headerPrefix?: string;
   readonly requestIdHeader?: string;
   readonly limits?: boolean;
@@ -68,7 +74,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     parts.add('database', () => {
       services.state.close();
     });
-    const world = openWorld(services.state, clock, options, seededRandom);
+    const world = openWorld(services.state, clock, options, seededRandom, (investments) =>
+      options.onImport?.(investments),
+    );
     const features = featuresOf(services, options.clock ?? systemClock);
     for (const feature of features) {
       const running = feature.start?.(services);
@@ -82,10 +90,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       ...world.document,
     });
     const reset = () => {
+      resetWorld(world);
       faults.clear();
       requests.clear();
       traffic.clear();
-      world.reset();
     };
     services.events.onAttempt((attempt) => traffic.attempted(attempt));
     const routes = features.flatMap((feature) => [...feature.routes, ...(feature.sandboxRoutes ?? [])]);
@@ -110,5 +118,17 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   } catch (error) {
     await parts.close();
     throw error;
+  }
+}
+
+/** The file of an import is read again; if that fails, the world stays as it is. */
+function resetWorld(world: World): void {
+  try {
+    world.reset();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    throw new Problem(409, 'conflict', `The sandbox could not return to the seed. ${error.message}`, {
+      ...defined({ remediation: error.about.hint }),
+    });
   }
 }

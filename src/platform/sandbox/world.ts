@@ -3,24 +3,30 @@ import type { Random } from '../../runtime/random.js';
 import type { State } from '../state/database.js';
 import { all, one, run } from '../state/statements.js';
 import type { MovableClock } from './clock.js';
-import type { SandboxRealm, WorldDocument, WorldPlan } from './document.js';
-import { seedFurther } from './seed/further.js';
+import type { SandboxRealm, WorldDocument, WorldPlan, WorldUser } from './document.js';
+import { importWorld } from './import/import-world.js';
+import { bytesOf } from './import/lines.js';
+import { firstApplication, seedFurther } from './seed/further.js';
+import { insertInBulk } from './seed/insert-in-bulk.js';
 import { seedMemberships } from './seed/memberships.js';
 import { seedWorld } from './seed/world.js';
 
 export interface World {
   readonly plan: WorldPlan;
   readonly document: WorldDocument;
-  /** Resets to the seeded state, including the clock. */
+  /** Resets to the seeded state, including the clock. Throws, and changes nothing, if an import cannot be read again. */
   reset(): void;
 }
 
 /** Syndicates use a separate random stream, so that changes to them do not affect the rest of the world. */
 const membershipStream = 0x73796e64;
 const furtherStream = 0x6c697665;
+const importStream = 0x696d706f;
+/** Bytes of a file with some ten thousand investments. */
+const largeImport = 5_000_000;
 
 /** The help of `rosterd sandbox` names these numbers. */
-export const defaultPlan: WorldPlan = { seed: 1, companies: 2, records: 100 };
+export const defaultPlan: WorldPlan = { seed: 1, companies: 2, records: 100, importFile: null };
 
 interface Row {
   readonly seed: number;
@@ -28,6 +34,7 @@ interface Row {
   readonly records: number;
   readonly offset_millis: number;
   readonly document: string | null;
+  readonly import_file: string | null;
 }
 
 /** Seeds the requested world, or continues the one in the data file. */
@@ -36,6 +43,7 @@ export function openWorld(
   clock: MovableClock,
   asked: Partial<WorldPlan>,
   randomFrom: (seed: number) => Random,
+  progress: (investments: number) => void,
 ): World {
   const stored = one<Row>(state, 'SELECT * FROM sandbox');
   const plan = stored === undefined ? planFrom(asked) : requireSamePlan(stored, asked);
@@ -43,10 +51,25 @@ export function openWorld(
   const make = () => {
     const sandbox = seedWorld(state, randomFrom(plan.seed), plan, clock.now());
     state.transaction(() => seedMemberships(state, randomFrom(plan.seed ^ membershipStream), clock.now()))();
-    return further(sandbox);
+    return imported(further(sandbox));
   };
   const further = (sandbox: SandboxRealm) =>
     seedFurther(state, randomFrom(plan.seed ^ furtherStream), clock.now(), plan, sandbox);
+  const imported = (document: WorldDocument): WorldDocument => {
+    const { importFile: file, seed, companies: companiesBefore } = plan;
+    if (file === null) return document;
+    const application = firstApplication(state, document);
+    const seeding = { state, random: randomFrom(seed ^ importStream), now: clock.now() };
+    const insert = () => importWorld(seeding, { file, application, companiesBefore, progress });
+    const { companies, founders } = state.transaction(() =>
+      bytesOf(file) < largeImport ? insert() : insertInBulk(state, insert),
+    )();
+    return {
+      ...document,
+      companies: [...document.companies, ...companies],
+      users: withFounders(document.users, founders),
+    };
+  };
   const continued = (row: Row): WorldDocument => {
     const document = storedDocument(row);
     if (document.live !== undefined) return document;
@@ -55,19 +78,30 @@ export function openWorld(
     remember(state, plan, clock, whole);
     return whole;
   };
-  const document = stored === undefined ? makeOnce(state, plan, clock, make) : continued(stored);
+  let document = stored === undefined ? makeOnce(state, plan, clock, make) : continued(stored);
   clock.onMove(() => run(state, 'UPDATE sandbox SET offset_millis = ?', [clock.offsetMillis]));
   return {
     plan,
-    document,
+    get document() {
+      return document;
+    },
     reset: () => {
-      clock.advance(-clock.offsetMillis);
+      const offset = clock.offsetMillis;
+      clock.advance(-offset);
       state.pragma('foreign_keys = OFF');
-      state.transaction(() => {
-        emptyTables(state);
-        remember(state, plan, clock, make());
-      })();
-      state.pragma('foreign_keys = ON');
+      try {
+        document = state.transaction(() => {
+          emptyTables(state);
+          const made = make();
+          remember(state, plan, clock, made);
+          return made;
+        })();
+      } catch (error) {
+        clock.advance(offset);
+        throw error;
+      } finally {
+        state.pragma('foreign_keys = ON');
+      }
     },
   };
 }
@@ -86,23 +120,41 @@ function makeOnce(
   state.pragma('cache_size = -262144');
   state.pragma('journal_mode = MEMORY');
   state.pragma('synchronous = OFF');
-  const document = make();
-  remember(state, plan, clock, document);
+  state.pragma('foreign_keys = OFF');
+  let document: WorldDocument;
+  try {
+    document = state.transaction(make)();
+    remember(state, plan, clock, document);
+  } catch (error) {
+    // Nothing of the world was kept, so the file can be used again.
+    run(state, 'DELETE FROM sandbox');
+    throw error;
+  }
+  state.pragma('foreign_keys = ON');
   state.pragma('synchronous = NORMAL');
   state.pragma('journal_mode = WAL');
   return document;
 }
 
+/** The last two users are the investors of the ready document, which programs find at the end. */
+const withFounders = (users: readonly WorldUser[], founders: readonly WorldUser[]): readonly WorldUser[] => [
+  ...users.slice(0, -2),
+  ...founders,
+  ...users.slice(-2),
+];
+
 function remember(state: State, plan: WorldPlan, clock: MovableClock, document: WorldDocument | null): void {
   run(
     state,
-    'INSERT OR REPLACE INTO sandbox (no, seed, companies, records, offset_millis, document) VALUES (1, ?, ?, ?, ?, ?)',
+    `INSERT OR REPLACE INTO sandbox (no, seed, companies, records, offset_millis, document, import_file)
+     VALUES (1, ?, ?, ?, ?, ?, ?)`,
     [
       plan.seed,
       plan.companies,
       plan.records,
       clock.offsetMillis,
       document === null ? null : JSON.stringify(document),
+      plan.importFile,
     ],
   );
 }
@@ -121,6 +173,7 @@ function planFrom(asked: Partial<WorldPlan>): WorldPlan {
     seed: asked.seed ?? defaultPlan.seed,
     companies: asked.companies ?? defaultPlan.companies,
     records: asked.records ?? defaultPlan.records,
+    importFile: asked.importFile ?? defaultPlan.importFile,
   };
 }
 
@@ -134,7 +187,14 @@ function requireSamePlan(stored: Row, asked: Partial<WorldPlan>): WorldPlan {
       });
     }
   }
-  return { seed: stored.seed, companies: stored.companies, records: stored.records };
+  const { import_file: importFile } = stored;
+  if (asked.importFile != null && asked.importFile !== importFile) {
+    const held = importFile === null ? 'without an import' : `that imported ${importFile}`;
+    throw new Fault('usage', `the data file has a world ${held}, not ${asked.importFile}`, {
+      hint: 'Omit --import to continue that world, or give another --data file.',
+    });
+  }
+  return { seed: stored.seed, companies: stored.companies, records: stored.records, importFile };
 }
 
 /** Empties every table except the migrations. */

@@ -130,6 +130,22 @@ test('two sandbox runs with the same seed have the same data', async () => {
   expect(printed[0]).toBe(printed[1]);
 });
 
+test('sandbox --import adds the world of a file of its folder, and a wrong line ends it with its number', async () => {
+  const cwd = folderFor();
+  const company = JSON.stringify({ type: 'company', id: 'co_acme', name: 'Acme' });
+  writeFileSync(join(cwd, 'world.jsonl'), `${company}\n`);
+  const args = ['sandbox', '--records', '1', '--companies', '1', '--import', 'world.jsonl'];
+  const { io, stop } = running(args, cwd);
+  await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('\n');
+  const { companies } = JSON.parse(io.out()) as { companies: { id: string }[] };
+  expect(companies.map(({ id }) => id)).toContain('co_acme');
+  await stop();
+  writeFileSync(join(cwd, 'world.jsonl'), `${company}\n${company}\n`);
+  const ended = await running(args, cwd).ended;
+  expect(ended).toMatchObject({ code: 2, out: '' });
+  expect(ended.err).toContain(`--import: ${join(cwd, 'world.jsonl')} line 2: companies.id is used already`);
+});
+
 test('sandbox --help states the defaults that the sandbox uses', async () => {
   const { out } = await rosterd(['sandbox', '--help'], fakeIo({ columns: 200 }));
   expect(out).toMatch(new RegExp(`--companies .*default: ${defaultPlan.companies}\\)`));

@@ -48,7 +48,7 @@ describe('refreshing token: an access token', () => {
     expect(server.asked).toBe(0);
   });
 
-  test('OAUTH-11 OAUTH-14 OAUTH-18 CLIENT-11 an access token is refreshed 30 seconds before it expires, and the rotated pair is stored', async () => {
+  test('OAUTH-14 OAUTH-18 CLIENT-11 an access token is refreshed 30 seconds before it expires, and the rotated pair is stored', async () => {
     const server = new TokenServer();
     let sent = '';
     server.wire = async (send) => send();

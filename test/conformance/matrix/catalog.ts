@@ -175,7 +175,7 @@ function pathOf({ world, connected }: Stage, operation: Operation): string {
 
 /** Operations of the catalog, of users and of portfolios. */
 export const catalogTable = defineTable<CredentialKind, Stage>({
-  name: 'OAUTH-25 OAUTH-26 ERR-09 ERR-11 SEC-01 the catalog, people and portfolios',
+  name: 'OAUTH-25 OAUTH-26 ERR-11 the catalog, people and portfolios',
   callers: credentialKinds,
   stage: (world) => {
     const connected = makeClient(world, { name: 'To be disconnected' });

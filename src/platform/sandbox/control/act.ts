@@ -37,9 +37,15 @@ export function invest(services: Services, company: ActingCompany, set: RecordPa
   // A new record would attach personal data to an erased account.
   if (investor.deactivated_at !== null) throw closedAccount('it cannot invest');
   const offerings = offeringsOf(services, company);
-  const open = offerings.filter((offering) => !offering.reservations);
+  const binding = offerings.filter((offering) => !offering.reservations);
+  const open = binding.filter((offering) => offering.ended === 0);
   const fresh = freshly(
-    inventInvestment(services.random, now, { ...company, offerings: open }, investor),
+    inventInvestment(
+      services.random,
+      now,
+      { ...company, offerings: open.length === 0 ? binding : open },
+      investor,
+    ),
     now,
   );
   const { columns, profile, reason } = planChange(services.state, { ...fresh, no: 0 }, set);
@@ -93,7 +99,7 @@ export function withdraw(services: Services, id: string, now: number): void {
 /** Converts the investment to another round of the company. Returns the id of the successor. */
 export function convert(services: Services, source: Source, now: number): string {
   const others = offeringsOf(services, { no: source.company_no, id: source.company_id }).filter(
-    (offering) => offering.no !== source.offering_no,
+    (offering) => offering.no !== source.offering_no && offering.ended === 0,
   );
   const target = others[Math.floor(services.random.fraction() * others.length)];
   if (target === undefined) return source.id;
@@ -146,10 +152,11 @@ export const offeringsOf = (services: Services, company: ActingCompany) =>
     offering_type: string;
     share_price_cents: number | null;
     reservations: number;
+    ended: number;
   }>(
     services.state,
-    `SELECT no, id, currency, investment_type, offering_type, share_price_cents, testing_the_waters AS reservations
-     FROM offerings WHERE company_no = ? ORDER BY no`,
+    `SELECT no, id, currency, investment_type, offering_type, share_price_cents, testing_the_waters AS reservations,
+       status IN ('closed', 'canceled') AS ended FROM offerings WHERE company_no = ? ORDER BY no`,
     [company.no],
   ).map((row) => ({ ...row, reservations: row.reservations === 1 }));
 

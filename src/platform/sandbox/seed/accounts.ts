@@ -6,6 +6,7 @@ import type { MintedPair } from '../../oauth/pairs.js';
 import type { State } from '../../state/database.js';
 import { digestOf, newId, newSecret, type Realm } from '../../state/secrets.js';
 import { run } from '../../state/statements.js';
+import type { WorldUser } from '../document.js';
 
 export const sandboxRedirectUri = 'http://127.0.0.1:8790/callback';
 
@@ -116,6 +117,21 @@ export function seedUserToken(
   const { clientId } = application[realm];
   const wish = { kind: 'user', realm, applicationNo: application.no, clientId, userNo, scopes } as const;
   return mintToken(seeding, wish, seeding.now);
+}
+
+/** Mints the tokens of a user who has connected the application, in both realms. */
+export function seedWorldUser(seeding: Seeding, application: SeededApplication, user: SeededUser): WorldUser {
+  const test = seedUserToken(seeding, application, 'test', user.no, grantedScopes);
+  const live = seedUserToken(seeding, application, 'live', user.no, grantedScopes);
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    token: test.token,
+    refreshToken: test.refreshToken,
+    liveToken: live.token,
+    liveRefreshToken: live.refreshToken,
+  };
 }
 
 export interface InstallTarget {

@@ -39,7 +39,8 @@ export interface SeededOffering {
   readonly reservations: boolean;
 }
 
-export interface SeededCompany {
+/** A company with people and an installation of the application, which it has two tokens of. */
+export interface InstalledCompany {
   readonly no: number;
   readonly id: string;
   readonly name: string;
@@ -47,21 +48,50 @@ export interface SeededCompany {
   readonly token: string;
   readonly tokenWithoutIdentity: string;
   readonly founder: SeededUser;
+}
+
+export interface SeededCompany extends InstalledCompany {
+  /** Rounds that take investments or reservations. */
   readonly offerings: readonly SeededOffering[];
 }
 
-/** Seeds a company with a founder, a read-only administrator, its rounds and an installation of the application. */
 export function seedCompany(seeding: Seeding, application: number, index: number): SeededCompany {
-  const { state, random, now } = seeding;
+  const { random } = seeding;
   const id = newId(random, 'co_');
   const name = `${pick(random, firstWords)} ${pick(random, secondWords)} ${index + 1}`;
+  const installed = seedInstalledCompany(seeding, application, {
+    id,
+    name,
+    slug: `sandbox-company-${index + 1}`,
+    tagline: 'A company that does not exist.',
+    number: index + 1,
+  });
+  return { ...installed, offerings: seedOfferings(seeding, installed.no, index) };
+}
+
+export interface CompanyPlan {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly tagline: string;
+  /** In the names and addresses of its people. */
+  readonly number: number;
+}
+
+/** Seeds a company with a founder, a read-only administrator and an installation of the application. */
+export function seedInstalledCompany(
+  seeding: Seeding,
+  application: number,
+  { id, name, slug, tagline, number }: CompanyPlan,
+): InstalledCompany {
+  const { state, now } = seeding;
   const { no } = run(
     state,
     `INSERT INTO companies (id, realm, name, slug, tagline, created_at) VALUES (?, 'test', ?, ?, ?, ?)`,
-    [id, name, `sandbox-company-${index + 1}`, 'A company that does not exist.', now],
+    [id, name, slug, tagline, now],
   );
-  const founder = seedUser(seeding, `founder${index + 1}`, `Founder ${index + 1}`);
-  const reader = seedUser(seeding, `admin${index + 1}`, `Administrator ${index + 1}`);
+  const founder = seedUser(seeding, `founder${number}`, `Founder ${number}`);
+  const reader = seedUser(seeding, `admin${number}`, `Administrator ${number}`);
   const member = 'INSERT INTO company_members (company_no, user_no, tier, can_edit) VALUES (?, ?, ?, ?)';
   run(state, member, [no, founder.no, 'founder', 1]);
   run(state, member, [no, reader.no, 'admin', 0]);
@@ -79,7 +109,6 @@ export function seedCompany(seeding: Seeding, application: number, index: number
     installation: installation.id,
     token: installationToken(seeding, application, installation.no, grantedScopes),
     tokenWithoutIdentity: installationToken(seeding, application, installation.no, scopesWithoutIdentity),
-    offerings: seedOfferings(seeding, no, index),
   };
 }
 
@@ -95,6 +124,28 @@ export function seedOfferings(seeding: Seeding, companyNo: number, index: number
     offerings.push(offering(seeding, companyNo, currency, 'SAFE', offeringType, null, true));
   return offerings;
 }
+
+/** How long ago the past round of a company began and ended. */
+const pastBegan = 540 * 86_400_000;
+export const pastEnded = 150 * 86_400_000;
+
+/** Seeds a closed SAFE round of a company, which has the older investments of its open one. */
+export function seedPastRound(seeding: Seeding, { no, offerings }: SeededCompany): SeededOffering {
+  const like = offerings.find(isPlainSafe);
+  if (like === undefined) throw new Error('a seeded company has a SAFE round');
+  const { now } = seeding;
+  const past = offering(seeding, no, like.currency, 'SAFE', like.offering_type, null, false);
+  run(
+    seeding.state,
+    `UPDATE offerings SET status = 'closed', started_at = ?, closed_at = ?, created_at = ? WHERE no = ?`,
+    [now - pastBegan, now - pastEnded, now - pastBegan, past.no],
+  );
+  return past;
+}
+
+/** Whether a round can have begun as a continuation of the past one. */
+export const isPlainSafe = (round: SeededOffering): boolean =>
+  round.investment_type === 'SAFE' && !round.reservations;
 
 function offering(
   seeding: Seeding,

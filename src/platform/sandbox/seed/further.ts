@@ -50,7 +50,7 @@ export function seedFurther(
 
 const backers = Array.from({ length: 10 }, (_, index) => `backer${index + 1}`);
 
-function firstApplication(state: State, { apps }: SandboxRealm): SeededApplication {
+export function firstApplication(state: State, { apps }: SandboxRealm): SeededApplication {
   const [app] = apps;
   const row = one<{ no: number; organization_no: number }>(
     state,

@@ -1,21 +1,29 @@
 import { type Random, seededRandom } from '../../../runtime/random.js';
-import { grantedScopes, selfServeScopes } from '../../contract/scopes.js';
+import { selfServeScopes } from '../../contract/scopes.js';
 import { insertInvestment } from '../../investments/model.js';
 import { publishFirst } from '../../investments/publisher.js';
 import type { State } from '../../state/database.js';
 import { one, run } from '../../state/statements.js';
-import type { SandboxRealm, WorldPlan, WorldUser } from '../document.js';
+import type { SandboxRealm, WorldPlan } from '../document.js';
 import {
-  type SeededApplication,
   type SeededUser,
   type Seeding,
   sandboxRedirectUri,
   seedApplication,
   seedUser,
-  seedUserToken,
+  seedWorldUser,
 } from './accounts.js';
-import { seedCatalog } from './catalog.js';
-import { type SeededCompany, seedCompany, seedSyndicate } from './companies.js';
+import { seedCatalog, seedTerms } from './catalog.js';
+import {
+  isPlainSafe,
+  pastEnded,
+  type SeededCompany,
+  type SeededOffering,
+  seedCompany,
+  seedPastRound,
+  seedSyndicate,
+} from './companies.js';
+import { insertInBulk } from './insert-in-bulk.js';
 import { Crowd, inventInvestment, publishedAt } from './investments.js';
 
 /**
@@ -45,14 +53,22 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
     const companies = Array.from({ length: plan.companies }, (_, index) =>
       seedCompany(seeding, application.no, index),
     );
+    const earlier: Seeding = { state, random: seededRandom(plan.seed ^ pastStream), now };
+    const past = companies.map((company) => {
+      const round = seedPastRound(earlier, company);
+      seedTerms(earlier, round);
+      return round;
+    });
     const founders = companies.map((company) => company.founder);
     const syndicates = [0, 1].map((index) =>
       seedSyndicate(seeding, application.no, founders[index] ?? owner, index),
     );
     const users = [owner, developer, ...founders, ...investors].map((user) =>
-      worldUser(seeding, application, user),
+      seedWorldUser(seeding, application, user),
     );
-    seedInvestments(seeding, companies, investors, plan.records);
+    const insert = () => seedInvestments(seeding, companies, past, investors, plan.records);
+    if (plan.companies * plan.records < manyRecords) insert();
+    else insertInBulk(state, insert);
     seedCatalog(state, seededRandom(plan.seed ^ catalogStream), now, { companies, investors });
     return {
       apps: [
@@ -64,11 +80,11 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
         },
       ],
       users,
-      companies: companies.map((company) => ({
+      companies: companies.map((company, index) => ({
         id: company.id,
         name: company.name,
         offering: company.offerings[0]?.id ?? '',
-        offerings: company.offerings.map((offering) => offering.id),
+        offerings: [...company.offerings, past[index]].flatMap((round) => round?.id ?? []),
         founder: company.founder.id,
         installation: company.installation,
         token: company.token,
@@ -82,25 +98,15 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
 
 /** An arbitrary constant that derives a second random stream from the seed. */
 const catalogStream = 0x0ca7a106;
-
-function worldUser(seeding: Seeding, application: SeededApplication, user: SeededUser): WorldUser {
-  const test = seedUserToken(seeding, application, 'test', user.no, grantedScopes);
-  const live = seedUserToken(seeding, application, 'live', user.no, grantedScopes);
-  return {
-    id: user.id,
-    email: user.email,
-    name: user.name,
-    token: test.token,
-    refreshToken: test.refreshToken,
-    liveToken: live.token,
-    liveRefreshToken: live.refreshToken,
-  };
-}
+/** Below this, creating the indexes again takes longer than keeping them. */
+const manyRecords = 20_000;
+const pastStream = 0x70617374;
 
 /** The first records of each company belong to the investors of the ready document, so that their tokens see records. */
 function seedInvestments(
   seeding: Seeding,
   companies: readonly SeededCompany[],
+  past: readonly SeededOffering[],
   named: readonly SeededUser[],
   records: number,
 ): void {
@@ -108,7 +114,8 @@ function seedInvestments(
   const crowd = new Crowd(seeding);
   const published = publishedAt(now);
   let seq = 0;
-  for (const company of companies) {
+  for (const [number, company] of companies.entries()) {
+    const [open, closed] = [company.offerings.find(isPlainSafe), past[number]];
     for (let index = 0; index < records; index += 1) {
       const known = named[index];
       const investor =
@@ -124,7 +131,10 @@ function seedInvestments(
               bio: null,
               deactivated_at: null,
             };
-      const invented = inventInvestment(random, published, company, investor);
+      let invented = inventInvestment(random, published, company, investor);
+      const old = invented.status === 'executed' && invented.applied_at < now - pastEnded;
+      if (old && closed !== undefined && invented.offering_no === open?.no)
+        invented = { ...invented, offering_no: closed.no, offering_id: closed.id };
       const no = insertInvestment(state, invented);
       publishFirst(state, no, invented, published, seq + 1);
       seq += 2;
