@@ -17,7 +17,7 @@ const hooks = [...conformance('webhook-endpoints'), ...platform('webhooks/url-po
 /** Guards, limits, windows and states. The fastest tests stand first: a run ends with the first failure. */
 export const targets: readonly Target[] = [
   target('http/steps/guarded', conformance('referrals', 'applications', 'users')),
-  target('http/steps/identify', conformance('catalog-limits', 'oauth')),
+  target('http/steps/identify', platform('http/identify'), conformance('catalog-limits', 'oauth')),
   target(
     'http/steps/spend',
     platform('http/server'),

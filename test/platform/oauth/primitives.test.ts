@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { answersChallenge, isChallenge } from '../../../src/platform/oauth/pkce.js';
 import { withParameters } from '../../../src/platform/oauth/redirect-uris.js';
@@ -18,6 +19,9 @@ describe('PKCE', () => {
     'PKCE: the verifier %j is invalid',
     (wrong) => {
       expect(answersChallenge(wrong, challenge)).toBe(false);
+      // Nor for the challenge that was made from it.
+      const own = createHash('sha256').update(wrong, 'ascii').digest('base64url');
+      expect(answersChallenge(wrong, own)).toBe(false);
     },
   );
 });

@@ -24,6 +24,19 @@ test('SEC-07 the URL policy accepts public https URLs', () => {
   expect(passing.filter((text) => !judgeUrl(text, false).ok)).toEqual([]);
 });
 
+test('URL policy: port 443 and ports from 1024 up pass, others do not', () => {
+  const passes = (port: number) => judgeUrl(`https://hooks.example.com:${port}/`, false).ok;
+  expect([1, 80, 442, 444, 1023].filter(passes)).toEqual([]);
+  expect([443, 1024, 65_535].filter(passes)).toEqual([443, 1024, 65_535]);
+});
+
+test('URL policy: a host name has at most 253 characters', () => {
+  const name = (length: number) => `${'a.'.repeat((length - 3) / 2)}com`;
+  const passes = (length: number) => judgeUrl(`https://${name(length)}/`, false).ok;
+  expect([name(253).length, passes(253)]).toEqual([253, true]);
+  expect(judgeUrl(`https://b${name(253)}/`, false).ok).toBe(false);
+});
+
 test('URL policy: with loopback allowed, only loopback literals and localhost pass additionally, over http and https', () => {
   const passing = [
     'http://127.0.0.1:1234/',
