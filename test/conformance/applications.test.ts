@@ -422,17 +422,12 @@ describe('disabling, suspending and deleting an application', () => {
   test('a disabled application can be neither suspended nor made active again', async () => {
     const client = makeClient(world);
     const patch = (body: object) => world.control('PATCH', `/applications/${client.clientId}`, body);
-    for (const status of ['disabled', 'deleted']) {
-      run(world.services.state, 'UPDATE applications SET status = ? WHERE no = ?', [
-        status,
-        client.applicationNo,
-      ]);
-      for (const suspended of [true, false]) {
-        const refused = await patch({ suspended });
-        expect([status, refused.status, refused.body.error?.type]).toEqual([status, 409, 'conflict']);
-      }
-      expect(applicationByNo(world.services.state, client.applicationNo).status).toBe(status);
+    await world.post(path(client, '/disable'), { token: as(owner) });
+    for (const suspended of [true, false]) {
+      const refused = await patch({ suspended });
+      expect([refused.status, refused.body.error?.type]).toEqual([409, 'conflict']);
     }
+    expect(applicationByNo(world.services.state, client.applicationNo).status).toBe('disabled');
   });
 
   test('the platform can take back that an application may see identity', async () => {

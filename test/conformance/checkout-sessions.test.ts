@@ -362,7 +362,9 @@ describe('states of an investment session', () => {
 
   test('SESS-18 a session expires although its application is installed no longer', async () => {
     const { id } = (await create({ expires_in_hours: 2 })).body.data;
-    await world.control('POST', `/installations/${company(world).installation}/revoke`);
+    // Its round belongs to a company and to a syndicate.
+    for (const { installation } of [company(world), ...world.ready.syndicates])
+      await world.control('POST', `/installations/${installation}/revoke`);
     world.clock.advance(2 * hour + 30_001);
     const status = () =>
       one<{ status: string }>(world.services.state, 'SELECT status FROM investment_sessions WHERE id = ?', [

@@ -1,9 +1,35 @@
-/** Mutants that no test can find, by their name, with the reason. */
+/**
+ * Mutants that no test can find, by their name, with the reason. The run tries them as well, and fails if a test kills
+ * one.
+ */
 export const equivalentMutants: Readonly<Record<string, string>> = {
+  'http/steps/guarded.ts | scopes.length > 0 → false | return lacksUser(scopes.length > 0 ? scopes : [defaultScope]);':
+    'No declared operation has a scope that a credential without a user can hold and yet refuses that credential.',
+  'http/paging.ts | < → <= | return left < right ? -1 : 1;': 'The line before continues when both are equal.',
+  'http/page-cursor.ts | 16 → 17 | const sealBytes = 16;':
+    'The length of the signature in a value that only this file writes and reads.',
+  "http/page-cursor.ts | throw new Error('the platform has no key… → ; | if (key === undefined) throw new Error('the platform has no key to sig…":
+    'The next call throws for an undefined key, and both errors are a 500.',
+  'applications/scope-edits.ts | lost.length > 0 → true | if (lost.length > 0) removeScopes(services, app, lost, now);':
+    'Removing no scope changes nothing: tokens and installations hold only scopes that the application has.',
   'investments/cursor.ts | 25 → 26 | const payloadBytes = 25;':
     'The layout of a value that only this file writes and reads; one byte more stays zero.',
   "investments/filters.ts | person === undefined → false | if (person === undefined) throw notFound('The investor');":
     'Nobody is in no ledger, so the check after it throws the same 404; this one is for the type.',
   "investments/filters.ts | throw notFound('The investor'); → ; | if (person === undefined) throw notFound('The investor');":
-    'As above.',
+    'Nobody is in no ledger, so the check after it throws the same 404; this one is for the type.',
+  "webhooks/reach.ts | caller.kind !== 'user' → false | if (caller.kind !== 'user') return false;":
+    'Its only caller asks for users only; the check is for the type.',
+  "members/moderate.ts | member.standing === 'member' && member.p… → true | return member.standing === 'member' && member.permission !== null ? ra…":
+    'Whoever is compared ranks above a member, and no rank is at most undefined either.',
+  "members/moderate.ts | && → || | return member.standing === 'member' && member.permission !== null ? ra…":
+    'Whoever ceases to be a member loses the permission, so both conditions hold or the rank does not matter.',
+  'sessions/lifecycle.ts | overdue.length === 0 → false | if (overdue.length === 0) return;':
+    'Without it, a transaction that writes nothing.',
+  "intents/decide.ts | 403 → 404 | throw new Problem(403, 'forbidden', 'The person who approved may no lo…":
+    'The catch below stores the message in the intent; the status is never sent.',
+  "intents/propose.ts | typeof parsed !== 'object' || parsed ===… → false | if (typeof parsed !== 'object' || parsed === null) return undefined;":
+    'Reading a field of null throws, which the catch turns into undefined; other values have no such field.',
+  "intents/propose.ts | caller.kind === 'user' → true | user_no: caller.kind === 'user' ? caller.userNo : null,":
+    'The other callers have no user number, and undefined is stored as NULL like null.',
 };

@@ -11,8 +11,9 @@ export function validate(operation: Operation, exchange: Exchange): void {
     exchange.input.query = parsed.data;
   }
   if (operation.body !== undefined) {
-    const parsed = operation.body.safeParse(bodyObject(operation, exchange));
-    if (!parsed.success) throw invalidFields(parsed.error.issues.map(fieldError));
+    const body = bodyObject(operation, exchange);
+    const parsed = operation.body.safeParse(body);
+    if (!parsed.success) throw invalidFields(parsed.error.issues.map((issue) => fieldError(issue, body)));
     exchange.input.body = parsed.data;
   }
 }
@@ -46,9 +47,18 @@ function wrongParameter(error: z.ZodError): Problem {
   return badParameter(name, `The parameter ${name} is not valid: ${issue?.message ?? 'wrong value'}.`);
 }
 
-function fieldError(issue: z.core.$ZodIssue): { field: string; code: string; message: string } {
+function fieldError(
+  issue: z.core.$ZodIssue,
+  body: unknown,
+): { field: string; code: string; message: string } {
   const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
   const field = [...issue.path, ...unknown].join('.');
-  const code = issue.code === 'invalid_type' && issue.message.includes('undefined') ? 'required' : 'invalid';
+  const code = valueAt(body, issue.path) === undefined ? 'required' : 'invalid';
   return { field, code, message: `${field === '' ? 'body' : field}: ${issue.message}.` };
 }
+
+const valueAt = (body: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce(
+    (value, key) => (value as Readonly<Record<PropertyKey, unknown>> | null | undefined)?.[key],
+    body,
+  );
