@@ -1,24 +1,25 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
-import { packageRoot } from '../../src/runtime/package-root.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { fakeIo, rosterd } from '../cli/fake-io.js';
 import { askDuckDb } from '../exports/ask-duckdb.js';
 import { StandingClock, seedInvestment, seedSource } from '../store/support/mirror.js';
+import { blocksIn, programs, queriesOf, recipesOf, recipesPage } from './recipes/page.js';
+import { report } from './recipes/report.js';
+import { runRecipe } from './recipes/run.js';
 
-const page = readFileSync(join(packageRoot, 'docs', 'recipes.md'), 'utf8');
+const page = recipesPage();
 
 /** Returns the code blocks of the page with this info string. */
-function blocks(language: string): readonly string[] {
-  return [...page.matchAll(/^```(.+)\n([\s\S]*?)^```$/gm)]
-    .filter(([, word = '']) => word.replace(/ no: .*/, '') === language)
-    .map(([, , code = '']) => code);
-}
+const blocks = (wanted: string): readonly string[] =>
+  blocksIn(page)
+    .filter(({ language }) => language === wanted)
+    .map(({ code }) => code);
 
 const [sqliteLine = '', exportLine = ''] = blocks('sh');
 const [script = ''] = blocks('python');
@@ -50,6 +51,42 @@ test('the recipes page has exactly the recipes this file runs', () => {
   expect(exportLine).toContain('--format parquet');
   expect(script).toContain('mode=ro');
   expect(parquetQuery).toContain('read_parquet');
+});
+
+test('npm run test:recipes finds a recipe of each program, and the sixteen queries, on the page', () => {
+  expect(new Set(recipesOf(page).map(({ program }) => program))).toEqual(new Set(programs));
+  const names = queriesOf(page).map(({ name }) => name);
+  expect([names.length, names[0], names.at(-1)]).toEqual([16, 'freshness', 'roster-page']);
+  expect(queriesOf(page).every(({ sql }) => /^(?:SELECT|WITH)\b/.test(sql))).toBe(true);
+});
+
+test('npm run test:recipes reports a missing program, and fails only for a required one or a wrong result', () => {
+  const r = { program: 'r', found: null, ran: 0, wrong: [] };
+  const python = { program: 'python', found: { command: 'python3', version: '3.11' }, ran: 17, wrong: [] };
+  expect(report([python, r], [])).toEqual({
+    lines: ['python 3.11: 17 of 17 ran as the page says', 'r: not installed'],
+    failed: false,
+  });
+  expect(report([r], ['r'])).toEqual({ lines: ['r: not installed, but required'], failed: true });
+  expect(report([{ ...python, wrong: ['as-of: ended with 1'] }], [])).toEqual({
+    lines: ['python 3.11: 16 of 17 ran as the page says', '  as-of: ended with 1'],
+    failed: true,
+  });
+});
+
+test('npm run test:recipes notices a recipe that fails, or that shows other numbers than the mirror', () => {
+  const demo = {
+    folder,
+    rows: 2,
+    totals: [{ status: 'active', currency: 'usd', raised_cents: 150 }],
+    firstDay: { day: '2026-10-10', raised_cents: 150 },
+    close: () => {},
+  };
+  const python = { command: 'python3', version: '3.11' };
+  const tried = (code: string) => runRecipe({ program: 'python', code }, python, demo);
+  expect(tried('print("active usd", 1.5)')).toBe(null);
+  expect(tried('print("active usd", 1.25)')).toMatch(/^does not show 1.5: active usd 1.25/);
+  expect(tried('raise SystemExit("no mirror")')).toBe('ended with 1: no mirror');
 });
 
 /** Commits a second row after the checkpoint, so that only the WAL contains it while a writer has the file open. */

@@ -1,0 +1,46 @@
+import { parseArgs } from 'node:util';
+import { demoMirror } from './recipes/demo-mirror.js';
+import { type Program, programs, queriesOf, recipesOf, recipesPage } from './recipes/page.js';
+import { report } from './recipes/report.js';
+import { findProgram, runQueryIn, runRecipe, sqlPrograms } from './recipes/run.js';
+
+/*
+ * Runs the recipes of docs/recipes.md, as they are on the page, against a mirror of a demonstration platform.
+ *
+ * usage: npm run test:recipes [-- --require pandas --require r | --require all]
+ *
+ * A program that is not installed is reported and is no failure, unless it is required.
+ */
+const { values } = parseArgs({ options: { require: { type: 'string', multiple: true, default: [] } } });
+const required = values.require.includes('all') ? programs : values.require;
+const unknown = required.filter((name) => !programs.some((program) => program === name));
+if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; known: ${programs.join(', ')}`);
+
+const page = recipesPage();
+const demo = await demoMirror();
+try {
+  const results = programs.map((program: Program) => {
+    const found = findProgram(program);
+    if (found === null) return { program, found, ran: 0, wrong: [] };
+    const recipes = recipesOf(page).filter((recipe) => recipe.program === program);
+    const queries = sqlPrograms.includes(program) ? queriesOf(page) : [];
+    const wrong = [
+      ...recipes.map((recipe) => runRecipe(recipe, found, demo)),
+      ...queries.map(({ name, sql }) => {
+        const why = runQueryIn(program, found, sql, demo);
+        return why === null ? null : `${name}: ${why}`;
+      }),
+    ];
+    return {
+      program,
+      found,
+      ran: recipes.length + queries.length,
+      wrong: wrong.filter((why) => why !== null),
+    };
+  });
+  const { lines, failed } = report(results, required);
+  for (const line of lines) console.log(line);
+  process.exitCode = failed ? 1 : 0;
+} finally {
+  demo.close();
+}
