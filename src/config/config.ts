@@ -45,6 +45,7 @@ export interface Config {
   readonly backup: BackupConfig;
   readonly alerts: Settings['alerts'];
   readonly notices: readonly NoticeConfig[];
+  readonly afterSync: readonly AfterSyncConfig[];
   readonly log: Settings['log'];
 }
 
@@ -143,6 +144,18 @@ export type NoticeConfig = {
   | { readonly kind: 'command'; readonly command: readonly string[] }
 );
 
+/** A hook that runs after a sync that changed rows. */
+export type AfterSyncConfig = {
+  readonly name: string;
+  /** Null for changes of every source. */
+  readonly sources: readonly string[] | null;
+  readonly delayMillis: number;
+  readonly timeoutMillis: number;
+} & (
+  | { readonly kind: 'http'; readonly url: string; readonly secret: Secret }
+  | { readonly kind: 'command'; readonly command: readonly string[] }
+);
+
 /** The environment secrets are read from, and the folder a relative path starts from. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -228,6 +241,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
             secret: secret(notice.secret, `notices[${index}].secret`, 'notices', index, 'secret'),
           };
     }),
+    afterSync: settings.afterSync.map((hook, index) => afterSyncFrom(hook, index, secret)),
     log: settings.log,
   });
 }
@@ -306,6 +320,18 @@ function applicationFrom(
     redirectUri,
     authorizeUrl: authorizeUrl ?? null,
   };
+}
+
+function afterSyncFrom(
+  hook: Settings['afterSync'][number],
+  index: number,
+  secret: MakeSecret,
+): AfterSyncConfig {
+  const { name, sources = null, delaySeconds, timeoutSeconds } = hook;
+  const about = { name, sources, delayMillis: delaySeconds * 1_000, timeoutMillis: timeoutSeconds * 1_000 };
+  if (hook.kind === 'command') return { ...about, kind: 'command', command: hook.command };
+  const key = secret(hook.secret, `afterSync[${index}].secret`, 'afterSync', index, 'secret');
+  return { ...about, kind: 'http', url: hook.url, secret: key };
 }
 
 function consoleFrom(

@@ -12,10 +12,14 @@ export function clashesIn(settings: Settings): readonly Clash[] {
   return [
     ...repeatedNames('sources', settings.sources),
     ...repeatedNames('notices', settings.notices),
+    ...repeatedNames('afterSync', settings.afterSync),
     ...settings.sources.flatMap(sourceClashes),
     ...doubledSources(settings.sources),
     ...settings.notices.flatMap((notice, index) =>
-      unknownSources(notice.rules.sources ?? [], index, settings),
+      unknownSources(notice.rules.sources ?? [], ['notices', index, 'rules', 'sources'], settings),
+    ),
+    ...settings.afterSync.flatMap((hook, index) =>
+      unknownSources(hook.sources ?? [], ['afterSync', index, 'sources'], settings),
     ),
     ...(settings.platform.management === undefined
       ? []
@@ -123,14 +127,14 @@ function receiverClashes({ receiver, platform }: Settings): readonly Clash[] {
   ];
 }
 
-function unknownSources(named: readonly string[], index: number, settings: Settings): readonly Clash[] {
+function unknownSources(named: readonly string[], path: Path, settings: Settings): readonly Clash[] {
   const known = settings.sources.map(({ name }) => name);
   return named.flatMap((name, at) =>
     known.includes(name)
       ? []
       : [
           {
-            path: ['notices', index, 'rules', 'sources', at],
+            path: [...path, at],
             message: `is ${name}; expected the name of a source: ${known.join(', ')}`,
           },
         ],

@@ -335,6 +335,44 @@ const notice = z
       'One receiver of change notices, which contain ids, amounts and names of companies and rounds, never of people',
   });
 
+const hookName = sourceName.meta({ description: 'Unique name of the hook, shown in status and logs' });
+const hookSources = z.array(sourceName).min(1).optional().meta({
+  description: 'Only after changes of these sources; without it, of all',
+});
+const delaySeconds = z.int().min(0).max(86_400).default(10).meta({
+  description: 'Seconds to wait after a change for further ones, which the same run reports',
+});
+const runSeconds = z.int().min(1).max(86_400);
+const runMeaning = 'Seconds after which a run counts as failed; a command is then killed';
+const hookKind = 'Type of hook: a local command or a signed HTTP request';
+const afterSync = z
+  .discriminatedUnion('kind', [
+    z.strictObject({
+      kind: z.literal('command').meta({ description: hookKind }),
+      name: hookName,
+      command: z.array(z.string()).min(1).meta({
+        description:
+          'Program and arguments, run without a shell; it reads what changed as JSON on stdin, and exit code 0 means success',
+      }),
+      sources: hookSources,
+      delaySeconds,
+      timeoutSeconds: runSeconds.default(900).meta({ description: runMeaning }),
+    }),
+    z.strictObject({
+      kind: z.literal('http').meta({ description: hookKind }),
+      name: hookName,
+      url: webAddress.meta({ description: 'Address that receives what changed as an HTTP POST' }),
+      secret: secretReference.meta({ ...secretMark, description: 'Key that signs each request' }),
+      sources: hookSources,
+      delaySeconds,
+      timeoutSeconds: runSeconds.default(30).meta({ description: runMeaning }),
+    }),
+  ])
+  .meta({
+    description:
+      'One hook that the daemon runs after a sync that changed rows, to schedule what comes after, such as dbt. One run at a time; it gets sources, counts and change numbers, and no identity',
+  });
+
 const consoleAuth = z
   .strictObject({
     token: secretReference.optional().meta({
@@ -438,6 +476,10 @@ export const settingsSchema = z
       .prefault({})
       .meta({ description: 'When to send alerts to the receivers in notices that want them' }),
     notices: z.array(notice).default([]).meta({ description: 'Receivers of change notices' }),
+    afterSync: z
+      .array(afterSync)
+      .default([])
+      .meta({ description: 'Hooks that run after a sync that changed rows' }),
     log: z
       .strictObject({
         level: z.enum(['debug', 'info', 'warn', 'error']).default('info').meta({

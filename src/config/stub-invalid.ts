@@ -47,6 +47,10 @@ export function stubInvalid(input: unknown, wrong: readonly Path[]): StubbedSett
     if (isWrong(['notices', index])) stub(['notices', index], { kind: 'http', url, secret });
     else if (!namesKnown) madeUp.push(['notices', index, 'rules', 'sources']);
   }
+  for (const index of items('afterSync').keys()) {
+    if (isWrong(['afterSync', index])) stub(['afterSync', index], { kind: 'http', url, secret });
+    else if (!namesKnown) madeUp.push(['afterSync', index, 'sources']);
+  }
   const platform = valueAt(input, ['platform']);
   if (isWrong(['platform'])) {
     const management = valueAt(platform, ['management']);
@@ -57,7 +61,8 @@ export function stubInvalid(input: unknown, wrong: readonly Path[]): StubbedSett
   }
   for (const [root] of wrong)
     if (root === 'receiver' || root === 'console') put([root], null);
-    else if (!['sources', 'notices', 'platform'].includes(String(root))) put([root ?? ''], undefined);
+    else if (!['sources', 'notices', 'afterSync', 'platform'].includes(String(root)))
+      put([root ?? ''], undefined);
 
   const parsed = draftSchema.safeParse(withoutUndefined(stubbed));
   if (!parsed.success) return null;

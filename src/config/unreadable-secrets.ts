@@ -38,6 +38,7 @@ function secretsOf(config: Config): readonly Secret[] {
       if (notice.kind === 'command') return [];
       return notice.kind === 'slack' ? [notice.webhookUrl] : [notice.secret];
     }),
+    ...config.afterSync.flatMap((hook) => (hook.kind === 'http' ? [hook.secret] : [])),
   ];
 }
 

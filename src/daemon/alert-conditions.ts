@@ -17,6 +17,9 @@ const quotaWaitMillisMin = 10 * 60_000;
 const minuteMillis = 60_000;
 const megabyte = 1_048_576;
 
+/** Returns the key of an after-sync hook in the health register. */
+export const afterSyncProblem = (hook: string): string => `after_sync.${hook}`;
+
 /** Returns what an operator must know, from the same facts that `rosterd status` shows. */
 export function conditionsOf(
   { status, freeBytes, failingSince }: ConditionFacts,
@@ -40,6 +43,9 @@ export function conditionsOf(
       source: null,
       text: failed?.text ?? `the scheduled backup is overdue; the newest is of ${backup?.newest_at}`,
     });
+  const hooks = problems.filter(({ key }) => key.startsWith(afterSyncProblem('')));
+  if (hooks.length > 0)
+    conditions.push({ kind: 'hook_failed', source: null, text: hooks.map(({ text }) => text).join('; ') });
   if (freeBytes !== null && freeBytes < diskFreeMegabytes * megabyte)
     conditions.push({
       kind: 'disk_low',

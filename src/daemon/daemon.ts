@@ -5,6 +5,7 @@ import type { Membership } from '../fleet/membership.js';
 import type { Drain } from '../inbox/drain.js';
 import { ownLane } from '../inbox/ports.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
+import type { AfterSync } from '../outbox/after-sync.js';
 import { type Delivery, startDelivery } from '../outbox/deliver.js';
 import { statusOf } from '../reading/status.js';
 import { descriptorLimit, raiseLimit } from '../runtime/file-descriptors.js';
@@ -14,6 +15,7 @@ import { packageVersion } from '../runtime/package-version.js';
 import { backUpApart } from '../store/back-up-apart.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { openSnapshots } from '../store/reads/snapshot.js';
+import { startAfterSyncHooks } from './after-sync.js';
 import { type AlertWatch, watchAlerts } from './alerts.js';
 import { startBackups } from './backups.js';
 import { type ClockWatch, watchClock } from './clock-watch.js';
@@ -83,6 +85,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const alerts = config.notices.some(({ about }) => about.includes('alerts'))
       ? await reportAlerts(engine, parts, seat, lifecycle)
       : null;
+    const hooks = config.afterSync.length > 0 ? await runAfterSync(engine, parts, seat, lifecycle) : null;
     const served =
       config.console === null
         ? null
@@ -97,11 +100,13 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     engine.onDatabaseBack(() => {
       housekeeping.look();
       delivery?.wake();
+      hooks?.look();
     });
     const onLead = () => {
       housekeeping.look();
       delivery?.wake();
       alerts?.look();
+      hooks?.look();
     };
     await obeyPauses(engine, parts, lifecycle);
     await startWork({ engine, parts, seat, drain, onLead }, lifecycle);
@@ -173,6 +178,32 @@ function deliverNotices(
     sync.onTick(() => delivery.wake()),
   );
   return delivery;
+}
+
+/** Starts the after-sync hooks. The end of a tick that changed rows makes them look; ticks never wait for them. */
+async function runAfterSync(
+  { mirror, sync, health }: Engine,
+  { config, clock, random, logger }: EngineParts,
+  seat: Membership,
+  lifecycle: Lifecycle,
+): Promise<AfterSync> {
+  const hooks = await startAfterSyncHooks({
+    config,
+    store: mirror.afterSync,
+    register: health,
+    clock,
+    random,
+    logger: logger.child({ component: 'after-sync' }),
+    leads: () => seat.leads,
+  });
+  lifecycle.add('after-sync hooks', () => hooks.close());
+  lifecycle.add(
+    'after-sync nudges',
+    sync.onTick((_, { report: { applied } }) => {
+      if (applied.added + applied.changed + applied.removed > 0) hooks.look();
+    }),
+  );
+  return hooks;
 }
 
 function scheduleBackups(

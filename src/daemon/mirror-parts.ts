@@ -4,6 +4,7 @@ import type { Instant } from '../domain/instant.js';
 import type { OpenFleet } from '../fleet/ports.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
+import type { AfterSyncHooks } from '../store/after-sync.js';
 import type { Alerts } from '../store/alerts.js';
 import type { NoticeHooks } from '../store/committed-change.js';
 import type { Erasures, Scrubbed } from '../store/erasures.js';
@@ -28,6 +29,7 @@ export interface OpenMirror {
   readonly outbox: Outbox;
   readonly pauses: Pauses;
   readonly alerts: Alerts;
+  readonly afterSync: AfterSyncHooks;
   readonly erasures: Erasures;
   readonly upkeep: Upkeep;
   /** Joins the fleet of daemons that share the database; null where one daemon owns it. */

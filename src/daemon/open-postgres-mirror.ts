@@ -1,6 +1,7 @@
 import { defined } from '../domain/defined.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { isSharedProcessGone } from '../runtime/process-identity.js';
+import { AfterSyncHooks } from '../store/after-sync.js';
 import { Alerts } from '../store/alerts.js';
 import { SharedBudgets } from '../store/budgets.js';
 import { postgresConnection } from '../store/connection.js';
@@ -62,6 +63,7 @@ export async function openPostgresMirror(
       outbox: new Outbox(postgresConnection(main)),
       pauses: new Pauses(postgresConnection(main)),
       alerts: new Alerts(postgresConnection(main)),
+      afterSync: new AfterSyncHooks(postgresConnection(main)),
       erasures,
       upkeep: {
         scrub: () => erasures.scrub(),

@@ -3,6 +3,7 @@ import { defined } from '../domain/defined.js';
 import type { Instant } from '../domain/instant.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { isProcessGone } from '../runtime/process-identity.js';
+import { AfterSyncHooks } from '../store/after-sync.js';
 import { Alerts } from '../store/alerts.js';
 import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
@@ -73,6 +74,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       outbox: gate.guard(new Outbox(sqliteConnection(main))),
       pauses: gate.guard(new Pauses(sqliteConnection(main))),
       alerts: gate.guard(new Alerts(sqliteConnection(main))),
+      afterSync: gate.guard(new AfterSyncHooks(sqliteConnection(main))),
       erasures,
       upkeep: {
         scrub: (rewritten, signal) => gate.closedFor(() => scrubbed(rewritten, signal)),

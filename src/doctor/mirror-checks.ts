@@ -1,5 +1,6 @@
 import { counted } from '../domain/counted.js';
 import { millisOf, parseInstant } from '../domain/instant.js';
+import type { FullStatus } from '../reading/status.js';
 import type { SourceStatus, StatusDocument } from '../store/reads/status.js';
 import { type Check, fail, pass, skip, warn } from './check.js';
 
@@ -16,7 +17,7 @@ const perSource = ['health', 'cursor', 'quarantine', 'catalog'];
 const concernsOfMirror = new Set(['unfollowed', 'overdue', 'clock_ahead']);
 
 /** Checks what the mirror's own status reports. */
-export function mirrorChecks(status: StatusDocument | null, sources: readonly string[]): readonly Check[] {
+export function mirrorChecks(status: FullStatus | null, sources: readonly string[]): readonly Check[] {
   const names = ['inbox', 'notices', 'erasures'];
   if (status === null) {
     const skipped = [...sources.flatMap((source) => perSource.map((one) => `${one}.${source}`)), ...names];
@@ -41,6 +42,7 @@ export function mirrorChecks(status: StatusDocument | null, sources: readonly st
       ),
     inboxCheck(status.inbox, now),
     noticesCheck(status),
+    ...status.after_sync.map(hookCheck),
     erasuresCheck(status.erasures, now),
   ];
 }
@@ -145,6 +147,17 @@ function noticesCheck({ notices, alerts }: Pick<StatusDocument, 'notices' | 'ale
   if (notices.given_up > 0) return givenUp(counted(notices.given_up, 'notice'), 'notices');
   if (alerts.given_up > 0) return givenUp(counted(alerts.given_up, 'alert message'), 'alert_rows');
   return pass('notices', `${counted(notices.pending, 'notice')} waiting`);
+}
+
+function hookCheck({ hook, last_error, ran_at, succeeded_at }: FullStatus['after_sync'][number]): Check {
+  const check = `after_sync.${hook}`;
+  if (last_error !== null)
+    return warn(
+      check,
+      `its last run (${ran_at}) failed: it ${last_error}`,
+      'rosterd config show; then try it by hand',
+    );
+  return succeeded_at === null ? skip(check, 'it has not run yet') : pass(check, `it ran at ${succeeded_at}`);
 }
 
 function erasuresCheck({ pending, since }: StatusDocument['erasures'], now: number): Check {

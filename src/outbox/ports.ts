@@ -52,6 +52,7 @@ export type AlertKind =
   | 'endpoint_disabled'
   | 'quota_exhausted'
   | 'backup_failed'
+  | 'hook_failed'
   | 'disk_low';
 
 /** Something that an operator must know and that is the case now. */
@@ -96,3 +97,58 @@ export type PostFetch = (
   readonly headers: { get(name: string): string | null };
   readonly body: AsyncIterable<Uint8Array> | null;
 }>;
+
+/** What changed in a source. Its field names are part of the message of after-sync hooks, a public contract. */
+export interface SourceChanges {
+  readonly source: string;
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  /** Whether a first listing became visible. Its records are not counted one by one. */
+  readonly listed: boolean;
+  /** Changes of companies, rounds and posts. */
+  readonly catalog: number;
+  /** Investments of the source now. */
+  readonly rows: number;
+  /** Until which time its rows are complete; null before the first listing. */
+  readonly complete_up_to: string | null;
+  /** When the cursor was last stored; null while there is none. */
+  readonly cursor_saved_at: string | null;
+}
+
+/** The message of a run that was not settled yet. */
+export interface AfterSyncMessage {
+  readonly body: string;
+  readonly lastSeq: number;
+  readonly queuedAt: Instant;
+  readonly nextAt: Instant;
+  readonly attempts: number;
+}
+
+export interface AfterSyncState {
+  /** Changes up to this number were reported by a successful run, or were there before the hook. */
+  readonly doneSeq: number;
+  /** Changes up to this number do not start another run. */
+  readonly triedSeq: number;
+  readonly message: AfterSyncMessage | null;
+  /** Why the last run failed; null when it succeeded. */
+  readonly lastError: string | null;
+}
+
+/** The state of after-sync hooks. Throws `database_busy`, `database_full`, `database_unusable`. */
+export interface AfterSyncStore {
+  /** Returns the state of a hook. A hook that is new begins after the newest change. */
+  state(hook: string): Promise<AfterSyncState>;
+  /** Returns when the first change after `seq` was committed, or null when there is none. */
+  firstChange(seq: number, sources: readonly string[] | null): Promise<Instant | null>;
+  /** Returns the changes after `seq`, by source. */
+  changesAfter(seq: number, sources: readonly string[] | null): Promise<readonly SourceChanges[]>;
+  queue(hook: string, body: string, lastSeq: number, at: Instant): Promise<void>;
+  succeeded(hook: string, at: Instant): Promise<void>;
+  /** Counts one more attempt. `error` is our own text and quotes nothing from the receiver. */
+  retryLater(hook: string, at: Instant, nextAt: Instant, error: string): Promise<void>;
+  /** Drops the message; its changes are reported by the next run. */
+  giveUp(hook: string, at: Instant, error: string): Promise<void>;
+}

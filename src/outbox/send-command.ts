@@ -3,14 +3,18 @@ import type { Clock } from '../runtime/clock.js';
 import { descriptorsFault } from '../runtime/file-descriptors.js';
 import type { Send, Sent } from './ports.js';
 
-/** A command may itself use the network; one that takes longer than this hangs. */
-const runMillisMax = 30_000;
+/** A command may itself use the network; a notice that takes longer than this hangs. */
+const noticeMillisMax = 30_000;
 
 /**
  * Returns a sender that runs a program without a shell, with the notice as JSON on its stdin. Exit code 0 means
  * delivered.
  */
-export function sendToCommand([program = '', ...args]: readonly string[], clock: Clock): Send {
+export function sendToCommand(
+  [program = '', ...args]: readonly string[],
+  clock: Clock,
+  runMillisMax = noticeMillisMax,
+): Send {
   return ({ body }, signal) =>
     new Promise<Sent>((resolve) => {
       const ended = new AbortController();

@@ -13,10 +13,12 @@ export type Reveal = () => Promise<string>;
 export interface HttpParts {
   readonly fetch: PostFetch;
   readonly clock: Clock;
+  /** Default: ten seconds. */
+  readonly answerMillisMax?: number;
 }
 
 /** Long enough for a receiver that works before it responds, short enough to detect one that hangs. */
-const answerMillisMax = 10_000;
+const answerMillisMaxDefault = 10_000;
 const retryAfterMillisMax = 60 * 60_000;
 
 /** Returns a sender to a Slack-style incoming webhook, whose address is the secret. */
@@ -85,6 +87,7 @@ async function send(prepare: () => Promise<Post>, parts: HttpParts, signal: Abor
     // Leaves out the reason and the value: both may contain the secret.
     return { kind: 'failed', why: 'its address or secret cannot be read' };
   }
+  const { answerMillisMax = answerMillisMaxDefault } = parts;
   const late = new AbortController();
   const done = new AbortController();
   void parts.clock.wait(answerMillisMax, done.signal).then(() => late.abort());

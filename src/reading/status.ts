@@ -5,6 +5,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { HealthReport } from '../runtime/health-register.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
+import { type AfterSyncStatus, readAfterSync } from '../store/reads/after-sync.js';
 import { type FleetMember, readFleet } from '../store/reads/fleet.js';
 import { type Ask, inSnapshot, type Snapshots } from '../store/reads/snapshot.js';
 import {
@@ -35,6 +36,8 @@ export interface FullStatus extends StatusDocument {
   readonly fleet: readonly FleetMember[] | null;
   /** The scheduled backups; null when the configuration has no schedule. */
   readonly backup: BackupsSeen | null;
+  /** The hooks that run after a sync, configured or known to the mirror. */
+  readonly after_sync: readonly AfterSyncStatus[];
   /** The daemons on this host that use this database, as far as they can be found. */
   readonly daemons: readonly DaemonSeen[];
 }
@@ -63,7 +66,12 @@ export async function statusOf(
   const read = async (ask: Ask) => {
     const fleet = shared ? await readFleet(ask) : null;
     const elsewhere = (fleet ?? []).flatMap(({ alive, follows }) => (alive === 1 ? follows : []));
-    return { ...(await readStatus(ask, clock, { ...statusWanted(config), elsewhere, problems })), fleet };
+    const hooks = config?.afterSync.map(({ name }) => name);
+    return {
+      ...(await readStatus(ask, clock, { ...statusWanted(config), elsewhere, problems })),
+      after_sync: await readAfterSync(ask, hooks),
+      fleet,
+    };
   };
   const document = 'take' in location ? await location.take(read) : await inSnapshot(location, read);
   return {

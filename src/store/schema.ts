@@ -41,6 +41,7 @@ export interface Database {
   pauses: PausesTable;
   open_alerts: OpenAlertsTable;
   alert_rows: AlertRowsTable;
+  after_sync_rows: AfterSyncRowsTable;
   investments: InvestmentsView;
   identities: IdentitiesView;
   investment_history: InvestmentHistoryView;
@@ -473,6 +474,20 @@ export interface AlertRowsTable {
   attempts: Generated<number>;
   next_at: string;
   delivered_at: string | null;
+  last_error: string | null;
+}
+
+export interface AfterSyncRowsTable {
+  hook: string;
+  done_seq: number;
+  tried_seq: number;
+  body: string | null;
+  last_seq: number | null;
+  queued_at: string | null;
+  next_at: string | null;
+  attempts: Generated<number>;
+  ran_at: string | null;
+  succeeded_at: string | null;
   last_error: string | null;
 }
 

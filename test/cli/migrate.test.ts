@@ -92,6 +92,7 @@ function fillEveryTable(path: string): void {
   add("INSERT INTO forgotten (id, forgotten_at) VALUES ('usr_forgotten', ?)", at);
   add("INSERT INTO pauses (source, paused_at) VALUES ('elsewhere', ?)", at);
   add("INSERT INTO open_alerts (key, kind, text, since) VALUES ('backup', 'backup', ?, ?)", odd, at);
+  add("INSERT INTO after_sync_rows (hook, done_seq, tried_seq, last_error) VALUES ('dbt', 1, 2, ?)", odd);
   add(
     "INSERT INTO alert_rows (key, source, target, body, queued_at, next_at) VALUES ('backup', '', 't', ?, ?, ?)",
     odd,

@@ -98,6 +98,19 @@ test.each<[string, Parameters<typeof kinds>, readonly string[]]>([
     [{}, { backup: { overdue: true, newest_at: at(-9_000) } as never }],
     ['backup_failed'],
   ],
+  [
+    'two failing after-sync hooks',
+    [
+      {},
+      {
+        problems: ['dbt', 'jobs'].map((hook) => ({
+          ...{ key: `after_sync.${hook}`, severity: 'attention' },
+          ...{ text: 'it failed', since: at(0) },
+        })) as never,
+      },
+    ],
+    ['hook_failed'],
+  ],
   ['a disk with 1,023 MB free', [{}, {}, 1_023 * 1_048_576], ['disk_low']],
   ['a disk with 1,024 MB free', [{}, {}, 1_024 * 1_048_576], []],
 ])('alert conditions: %s', (_, facts, expected) => {

@@ -67,6 +67,7 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
       `erasures pending ${erasures.pending}, newest change ${document.change_seq}`,
   );
   if (document.backup !== null) out.line(backupRemark(document.backup, now));
+  for (const hook of document.after_sync) out.line(hookRemark(hook, now));
   if (notices.given_up > 0)
     out.line(
       `${counted(notices.given_up, 'notice')} given up: rosterd query "SELECT * FROM notices WHERE state = 'given_up'"`,
@@ -176,6 +177,18 @@ function backupRemark(
 ): string {
   if (newest_at === null) return 'no scheduled backup yet';
   return `newest backup ${ago(newest_at, now)}: ${newest_file}${overdue ? '; the next one is overdue' : ''}`;
+}
+
+function hookRemark(
+  { hook, ran_at, succeeded_at, last_error, attempts, next_at }: FullStatus['after_sync'][number],
+  now: number,
+): string {
+  const name = `after-sync hook ${hook}`;
+  if (last_error !== null) {
+    const next = next_at === null ? 'waits for the next change' : `next attempt at ${next_at}`;
+    return `${name} failed${attempts > 1 ? ` ${attempts} times` : ''}, last ${ago(ran_at, now)}: it ${last_error}; ${next}`;
+  }
+  return succeeded_at === null ? `${name} has not run yet` : `${name} ran ${ago(succeeded_at, now)}`;
 }
 
 function lifeLeft(days: number): string {

@@ -33,5 +33,6 @@ export const innerRelations: Readonly<Record<string, string>> = {
   open_alerts: 'Conditions that were reported to operators and have not been resolved.',
   alert_rows:
     'Messages about these conditions, each to one receiver. `state` and `last_error` are as in `notices`.',
+  after_sync_rows: 'What each after-sync hook has reported, and the run that is not settled yet.',
   migrations: 'Schema migrations that ran, and the version of rosterd that ran them.',
 };

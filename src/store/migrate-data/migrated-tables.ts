@@ -44,6 +44,7 @@ export const migratedTables: readonly MigratedTable[] = [
   { name: 'pauses', key: ['source'] },
   { name: 'open_alerts', key: ['key'] },
   { name: 'alert_rows', key: ['notice'], counter: 'notice' },
+  { name: 'after_sync_rows', key: ['hook'] },
 ];
 
 /** The tables that are not copied, with the reason. */

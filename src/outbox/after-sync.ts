@@ -1,0 +1,175 @@
+import { instantFromMillis, millisOf } from '../domain/instant.js';
+import { type BackoffPlan, backoffMillis } from '../runtime/backoff.js';
+import type { Clock } from '../runtime/clock.js';
+import { Interrupter } from '../runtime/interruption.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Random } from '../runtime/random.js';
+import {
+  type AfterSyncMessage,
+  type AfterSyncState,
+  type AfterSyncStore,
+  noticeWaitMillisMax,
+  type Send,
+  type SourceChanges,
+} from './ports.js';
+
+/** A program or address that runs after a sync that changed rows. */
+export interface AfterSyncHook {
+  readonly name: string;
+  /** Null for changes of every source. */
+  readonly sources: readonly string[] | null;
+  /** How long a run waits for further changes after the first one that it reports. */
+  readonly delayMillis: number;
+  readonly send: Send;
+}
+
+export interface AfterSyncParts {
+  readonly hook: AfterSyncHook;
+  readonly store: AfterSyncStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** In a fleet, the leader alone runs hooks. */
+  leads(): boolean;
+  /** Called after each failed run, and at the start while the last run had failed. */
+  onFailure(why: string): void;
+  /** Called after each successful run. */
+  onSuccess(): void;
+}
+
+export interface AfterSync extends Closable {
+  /** Rows may have changed: look now. */
+  look(): void;
+}
+
+const backoff: BackoffPlan = { baseMillis: 5_000, capMillis: 15 * 60_000 };
+const waitMillisMin = 2_500;
+/** A message that fails for a day is given up; the next change starts a run that reports its changes as well. */
+const giveUpMillis = 24 * 3_600_000;
+const idleMillis = 60_000;
+
+/**
+ * Runs a hook after syncs that changed rows: one run at a time, and one for all changes of `delayMillis` and of the time
+ * that the previous run took. Ticks never wait for it. Each run reports the changes after those of the last successful
+ * run, so none is left out; a run that failed is repeated with the same message, so a receiver can detect repeats. The
+ * message is stored before it is sent, which keeps this true across restarts.
+ */
+export function startAfterSync(parts: AfterSyncParts): AfterSync {
+  const { clock, logger } = parts;
+  const stopping = new AbortController();
+  let asleep = new Interrupter();
+  let called = false;
+
+  const run = async () => {
+    let first = true;
+    while (!stopping.signal.aborted) {
+      called = false;
+      let wait = idleMillis;
+      try {
+        wait = parts.leads() ? await step(parts, first, stopping.signal) : idleMillis;
+        first = false;
+      } catch (error) {
+        if (!stopping.signal.aborted)
+          logger.warn({ error }, 'the after-sync hooks could not be read or settled');
+      }
+      if (called || stopping.signal.aborted) continue;
+      asleep = new Interrupter();
+      await clock.wait(wait, asleep);
+    }
+  };
+  const running = run();
+  return {
+    look: () => {
+      called = true;
+      asleep.abort();
+    },
+    close: async () => {
+      stopping.abort();
+      asleep.abort();
+      await running;
+    },
+  };
+}
+
+/** Makes one step: nothing, one message, or one attempt. Returns how long to wait for the next one. */
+export async function step(parts: AfterSyncParts, first: boolean, signal: AbortSignal): Promise<number> {
+  const { hook, store, clock } = parts;
+  const state = await store.state(hook.name);
+  if (first && state.lastError !== null) parts.onFailure(state.lastError);
+  if (state.message === null) return await prepare(parts, state);
+  const until = millisOf(state.message.nextAt) - clock.now();
+  // A longer wait was written while a clock was wrong.
+  if (until > 0 && until <= noticeWaitMillisMax) return until;
+  await attempt(parts, state.message, signal);
+  return 0;
+}
+
+/** Stores the message for the changes since the last successful run, once the first of them is old enough. */
+async function prepare({ hook, store, clock }: AfterSyncParts, state: AfterSyncState): Promise<number> {
+  const now = clock.now();
+  const fresh = await store.firstChange(state.triedSeq, hook.sources);
+  if (fresh === null) return idleMillis;
+  const due = millisOf(fresh) + hook.delayMillis - now;
+  // Versions carry the time of a clock that was ahead until the wall clock reaches it.
+  if (due > 0 && due <= hook.delayMillis) return due;
+  const changes = await store.changesAfter(state.doneSeq, hook.sources);
+  const lastSeq = Math.max(...changes.map(({ last_seq }) => last_seq));
+  await store.queue(hook.name, messageBody(hook.name, changes, now), lastSeq, instantFromMillis(now));
+  return 0;
+}
+
+/** The message of a run in JSON. Its field names are a public contract: only add. It contains no identity. */
+export function messageBody(hook: string, sources: readonly SourceChanges[], now: number): string {
+  return JSON.stringify({
+    type: 'sync.changed',
+    hook,
+    at: instantFromMillis(now),
+    first_seq: Math.min(...sources.map(({ first_seq }) => first_seq)),
+    last_seq: Math.max(...sources.map(({ last_seq }) => last_seq)),
+    sources,
+  });
+}
+
+async function attempt(parts: AfterSyncParts, message: AfterSyncMessage, signal: AbortSignal): Promise<void> {
+  const { hook, store, clock, random, logger } = parts;
+  const began = clock.monotonic();
+  const sent = await hook.send(
+    {
+      notice: message.lastSeq,
+      source: '',
+      target: `after-sync.${hook.name}`,
+      body: message.body,
+      queuedAt: message.queuedAt,
+      attempts: message.attempts,
+    },
+    signal,
+  );
+  // Ended by our own shutdown: whether it did its work is unknown, so it runs again.
+  if (signal.aborted && sent.kind !== 'delivered') return;
+  const now = clock.now();
+  const at = instantFromMillis(now);
+  const logged = {
+    endpoint: hook.name,
+    attempt: message.attempts + 1,
+    tookMs: Math.round(clock.monotonic() - began),
+  };
+  if (sent.kind === 'delivered') {
+    await store.succeeded(hook.name, at);
+    logger.info(logged, 'an after-sync hook ran');
+    parts.onSuccess();
+    return;
+  }
+  logger.warn({ ...logged, hint: sent.why }, 'an after-sync hook failed');
+  parts.onFailure(sent.why);
+  if (sent.kind === 'refused' || now - millisOf(message.queuedAt) >= giveUpMillis) {
+    await store.giveUp(hook.name, at, sent.why);
+    return;
+  }
+  const wait = Math.max(
+    sent.afterMillis ?? 0,
+    waitMillisMin,
+    backoffMillis(backoff, message.attempts, random),
+  );
+  await store.retryLater(hook.name, at, instantFromMillis(now + wait), sent.why);
+}
