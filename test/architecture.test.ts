@@ -49,7 +49,14 @@ const rooms: Readonly<Record<string, Room>> = {
     rooms: [...core, 'config', 'client', 'sync', 'store', 'endpoint', 'reading', 'daemon'],
     packages: [],
   },
-  cli: { rooms: [...core, 'config', 'reading', 'daemon', 'tasks', 'doctor'], packages: ['commander'] },
+  assistants: {
+    rooms: [...core, 'config', 'store', 'reading'],
+    packages: ['@modelcontextprotocol/server', 'zod'],
+  },
+  cli: {
+    rooms: [...core, 'config', 'reading', 'daemon', 'tasks', 'doctor', 'assistants'],
+    packages: ['commander'],
+  },
 };
 
 /** Subfolders with additional packages: the platform's database is opened in one place. */

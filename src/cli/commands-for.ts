@@ -16,6 +16,7 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
   'support-bundle': async () => (await import('./commands/support-bundle.js')).supportBundle,
   verify: async () => (await import('./commands/verify.js')).verify,
   query: async () => (await import('./commands/query.js')).query,
+  mcp: async () => (await import('./commands/mcp.js')).mcp,
   export: async () => (await import('./commands/export.js')).exportCommand,
   changes: async () => (await import('./commands/changes.js')).changes,
   history: async () => (await import('./commands/history.js')).history,

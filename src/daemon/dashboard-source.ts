@@ -1,21 +1,20 @@
 import type { Config } from '../config/config.js';
-import type {
-  CompanySeen,
-  DashboardSource,
-  QueryReading,
-  QuerySeen,
-  QuotaSeen,
-  RecordSeen,
-} from '../console/ports/dashboard.js';
+import type { CompanySeen, DashboardSource, QuotaSeen, RecordSeen } from '../console/ports/dashboard.js';
 import { Fault } from '../domain/fault.js';
 import { csv } from '../exports/csv.js';
 import { gathered } from '../exports/gather.js';
 import { jsonLines } from '../exports/json-lines.js';
+import {
+  boxLimits,
+  boxMemoryMegabytes,
+  boxRowBytesMax,
+  megabyte,
+  runBoxedQuery,
+} from '../reading/boxed-query.js';
 import { queryCsv, runQuery } from '../reading/query.js';
 import type { MirrorReader } from '../reading/read-mirror.js';
 import type { FullStatus } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
-import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { documentedQueries } from '../store/documented-queries.js';
 import { youngerSources } from '../store/reads/as-of.js';
@@ -49,13 +48,8 @@ const largestRows = 15;
 /** The count of roster rows stops here: an exact count of a large roster is not worth its time. */
 const countMax = 10_001;
 /** Building a result page blocks the event loop, so a page is limited more than a file, which is streamed. */
-const queryLimits = { seconds: 5, rows: 1_000, fileRows: 100_000, megabytes: 4, fileMegabytes: 256 } as const;
+const queryLimits = { ...boxLimits, fileRows: 100_000, fileMegabytes: 256 } as const;
 const fileSeconds = 30;
-const megabyte = 1_048_576;
-/** The limit of one row, on a page and in a file: the daemon keeps a whole row in memory. */
-const rowBytesMax = queryLimits.megabytes * megabyte;
-/** The memory limit of one query process; two queries may run at once. */
-const memoryMegabytes = 512;
 
 /** Returns the mirror as the dashboard reads it. */
 export function dashboardSource({
@@ -105,14 +99,14 @@ export function dashboardSource({
         const rows = rosterRows(db, filter, identity, asOf);
         return await take(gathered(format === 'csv' ? csv(rows, { raw: false }) : jsonLines(rows)));
       }),
-    query: (sql, reading, signal) => queried(location, sql, reading, clock, signal),
+    query: (sql, reading, signal) => runBoxedQuery(location, sql, reading, clock, signal),
     queryFile: async (sql, reading, signal) => {
       const limits = {
         timeoutMs: fileSeconds * 1_000,
         rowsMax: queryLimits.fileRows,
         ...reading,
-        rowBytesMax,
-        memoryMegabytes,
+        rowBytesMax: boxRowBytesMax,
+        memoryMegabytes: boxMemoryMegabytes,
         bytesMax: queryLimits.fileMegabytes * megabyte,
       };
       const handle = await runQuery(location, sql, limits, clock, signal);
@@ -154,31 +148,6 @@ async function recordOf(
     cells,
   }));
   return { ...record, versions };
-}
-
-async function queried(
-  location: DatabaseLocation,
-  sql: string,
-  reading: QueryReading,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<QuerySeen> {
-  const limits = {
-    timeoutMs: queryLimits.seconds * 1_000,
-    rowsMax: queryLimits.rows,
-    ...reading,
-    rowBytesMax,
-    memoryMegabytes,
-    bytesMax: queryLimits.megabytes * megabyte,
-  };
-  const handle = await runQuery(location, sql, limits, clock, signal);
-  // Measures what the time limit covers: from the compiled statement to its last row.
-  const began = clock.monotonic();
-  const rows: QuerySeen['rows'][number][] = [];
-  for await (const row of handle.rows) rows.push(row);
-  const tookMs = Math.round(clock.monotonic() - began);
-  const { columns, younger } = handle;
-  return { columns, rows, truncated: handle.truncated(), tookMs, younger };
 }
 
 /** Throws `usage` instead of ending early: the reader of a truncated file could not tell. */

@@ -3,7 +3,13 @@ import { type Fault, isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { openChangeSignal } from '../store/reads/change-signal.js';
-import { type Change, changesSince, followChanges } from '../store/reads/changes.js';
+import {
+  type Change,
+  changesSince,
+  followChanges,
+  newestChange,
+  newestChanges,
+} from '../store/reads/changes.js';
 import { openReader } from '../store/reads/open-reader.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { requireSource } from './read-mirror.js';
@@ -33,6 +39,30 @@ export function readChanges<Result>(
     await requireSource(db, ask.source);
     const wanted = ask.source === undefined ? {} : { source: ask.source };
     return await read(everyChange((after) => changesSince(db, { ...wanted, after }), ask.after));
+  });
+}
+
+export interface LatestWanted {
+  /** Changes with a greater number, from the first; without it, the newest changes. */
+  readonly after?: number;
+  readonly source?: string;
+  readonly limit: number;
+}
+
+/** Returns some changes in their order, and the number of the newest one. Throws `usage` for an unknown source. */
+export function readLatestChanges(
+  location: DatabaseLocation,
+  { after, source, limit }: LatestWanted,
+): Promise<{ readonly changes: readonly Change[]; readonly newest: number }> {
+  return readMirror(location, async (db) => {
+    await requireSource(db, source);
+    // Read first, so that it is never newer than the changes.
+    const newest = await newestChange(db);
+    const wanted = { limit, ...defined({ source }) };
+    const changes = await (after === undefined
+      ? newestChanges(db, wanted)
+      : changesSince(db, { ...wanted, after }));
+    return { changes, newest: Math.max(newest, changes.at(-1)?.seq ?? 0) };
   });
 }
 

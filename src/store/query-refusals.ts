@@ -65,15 +65,19 @@ export function tooMuchMemory(megabytesMax: number): Fault {
 
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 1_048_576)} MB`;
 
-const showNames = 'Show names first, or leave identities, roster and message bodies out of the query.';
+/** Tells a person at the dashboard what to do; other surfaces replace it. */
+export const showNamesHint =
+  'Show names first, or leave identities, roster and message bodies out of the query.';
 
 export function readsPeople(): Fault {
   return new Fault('usage', 'this statement reads names or free text written by people, which are masked', {
-    hint: showNames,
+    hint: showNamesHint,
   });
 }
 
 /** `what`: the part of the statement that could reveal masked data. */
 export function cannotJudge(what: string): Fault {
-  return new Fault('usage', `while names are masked this statement is refused: ${what}`, { hint: showNames });
+  return new Fault('usage', `while names are masked this statement is refused: ${what}`, {
+    hint: showNamesHint,
+  });
 }

@@ -51,6 +51,22 @@ function loadedBy(...args: readonly string[]): readonly string[] {
   return JSON.parse(readFileSync(loaded, 'utf8'));
 }
 
+test('only rosterd mcp loads the SDK of assistants, and not for its help', () => {
+  const sdk = (...args: readonly string[]) =>
+    loadedBy(...args).filter((module) => module.includes('@modelcontextprotocol/'));
+  for (const args of [
+    ['--help'],
+    ['mcp', '--help'],
+    ['status'],
+    ['query', 'SELECT 1'],
+    ['changes'],
+    ['schema'],
+  ])
+    expect([args, sdk(...args)]).toEqual([args, []]);
+  // Its stdin is closed, so it ends at once.
+  expect(sdk('mcp').length).toBeGreaterThan(0);
+});
+
 /** What only a daemon, a server or a wrong configuration needs. */
 const heavy =
   /node_modules\/(?!commander\/|better-sqlite3\/|bindings\/|file-uri-to-path\/)|^node:https?$|^node:crypto$|undici/;

@@ -23,6 +23,7 @@ import { forget } from './forget.js';
 import { history } from './history.js';
 import { init } from './init.js';
 import { listen } from './listen.js';
+import { mcp } from './mcp.js';
 import { migrate } from './migrate.js';
 import { pause } from './pause.js';
 import { query } from './query.js';
@@ -56,6 +57,7 @@ export const commands: readonly Command[] = [
   supportBundle,
   verify,
   query,
+  mcp,
   exportCommand,
   changes,
   history,

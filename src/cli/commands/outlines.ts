@@ -67,6 +67,10 @@ export const outlines: readonly Outline[] = [
     ],
   },
   {
+    name: 'mcp',
+    summary: 'Let an AI assistant read the mirror, over the Model Context Protocol',
+  },
+  {
     name: 'export',
     summary: 'Write the investments to a file or to stdout',
   },

@@ -32,7 +32,7 @@ export function renderDictionary(): string {
   const inner = Object.entries(innerRelations).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
   return [
     opening,
-    ...publicRelations.map(section),
+    ...publicRelations.map(describeRelation),
     typedSection(),
     '## Internal tables\n',
     'These are not public; any version may change them.\n',
@@ -58,7 +58,8 @@ function typedSection(): string {
   ].join('\n');
 }
 
-function section({ name, kind, meaning, columns }: RelationEntry): string {
+/** Returns one relation with its columns as a table in Markdown. */
+export function describeRelation({ name, kind, meaning, columns }: RelationEntry): string {
   const rows = columns.map(
     (entry) =>
       `| \`${entry.name}\` | ${typeWords[entry.type]} | ${entry.meaning} | ${entry.nullWhen ?? 'never'} |`,

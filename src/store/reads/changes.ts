@@ -28,6 +28,8 @@ export interface ChangesWanted {
   /** Returns changes with a greater `seq`; 0 for all of them. */
   readonly after: number;
   readonly source?: string;
+  /** At most this many; without it, a thousand. */
+  readonly limit?: number;
 }
 
 const batchMax = 1_000;
@@ -36,14 +38,30 @@ const batchMax = 1_000;
 export async function changesSince(db: Kysely<ReadDatabase>, wanted: ChangesWanted): Promise<Change[]> {
   let query = db.selectFrom('changes').selectAll().where('seq', '>', wanted.after);
   if (wanted.source !== undefined) query = query.where('source', '=', wanted.source);
-  const rows = await query.orderBy('seq').limit(batchMax).execute();
-  return rows.map((row) => ({
-    ...row,
-    fields: JSON.parse(row.fields) as string[],
-    before: columnsIn(row.before),
-    after: columnsIn(row.after),
-  }));
+  const rows = await query
+    .orderBy('seq')
+    .limit(wanted.limit ?? batchMax)
+    .execute();
+  return rows.map(changeOf);
 }
+
+/** Returns the newest changes in their order. */
+export async function newestChanges(
+  db: Kysely<ReadDatabase>,
+  { limit, source }: { readonly limit: number; readonly source?: string },
+): Promise<Change[]> {
+  const query = db.selectFrom('changes').selectAll();
+  const wanted = source === undefined ? query : query.where('source', '=', source);
+  const rows = await wanted.orderBy('seq', 'desc').limit(limit).execute();
+  return rows.reverse().map(changeOf);
+}
+
+const changeOf = (row: Selectable<ChangesView>): Change => ({
+  ...row,
+  fields: JSON.parse(row.fields) as string[],
+  before: columnsIn(row.before),
+  after: columnsIn(row.after),
+});
 
 const columnsIn = (text: string | null): ChangedColumns | null =>
   text === null ? null : (JSON.parse(text) as ChangedColumns);

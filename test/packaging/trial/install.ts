@@ -67,6 +67,10 @@ export async function tryPackage(trial: Trial): Promise<readonly string[]> {
     const demo = await run([...trial.npx, 'rosterd', 'demo', '--records', '200'], place, rows);
     expect('rosterd demo', demo, rows.test(demo.said) && !/^error:/m.test(demo.said));
 
+    // Its stdin is closed, so it ends at once.
+    const assistant = await run([...trial.npx, 'rosterd', 'mcp', '--database', 'mirror.db'], place);
+    expect('rosterd mcp', assistant, assistant.code === 0);
+
     const program = `import('rosterd').then(({ createMirror }) => console.log(typeof createMirror))`;
     const imported = await run(['node', '-e', program], place);
     expect(`import('rosterd')`, imported, imported.said === 'function\n');

@@ -1,0 +1,292 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { PassThrough, Readable } from 'node:stream';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { serveAssistant } from '../../src/assistants/serve.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { fillWithCanaries, showsPeople } from '../store/support/canaries.js';
+import { databases } from '../store/support/databases.js';
+import { freshMirror, seedHistory, seedInvestment, seedRow, seedSource } from '../store/support/mirror.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { program, talkTo } from './talk.js';
+
+const tools = ['describe_schema', 'query', 'example_queries', 'status', 'history', 'changes'];
+
+/** A mirror with two versions of an investment, and unknown fields that could name somebody. */
+function mirrorWithHistory() {
+  const mirror = freshMirror();
+  seedSource(mirror, 1, { name: 'acme', rows_held: 1 });
+  seedInvestment(mirror, 1, 'inv_1', {
+    status: 'canceled',
+    valid_from: '2026-10-12T00:00:00.000Z',
+    change_seq: 3,
+    extra: '{"phone":"Zq7Canary"}',
+  });
+  seedHistory(mirror, 1, 'inv_1', {
+    valid_from: '2026-10-10T00:00:00.000Z',
+    valid_to: '2026-10-12T00:00:00.000Z',
+    ended_by: 'update',
+    change_seq: 2,
+    extra: '{"phone":"Zq7Canary old"}',
+  });
+  const at = '2026-10-10T00:00:00.000Z';
+  seedRow(mirror, 'change_rows', { source_no: 1, kind: 'snapshot', at });
+  seedRow(mirror, 'change_rows', { source_no: 1, id: 'inv_1', kind: 'added', at });
+  seedRow(mirror, 'change_rows', {
+    ...{ source_no: 1, id: 'inv_1', kind: 'changed', at: '2026-10-12T00:00:00.000Z' },
+    fields: '["status","extra"]',
+  });
+  return { kind: 'sqlite', file: mirror.file } as const;
+}
+
+describe.each(['present', 'earlier'] as const)('assistants: the %s client of the SDK', (generation) => {
+  test(`assistants: the ${generation} client finds all tools and resources, and their answers`, async () => {
+    const talk = await talkTo(mirrorWithHistory(), [], generation);
+    expect(await talk.toolNames()).toEqual(tools);
+    const uris = await talk.resourceUris();
+    expect(uris).toEqual(
+      expect.arrayContaining(['rosterd://dictionary', 'rosterd://queries', 'rosterd://status']),
+    );
+    expect(uris).toContain('rosterd://tables/investments');
+    expect(await talk.read('rosterd://tables/investments')).toContain('| `committed_cents` |');
+    expect(await talk.read('rosterd://dictionary')).toMatch(/^# Data dictionary/);
+    const { text } = await talk.call('query', { sql: 'SELECT id, status FROM investments' });
+    expect(JSON.parse(text)).toMatchObject({
+      columns: ['id', 'status'],
+      rows: [['inv_1', 'canceled']],
+      truncated: false,
+    });
+  });
+});
+
+describe.each(databases)('assistants on $database', ({ database, open }) => {
+  const cases: readonly (readonly [string, Record<string, unknown>])[] = [
+    ['query', { sql: 'SELECT * FROM identities' }],
+    ['query', { sql: 'SELECT name FROM roster' }],
+    ['query', { sql: 'SELECT * FROM quarantine' }],
+    ['query', { sql: 'SELECT body FROM webhook_inbox' }],
+    ['query', { sql: 'SELECT * FROM identity_rows' }],
+    [
+      'query',
+      { sql: "SELECT * FROM investments WHERE id IN (SELECT id FROM identities WHERE name LIKE 'Z%')" },
+    ],
+    ['query', { sql: 'SELECT * FROM roster', as_of: '2026-10-15' }],
+    ['query', { sql: 'SELECT * FROM investments' }],
+    ['query', { sql: 'SELECT * FROM changes' }],
+    ['describe_schema', {}],
+    ['describe_schema', { names: ['identities', 'roster', 'quarantine'] }],
+    ['example_queries', {}],
+    ['status', {}],
+    ['history', { id: 'inv_1' }],
+    ['changes', {}],
+    ['changes', { since: 0 }],
+  ];
+
+  test(`assistants on ${database}: no tool and no resource shows people without --identity`, async () => {
+    const place = await fillWithCanaries(await open());
+    const talk = await talkTo(place, ['--log-level', 'debug']);
+    const seen: string[] = [];
+    for (const [tool, args] of cases) seen.push((await talk.call(tool, args)).text);
+    for (const uri of await talk.resourceUris()) seen.push(await talk.read(uri));
+    expect(seen.filter(showsPeople)).toEqual([]);
+    expect(showsPeople(talk.log())).toBe(false);
+    const refused = await talk.call('query', { sql: 'SELECT name FROM roster' });
+    expect(refused.failed).toBe(true);
+    expect(refused.text).toContain('masked');
+    expect((await talk.call('query', { sql: 'SELECT count(*) AS n FROM investments' })).failed).toBe(false);
+  });
+
+  test(`assistants on ${database}: --identity shows names, and the log says so without them`, async () => {
+    const place = await fillWithCanaries(await open());
+    const talk = await talkTo(place, ['--identity', '--log-level', 'debug']);
+    const { text, failed } = await talk.call('query', { sql: 'SELECT name FROM roster' });
+    expect([failed, showsPeople(text)]).toEqual([false, true]);
+    expect(talk.log()).toContain('the assistant may read names');
+    expect(showsPeople(talk.log())).toBe(false);
+  });
+
+  test(`assistants on ${database}: what a query may not do is an error that says why`, async () => {
+    const place = await fillWithCanaries(await open());
+    const talk = await talkTo(place);
+    const failing = async (tool: string, args: Record<string, unknown>) => {
+      const { text, failed } = await talk.call(tool, args);
+      expect([text, failed]).toEqual([text, true]);
+      return text;
+    };
+    expect(await failing('query', { sql: "UPDATE sources SET name = 'x'" })).toContain(
+      'only statements that read',
+    );
+    expect(await failing('query', { sql: 'SELECT total FROM nowhere' })).toContain('nowhere');
+    expect(await failing('query', { sql: 'SELECT 1', as_of: '2999-01-01' })).toContain('future');
+    expect(await failing('query', { sql: 'SELECT 1', as_of: 'yesterday' })).toContain('2026-03-31');
+    expect(await failing('history', { id: 'usr_1' })).toContain('inv_');
+    expect(await failing('history', { id: 'inv_unknown' })).toContain('no version');
+    expect(await failing('changes', { source: 'acmee' })).toContain('acme');
+    expect(await failing('describe_schema', { names: ['investment'] })).toContain(
+      'did you mean investments?',
+    );
+    expect(await failing('query', { sql: '' })).toContain('sql');
+  });
+
+  test(`assistants on ${database}: a result ends at 1,000 rows and at a million characters`, async () => {
+    const place = await fillWithCanaries(await open());
+    const talk = await talkTo(place);
+    const counting = (max: number, column: string) =>
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${max}) SELECT ${column} FROM n`;
+    const many = JSON.parse((await talk.call('query', { sql: counting(1_001, 'i') })).text);
+    expect(many).toMatchObject({ row_count: 1_000, truncated: true });
+    expect(many.notes[0]).toContain('only the first 1000 rows');
+    const wide = database === 'SQLite' ? 'hex(zeroblob(1500))' : "repeat('0', 3000)";
+    const large = JSON.parse((await talk.call('query', { sql: counting(900, `i, ${wide}`) })).text);
+    expect(large.truncated).toBe(true);
+    expect(large.rows.length).toBe(large.row_count);
+    expect(large.row_count).toBeLessThan(340);
+    const beyond = database === 'SQLite' ? 'hex(zeroblob(3000000))' : "repeat('0', 6000000)";
+    const refused = await talk.call('query', { sql: `SELECT ${beyond}` });
+    expect([refused.failed, refused.text]).toEqual([true, expect.stringContaining('4 MB')]);
+  });
+});
+
+test('assistants: history and changes leave unknown fields out without --identity, and show them with it', async () => {
+  const place = mirrorWithHistory();
+  for (const flags of [[], ['--identity']]) {
+    const talk = await talkTo(place, flags);
+    const history = await talk.call('history', { id: 'inv_1' });
+    const changes = await talk.call('changes', { since: 0 });
+    expect([history, changes].map(({ text }) => showsPeople(text))).toEqual(
+      flags.length === 0 ? [false, false] : [true, true],
+    );
+    expect(JSON.parse(history.text).versions).toMatchObject([
+      { status: 'canceled', valid_to: null },
+      { status: 'active', ended_by: 'update' },
+    ]);
+    expect(JSON.parse(changes.text).changes.at(-1)).toMatchObject({
+      before: { status: 'active' },
+      after: { status: 'canceled' },
+    });
+  }
+});
+
+test('assistants: changes are read in batches by number, and the newest without one', async () => {
+  const talk = await talkTo(mirrorWithHistory());
+  const ask = async (args: Record<string, unknown>) => JSON.parse((await talk.call('changes', args)).text);
+  const seqs = ({ changes }: { changes: readonly { seq: number }[] }) => changes.map(({ seq }) => seq);
+  const first = await ask({ since: 0, limit: 2 });
+  expect([seqs(first), first.next_since, first.more]).toEqual([[1, 2], 2, true]);
+  const rest = await ask({ since: 2, limit: 2, source: 'acme' });
+  expect([seqs(rest), rest.next_since, rest.more]).toEqual([[3], 3, false]);
+  const newest = await ask({ limit: 1 });
+  expect([seqs(newest), newest.newest_change]).toEqual([[3], 3]);
+});
+
+test('assistants: a query that was cancelled ends, and the next one is answered', async () => {
+  const talk = await talkTo(mirrorWithHistory());
+  const endless = 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n';
+  const cancel = new AbortController();
+  const cancelled = expect(talk.call('query', { sql: endless }, cancel.signal)).rejects.toThrow();
+  // The server handles requests in order, so the query has begun when this one is answered.
+  await talk.call('describe_schema');
+  cancel.abort();
+  await cancelled;
+  // Both places are free again once the process of the cancelled query has ended.
+  const both = () => Promise.all([1, 2].map((n) => talk.call('query', { sql: `SELECT ${n} AS n` })));
+  await expect
+    .poll(async () => (await both()).map(({ failed }) => failed), { timeout: 10_000 })
+    .toEqual([false, false]);
+});
+
+test('assistants: a third query at the same time is refused with what to do', async () => {
+  const talk = await talkTo(mirrorWithHistory());
+  const endless = 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n';
+  const cancel = new AbortController();
+  const running = [1, 2].map(() => talk.call('query', { sql: endless }, cancel.signal).catch(() => null));
+  const third = await talk.call('query', { sql: 'SELECT 1' });
+  expect(third).toMatchObject({
+    failed: true,
+    text: expect.stringContaining('two queries are running already'),
+  });
+  cancel.abort();
+  await Promise.all(running);
+});
+
+test('assistants: a mirror that does not exist yet is an error of each tool, with what to do', async () => {
+  const talk = await talkTo({ kind: 'sqlite', file: join(tempFolder(), 'mirror.db') });
+  for (const tool of ['query', 'status', 'changes']) {
+    const { text, failed } = await talk.call(tool, tool === 'query' ? { sql: 'SELECT 1' } : {});
+    expect([tool, failed, text]).toEqual([tool, true, expect.stringContaining('rosterd sync')]);
+  }
+});
+
+test('assistants: without the optional package of the protocol, the command says what to install', async () => {
+  const error = Object.assign(
+    new Error("Cannot find package '@modelcontextprotocol/server' imported from x"),
+    {
+      code: 'ERR_MODULE_NOT_FOUND',
+    },
+  );
+  const parts = {
+    location: mirrorWithHistory(),
+    config: null,
+    identity: false,
+    clock: systemClock,
+    logger: silentLogger,
+    version: '0.0.0-test',
+  };
+  const streams = { stdin: Readable.from([]), stdout: new PassThrough() };
+  const signal = new AbortController().signal;
+  await expect(serveAssistant(parts, streams, signal, () => Promise.reject(error))).rejects.toMatchObject({
+    code: 'usage',
+    about: { hint: 'npm install @modelcontextprotocol/server' },
+  });
+});
+
+test('assistants: stdout has messages of the protocol only, and the command ends when stdin does', async () => {
+  const { file } = mirrorWithHistory();
+  const child = spawn(process.execPath, [program, 'mcp', '--database', file, '--log-level', 'debug'], {
+    cwd: tempFolder(),
+    env: { PATH: process.env.PATH ?? '' },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const closed = once(child, 'close');
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const say = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const answer = async () => JSON.parse((await lines.next()).value ?? '');
+  const clientInfo = { name: 'test', version: '1' };
+  say({
+    ...{ id: 1, method: 'initialize' },
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo },
+  });
+  expect(await answer()).toMatchObject({
+    id: 1,
+    result: { serverInfo: { name: 'rosterd' }, instructions: expect.stringContaining('whole cents') },
+  });
+  say({ method: 'notifications/initialized' });
+  child.stdin.write('this is no message\n');
+  say({ id: 2, method: 'tools/call', params: { name: 'query', arguments: { sql: 'SELECT 1 AS one' } } });
+  expect(await answer()).toMatchObject({ id: 2, result: { content: [{ type: 'text' }] } });
+  child.stdin.end();
+  expect((await lines.next()).done).toBe(true);
+  expect(await closed).toEqual([0, null]);
+  expect(log.split('\n').filter((line) => line !== '' && JSON.parse(line).component !== 'mcp')).toEqual([]);
+  expect(log).toContain('"type":"query"');
+  expect(log).not.toContain('SELECT');
+});
+
+test('assistants: a wrong configuration ends the command with exit code 2, and nothing on stdout', () => {
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'config.json'), '{"sources": []}');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'mcp'], {
+    ...{ cwd: folder, input: '', encoding: 'utf8' },
+    env: { PATH: process.env.PATH ?? '' },
+  });
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toContain('config.json');
+});

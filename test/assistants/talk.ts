@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { onTestFinished } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { type DatabaseLocation, secretUrlOf } from '../../src/store/database-location.js';
+import { tempFolder } from '../store/temp-folder.js';
+
+export const program = join(packageRoot, 'dist/cli/main.js');
+
+/** A conversation with `rosterd mcp` in a process of its own, through a client of the official SDK. */
+export interface Conversation {
+  /** Calls a tool and returns its text. */
+  call(tool: string, args?: Record<string, unknown>, signal?: AbortSignal): Promise<Told>;
+  /** Returns the text of a resource. */
+  read(uri: string): Promise<string>;
+  toolNames(): Promise<readonly string[]>;
+  resourceUris(): Promise<readonly string[]>;
+  /** Everything that the server has written to stderr so far. */
+  log(): string;
+}
+
+export interface Told {
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+const told = (result: object): Told => {
+  const { isError, content = [] } = result as {
+    readonly isError?: boolean;
+    readonly content?: readonly { readonly text: string }[];
+  };
+  return { text: content[0]?.text ?? '', failed: isError === true };
+};
+
+/** The present client of the SDK, and the one of assistants that were not updated since. */
+export type Generation = 'present' | 'earlier';
+
+export async function talkTo(
+  location: DatabaseLocation,
+  flags: readonly string[] = [],
+  generation: Generation = 'present',
+): Promise<Conversation> {
+  const address = location.kind === 'sqlite' ? location.file : await secretUrlOf(location);
+  const started = {
+    command: process.execPath,
+    args: [program, 'mcp', '--database', address, ...flags],
+    env: { PATH: process.env.PATH ?? '' },
+    cwd: tempFolder(),
+    stderr: 'pipe' as const,
+  };
+  const about = { name: 'test', version: '1.0.0' };
+  if (generation === 'earlier') {
+    const transport = new EarlierTransport(started);
+    const client = new EarlierClient(about);
+    const log = kept(transport.stderr);
+    await client.connect(transport);
+    onTestFinished(() => client.close());
+    return {
+      call: async (name, args = {}, signal) =>
+        told(await client.callTool({ name, arguments: args }, undefined, signal && { signal })),
+      read: async (uri) => textOf((await client.readResource({ uri })).contents),
+      toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
+      resourceUris: async () => (await client.listResources()).resources.map(({ uri }) => uri),
+      log,
+    };
+  }
+  const transport = new StdioClientTransport(started);
+  const client = new Client(about);
+  const log = kept(transport.stderr);
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return {
+    call: async (name, args = {}, signal) =>
+      told(await client.callTool({ name, arguments: args }, signal && { signal })),
+    read: async (uri) => textOf((await client.readResource({ uri })).contents),
+    toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
+    resourceUris: async () => (await client.listResources()).resources.map(({ uri }) => uri),
+    log,
+  };
+}
+
+const textOf = (contents: readonly object[]): string =>
+  contents.map((one) => ('text' in one ? String(one.text) : '')).join('');
+
+function kept(
+  stream: { on(event: 'data', listener: (chunk: unknown) => void): unknown } | null,
+): () => string {
+  let text = '';
+  stream?.on('data', (chunk) => {
+    text += String(chunk);
+  });
+  return () => text;
+}
