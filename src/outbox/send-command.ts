@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock } from '../runtime/clock.js';
 import { descriptorsFault } from '../runtime/file-descriptors.js';
 import type { Send, Sent } from './ports.js';
@@ -23,8 +23,10 @@ export function sendToCommand(
         shell: false,
         stdio: ['pipe', 'ignore', 'ignore'],
         windowsHide: true,
+        // In a group of its own, so that what it started ends with it.
+        detached: process.platform !== 'win32',
       });
-      const kill = () => child.kill('SIGKILL');
+      const kill = () => killGroup(child);
       const end = (sent: Sent) => {
         ended.abort();
         signal.removeEventListener('abort', kill);
@@ -57,4 +59,15 @@ export function sendToCommand(
         kill();
       });
     });
+}
+
+/** Kills a process and those that it started. Windows has no process groups: there, only the process itself. */
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === 'win32') child.kill('SIGKILL');
+    else process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
 }

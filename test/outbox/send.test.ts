@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -132,5 +132,24 @@ describe('send: a command', () => {
   test('a command that hangs is killed', async () => {
     const send = sendToCommand(node('setInterval(() => {}, 1000)'), hasty);
     expect(await send(dueNotice(), never)).toEqual({ kind: 'failed', why: 'did not end within 30 s' });
+  });
+
+  test('a command that hangs is killed with the processes that it started', async () => {
+    const file = join(tempFolder(), 'pid');
+    const inner = `require('fs').writeFileSync(process.argv[1], String(process.pid)); setInterval(() => {}, 1000)`;
+    const script = `require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(inner)}, process.argv[1]]); setInterval(() => {}, 1000)`;
+    const started = () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
+    // Its time is over once the inner process runs.
+    const wait = () => expect.poll(started, { timeout: 10_000 }).toBeGreaterThan(0);
+    const send = sendToCommand(node(script, file), { ...systemClock, wait }, 5_000);
+    expect(await send(dueNotice(), never)).toEqual({ kind: 'failed', why: 'did not end within 5 s' });
+    const lives = () => {
+      try {
+        return process.kill(started(), 0);
+      } catch {
+        return false;
+      }
+    };
+    await expect.poll(lives).toBe(false);
   });
 });
