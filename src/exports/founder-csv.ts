@@ -116,3 +116,6 @@ const founderColumns: readonly FounderColumn[] = [
       .join('\n'),
   ),
 ];
+
+/** The names of the columns, in their order. */
+export const founderTitles: readonly string[] = founderColumns.map(({ title }) => title);

@@ -2,7 +2,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { type Random, randomText } from '../runtime/random.js';
-import { gathered } from './gather.js';
+import { gathered, type Piece } from './gather.js';
 
 /**
  * Writes the pieces to a temporary file with mode 0600 and renames it to `file` when all are on disk, so that `file` is
@@ -11,7 +11,7 @@ import { gathered } from './gather.js';
  */
 export async function writeExport(
   file: string,
-  pieces: AsyncIterable<string>,
+  pieces: AsyncIterable<Piece>,
   random: Random,
   signal: AbortSignal,
 ): Promise<number> {
@@ -23,10 +23,11 @@ export async function writeExport(
   try {
     let bytes = 0;
     try {
-      for await (const text of gathered(pieces)) {
+      for await (const piece of gathered(pieces)) {
         if (signal.aborted)
           throw new Fault('stopped', 'the export was stopped before its end; no file was written');
-        bytes += (await handle.write(text)).bytesWritten;
+        await handle.writeFile(piece);
+        bytes += Buffer.byteLength(piece);
       }
       await handle.sync();
     } finally {

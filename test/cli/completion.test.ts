@@ -57,7 +57,7 @@ describe.each(shells.filter(isHere))('%s', (shell) => {
       'rosterd conf': ['config'],
       'rosterd config v': ['validate'],
       'rosterd config validate --js': ['--json'],
-      'rosterd export --format ': ['csv', 'founder-csv', 'jsonl', 'parquet'],
+      'rosterd export --format ': ['csv', 'founder-csv', 'jsonl', 'parquet', 'xlsx'],
       'rosterd export --format p': ['parquet'],
       'rosterd export --identity --out report': ['report.csv', 'reports'],
       'rosterd sync --source ': [],

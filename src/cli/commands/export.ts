@@ -8,7 +8,7 @@ import type { ExportFormat, PreparedExport } from '../../reading/export.js';
 import { asOf, asOfOption } from '../as-of.js';
 import type { Command, CommandContext } from '../command.js';
 import { databaseOptions, locationOf } from '../database-options.js';
-import { exitCodes } from '../exit-codes.js';
+import { type ExitCode, exitCodes } from '../exit-codes.js';
 import { writePieces } from '../output/write-pieces.js';
 
 export const exportCommand: Command = {
@@ -22,14 +22,21 @@ export const exportCommand: Command = {
     ],
     ['rosterd export --format founder-csv --identity', 'manage_investments_<slug>.csv, as founders know it'],
     ['rosterd export --as-of 2026-03-31 --out q1.csv', 'the mirror as it was at the end of that day'],
-    ['rosterd export --format parquet --out investments.parquet', 'with types, for DuckDB, pandas and R'],
+    ['rosterd export --out investments.xlsx', 'a workbook for Excel: money, dates, frozen header'],
+    [
+      'rosterd export --out q1.csv --manifest',
+      'with q1.csv.manifest.json: checksum, rows, columns, how complete',
+    ],
+    ['rosterd export --check q1.csv', 'compares the file with its manifest'],
+    ['rosterd export --out investments.parquet', 'with types, for DuckDB, pandas and R'],
   ],
   options: [
     ...databaseOptions,
     {
       flags: '--format <format>',
-      summary: 'csv (default), jsonl (one JSON object per line), parquet or founder-csv',
-      choices: ['csv', 'jsonl', 'parquet', 'founder-csv'],
+      summary:
+        'csv, jsonl (one JSON object per line), xlsx, parquet or founder-csv (default: as --out ends, else csv)',
+      choices: ['csv', 'jsonl', 'xlsx', 'parquet', 'founder-csv'],
     },
     {
       flags: '--out <file>',
@@ -37,6 +44,14 @@ export const exportCommand: Command = {
         'output file, mode 0600, created only when complete; - is stdout (default, except for founder-csv and parquet)',
     },
     { flags: '--force', summary: 'replace an existing file without asking' },
+    {
+      flags: '--manifest',
+      summary: 'also write FILE.manifest.json: size, checksum, rows, columns, how complete',
+    },
+    {
+      flags: '--check <file>',
+      summary: 'write nothing: compare an export with its manifest; exit code 1 if it differs',
+    },
     { flags: '--source <name>', summary: 'only this source' },
     { flags: '--company <id>', summary: 'only this company' },
     asOfOption,
@@ -50,8 +65,10 @@ export const exportCommand: Command = {
   ],
   async run(context) {
     const { options, io, out, signal } = context;
+    const check = options.text('check');
+    if (check !== undefined) return await checked(resolve(io.cwd, check), context);
     const location = await locationOf(context);
-    const format = (options.text('format') ?? 'csv') as ExportFormat;
+    const format = formatOf(context);
     const identity = options.flag('identity');
     const source = options.text('source');
     const company = companyOf(context);
@@ -72,7 +89,7 @@ export const exportCommand: Command = {
     };
     if (!identity && format === 'founder-csv')
       out.note('names, emails and addresses are left empty; --identity fills them in');
-    const write = async ({ pieces, save, ...about }: PreparedExport) => {
+    const write = async ({ pieces, save, describe, ...about }: PreparedExport) => {
       rowsTotal = about.rowsTotal ?? undefined;
       for (const name of about.unreadable)
         out.warn(`${name}: its first listing is not complete, so it has no rows yet`);
@@ -83,18 +100,35 @@ export const exportCommand: Command = {
       const target = targetOf(context, about.sources, format, daemon.founderCsvName);
       if (target !== null) await mayReplace(target, context);
       if (target === null) {
+        if (options.flag('manifest')) throw noManifest();
         if (pieces === null) throw noStream();
+        if (format === 'xlsx' && io.stdout.isTTY === true) throw noTerminal();
         return await writePieces(io.stdout, daemon.gathered(pieces), signal);
       }
       const { systemRandom } = await import('../../runtime/random.js');
       const bytes = await save(target, systemRandom, signal);
       out.note(`${counted(rows, 'row')}, ${counted(bytes, 'byte')}: ${target}`);
+      if (options.flag('manifest')) out.note(`manifest: ${await describe(target, rows, io.clock)}`);
     };
     await daemon.exportMirror(location, ask, write);
     if (io.stderr.isTTY === true && rows >= 1_000) progress.finish({ pages: 0, rows, rowsTotal });
     return exitCodes.done;
   },
 };
+
+/** Compares an export with its manifest. */
+async function checked(file: string, { out }: CommandContext): Promise<ExitCode> {
+  const { checkExport } = await import('../../reading/export.js');
+  const { manifest, made_at, files, rows, problems } = await checkExport(file);
+  for (const { file: name, problem } of problems) out.line(`${name}: ${problem}`);
+  if (problems.length > 0) return exitCodes.failed;
+  out.line(`${manifest}: ${counted(files, 'file')} of ${made_at}, ${counted(rows, 'row')}, all well`);
+  return exitCodes.done;
+}
+
+function noManifest(): Fault {
+  return new Fault('usage', '--manifest needs a file to describe', { hint: '--out FILE' });
+}
 
 /** Asks at a terminal before an existing file is replaced. Throws `usage` for no, and without a terminal. */
 async function mayReplace(target: string, { options, io, signal }: CommandContext): Promise<void> {
@@ -111,6 +145,20 @@ function companyOf({ options }: CommandContext): string | undefined {
   if (text === undefined || parseId('company', text) !== undefined) return text;
   throw new Fault('usage', `--company is ${JSON.stringify(text)}`, {
     hint: 'the id of a company, which begins with co_',
+  });
+}
+
+/** Returns the format asked for; without one, that of the ending of `--out`. */
+function formatOf({ options }: CommandContext): ExportFormat {
+  const asked = options.text('format');
+  if (asked !== undefined) return asked as ExportFormat;
+  const [, end = ''] = /\.(xlsx|parquet|jsonl)$/i.exec(options.text('out') ?? '') ?? [];
+  return end === '' ? 'csv' : (end.toLowerCase() as ExportFormat);
+}
+
+function noTerminal(): Fault {
+  return new Fault('usage', 'a workbook is not text for a terminal', {
+    hint: '--out FILE, such as --out investments.xlsx',
   });
 }
 

@@ -22,6 +22,9 @@ import { exportCommand } from './export.js';
 import { forget } from './forget.js';
 import { history } from './history.js';
 import { init } from './init.js';
+import { lakeCheck } from './lake-check.js';
+import { lakeSql } from './lake-sql.js';
+import { lakeSync } from './lake-sync.js';
 import { listen } from './listen.js';
 import { mcp } from './mcp.js';
 import { migrate } from './migrate.js';
@@ -59,6 +62,9 @@ export const commands: readonly Command[] = [
   query,
   mcp,
   exportCommand,
+  lakeSync,
+  lakeCheck,
+  lakeSql,
   changes,
   history,
   forget,

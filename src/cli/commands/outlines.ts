@@ -75,6 +75,36 @@ export const outlines: readonly Outline[] = [
     summary: 'Write the investments to a file or to stdout',
   },
   {
+    name: 'lake sync',
+    summary: 'Bring a folder of Parquet files to the state of the mirror',
+    args: [
+      {
+        name: '<dir>',
+        summary: 'folder of the lake, mode 0700; created if there is none',
+      },
+    ],
+  },
+  {
+    name: 'lake check',
+    summary: 'Compare every file of a lake with its size and checksum',
+    args: [
+      {
+        name: '<dir>',
+        summary: 'folder of the lake',
+      },
+    ],
+  },
+  {
+    name: 'lake sql',
+    summary: 'Print the statements that show a lake as views in DuckDB',
+    args: [
+      {
+        name: '<dir>',
+        summary: 'folder of the lake',
+      },
+    ],
+  },
+  {
     name: 'changes',
     summary: 'List the changes of the mirror in commit order',
   },

@@ -7,7 +7,7 @@ import { Fault } from '../../domain/fault.js';
  */
 export async function writePieces(
   stream: Writable,
-  pieces: AsyncIterable<string>,
+  pieces: AsyncIterable<string | Uint8Array>,
   signal: AbortSignal,
 ): Promise<void> {
   for await (const piece of pieces) {

@@ -28,6 +28,8 @@ export interface DatabaseDialect {
   /** Lets `work` run several queries on one state of the mirror, on a connection that cannot write. */
   inSnapshot<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result>;
   openSnapshots(): Promise<Snapshots>;
+  /** As `inSnapshot`, for results of any size. */
+  inRowSnapshot<Result>(work: (ask: AskRows) => Promise<Result>): Promise<Result>;
   openChangeSignal(db: Kysely<ReadDatabase>, clock: Clock): Promise<ChangeSignal>;
   /** Runs one user query that can be ended at any moment. */
   runQuery(sql: string, limits: QueryLimits, clock: Clock, signal: AbortSignal): Promise<QueryHandle>;
@@ -62,6 +64,12 @@ export type Ask = <Row>(
   text: TemplateStringsArray,
   ...values: readonly (string | number)[]
 ) => Promise<readonly Row[]>;
+
+/**
+ * Runs SQL that both databases understand and yields the rows as they are read. A `?` stands for a value. One result at
+ * a time: each has to end before the next begins.
+ */
+export type AskRows = <Row>(sql: string, values?: readonly (string | number)[]) => AsyncIterable<Row>;
 
 /** Takes snapshots repeatedly; a connection that is expensive to open stays open between them. */
 export interface Snapshots {

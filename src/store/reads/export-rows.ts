@@ -43,6 +43,37 @@ export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): Expo
   };
 }
 
+/**
+ * Returns all rows of a public table or view as a stream. Without identity, unknown fields are left out, also of the
+ * values that `changes` has of them. Throws for a relation that is not public.
+ */
+export function tableRows(db: Kysely<ReadDatabase>, table: string, identity: boolean): ExportRows {
+  const columns = columnsIn(table);
+  const hides = !identity && aboutPeople.has(table);
+  return {
+    columns,
+    async *rows() {
+      const query = db.selectFrom(sql<ExportRow>`${sql.table(table)}`.as<'t'>(sql.ref('t'))).selectAll('t');
+      for await (const row of query.stream(rowsPerFetch))
+        yield columns.map(({ name }) => {
+          const cell = row[name] ?? null;
+          if (!hides || cell === null) return cell;
+          if (name === 'extra') return null;
+          return name === 'before' || name === 'after' ? withoutExtra(String(cell)) : cell;
+        });
+    },
+  };
+}
+
+/** Relations whose unknown fields came with an investment. Those of companies and rounds are not personal. */
+const aboutPeople: ReadonlySet<string> = new Set(['investments', 'investment_history', 'changes', 'roster']);
+
+function withoutExtra(values: string): string {
+  if (!values.includes('"extra"')) return values;
+  const { extra: _, ...others } = JSON.parse(values) as Record<string, ExportCell>;
+  return JSON.stringify(others);
+}
+
 /** Unknown fields may contain personal data. The column stays, so that files keep their shape. */
 export const isHidden = (name: string, identity: boolean): boolean => name === 'extra' && !identity;
 
@@ -82,6 +113,13 @@ const kinds: Readonly<Record<ColumnType, ExportKind>> = {
 };
 
 const roster: readonly ColumnEntry[] = publicRelations.find(({ name }) => name === 'roster')?.columns ?? [];
+
+/** Returns the columns of a public table or view, in its order. Throws for an unknown one. */
+export function columnsIn(name: string): ExportRows['columns'] {
+  const relation = publicRelations.find((one) => one.name === name);
+  if (relation === undefined) throw new Error(`${name} is not a public table or view`);
+  return relation.columns.map((column) => ({ name: column.name, kind: kinds[column.type] }));
+}
 
 /** Returns the kind of value in a column of the roster. Throws for an unknown column. */
 export function kindOf(name: string): ExportKind {

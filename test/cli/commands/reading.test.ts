@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -6,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { instantFromMillis } from '../../../src/domain/instant.js';
 import { askDuckDb } from '../../exports/ask-duckdb.js';
 import { parquetFooter } from '../../exports/parquet-footer.js';
+import { sheetsOf } from '../../exports/workbook.js';
 import { rosterd } from '../fake-io.js';
 import { type FilledMirror, filledMirror } from '../filled-mirror.js';
 
@@ -104,6 +106,85 @@ describe('export', () => {
     expect(columns('b.parquet').map(({ name }) => name)).toContain('email');
     expect(columns('b.parquet').find(({ name }) => name === 'committed_cents')?.max).not.toBe(777_700n);
     expect(leftovers()).toEqual([]);
+  });
+
+  test('export to a file that ends in .xlsx is a workbook with the rows and sums of the mirror', async () => {
+    const { code, out, err } = await world.run(['export', '--out', 'a.xlsx']);
+    expect({ code, out }).toEqual({ code: 0, out: '' });
+    expect(err).toMatch(new RegExp(`^${held} rows, [\\d,]+ bytes: .*a\\.xlsx\n$`));
+    const [sheet] = sheetsOf(readFileSync(join(world.folder, 'a.xlsx')));
+    const cells = sheet?.cells ?? {};
+    const letter = Object.entries(cells)
+      .find(([, value]) => value === 'committed')?.[0]
+      .replace('1', '');
+    const amounts = Array.from({ length: held }, (_, at) => Number(cells[`${letter}${at + 2}`] ?? 0));
+    const [total] = mirror<{ cents: number }>('SELECT sum(committed_cents) AS cents FROM investments');
+    expect(Math.round(amounts.reduce((sum, amount) => sum + amount * 100, 0))).toBe(total?.cents);
+    expect(Object.values(cells)).not.toContain(formula);
+    const stdout = await world.run(['export', '--format', 'xlsx', '--identity', '--out', 'b.xlsx']);
+    expect(stdout.code).toBe(0);
+    const named = sheetsOf(readFileSync(join(world.folder, 'b.xlsx')))[0];
+    expect(Object.values(named?.cells ?? {})).toContain(formula);
+    expect(named?.xml).not.toContain('<f>');
+    const terminal = await world.run(['export', '--format', 'xlsx'], { tty: true });
+    expect([terminal.code, terminal.err]).toEqual([2, expect.stringContaining('--out investments.xlsx')]);
+  });
+
+  test('export --manifest describes the file without naming anybody, and --check compares the two', async () => {
+    const { code, err } = await world.run([
+      'export',
+      '--out',
+      'm.csv',
+      '--manifest',
+      '--source',
+      'acme',
+      '--identity',
+    ]);
+    expect(code).toBe(0);
+    expect(err).toContain('m.csv.manifest.json');
+    const file = join(world.folder, 'm.csv');
+    const text = readFileSync(`${file}.manifest.json`, 'utf8');
+    const [status] = mirror<Record<string, unknown>>(
+      'SELECT complete_up_to, cursor_saved_at FROM sync_status',
+    );
+    const [newest] = mirror<{ seq: number }>('SELECT max(seq) AS seq FROM changes');
+    expect(JSON.parse(text)).toEqual({
+      format: 'rosterd-export',
+      version: 1,
+      made_at: expect.stringMatching(/^20\d\d-/),
+      rosterd: expect.any(String),
+      identity: true,
+      as_of: null,
+      source: 'acme',
+      company: null,
+      change_seq: newest?.seq,
+      sources: [{ source: 'acme', ...status }],
+      files: [
+        {
+          name: 'm.csv',
+          table: 'roster',
+          format: 'csv',
+          rows: held,
+          bytes: statSync(file).size,
+          sha256: createHash('sha256').update(readFileSync(file)).digest('hex'),
+          columns: expect.arrayContaining([{ name: 'committed_cents', type: 'number' }]),
+        },
+      ],
+    });
+    for (const { email } of mirror<{ email: string | null }>('SELECT email FROM identities'))
+      if (email !== null) expect(text).not.toContain(email);
+    expect(statSync(`${file}.manifest.json`).mode & 0o777).toBe(0o600);
+    const well = await world.run(['export', '--check', 'm.csv']);
+    expect([well.code, well.out]).toEqual([0, expect.stringMatching(/1 file of .*all well\n$/)]);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('active', 'aktive'));
+    const changed = await world.run(['export', '--check', 'm.csv.manifest.json']);
+    expect([changed.code, changed.out]).toEqual([1, 'm.csv: wrong checksum\n']);
+    rmSync(file);
+    expect((await world.run(['export', '--check', 'm.csv'])).out).toBe('m.csv: missing\n');
+    const stdout = await world.run(['export', '--manifest']);
+    expect([stdout.code, stdout.err]).toEqual([2, expect.stringContaining('--out FILE')]);
+    const other = await world.run(['export', '--check', 'config.json']);
+    expect([other.code, other.err]).toEqual([2, expect.stringContaining('not the manifest of an export')]);
   });
 
   test('export --out --force creates a complete file of mode 0600 and replaces an existing one', async () => {

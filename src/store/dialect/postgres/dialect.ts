@@ -27,6 +27,10 @@ export function postgresDialect(place: PostgresLocation): DatabaseDialect {
       const { postgresSnapshot } = await import('./snapshot.js');
       return await postgresSnapshot(await secretUrlOf(place), work);
     },
+    async inRowSnapshot(work) {
+      const { postgresRowSnapshot } = await import('./snapshot.js');
+      return await postgresRowSnapshot(await secretUrlOf(place), work);
+    },
     async openSnapshots() {
       const { KeptSnapshots } = await import('./snapshot.js');
       return new KeptSnapshots(() => secretUrlOf(place));

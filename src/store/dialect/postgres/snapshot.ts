@@ -1,4 +1,5 @@
-import type { Ask, Snapshots } from '../port.js';
+import type pg from 'pg';
+import type { Ask, AskRows, Snapshots } from '../port.js';
 import { postgresFault } from './faults.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 
@@ -12,6 +13,34 @@ export async function postgresSnapshot<Result>(
   const opened = await openPostgres(url, { readonly: true, max: 1 });
   try {
     return await snapshotOn(opened, work);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** The rows of a result kept in memory. */
+const rowsPerFetch = 1_000;
+
+/** The same for results of any size, each read through a server-side cursor. */
+export async function postgresRowSnapshot<Result>(
+  url: string,
+  work: (ask: AskRows) => Promise<Result>,
+): Promise<Result> {
+  const opened = await openPostgres(url, { readonly: true, max: 1 });
+  try {
+    return await transactionOn(opened, (client) =>
+      work(async function* <Row>(sql: string, values: readonly (string | number)[] = []) {
+        let mark = 0;
+        const numbered = sql.replaceAll('?', () => `$${++mark}`);
+        await client.query(`DECLARE rosterd_rows NO SCROLL CURSOR FOR ${numbered}`, [...values]);
+        for (;;) {
+          const { rows } = await client.query(`FETCH ${rowsPerFetch} FROM rosterd_rows`);
+          yield* rows as Row[];
+          if (rows.length < rowsPerFetch) break;
+        }
+        await client.query('CLOSE rosterd_rows');
+      }),
+    );
   } finally {
     await opened.close();
   }
@@ -48,19 +77,28 @@ async function closed(opened: Promise<PostgresDatabase> | null): Promise<void> {
   await opened?.then((database) => database.close()).catch(() => {});
 }
 
-async function snapshotOn<Result>(
-  { pool, url }: PostgresDatabase,
+function snapshotOn<Result>(
+  database: PostgresDatabase,
   work: (ask: Ask) => Promise<Result>,
+): Promise<Result> {
+  return transactionOn(database, (client) =>
+    work(async (text, ...values) => {
+      const numbered = text.reduce((sql, part, at) => `${sql}$${at}${part}`);
+      return (await client.query(numbered, [...values])).rows;
+    }),
+  );
+}
+
+async function transactionOn<Result>(
+  { pool, url }: PostgresDatabase,
+  work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
   try {
     const client = await pool.connect();
     let usable = false;
     try {
       await client.query(begin);
-      const result = await work(async (text, ...values) => {
-        const numbered = text.reduce((sql, part, at) => `${sql}$${at}${part}`);
-        return (await client.query(numbered, [...values])).rows;
-      });
+      const result = await work(client);
       await client.query('COMMIT');
       usable = true;
       return result;

@@ -29,6 +29,10 @@ export function sqliteDialect({ file }: SqliteLocation): DatabaseDialect {
       };
     },
     inSnapshot,
+    async inRowSnapshot(work) {
+      const { sqliteRowSnapshot } = await import('./snapshot.js');
+      return await sqliteRowSnapshot(file, work);
+    },
     // Opening a file costs less than reading it, so nothing stays open.
     openSnapshots: async () => ({ take: inSnapshot, close: async () => {} }),
     // A file sends no notifications, so the feed is polled.

@@ -1,0 +1,33 @@
+import { resolve } from 'node:path';
+import { defined } from '../../domain/defined.js';
+import { asOf, asOfOption } from '../as-of.js';
+import type { Command } from '../command.js';
+import { exitCodes } from '../exit-codes.js';
+
+export const lakeSql: Command = {
+  name: 'lake sql',
+  summary: 'Print the statements that show a lake as views in DuckDB',
+  examples: [
+    [
+      'rosterd lake sql ./lake > lake.sql',
+      'duckdb -init lake.sql then has investments, companies and rounds',
+    ],
+    ['rosterd lake sql ./lake --as-of 2026-03-31', 'the last snapshot of that day or before'],
+  ],
+  args: [{ name: '<dir>', summary: 'folder of the lake' }],
+  options: [
+    { ...asOfOption, summary: 'the last snapshot up to this time; a date means the end of that day in UTC' },
+    { flags: '--snapshot <n>', summary: 'the snapshot with this number (default: the current one)' },
+  ],
+  async run({ args, io, options, out }) {
+    const { lakeViews } = await import('../../reading/lake.js');
+    const snapshot = options.whole('snapshot', { min: 1, max: 999_999_999_999 });
+    const views = lakeViews({
+      folder: resolve(io.cwd, args[0] ?? ''),
+      ...asOf(options, io.clock.now()),
+      ...defined({ snapshot }),
+    });
+    for (const line of views.trimEnd().split('\n')) out.line(line);
+    return exitCodes.done;
+  },
+};

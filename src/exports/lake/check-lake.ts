@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { measured } from './disk.js';
+import { type LakeFile, type LakeManifest, type LakeState, readLake, readSnapshots } from './layout.js';
+
+export interface LakeChecked {
+  readonly snapshot: number;
+  readonly taken_at: string;
+  /** Number of snapshots that can be read. */
+  readonly snapshots: number;
+  readonly files: number;
+  readonly bytes: number;
+  readonly problems: readonly { readonly path: string; readonly problem: FileProblem }[];
+}
+
+export type FileProblem = 'missing' | 'wrong size' | 'wrong checksum';
+
+/** Reads every file that a snapshot names and compares it with size and checksum. Returns null without a lake. */
+export async function checkLake(folder: string, onFile: () => void): Promise<LakeChecked | null> {
+  const state = readLake(folder);
+  if (state === null) return null;
+  const snapshots = readSnapshots(folder, state);
+  const files = new Map([...filesOf(state, snapshots)].map((file) => [file.path, file]));
+  const problems: { path: string; problem: FileProblem }[] = [];
+  for (const file of files.values()) {
+    const problem = await problemOf(join(folder, file.path), file);
+    if (problem !== null) problems.push({ path: file.path, problem });
+    onFile();
+  }
+  return {
+    snapshot: state.manifest.snapshot,
+    taken_at: state.manifest.taken_at,
+    snapshots: snapshots.length,
+    files: files.size,
+    bytes: [...files.values()].reduce((sum, { bytes }) => sum + bytes, 0),
+    problems,
+  };
+}
+
+export async function problemOf(
+  file: string,
+  expected: Pick<LakeFile, 'bytes' | 'sha256'>,
+): Promise<FileProblem | null> {
+  if (!existsSync(file)) return 'missing';
+  const { bytes, sha256 } = await measured(file);
+  if (bytes !== expected.bytes) return 'wrong size';
+  return sha256 === expected.sha256 ? null : 'wrong checksum';
+}
+
+function* filesOf({ pointer }: LakeState, snapshots: readonly LakeManifest[]): Generator<LakeFile> {
+  yield* pointer.identities?.files ?? [];
+  for (const { tables } of snapshots) for (const { files } of Object.values(tables)) yield* files;
+}

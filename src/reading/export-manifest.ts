@@ -1,0 +1,154 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { Fault } from '../domain/fault.js';
+import { instantFromMillis } from '../domain/instant.js';
+import { type FileProblem, problemOf } from '../exports/lake/check-lake.js';
+import { measured } from '../exports/lake/disk.js';
+import type { RowSource } from '../exports/ports.js';
+import { titleOf } from '../exports/xlsx.js';
+import type { Clock } from '../runtime/clock.js';
+import { packageVersion } from '../runtime/package-version.js';
+import { writePrivateFile } from '../runtime/private-file.js';
+import { newestChange } from '../store/reads/changes.js';
+import type { MirrorReader } from './read-mirror.js';
+
+export const exportManifestFormat = 'rosterd-export';
+export const exportManifestVersion = 1;
+
+/** Describes exported files, for programs that load or check them. Contains no identity. */
+export interface ExportManifest {
+  readonly format: typeof exportManifestFormat;
+  readonly version: number;
+  readonly made_at: string;
+  /** Version of rosterd. */
+  readonly rosterd: string;
+  /** Whether the files may contain names, emails, addresses and messages. */
+  readonly identity: boolean;
+  /** The past moment that was exported; null for the present state. */
+  readonly as_of: string | null;
+  /** What the export was limited to; null for all. */
+  readonly source: string | null;
+  readonly company: string | null;
+  /** Every change up to this number of `changes.seq` is in the files; of `as_of`, if that is set. */
+  readonly change_seq: number;
+  readonly sources: readonly {
+    readonly source: string;
+    /** Until when its rows are complete; null before the first listing and when it is not known. */
+    readonly complete_up_to: string | null;
+    /** When the cursor of the feed was last stored. */
+    readonly cursor_saved_at: string | null;
+  }[];
+  readonly files: readonly ExportedFile[];
+}
+
+export interface ExportedFile {
+  /** Beside the manifest. */
+  readonly name: string;
+  readonly table: string;
+  readonly format: string;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** As they are called in the file, in its order. */
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+}
+
+export type ExportFacts = Pick<ExportManifest, 'change_seq' | 'sources'>;
+
+/** Reads how far the mirror is, before its rows are read. */
+export async function exportFacts(db: MirrorReader, source?: string): Promise<ExportFacts> {
+  const change_seq = await newestChange(db);
+  const all = db
+    .selectFrom('sync_status')
+    .select(['source', 'complete_up_to', 'cursor_saved_at'])
+    .orderBy('source');
+  const sources = await (source === undefined ? all : all.where('source', '=', source)).execute();
+  return { change_seq, sources };
+}
+
+export function manifestOf(
+  facts: ExportFacts,
+  about: Pick<ExportManifest, 'identity' | 'as_of' | 'source' | 'company'>,
+  files: readonly ExportedFile[],
+  clock: Clock,
+): ExportManifest {
+  return {
+    format: exportManifestFormat,
+    version: exportManifestVersion,
+    made_at: instantFromMillis(clock.now()),
+    rosterd: packageVersion(),
+    ...about,
+    ...facts,
+    files,
+  };
+}
+
+/** Measures a file that was written. */
+export async function exportedFile(
+  file: string,
+  about: Pick<ExportedFile, 'table' | 'format' | 'rows'>,
+  columns: RowSource['columns'],
+): Promise<ExportedFile> {
+  const named = columns.map((column) => {
+    const name = about.format === 'xlsx' ? titleOf(column) : column.name;
+    return { name, type: name === column.name ? column.kind : 'money' };
+  });
+  return { name: basename(file), ...about, ...(await measured(file)), columns: named };
+}
+
+export const manifestFileOf = (file: string): string => `${file}.manifest.json`;
+
+export async function writeManifest(file: string, manifest: ExportManifest): Promise<void> {
+  await writePrivateFile(file, `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+export interface ManifestChecked {
+  readonly manifest: string;
+  readonly made_at: string;
+  readonly files: number;
+  readonly rows: number;
+  readonly problems: readonly { readonly file: string; readonly problem: FileProblem }[];
+}
+
+/**
+ * Compares the files beside a manifest with it. `file` is the manifest, or an exported file that has one. Throws
+ * `usage` for anything else.
+ */
+export async function checkExport(file: string): Promise<ManifestChecked> {
+  const path = existsSync(manifestFileOf(file)) ? manifestFileOf(file) : file;
+  const manifest = readManifest(path);
+  const problems: { file: string; problem: FileProblem }[] = [];
+  for (const one of manifest.files) {
+    const problem = await problemOf(join(dirname(path), basename(one.name)), one);
+    if (problem !== null) problems.push({ file: one.name, problem });
+  }
+  return {
+    manifest: path,
+    made_at: manifest.made_at,
+    files: manifest.files.length,
+    rows: manifest.files.reduce((sum, { rows }) => sum + rows, 0),
+    problems,
+  };
+}
+
+/** Throws `usage` for a file that is not a manifest of this version. */
+export function readManifest(path: string): ExportManifest {
+  let content: Partial<ExportManifest>;
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8')) as Partial<ExportManifest>;
+  } catch (cause) {
+    throw notManifest(path, 'cannot be read as JSON', cause);
+  }
+  if (content?.format !== exportManifestFormat || !Array.isArray(content.files))
+    throw notManifest(path, 'is not the manifest of an export');
+  if (content.version !== exportManifestVersion)
+    throw notManifest(path, `has version ${content.version}; this rosterd knows ${exportManifestVersion}`);
+  return content as ExportManifest;
+}
+
+function notManifest(path: string, why: string, cause?: unknown): Fault {
+  return new Fault('usage', `${path} ${why}`, {
+    hint: 'rosterd export --out FILE --manifest writes FILE.manifest.json',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,256 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { checkLake } from '../../../src/exports/lake/check-lake.js';
+import { readLake, readSnapshots } from '../../../src/exports/lake/layout.js';
+import { lakeViews } from '../../../src/reading/lake.js';
+import { seededRandom } from '../../../src/runtime/random.js';
+import { test } from '../../store/both-databases.js';
+import type { Fixture } from '../../store/mirror-fixture.js';
+import { mirrorFixture, SteppingClock } from '../../store/mirror-fixture.js';
+import { identity, record, tombstone } from '../../store/samples.js';
+import { tempFolder } from '../../store/temp-folder.js';
+import { askLake, contentOf, filesOf, lakeRows, mirrorRows, sync } from './world.js';
+
+const cents = (value: number) => value as never;
+const people = (count: number) => Array.from({ length: count }, (_, at) => record(`inv_${at}`));
+
+async function listed(count: number, options: Parameters<typeof mirrorFixture>[0] = {}): Promise<Fixture> {
+  const fixture = await mirrorFixture(options);
+  await fixture.list([people(count)]);
+  return fixture;
+}
+
+test('lake: the first sync writes every row, partitioned by source, and DuckDB reads the same rows', async () => {
+  const fixture = await listed(12);
+  const folder = join(tempFolder(), 'lake');
+  expect(await sync(fixture, folder)).toMatchObject({ snapshot: 1, wrote: 'full', rows: 12, changed: 0 });
+  expect(await lakeRows(folder)).toEqual(await mirrorRows(fixture));
+  expect(filesOf(folder)).toEqual([
+    '_current.json',
+    '_snapshots/000000000001.json',
+    '_views.sql',
+    expect.stringMatching(/^companies\/000000000001-whole-\w{8}\.parquet$/),
+    expect.stringMatching(/^investments\/source=acme\/000000000001-base-\w{8}\.parquet$/),
+    expect.stringMatching(/^rounds\/000000000001-whole-\w{8}\.parquet$/),
+  ]);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  for (const file of filesOf(folder)) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
+});
+
+test('lake: a later sync writes only what changed, with deletions, and the base stays as it is', async () => {
+  const fixture = await listed(30);
+  const folder = join(tempFolder(), 'lake');
+  await sync(fixture, folder);
+  const base = readLake(folder)?.manifest.tables.investments.files;
+  await fixture.delta([
+    record('inv_3', { status: 'canceled', committed_cents: cents(5) }),
+    record('inv_new'),
+    tombstone('inv_4'),
+    record('inv_short'),
+  ]);
+  await fixture.delta([tombstone('inv_short')]);
+  expect(await sync(fixture, folder)).toMatchObject({
+    snapshot: 2,
+    wrote: 'changes',
+    changed: 2,
+    deleted: 1,
+  });
+  expect(await lakeRows(folder)).toEqual(await mirrorRows(fixture));
+  expect(readLake(folder)?.manifest.tables.investments.files).toEqual(base);
+  expect(
+    await askLake(folder, 'SELECT snapshot, op, id, status FROM investment_changes ORDER BY id'),
+  ).toEqual([
+    { snapshot: '2', op: 'upsert', id: 'inv_3', status: 'canceled' },
+    { snapshot: '2', op: 'delete', id: 'inv_4', status: null },
+    { snapshot: '2', op: 'upsert', id: 'inv_new', status: 'approved' },
+  ]);
+});
+
+test('lake: without a change there is no new snapshot, and the lake says until when it is complete', async () => {
+  const fixture = await listed(5);
+  const folder = join(tempFolder(), 'lake');
+  await sync(fixture, folder);
+  const before = readLake(folder)?.pointer;
+  expect(await sync(fixture, folder)).toMatchObject({ snapshot: 1, wrote: 'none', files_written: 0 });
+  await fixture.delta([]);
+  await sync(fixture, folder);
+  const after = readLake(folder)?.pointer;
+  expect(after?.snapshot).toBe(1);
+  expect(String(after?.synced_at) > String(before?.synced_at)).toBe(true);
+  expect(after?.position.sources[0]?.complete_up_to).toBe('2026-02-28T00:00:00.000Z');
+});
+
+test('lake: a record that the platform published again without a change is in the lake too', async () => {
+  const fixture = await listed(5);
+  await fixture.delta([record('inv_1', { reason: 'recomputed' as never })]);
+  const folder = join(tempFolder(), 'lake');
+  await sync(fixture, folder);
+  await fixture.delta([
+    record('inv_1', { reason: 'again' as never, observed_at: '2026-02-09T00:00:00.000Z' as never }),
+  ]);
+  await sync(fixture, folder);
+  expect(await lakeRows(folder)).toEqual(await mirrorRows(fixture));
+  expect(await askLake(folder, "SELECT reason FROM investments WHERE id = 'inv_1'")).toEqual([
+    { reason: 'again' },
+  ]);
+});
+
+test('lake: a mirror that does not continue the one before is read anew, and its changes say what differs', async () => {
+  const folder = join(tempFolder(), 'lake');
+  const first = await listed(10);
+  await sync(first, folder);
+  const other = await mirrorFixture({ clock: new SteppingClock(Date.parse('2026-06-01T00:00:00.000Z')) });
+  await other.list([[...people(9), record('inv_other')]]);
+  await other.delta([record('inv_2', { status: 'other' })]);
+  expect(await sync(other, folder)).toMatchObject({ snapshot: 2, wrote: 'full', deleted: 1 });
+  expect(await lakeRows(folder)).toEqual(await mirrorRows(other));
+  expect(await askLake(folder, "SELECT id FROM investment_changes WHERE op = 'delete'")).toEqual([
+    { id: 'inv_9' },
+  ]);
+});
+
+test('lake: another source whose first listing completes is in the lake after the next sync', async () => {
+  const fixture = await listed(4);
+  const folder = join(tempFolder(), 'lake');
+  await sync(fixture, folder);
+  const second = await mirrorFixture({
+    store: fixture.store,
+    source: { name: 'beta' as never, fingerprint: 'f1' },
+  });
+  await second.list([[record('inv_1', { status: 'x' })]]);
+  await sync(second, folder);
+  expect(await lakeRows(folder)).toEqual(await mirrorRows(second));
+  expect(
+    await askLake(folder, 'SELECT source, count(*) AS n FROM investments GROUP BY 1 ORDER BY 1'),
+  ).toEqual([
+    { source: 'acme', n: '4' },
+    { source: 'beta', n: '1' },
+  ]);
+});
+
+test('lake: a row that differs without a change in the feed is found by the sums and mended', async () => {
+  const fixture = await listed(20);
+  const folder = join(tempFolder(), 'lake');
+  await sync(fixture, folder);
+  await fixture.rows("UPDATE investment_rows SET raised_cents = raised_cents + 7 WHERE id = 'inv_9'");
+  await fixture.delta([record('inv_1', { status: 'b' })]);
+  expect(await sync(fixture, folder)).toMatchObject({ snapshot: 2, wrote: 'full', changed: 2 });
+  expect(await lakeRows(folder)).toEqual(await mirrorRows(fixture));
+});
+
+test('lake: a thousand random changes, compacted in between, leave the sums of the mirror and every snapshot', async () => {
+  const fixture = await listed(200);
+  const folder = join(tempFolder(), 'lake');
+  const random = seededRandom(24);
+  const pick = (below: number) => Math.floor(random.fraction() * below);
+  const past = new Map<number, unknown>();
+  for (let round = 0; round < 10; round += 1) {
+    const changes = Array.from({ length: 100 }, () => {
+      const id = `inv_${pick(260)}`;
+      if (pick(5) === 0) return tombstone(id);
+      const amount = cents(pick(1_000_000_000));
+      return record(id, { status: `s${pick(4)}`, committed_cents: amount, raised_cents: cents(pick(9_999)) });
+    });
+    await fixture.delta(changes);
+    const { snapshot } = await sync(fixture, folder, { compact: round === 5 });
+    past.set(snapshot, await mirrorRows(fixture));
+  }
+  const sums =
+    'SELECT count(*) AS rows, sum(committed_cents) AS committed, sum(raised_cents) AS raised FROM investments';
+  const [here] = await askLake(folder, sums);
+  const [there] = (await fixture.rows(sums)) as Record<string, unknown>[];
+  expect(Object.values(here ?? {}).map(String)).toEqual(Object.values(there ?? {}).map(String));
+  for (const snapshot of [1, 4, 6, 7, 10])
+    expect(await lakeRows(folder, lakeViews({ folder, snapshot }))).toEqual(past.get(snapshot));
+  expect(await checkLake(folder, () => {})).toMatchObject({ snapshot: 10, snapshots: 10, problems: [] });
+  const { investments, investment_changes } = readLake(folder)?.manifest.tables ?? {};
+  expect(investments?.base_snapshot).toBe(6);
+  expect(investment_changes?.files.length).toBe(5);
+  // Who loaded a snapshot and applies the later changes has the rows of the mirror.
+  const [loaded] = await askLake(
+    folder,
+    `WITH last AS (SELECT * FROM investment_changes WHERE snapshot > 4
+       QUALIFY row_number() OVER (PARTITION BY source, id ORDER BY snapshot DESC) = 1)
+     SELECT count(*) AS differing FROM (
+       (SELECT id, status, committed_cents FROM (${tableOf(folder, 4)}) a ANTI JOIN last USING (source, id)
+        UNION ALL SELECT id, status, committed_cents FROM last WHERE op = 'upsert')
+       EXCEPT SELECT id, status, committed_cents FROM investments)`,
+  );
+  expect(loaded).toEqual({ differing: '0' });
+}, 60_000);
+
+/** The statement behind the view `investments` of a snapshot, without the names. */
+function tableOf(folder: string, snapshot: number): string {
+  const views = lakeViews({ folder, snapshot });
+  return /VIEW investments AS\n(?:.*\n)?FROM \(([\s\S]*?)\) i\nLEFT JOIN/.exec(views)?.[1] ?? '';
+}
+
+test('lake: only the newest snapshots are kept, with the files that they need', async () => {
+  const fixture = await listed(5);
+  const folder = join(tempFolder(), 'lake');
+  for (let round = 0; round < 8; round += 1) {
+    await fixture.delta([record('inv_1', { status: `s${round}` })]);
+    await sync(fixture, folder, { keep: 3, compact: round === 4 });
+  }
+  const state = readLake(folder);
+  if (state === null) throw new Error('no lake');
+  expect(readSnapshots(folder, state).map(({ snapshot }) => snapshot)).toEqual([8, 7, 6]);
+  expect(state.manifest.tables.investment_changes.complete_after).toBe(5);
+  expect(await checkLake(folder, () => {})).toMatchObject({ snapshots: 3, problems: [] });
+  expect(filesOf(folder).filter((file) => file.includes('-base-'))).toHaveLength(1);
+  expect(() => lakeViews({ folder, snapshot: 2 })).toThrow('no such snapshot');
+});
+
+test('lake: names are left out unless asked for, and a sync without them removes them', async () => {
+  const fixture = await mirrorFixture();
+  await fixture.list([[record('inv_1', { extra: '{"nick":"Zebulon"}' as never }, identity('Quillfeather'))]]);
+  const folder = join(tempFolder(), 'lake');
+  await sync(fixture, folder);
+  expect(await contentOf(folder)).not.toMatch(/Quillfeather|Zebulon/);
+  expect(await sync(fixture, folder, { identity: true })).toMatchObject({ identity_files: 1 });
+  expect(await askLake(folder, 'SELECT name, email FROM roster')).toEqual([
+    { name: 'Quillfeather', email: 'Quillfeather@example.com' },
+  ]);
+  expect(await contentOf(folder)).toMatch(/Quillfeather.*Zebulon/);
+  await sync(fixture, folder);
+  expect(await contentOf(folder)).not.toMatch(/Quillfeather|Zebulon/);
+  expect(filesOf(folder).filter((file) => file.startsWith('identities'))).toEqual([]);
+});
+
+test('lake: after forget the files with the person are rewritten and the old ones deleted, in every snapshot', async () => {
+  const fixture = await mirrorFixture();
+  await fixture.list([
+    [record('inv_1', {}, identity('Quillfeather')), record('inv_2', {}, identity('Ottoline'))],
+  ]);
+  const folder = join(tempFolder(), 'lake');
+  await sync(fixture, folder, { identity: true });
+  await fixture.delta([record('inv_2', { status: 'b' }, identity('Ottoline'))]);
+  await sync(fixture, folder, { identity: true });
+  expect(await contentOf(folder)).toContain('Quillfeather');
+  await fixture.erasures.forget('usr_inv_1' as never);
+  expect(await sync(fixture, folder, { identity: 'keep' })).toMatchObject({ snapshot: 2 });
+  expect(await contentOf(folder)).not.toContain('Quillfeather');
+  expect(await askLake(folder, 'SELECT id, name FROM roster ORDER BY id')).toEqual([
+    { id: 'inv_1', name: null },
+    { id: 'inv_2', name: 'Ottoline' },
+  ]);
+  expect(await checkLake(folder, () => {})).toMatchObject({ snapshots: 2, problems: [] });
+});
+
+test('lake: a folder with other content is refused and left as it is', async () => {
+  const fixture = await listed(1);
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'thesis.txt'), 'mine');
+  await expect(sync(fixture, folder)).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('other content'),
+  });
+  expect(filesOf(folder)).toEqual(['thesis.txt']);
+});
+
+test('lake: a mirror without a complete listing is refused', async () => {
+  const fixture = await mirrorFixture();
+  const folder = join(tempFolder(), 'lake');
+  await expect(sync(fixture, folder)).rejects.toMatchObject({ code: 'database_unusable' });
+});
