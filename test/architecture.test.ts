@@ -98,6 +98,8 @@ const processAllowed: Readonly<Record<string, string>> = {
     'a child process, so that indexes and totals of a large listing do not block the event loop; it exits with its parent',
   'store/backup-child.ts':
     'a child process, so that copying and checking the file does not block the event loop; it exits with its parent',
+  'reading/publish-child.ts':
+    'a child process, so that reading a whole file for exports and lakes does not block the event loop; it exits with its parent',
   'store/scrub-child.ts':
     'a child process, so that rewriting the file does not block the event loop; it exits with its parent',
 };

@@ -14,6 +14,7 @@ import type { HeaderNames } from '../wire/headers.js';
 import { headerNames } from '../wire/headers.js';
 import type { Version } from '../wire/versions.js';
 import { type DatabaseConfig, isPostgres, withoutPassword } from './database.js';
+import type { ExportTable, ScheduledFormat } from './export-tables.js';
 import { type Listen, parseListen, parsePeriod, parseTimeOfDay } from './formats.js';
 import { type Path, pathText } from './path.js';
 import { Secret, type SecretReference } from './secrets.js';
@@ -43,6 +44,8 @@ export interface Config {
   readonly forget: { readonly ledger: string };
   readonly history: { readonly keepDays: number | null };
   readonly backup: BackupConfig;
+  readonly exports: ExportsConfig;
+  readonly lake: LakeConfig;
   readonly alerts: Settings['alerts'];
   readonly notices: readonly NoticeConfig[];
   readonly afterSync: readonly AfterSyncConfig[];
@@ -124,6 +127,26 @@ export interface BackupConfig {
   readonly everyMillis: number | null;
   readonly keep: number;
   readonly folder: string;
+}
+
+/** Exports on a schedule. */
+export interface ExportsConfig {
+  /** Null makes none. */
+  readonly everyMillis: number | null;
+  readonly keep: number;
+  readonly folder: string;
+  readonly format: ScheduledFormat;
+  readonly tables: readonly ExportTable[];
+  readonly identity: boolean;
+}
+
+/** A lake that the daemon keeps up to date. */
+export interface LakeConfig {
+  /** Null: only commands write it. */
+  readonly everyMillis: number | null;
+  readonly keep: number;
+  readonly folder: string;
+  readonly identity: boolean;
 }
 
 export interface NoticeRules {
@@ -218,9 +241,19 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
     forget: { ledger: located(settings.forget.ledger, 'forget', 'ledger') },
     history: settings.history,
     backup: {
-      everyMillis: settings.backup.every === null ? null : checked(parsePeriod(settings.backup.every)),
+      everyMillis: millisOrNull(settings.backup.every),
       keep: settings.backup.keep,
       folder: located(settings.backup.folder, 'backup', 'folder'),
+    },
+    exports: {
+      ...settings.exports,
+      everyMillis: millisOrNull(settings.exports.every),
+      folder: located(settings.exports.folder, 'exports', 'folder'),
+    },
+    lake: {
+      ...settings.lake,
+      everyMillis: millisOrNull(settings.lake.every),
+      folder: located(settings.lake.folder, 'lake', 'folder'),
     },
     alerts: settings.alerts,
     notices: settings.notices.map((notice, index): NoticeConfig => {
@@ -245,6 +278,9 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
     log: settings.log,
   });
 }
+
+const millisOrNull = (every: string | null): number | null =>
+  every === null ? null : checked(parsePeriod(every));
 
 /** Parses a database address when there is no configuration file yet. */
 export function databaseAt(

@@ -2,6 +2,7 @@ import { isSandboxToken } from '../wire/credential-shapes.js';
 import type { Clash } from './clash.js';
 import { isPostgres, withoutPassword } from './database.js';
 import { doubledSources, overlappingSources } from './doubled-sources.js';
+import { tablesOfPeople } from './export-tables.js';
 import { isLoopback, parseListen } from './formats.js';
 import type { Path } from './path.js';
 import type { Settings } from './settings.js';
@@ -28,6 +29,7 @@ export function clashesIn(settings: Settings): readonly Clash[] {
     ...sharedAddress(settings),
     ...databaseClashes(settings),
     ...emptyQuietHours(settings),
+    ...exportsOfPeople(settings),
     ...openConsole(settings),
   ];
 }
@@ -41,6 +43,21 @@ function emptyQuietHours({ sync: { quietHours } }: Settings): readonly Clash[] {
       hint: 'for no quiet hours set sync.quietHours to null; to stop listings altogether: rosterd pause',
     },
   ];
+}
+
+function exportsOfPeople({ exports: { tables, identity } }: Settings): readonly Clash[] {
+  if (identity) return [];
+  return tables.flatMap((table, index) =>
+    tablesOfPeople.has(table)
+      ? [
+          {
+            path: ['exports', 'tables', index],
+            message: `is ${table}, which names people, and exports.identity is false`,
+            hint: 'use investments, or set exports.identity to true',
+          },
+        ]
+      : [],
+  );
 }
 
 function databaseClashes({ database, databasePassword }: Settings): readonly Clash[] {

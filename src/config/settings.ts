@@ -3,6 +3,7 @@ import { type EventName, eventNames, mirrorEvents } from '../wire/events.js';
 import { defaultHeaderPrefix, defaultRequestIdHeader } from '../wire/headers.js';
 import { perPage, rateLimits } from '../wire/limits.js';
 import { latestVersion, versions } from '../wire/versions.js';
+import { exportTables, scheduledFormats } from './export-tables.js';
 import { formats } from './formats.js';
 import {
   accessTokenReference,
@@ -464,6 +465,49 @@ export const settingsSchema = z
       })
       .prefault({})
       .meta({ description: 'Backups on a schedule' }),
+    exports: z
+      .strictObject({
+        every: period.nullable().default(null).meta({
+          description: 'Time between exports that the daemon makes, such as 6h or 1d; null makes none',
+        }),
+        keep: z.int().min(1).max(1_000).default(7).meta({
+          description: 'Number of these exports to keep; older ones are deleted after each new one',
+        }),
+        folder: z.string().min(1).default('exports').meta({
+          description:
+            'Folder for these exports, created with mode 0700; each is a folder in it, named by its time',
+        }),
+        format: z.enum(scheduledFormats).default('csv').meta({ description: 'Format of the files' }),
+        tables: z
+          .array(z.enum(exportTables))
+          .min(1)
+          .default(['investments'])
+          .meta({ description: 'Tables and views to export, one file each' }),
+        identity: z.boolean().default(false).meta({
+          description: 'Whether the files may contain names, emails, addresses and messages',
+        }),
+      })
+      .prefault({})
+      .meta({ description: 'Exports to a folder on a schedule' }),
+    lake: z
+      .strictObject({
+        every: period.nullable().default(null).meta({
+          description:
+            'Time between runs of `rosterd lake sync` in the daemon, such as 15m or 1d; null makes none',
+        }),
+        keep: z.int().min(2).max(100_000).default(100).meta({
+          description: 'Number of snapshots to keep',
+        }),
+        folder: z.string().min(1).default('lake').meta({
+          description:
+            'Folder of the lake, created with mode 0700. `rosterd forget` erases people in it, too',
+        }),
+        identity: z.boolean().default(false).meta({
+          description: 'Whether the lake contains names, emails, addresses and messages',
+        }),
+      })
+      .prefault({})
+      .meta({ description: 'Parquet files that follow the mirror' }),
     alerts: z
       .strictObject({
         failingMinutes: z.int().min(1).max(1_440).default(15).meta({

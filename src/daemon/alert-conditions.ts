@@ -46,6 +46,10 @@ export function conditionsOf(
   const hooks = problems.filter(({ key }) => key.startsWith(afterSyncProblem('')));
   if (hooks.length > 0)
     conditions.push({ kind: 'hook_failed', source: null, text: hooks.map(({ text }) => text).join('; ') });
+  for (const kind of ['export', 'lake'] as const) {
+    const problem = problems.find(({ key }) => key === kind);
+    if (problem !== undefined) conditions.push({ kind: `${kind}_failed`, source: null, text: problem.text });
+  }
   if (freeBytes !== null && freeBytes < diskFreeMegabytes * megabyte)
     conditions.push({
       kind: 'disk_low',

@@ -28,6 +28,7 @@ import { listenFault } from './listen-fault.js';
 import { maintenanceOf } from './maintenance.js';
 import { noticeTargets } from './notices.js';
 import { obeyPauses } from './pause-watch.js';
+import { startExports, startLake } from './publications.js';
 import { catalogOf, grantsOf, resolveSources } from './resolve-sources.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
 import { membershipOf, startWork } from './start-work.js';
@@ -81,6 +82,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       engine.sync.onTick(() => housekeeping.look()),
     );
     scheduleBackups(engine, parts, seat, lifecycle);
+    schedulePublications(engine, parts, seat, lifecycle);
     const delivery = config.notices.length > 0 ? deliverNotices(engine, parts, seat, lifecycle) : null;
     const alerts = config.notices.some(({ about }) => about.includes('alerts'))
       ? await reportAlerts(engine, parts, seat, lifecycle)
@@ -224,13 +226,37 @@ function scheduleBackups(
     logger: logger.child({ component: 'backup' }),
     register: health,
     leads: () => seat.leads,
-    isFilled: () =>
-      dialect.inSnapshot(
-        async (ask) => (await ask`SELECT 1 FROM sources WHERE listed_at IS NOT NULL LIMIT 1`).length > 0,
-      ),
+    isFilled: () => isFilled(config),
     backUp: (target, signal) => backUpApart(database, target, { ...parts, signal }),
   });
   lifecycle.add('backups', () => backups.close());
+}
+
+/** Starts writing exports and the lake, as far as they are configured. */
+function schedulePublications(
+  { health }: Engine,
+  { config, clock, logger }: EngineParts,
+  seat: Membership,
+  lifecycle: Lifecycle,
+): void {
+  const parts = {
+    config,
+    clock,
+    register: health,
+    leads: () => seat.leads,
+    isFilled: () => isFilled(config),
+  };
+  const exports = startExports({ ...parts, logger: logger.child({ component: 'export' }) });
+  if (exports !== null) lifecycle.add('exports', () => exports.close());
+  const lake = startLake({ ...parts, logger: logger.child({ component: 'lake' }) });
+  if (lake !== null) lifecycle.add('lake', () => lake.close());
+}
+
+/** Returns whether the first listing of a source is complete. */
+function isFilled({ database }: Config): Promise<boolean> {
+  return dialectFor(database).inSnapshot(
+    async (ask) => (await ask`SELECT 1 FROM sources WHERE listed_at IS NOT NULL LIMIT 1`).length > 0,
+  );
 }
 
 /** Starts reporting to operators what they must know, over the receivers that want alerts. */

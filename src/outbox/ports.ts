@@ -53,6 +53,8 @@ export type AlertKind =
   | 'quota_exhausted'
   | 'backup_failed'
   | 'hook_failed'
+  | 'export_failed'
+  | 'lake_failed'
   | 'disk_low';
 
 /** Something that an operator must know and that is the case now. */

@@ -5,6 +5,8 @@ import { openMirror } from '../daemon/open-mirror.js';
 import { Fault, isFault } from '../domain/fault.js';
 import { parseId } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
+import { lakeHasPeople, syncLake } from '../reading/lake.js';
+import { removeNamedExports } from '../reading/publish-exports.js';
 import type { Clock } from '../runtime/clock.js';
 import { silentLogger } from '../runtime/logger.js';
 import type { Awaitable, PersonOrInvestment } from '../store/erasures.js';
@@ -22,6 +24,10 @@ export interface ForgetReceipt {
   readonly pending_since: Instant | null;
   /** Backups made before a schema migration, deleted because they contain every identity. */
   readonly backups_removed: readonly string[];
+  /** Scheduled exports with names, deleted: the next one is made without the person. */
+  readonly exports_removed: readonly string[];
+  /** The configured lake: `none` without names in it, `pending` when it could not be written now. */
+  readonly lake: 'none' | 'rewritten' | 'pending';
 }
 
 /** Parses an id. Throws `usage` for anything else without quoting it, because it may be a person's name. */
@@ -61,8 +67,27 @@ export async function forget(
       pending: receipts,
       pending_since: since,
       backups_removed: backups,
+      exports_removed: await removeNamedExports(config.exports.folder),
+      lake: await eraseInLake(config, clock, signal),
     };
   });
+}
+
+/** Rewrites the files of people of the configured lake, and deletes the previous ones. */
+async function eraseInLake(
+  { database, lake: { folder, keep } }: Config,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ForgetReceipt['lake']> {
+  if (!lakeHasPeople(folder)) return 'none';
+  try {
+    await syncLake(database, { folder, keep, identity: 'keep', compact: false }, clock, signal);
+    return 'rewritten';
+  } catch (error) {
+    // The person is erased from the mirror already, so the next run of `lake sync` erases it here, too.
+    if (isFault(error)) return 'pending';
+    throw error;
+  }
 }
 
 /** Allows the identity of an id to be stored again. Returns false when it was not forgotten. */

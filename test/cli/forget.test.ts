@@ -1,10 +1,14 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { syncLake } from '../../src/reading/lake.js';
+import { publishExports } from '../../src/reading/publish-exports.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { contentOf } from '../exports/lake/world.js';
 import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { testRandom } from '../support/chance.js';
 import { fakeIo, rosterd } from './fake-io.js';
 
 function world(database = freshMirror()) {
@@ -26,7 +30,7 @@ function world(database = freshMirror()) {
     readdirSync(dirname(database.file)).filter((name) =>
       readFileSync(join(dirname(database.file), name)).includes('CANARY'),
     );
-  return { database, forget, holding };
+  return { database, forget, holding, config, folder: dirname(config) };
 }
 
 test('forget scrubs the file while another program has it open, removes a backup with names, and prints a receipt', async () => {
@@ -45,6 +49,8 @@ test('forget scrubs the file while another program has it open, removes a backup
     pending_since: null,
     invisible_at: expect.stringMatching(/^20\d\d-/),
     backups_removed: [backup],
+    exports_removed: [],
+    lake: 'none',
   });
   expect(holding()).toEqual([]);
   expect(existsSync(backup)).toBe(false);
@@ -52,6 +58,33 @@ test('forget scrubs the file while another program has it open, removes a backup
     .prepare('SELECT id, cause, scrubbed_at IS NOT NULL AS scrubbed FROM erasures')
     .all();
   expect(receipt).toEqual([{ id: 'usr_1', cause: 'forget', scrubbed: 1 }]);
+});
+
+test('forget rewrites the configured lake and deletes scheduled exports with names, and no others', async () => {
+  const { folder, forget, config, database } = world();
+  const location = { kind: 'sqlite', file: database.file } as const;
+  const signal = new AbortController().signal;
+  const ask = { folder: join(folder, 'lake'), identity: true, compact: false, keep: 2 };
+  await syncLake(location, ask, systemClock, signal);
+  const parts = { clock: systemClock, random: testRandom(), signal };
+  const exported = (name: string, identity: boolean) =>
+    publishExports(
+      location,
+      { folder: join(folder, name), format: 'csv', tables: [identity ? 'roster' : 'investments'], identity },
+      parts,
+    );
+  const named = await exported('exports', true);
+  const plain = await exported('plain', false);
+  expect(await contentOf(ask.folder)).toContain('CANARY');
+  const { out } = await forget('usr_1', '--json');
+  expect(JSON.parse(out)).toMatchObject({ lake: 'rewritten', exports_removed: [named.folder] });
+  expect(await contentOf(ask.folder)).toMatch(/^(?!.*CANARY).*Other/s);
+  expect([existsSync(named.folder), existsSync(plain.folder)]).toEqual([false, true]);
+  // Without names in them, neither the lake nor an export is touched.
+  writeFileSync(config, readFileSync(config, 'utf8').replace('}', '},"exports":{"folder":"plain"}'));
+  await syncLake(location, { ...ask, identity: false }, systemClock, signal);
+  const again = await forget('usr_2', '--json');
+  expect(JSON.parse(again.out)).toMatchObject({ lake: 'none', exports_removed: [] });
 });
 
 test('forget prints text for people, and reports an id that was already forgotten', async () => {

@@ -169,6 +169,17 @@ test('a console with a sign-in may be reachable from other machines', () => {
   expect(byUser).toMatchObject({ hosts, auth: { kind: 'basic', user: 'ops' } });
 });
 
+test('a scheduled export of people needs exports.identity, and by default nothing is written on a schedule', () => {
+  const { exports, lake } = load(minimal).config;
+  expect(exports).toMatchObject({ everyMillis: null, tables: ['investments'], identity: false });
+  expect(lake).toMatchObject({ everyMillis: null, keep: 100, identity: false });
+  const asked = { every: '6h', tables: ['rounds', 'roster'] };
+  expect(() => load({ ...minimal, exports: asked })).toThrow(/exports\.tables\[1\].*names people/s);
+  const named = load({ ...minimal, exports: { ...asked, identity: true, folder: 'out' } }).config.exports;
+  expect(named).toMatchObject({ everyMillis: 21_600_000, identity: true });
+  expect(named.folder).toMatch(/^\/.*\/out$/);
+});
+
 test('a public client has no secret, and an endpoint has usable defaults', () => {
   const { config } = load({
     platform: { ...minimal.platform, management: { credentials: { file: 'm.json', clientId: 'pk_live_x' } } },

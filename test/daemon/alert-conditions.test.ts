@@ -104,12 +104,29 @@ test.each<[string, Parameters<typeof kinds>, readonly string[]]>([
       {},
       {
         problems: ['dbt', 'jobs'].map((hook) => ({
-          ...{ key: `after_sync.${hook}`, severity: 'attention' },
-          ...{ text: 'it failed', since: at(0) },
+          key: `after_sync.${hook}`,
+          severity: 'attention',
+          text: 'it failed',
+          since: at(0),
         })) as never,
       },
     ],
     ['hook_failed'],
+  ],
+  [
+    'a failed export and a failed sync of the lake',
+    [
+      {},
+      {
+        problems: ['export', 'lake'].map((key) => ({
+          key,
+          severity: 'attention',
+          text: 'it failed',
+          since: at(0),
+        })) as never,
+      },
+    ],
+    ['export_failed', 'lake_failed'],
   ],
   ['a disk with 1,023 MB free', [{}, {}, 1_023 * 1_048_576], ['disk_low']],
   ['a disk with 1,024 MB free', [{}, {}, 1_024 * 1_048_576], []],

@@ -54,4 +54,11 @@ function show(receipt: ForgetReceipt, { out }: Parameters<Command['run']>[0]): v
     );
   }
   for (const file of receipt.backups_removed) out.line(`removed ${file}, a backup that contained identity`);
+  for (const folder of receipt.exports_removed)
+    out.line(`removed ${folder}, an export that contained identity`);
+  if (receipt.lake === 'rewritten') out.line('the lake was rewritten without it');
+  if (receipt.lake === 'pending')
+    out.warn(
+      'the lake could not be written now; the next rosterd lake sync erases it there, or run this command again',
+    );
 }

@@ -53,5 +53,7 @@ const aheadMillisMax = 60_000;
  * Returns the backups that are not dated in the future. One that is was named by a clock that was ahead: it must neither
  * postpone the next backup nor count as one of those that are kept.
  */
-export const madeBy = (backups: readonly ScheduledBackup[], now: number): readonly ScheduledBackup[] =>
-  backups.filter(({ made_at }) => millisOf(made_at) - now <= aheadMillisMax);
+export const madeBy = <Made extends { readonly made_at: Instant }>(
+  backups: readonly Made[],
+  now: number,
+): readonly Made[] => backups.filter(({ made_at }) => millisOf(made_at) - now <= aheadMillisMax);

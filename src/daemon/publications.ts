@@ -1,0 +1,59 @@
+import type { Config } from '../config/config.js';
+import { millisOf } from '../domain/instant.js';
+import { lakeSyncedAt } from '../reading/lake.js';
+import { publishApart } from '../reading/publish-apart.js';
+import { pruneExports, publishedExports } from '../reading/publish-exports.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import { madeBy } from '../store/backup/file-names.js';
+import { type ScheduleParts, startSchedule } from './schedule.js';
+
+export interface PublicationsParts
+  extends Pick<ScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {
+  readonly config: Pick<Config, 'database' | 'exports' | 'lake'>;
+}
+
+/** Writes exports on a schedule and deletes the oldest ones; null when the configuration has no schedule. */
+export function startExports({ config, ...parts }: PublicationsParts): Closable | null {
+  const { database, exports } = config;
+  const { everyMillis, keep, folder, format, tables, identity } = exports;
+  if (everyMillis === null) return null;
+  const { clock, logger } = parts;
+  return startSchedule({
+    ...parts,
+    key: 'export',
+    name: 'export',
+    everyMillis,
+    newestAt: () => {
+      const newest = madeBy(publishedExports(folder), clock.now())[0];
+      return newest === undefined ? null : millisOf(newest.made_at);
+    },
+    make: async (signal) => {
+      const ask = { folder, format, tables, identity };
+      const published = await publishApart(database, { kind: 'exports', ask }, clock, signal);
+      if (published.kind === 'exports')
+        logger.info({ file: published.made.folder, count: published.made.rows }, 'the mirror was exported');
+      await pruneExports(folder, keep, clock.now());
+    },
+  });
+}
+
+/** Keeps a lake up to date; null when the configuration has no schedule. */
+export function startLake({ config, ...parts }: PublicationsParts): Closable | null {
+  const { database, lake } = config;
+  const { everyMillis, keep, folder, identity } = lake;
+  if (everyMillis === null) return null;
+  const { clock, logger } = parts;
+  return startSchedule({
+    ...parts,
+    key: 'lake',
+    name: 'sync of the lake',
+    everyMillis,
+    newestAt: () => lakeSyncedAt(folder),
+    make: async (signal) => {
+      const ask = { folder, keep, identity, compact: false };
+      const published = await publishApart(database, { kind: 'lake', ask }, clock, signal);
+      if (published.kind === 'lake')
+        logger.info({ file: folder, count: published.made.changed }, 'the lake was brought up to date');
+    },
+  });
+}

@@ -1,0 +1,94 @@
+import { isFault } from '../domain/fault.js';
+import { instantFromMillis } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
+import type { HealthRegister } from '../runtime/health-register.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import type { Logger } from '../runtime/logger.js';
+
+export interface ScheduleParts {
+  /** Key in the health register. */
+  readonly key: string;
+  /** As messages call it: `backup` for "the scheduled backup failed". */
+  readonly name: string;
+  readonly everyMillis: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly register: HealthRegister;
+  /** Whether this daemon does the work: in a fleet, the leader does. */
+  leads(): boolean;
+  /** Whether the mirror has anything to write: a first listing is complete. */
+  isFilled(): Promise<boolean>;
+  /** When the newest result was made, from the files themselves; null before the first. */
+  newestAt(): number | null;
+  make(signal: AbortSignal): Promise<void>;
+}
+
+const lookMillis = 60_000;
+/** A failure is retried with growing waits, up to this one. */
+const retryMillisMin = 5 * 60_000;
+const retryMillisMax = 60 * 60_000;
+
+/**
+ * Makes files of the mirror on a schedule. The newest one says when the next one is due, so restarts change nothing. A
+ * failure stays in the health register until one succeeds.
+ */
+export function startSchedule(parts: ScheduleParts): Closable {
+  const { key, name, everyMillis, clock, logger, register } = parts;
+  const stopping = new AbortController();
+  let failures = 0;
+  let retryAt = Number.NEGATIVE_INFINITY;
+
+  const untilDue = (): number => {
+    const newest = parts.newestAt();
+    if (newest === null) return 0;
+    const age = clock.now() - newest;
+    // One from the future was named by a clock that was ahead.
+    return age < -lookMillis ? 0 : Math.max(0, everyMillis - age);
+  };
+
+  const look = async (): Promise<number> => {
+    if (!parts.leads()) {
+      register.clear(key);
+      return lookMillis;
+    }
+    const wait = Math.max(untilDue(), retryAt - clock.monotonic());
+    if (wait > 0) return Math.min(wait, lookMillis);
+    if (!(await parts.isFilled())) return lookMillis;
+    await parts.make(stopping.signal);
+    failures = 0;
+    register.clear(key);
+    return lookMillis;
+  };
+
+  const failed = (error: unknown) => {
+    if (stopping.signal.aborted) return;
+    const why = isFault(error) ? error.message : 'the log has the cause';
+    register.report(key, {
+      severity: 'attention',
+      text: `the scheduled ${name} failed: ${why}`,
+      since: instantFromMillis(clock.now()),
+    });
+    logger.warn({ error }, `the scheduled ${name} failed and will be retried`);
+    retryAt = clock.monotonic() + Math.min(retryMillisMax, retryMillisMin * 2 ** Math.min(failures, 10));
+    failures += 1;
+  };
+
+  const run = async () => {
+    while (!stopping.signal.aborted) {
+      let wait = lookMillis;
+      try {
+        wait = await look();
+      } catch (error) {
+        failed(error);
+      }
+      await clock.wait(wait, stopping.signal);
+    }
+  };
+  const running = run();
+  return {
+    close: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}

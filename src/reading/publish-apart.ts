@@ -1,0 +1,48 @@
+import { defined } from '../domain/defined.js';
+import { Fault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
+import { endedWithoutAnswer } from '../runtime/file-descriptors.js';
+import { startOwnProcess } from '../runtime/own-process.js';
+import type { DatabaseLocation } from '../store/database-location.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
+import { publish } from './publish-job.js';
+import type { Published, PublishJob, PublishReply, PublishRequest } from './publish-messages.js';
+
+/**
+ * Writes exports or a lake without blocking the event loop: a file is read in a child process, which can be killed at
+ * any moment. Throws what `publish` throws.
+ */
+export async function publishApart(
+  location: DatabaseLocation,
+  job: PublishJob,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Published> {
+  const { file } = dialectFor(location);
+  if (file === null) return await publish(location, job, clock, signal);
+  return await inChild({ file, job, now: clock.now() }, signal);
+}
+
+async function inChild(request: PublishRequest, signal: AbortSignal): Promise<Published> {
+  const child = startOwnProcess(import.meta.url, 'publish-child');
+  const kill = () => child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  if (signal.aborted) kill();
+  try {
+    const reply = await new Promise<PublishReply | null>((resolve) => {
+      let received: PublishReply | null = null;
+      child.on('message', (message) => {
+        received = message as PublishReply;
+      });
+      child.once('error', () => resolve(null));
+      child.once('exit', () => resolve(received));
+      child.send(request, () => {});
+    });
+    if (signal.aborted) throw new Fault('stopped', 'stopped before all files were written');
+    if (reply === null) throw endedWithoutAnswer('the process that writes the files');
+    if (reply.kind !== 'failed') return reply;
+    throw new Fault(reply.code, reply.message, defined({ hint: reply.hint ?? undefined }));
+  } finally {
+    signal.removeEventListener('abort', kill);
+  }
+}

@@ -1,0 +1,31 @@
+import { isFault } from '../domain/fault.js';
+import { systemClock } from '../runtime/clock.js';
+import { publish } from './publish-job.js';
+import type { PublishReply, PublishRequest } from './publish-messages.js';
+
+// The child process that reads the file and writes exports and lakes: see publish-apart.ts.
+
+process.once('message', async (request: PublishRequest) => {
+  const reply = await replyTo(request);
+  process.send?.(reply, () => process.disconnect());
+});
+process.on('disconnect', () => process.exit(0));
+
+async function replyTo({ file, job, now }: PublishRequest): Promise<PublishReply> {
+  const begun = systemClock.monotonic();
+  const clock = { ...systemClock, now: () => now + Math.round(systemClock.monotonic() - begun) };
+  // The parent kills this process to stop it.
+  const { signal } = new AbortController();
+  try {
+    return await publish({ kind: 'sqlite', file }, job, clock, signal);
+  } catch (error) {
+    if (!isFault(error))
+      return {
+        kind: 'failed',
+        code: 'internal',
+        message: 'writing the files failed unexpectedly',
+        hint: null,
+      };
+    return { kind: 'failed', code: error.code, message: error.message, hint: error.about.hint ?? null };
+  }
+}

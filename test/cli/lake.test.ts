@@ -1,0 +1,95 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { askLake, contentOf, filesOf } from '../exports/lake/world.js';
+import { type FilledMirror, filledMirror } from './filled-mirror.js';
+
+let world: FilledMirror;
+const lake = () => join(world.folder, 'lake');
+
+const sums =
+  'SELECT count(*) AS rows, sum(committed_cents) AS committed, sum(raised_cents) AS raised FROM investments';
+const ofMirror = () => {
+  const raw = new Sqlite(join(world.folder, 'mirror.db'), { readonly: true });
+  try {
+    return Object.values(raw.prepare(sums).get() as object).map(String);
+  } finally {
+    raw.close();
+  }
+};
+const ofLake = async (views: string) =>
+  Object.values((await askLake(lake(), sums, views))[0] ?? {}).map(String);
+
+beforeAll(async () => {
+  world = await filledMirror(60);
+  await world.sync();
+}, 60_000);
+afterAll(() => world.close());
+
+test('lake: the commands write the mirror, then its changes, and print the views of each snapshot', async () => {
+  const first = await world.run(['lake', 'sync', 'lake']);
+  expect([first.code, first.out]).toEqual([
+    0,
+    expect.stringMatching(/lake: snapshot 1, \d+ rows written; 3 files, [\d,]+ bytes\n$/),
+  ]);
+  const before = ofMirror();
+  expect((await world.run(['lake', 'sync', 'lake'])).out).toMatch(/snapshot 1 is up to date \(\d+ rows\)\n$/);
+  await world.control('POST', '/churn', { changes: 15 });
+  await world.sync();
+  const second = await world.run(['lake', 'sync', 'lake', '--json']);
+  expect(JSON.parse(second.out)).toMatchObject({ snapshot: 2, wrote: 'changes', identity_files: null });
+  const now = (await world.run(['lake', 'sql', 'lake'])).out;
+  expect(await ofLake(now)).toEqual(ofMirror());
+  expect(await ofLake((await world.run(['lake', 'sql', 'lake', '--snapshot', '1'])).out)).toEqual(before);
+  // `_views.sql` has the same statements with paths below the folder.
+  const relative = readFileSync(join(lake(), '_views.sql'), 'utf8');
+  expect(
+    relative
+      .replaceAll("read_parquet(['", `read_parquet(['${lake()}/`)
+      .replaceAll(", '", `, '${lake()}/`)
+      .trim(),
+  ).toBe(now.trim());
+  const unknown = await world.run(['lake', 'sql', 'lake', '--as-of', '2020-01-01']);
+  expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('its snapshots are 1 (')]);
+});
+
+test('lake check: exit code 1 and the file for one that is damaged or missing', async () => {
+  await world.run(['lake', 'sync', 'lake']);
+  const well = await world.run(['lake', 'check', 'lake']);
+  expect([well.code, well.out]).toEqual([0, expect.stringMatching(/: all well\n$/)]);
+  const [file = ''] = filesOf(lake()).filter((name) => name.startsWith('companies'));
+  const content = readFileSync(join(lake(), file));
+  writeFileSync(join(lake(), file), Buffer.from([...content.subarray(0, -1), 0]));
+  const damaged = await world.run(['lake', 'check', 'lake']);
+  expect([damaged.code, damaged.out]).toEqual([1, expect.stringContaining(`${file}: wrong checksum\n`)]);
+  rmSync(join(lake(), file));
+  expect(JSON.parse((await world.run(['lake', 'check', 'lake', '--json'])).out)).toMatchObject({
+    problems: [{ path: file, problem: 'missing' }],
+  });
+  writeFileSync(join(lake(), file), content, { mode: 0o600 });
+  expect((await world.run(['lake', 'check', 'elsewhere'])).err).toContain('rosterd lake sync');
+});
+
+test('lake sync --identity: names are in files of their own, and a forgotten person is in none', async () => {
+  await world.run(['lake', 'sync', 'lake', '--identity']);
+  const [someone] = await askLake(
+    lake(),
+    'SELECT investor_id, email FROM roster WHERE email IS NOT NULL ORDER BY id LIMIT 1',
+  );
+  expect(await contentOf(lake())).toContain(String(someone?.email));
+  const forgotten = await world.run(['forget', String(someone?.investor_id)]);
+  expect(forgotten.out).toContain('the lake was rewritten without it');
+  expect(await contentOf(lake())).not.toContain(String(someone?.email));
+  await world.run(['lake', 'sync', 'lake']);
+  expect(filesOf(lake()).some((file) => file.startsWith('identities'))).toBe(false);
+});
+
+test('lake sync refuses object storage in one sentence with the next step, and writes nothing', async () => {
+  const { code, err } = await world.run(['lake', 'sync', 's3://bucket/lake']);
+  expect(code).toBe(2);
+  expect(err).toMatch(
+    /^error: s3:\/\/bucket\/lake is not a folder: rosterd writes lakes to folders only\nTry: .*copy it/,
+  );
+  expect(existsSync(join(world.folder, 's3:'))).toBe(false);
+});

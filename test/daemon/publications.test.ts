@@ -1,0 +1,171 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startDaemon } from '../../src/daemon/daemon.js';
+import { startExports, startLake } from '../../src/daemon/publications.js';
+import { checkExport } from '../../src/reading/export-manifest.js';
+import { checkLake } from '../../src/reading/lake.js';
+import { publishedExports } from '../../src/reading/publish-exports.js';
+import { HealthRegister } from '../../src/runtime/health-register.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { sheetsOf } from '../exports/workbook.js';
+import { mirrorFixture, placeOf } from '../store/mirror-fixture.js';
+import { identity, record } from '../store/samples.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
+
+const hour = 3_600_000;
+const off = { everyMillis: null, keep: 2, folder: '/nowhere', identity: false } as const;
+
+/** Schedules exports and a lake of a filled mirror on a clock that the test moves. */
+async function scheduled(names: boolean) {
+  const fixture = await mirrorFixture();
+  await fixture.list([
+    [record('inv_1', { extra: '{"a":1}' as never }, identity('Quillfeather')), record('inv_2')],
+  ]);
+  const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
+  const folder = freshFolder();
+  const register = new HealthRegister();
+  const state = { leads: true };
+  const tables = names ? (['roster', 'changes'] as const) : (['investments', 'round_totals'] as const);
+  const config = {
+    database: placeOf(fixture.store) as never,
+    exports: {
+      ...{ everyMillis: 6 * hour, keep: 2, folder: join(folder, 'exports') },
+      ...{ format: 'csv' as const, tables, identity: names },
+    },
+    lake: { everyMillis: hour, keep: 3, folder: join(folder, 'lake'), identity: names },
+  };
+  const parts = {
+    ...{ config, clock, register, logger: silentLogger },
+    leads: () => state.leads,
+    isFilled: async () => true,
+  };
+  return { fixture, clock, folder, register, state, config, parts };
+}
+
+/** Waits for work in child processes, which the virtual clock does not know. A schedule sleeps when it is done. */
+const until = (check: () => unknown, expected: unknown) =>
+  expect.poll(check, { timeout: 20_000, interval: 20 }).toEqual(expected);
+
+test('scheduled exports: a folder named by its time with a file for each table and a manifest, only the newest kept', async () => {
+  const { clock, config, parts } = await scheduled(false);
+  const { folder } = config.exports;
+  const exports = startExports(parts);
+  await until(() => clock.sleeping, 1);
+  const [first] = publishedExports(folder);
+  expect(readdirSync(first?.folder ?? '').sort()).toEqual([
+    'investments.csv',
+    'manifest.json',
+    'round_totals.csv',
+  ]);
+  expect(readdirSync(folder)).toEqual(['20261101T000000Z']);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  expect(statSync(first?.folder ?? '').mode & 0o777).toBe(0o700);
+  expect(statSync(join(first?.folder ?? '', 'investments.csv')).mode & 0o777).toBe(0o600);
+  expect(await checkExport(join(first?.folder ?? '', 'manifest.json'))).toMatchObject({
+    files: 2,
+    rows: 3,
+    problems: [],
+  });
+  expect(readFileSync(join(first?.folder ?? '', 'investments.csv'), 'utf8')).not.toMatch(
+    /Quillfeather|""a""/,
+  );
+  mkdirSync(join(folder, 'notes'));
+  for (const _ of [2, 3]) {
+    await clock.advance(6 * hour);
+    await until(() => clock.sleeping, 1);
+  }
+  expect(readdirSync(folder).sort()).toEqual(['20261101T060000Z', '20261101T120000Z', 'notes']);
+  await exports?.close();
+});
+
+test('scheduled exports: with identity the files name people and the manifest says so', async () => {
+  const { config, parts } = await scheduled(true);
+  const exports = startExports(parts);
+  await until(() => publishedExports(config.exports.folder).length, 1);
+  const [first] = publishedExports(config.exports.folder);
+  expect(readFileSync(join(first?.folder ?? '', 'roster.csv'), 'utf8')).toContain('Quillfeather');
+  expect(JSON.parse(readFileSync(join(first?.folder ?? '', 'manifest.json'), 'utf8'))).toMatchObject({
+    identity: true,
+  });
+  await exports?.close();
+});
+
+test('scheduled exports and lake: a failure is reported until one succeeds, and a daemon that does not lead makes none', async () => {
+  const { clock, folder, register, state, config, parts } = await scheduled(false);
+  writeFileSync(config.exports.folder, 'a file in the way');
+  writeFileSync(config.lake.folder, 'a file in the way');
+  const jobs = [startExports(parts), startLake(parts)];
+  await until(
+    () =>
+      register
+        .list()
+        .map(({ key }) => key)
+        .sort(),
+    ['export', 'lake'],
+  );
+  expect(register.list().find(({ key }) => key === 'export')?.text).toMatch(
+    /^the scheduled export failed: cannot write to /,
+  );
+  expect(register.list().find(({ key }) => key === 'lake')?.text).toMatch(
+    /^the scheduled sync of the lake failed: /,
+  );
+  state.leads = false;
+  await clock.advance(hour);
+  expect(register.list()).toEqual([]);
+  expect(readdirSync(folder).sort()).toEqual(['exports', 'lake']);
+  await Promise.all(jobs.map((job) => job?.close()));
+});
+
+test('scheduled lake: it follows the mirror, and nothing is scheduled without `every`', async () => {
+  const { fixture, clock, config, parts } = await scheduled(false);
+  const lake = startLake(parts);
+  const snapshot = () =>
+    checkLake(config.lake.folder, () => {}).then(
+      ({ snapshot: number }) => number,
+      () => 0,
+    );
+  await until(snapshot, 1);
+  await until(() => clock.sleeping, 1);
+  await fixture.delta([record('inv_3')]);
+  await clock.advance(hour + 60_000);
+  await until(snapshot, 2);
+  await lake?.close();
+  const none = { ...config, exports: { ...config.exports, ...off }, lake: off };
+  expect([startExports({ ...parts, config: none }), startLake({ ...parts, config: none })]).toEqual([
+    null,
+    null,
+  ]);
+});
+
+test('a daemon writes the exports and the lake of its configuration', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 60 });
+  const folder = freshFolder();
+  const plain = configFor(sandbox, { folder });
+  const config = {
+    ...plain,
+    exports: {
+      ...{ everyMillis: 24 * hour, keep: 2, folder: join(folder, 'exports'), format: 'xlsx' as const },
+      ...{ tables: ['investments', 'companies'] as const, identity: false },
+    },
+    lake: { everyMillis: 24 * hour, keep: 2, folder: join(folder, 'lake'), identity: false },
+  };
+  const first = await startDaemon(partsFor(plain));
+  await first.engine.sync.idle();
+  await first.close();
+  const daemon = await startDaemon(partsFor(config));
+  await until(() => publishedExports(config.exports.folder).length, 1);
+  const [made] = publishedExports(config.exports.folder);
+  const [sheet] = sheetsOf(readFileSync(join(made?.folder ?? '', 'investments.xlsx')));
+  expect(sheet?.name).toBe('investments');
+  await until(
+    () =>
+      checkLake(config.lake.folder, () => {}).then(
+        ({ problems }) => problems,
+        () => null,
+      ),
+    [],
+  );
+  await daemon.close();
+});
