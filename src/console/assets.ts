@@ -17,7 +17,9 @@ const uplot = (name: string): string => createRequire(import.meta.url).resolve(`
 const files: Readonly<Record<string, readonly [string, () => string]>> = {
   'console.css': ['text/css', () => own('console.css')],
   'icon.svg': ['image/svg+xml', () => own('icon.svg')],
-  'ages.js': ['text/javascript', () => own('ages.js')],
+  'times.js': ['text/javascript', () => own('times.js')],
+  'ids.js': ['text/javascript', () => own('ids.js')],
+  'pending.js': ['text/javascript', () => own('pending.js')],
   'live.js': ['text/javascript', () => own('live.js')],
   'language.js': ['text/javascript', () => own('language.js')],
   'charts.js': ['text/javascript', () => own('charts.js')],

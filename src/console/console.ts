@@ -8,8 +8,8 @@ import { closeServer, listen } from '../runtime/listening.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import { serveAsset } from './assets.js';
-import { createDashboard } from './dashboard.js';
-import { admit } from './guard/admit.js';
+import { createDashboard, type Dashboard } from './dashboard.js';
+import { admit, isAdmitted } from './guard/admit.js';
 import { Authenticator, type ConsoleAuth } from './guard/authenticator.js';
 import { safeHeaders } from './guard/headers.js';
 import { hostCheck, isLoopbackHost } from './guard/hosts.js';
@@ -92,7 +92,8 @@ export function createConsole(parts: ConsoleParts): Console {
     if (request.accepts(['text', 'html']) === 'html') return dashboard.lost(request, response, next);
     response.status(404).type('text/plain').send('not found\n');
   }) satisfies RequestHandler);
-  app.use(failed(logger, version, () => (authenticator === null ? parts.source.problems() : undefined)));
+  const problems = () => (authenticator === null ? parts.source.problems() : undefined);
+  app.use(failed(logger, version, dashboard.show, problems));
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 });
   connections.serve(server, app);
   return {
@@ -123,6 +124,7 @@ const bareFrame = (version: string) => ({ mirrorOf: 'a platform', csrf: null, si
 function failed(
   logger: Logger,
   version: string,
+  show: Dashboard['show'],
   problems: () => readonly ProblemSeen[] | undefined,
 ): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
@@ -133,17 +135,21 @@ function failed(
       response.destroy();
       return;
     }
-    response.status(status);
     const known = isFault(error) ? { code: error.code, message: error.message } : { code: 'internal' };
     if (request.accepts(['json', 'html']) === 'json') {
-      response.json({ health: 'attention', ...known, problems: problems() });
+      response.status(status).json({ health: 'attention', ...known, problems: problems() });
       return;
     }
     const why = isFault(error)
       ? error.message
       : 'The console failed to answer this request. See the log for details.';
     const body = problemBody('That did not work', why, isFault(error) ? error.about.hint : undefined);
-    response.type('html').send(pageText(bareFrame(version), { title: 'That did not work', body }));
+    const page = { title: 'That did not work', body };
+    if (isAdmitted(response)) return show(request, response, page, status);
+    response
+      .status(status)
+      .type('html')
+      .send(pageText(bareFrame(version), page));
   };
 }
 

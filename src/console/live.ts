@@ -106,8 +106,14 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
   };
 }
 
+/** Serializes what a page shows without its own time and the ages derived from it. */
+export const markOf = (seen: object): string =>
+  JSON.stringify(seen, (key, value: unknown) =>
+    key === 'at' || key === 'cursor_age_seconds' ? undefined : value,
+  );
+
 const frame = (fragment: string): string =>
-  `event: overview\n${fragment
+  `event: parts\n${fragment
     .split('\n')
     .map((line) => `data: ${line}`)
     .join('\n')}\n\n`;

@@ -24,10 +24,12 @@ import {
   companyName,
   goneByDay,
   largestChanges,
+  roundsShown,
   totalsByDay,
   totalsByRound,
   totalsByStatus,
 } from '../store/reads/dashboard/company.js';
+import { companyFigures, readOverview, weeksOf } from '../store/reads/dashboard/overview.js';
 import { readPast } from '../store/reads/dashboard/past.js';
 import { readRecord } from '../store/reads/dashboard/record.js';
 import { rosterChoices, rosterCount, rosterPage, rosterRows } from '../store/reads/dashboard/roster.js';
@@ -44,6 +46,7 @@ export interface DashboardParts {
 }
 
 const activityRows = 10;
+const changeRows = 10;
 const largestRows = 15;
 /** The count of roster rows stops here: an exact count of a large roster is not worth its time. */
 const countMax = 10_001;
@@ -72,14 +75,18 @@ export function dashboardSource({
       sql: dialect.sqlOf(query).replaceAll(`'acme'`, `'${firstSource}'`),
     })),
     overview: async () => {
+      const seen = await status();
+      return { ...seen, ...(await read((db) => readOverview(db, clock.now(), changeRows))) };
+    },
+    operations: async () => {
       const { sources, ...seen } = await status();
       const counted = sources.map(async (one) => ({ ...one, quota: await quotaOf(one.source) }));
       const activity = await read((db) => readActivity(db, activityRows));
       return { ...seen, sources: await Promise.all(counted), activity };
     },
-    overviewAsOf: (at) => read((db) => readPast(db, at, activityRows)),
+    overviewAsOf: (at) => read((db) => readPast(db, at, changeRows)),
     companies: () => read(companiesShown),
-    company: (source, company) => read((db) => companyOf(db, source, company)),
+    company: (source, company) => read((db) => companyOf(db, source, company, clock.now())),
     roster: (wanted) =>
       read(async (db) => {
         const { asOf } = wanted;
@@ -120,6 +127,7 @@ async function companyOf(
   db: MirrorReader,
   source: string,
   company: string | null,
+  now: number,
 ): Promise<CompanySeen | null> {
   const seen = {
     name: await companyName(db, source, company),
@@ -130,7 +138,15 @@ async function companyOf(
     goneByDay: await goneByDay(db, source, company, 'applied_at'),
   };
   if (seen.byStatus.length === 0 && seen.leftByDay.length === 0) return null;
-  return { ...seen, largest: await largestChanges(db, source, company, largestRows) };
+  const weeks = weeksOf(now);
+  const figures = await companyFigures(db, weeks);
+  return {
+    ...seen,
+    largest: await largestChanges(db, source, company, largestRows),
+    figures: figures.filter((one) => one.source === source && one.company_id === company),
+    weeks,
+    rounds: await roundsShown(db, source, company),
+  };
 }
 
 async function recordOf(

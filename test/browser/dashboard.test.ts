@@ -1,34 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { hostile, person, type RunningConsole, startConsole } from '../console/running-console.js';
+import { companyName, person, type RunningConsole, startConsole } from '../console/running-console.js';
 import { launchBrowser } from './browser.js';
+import { type Look, open, pages, picture } from './dashboard-pages.js';
 
 let browser: Browser;
 let world: RunningConsole;
-/** Screenshots are kept if a folder is named, so that a person can review them. */
-const kept = process.env.ROSTERD_TEST_SCREENSHOTS;
-const shots = kept ?? mkdtempSync(join(tmpdir(), 'dashboard-'));
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-const hostileAddress = encodeURIComponent(hostile);
-const pages = {
-  overview: '/',
-  companies: '/companies',
-  company: '/companies/acme/co_1',
-  roster: '/roster?source=acme',
-  record: '/records/acme/inv_ada',
-  sql: '/sql',
-  'overview-then': '/?as-of=2026-10-15',
-  'roster-then': '/roster?source=acme&as-of=2026-10-15',
-  'sql-then': '/sql?as-of=2026-10-15',
-  'hostile-company': `/companies/hostile/${hostileAddress}`,
-  'hostile-roster': '/roster?source=hostile',
-  'hostile-record': `/records/hostile/${hostileAddress}`,
-} as const;
 
 beforeAll(async () => {
   world = await startConsole();
@@ -37,31 +15,9 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await world.close();
-  if (kept === undefined) rmSync(shots, { recursive: true, force: true });
 });
 
-interface Look {
-  readonly width?: number;
-  readonly dark?: boolean;
-  readonly script?: boolean;
-}
-
-/** Opens a new browser and collects its complaints, including violations of the content security policy. */
-async function visit({ width = 1280, dark = false, script = true }: Look = {}) {
-  const context = await browser.newContext({
-    viewport: { width, height: 900 },
-    colorScheme: dark ? 'dark' : 'light',
-    reducedMotion: 'reduce',
-    javaScriptEnabled: script,
-    locale: 'en-US',
-  });
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('console', (message) => complaints.push(message.text()));
-  page.on('pageerror', (error) => complaints.push(error.message));
-  return { context, page, complaints };
-}
-
+const visit = (look?: Look) => open(browser, look);
 const overflow = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
 const pwned = (page: Page) => page.evaluate<unknown>('window.pwned');
 const focused = (page: Page) =>
@@ -69,8 +25,11 @@ const focused = (page: Page) =>
 
 test.each([
   [320, false],
+  [320, true],
+  [768, false],
   [768, true],
   [1280, false],
+  [1280, true],
 ])(
   'every dashboard page fits %i px (dark: %s), renders and runs no script from the data',
   async (width, dark) => {
@@ -84,10 +43,7 @@ test.each([
         undefined,
       ]);
       if (name.endsWith('company')) await page.locator('.plot canvas').first().waitFor();
-      await page.screenshot({
-        path: join(shots, `${name}-${width}${dark ? '-dark' : ''}.png`),
-        fullPage: true,
-      });
+      await picture(page, `${name}-${width}${dark ? '-dark' : ''}`);
     }
     expect(complaints).toEqual([]);
     await context.close();
@@ -102,32 +58,6 @@ test('the dashboard draws charts in a browser without a language, as on a Linux 
   await page.goto(world.url + pages.company);
   await page.locator('.plot canvas').first().waitFor();
   expect(complaints).toEqual([]);
-  await context.close();
-});
-
-test.each([
-  ['light', '{ resultTypes: ["violations"] }'],
-  // Only colours differ in dark mode.
-  ['dark', '{ resultTypes: ["violations"], runOnly: ["color-contrast"] }'],
-])('an automated accessibility check finds nothing serious in the %s', async (scheme, options) => {
-  const { context, page } = await visit({ dark: scheme === 'dark' });
-  for (const [name, path] of Object.entries(pages).filter(([name]) => !name.startsWith('hostile'))) {
-    await page.goto(world.url + path);
-    // Injected through the debugger, because the policy of the page would refuse this test script.
-    await page.evaluate(axe);
-    const found = await page.evaluate<{
-      passes: number;
-      violations: { id: string; impact: string; html: string[] }[];
-    }>(
-      `axe.run(${options}).then(({ passes, violations }) => ({
-        passes: passes.length,
-        violations: violations.map(({ id, impact, nodes }) => ({ id, impact, html: nodes.map(({ html }) => html) })),
-      }))`,
-    );
-    expect(found.passes, name).toBeGreaterThan(0);
-    const serious = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-    expect([name, serious]).toEqual([name, []]);
-  }
   await context.close();
 });
 
@@ -204,7 +134,7 @@ test('the dashboard works with the keyboard alone: skip, filter, open a record, 
   await page.locator('#sql').focus();
   await page.keyboard.press('Tab');
   expect(await focused(page)).toBe('Run');
-  await page.screenshot({ path: join(shots, 'result-1280.png'), fullPage: true });
+  await picture(page, 'result-1280');
   expect(complaints).toEqual([]);
   await context.close();
 });
@@ -239,9 +169,9 @@ test('a date chosen on the SQL page becomes part of its address, and the stateme
   await context.close();
 });
 
-test('an open overview updates itself and keeps the focus', async () => {
+test('the open page of operations updates itself and keeps the focus', async () => {
   const { context, page, complaints } = await visit();
-  await page.goto(world.url);
+  await page.goto(`${world.url}/operations`);
   await page.getByText('Live', { exact: true }).waitFor();
   await page.locator('#sources a').first().focus();
   world.database.raw.prepare("UPDATE sources SET rows_held = 31337 WHERE name = 'acme'").run();
@@ -252,12 +182,38 @@ test('an open overview updates itself and keeps the focus', async () => {
   await context.close();
 });
 
+test('an open overview shows a new amount, in its order and with its buttons, and drops a section that is over', async () => {
+  const { context, page, complaints } = await visit({ zone: 'Asia/Tokyo' });
+  await page.goto(world.url);
+  await page.getByText('Live', { exact: true }).waitFor();
+  expect(await page.locator('#attention').count()).toBe(1);
+  const card = page.locator('article.card', { hasText: companyName }).first();
+  const change = (cents: number) =>
+    world.database.raw
+      .prepare("UPDATE investment_rows SET raised_cents = ? WHERE id = 'inv_euro'")
+      .run(cents);
+  change(123_456);
+  world.tick();
+  await card.getByText('€1,234.56').first().waitFor();
+  expect(await card.locator('.copy').count()).toBe(1);
+  change(50_000);
+  await page.evaluate(`document.getElementById('attention').remove();
+    document.getElementById('live').insertAdjacentHTML('beforeend', '<section id="over"></section>')`);
+  world.tick();
+  await card.getByText('€500.00').first().waitFor();
+  expect(await page.evaluate("[...document.getElementById('live').children].map(({ id }) => id)")).toEqual([
+    ...['attention', 'all', 'companies', 'changes'],
+  ]);
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
 test('without script the dashboard shows everything, including the numbers of charts', async () => {
   const { context, page }: { context: BrowserContext; page: Page } = await visit({ script: false });
   await page.goto(`${world.url}/companies/acme/co_1`);
   expect(await page.getByRole('cell', { name: '$4,390.00' }).first().isVisible()).toBe(true);
   expect(await page.locator('.plot').first().isVisible()).toBe(false);
-  await page.goto(`${world.url}/`);
+  await page.goto(`${world.url}/operations`);
   expect(await page.getByText('Needs a person').isVisible()).toBe(true);
   await context.close();
 });

@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ask, hostile, person, type RunningConsole, startConsole, Visitor } from './running-console.js';
+import {
+  ask,
+  companyName,
+  hostile,
+  person,
+  type RunningConsole,
+  startConsole,
+  Visitor,
+} from './running-console.js';
 
 let world: RunningConsole;
 beforeAll(async () => {
@@ -16,6 +24,7 @@ const pages = [
   '/records/acme/inv_ada',
   `/records/hostile/${encodeURIComponent(hostile)}`,
   '/sql',
+  '/operations',
 ];
 
 const texts = (body: string): string => body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
@@ -37,12 +46,39 @@ test.each(pages)('the page %s loads no external and contains no inline content',
   expect(body.match(/<h1>/g)).toHaveLength(1);
 });
 
-test('the overview shows the state of every source and the queues', async () => {
-  const text = texts((await ask(world.port, '/')).body);
+test('the overview shows what each company raised and by how many investors, and changes by name', async () => {
+  const { body } = await ask(world.port, '/');
+  const text = texts(body);
+  const figures = world.database.raw
+    .prepare(
+      "SELECT sum(raised_cents) / 100.0 AS raised, sum(committed_cents) / 100.0 AS committed, count(DISTINCT investor_id) AS investors, count(*) AS investments FROM investments WHERE source = 'acme' AND currency = 'usd'",
+    )
+    .get() as Record<'raised' | 'committed' | 'investors' | 'investments', number>;
+  const money = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
+  expect(text).toMatch(new RegExp(`${companyName} co_1 Complete up to [^A-Z]* ago USD Raised`));
+  expect(text).toContain(
+    `Raised ${money.format(figures.raised)} Committed ${money.format(figures.committed)} Investors ${figures.investors} Investments ${figures.investments}`,
+  );
+  // Currencies are never added.
+  expect(text).toMatch(/EUR Raised €500\.00 Committed €1,000\.00 Investors 1 Investments 1/);
+  expect(text).toMatch(/Last 7 days 7 days before Change Raised \$/);
+  expect(text).toMatch(/Raised: \$1,000\.00 \$7,777\.00 · Status: reserved active inv_ada/);
+  expect(body).toContain('reserved <span class="becomes" role="img" aria-label="became"></span> active');
+  expect(text).toMatch(new RegExp(`Withdrawn: \\$1,000\\.00 committed, active inv_gone .*${companyName}`));
+  expect(text).toMatch(/hostile : Stopped: a person has to help, see last_error\. See Operations/);
+  expect(text).toMatch(
+    /newcomer Catching up First listing in progress: 95,000 rows so far, since 60 min ago/,
+  );
+  expect(text).not.toContain('Recent ticks');
+  expect(body).not.toContain(person);
+});
+
+test('the page of operations shows the state of every source and the queues', async () => {
+  const text = texts((await ask(world.port, '/operations')).body);
   expect(text).toMatch(/acme Up to date Following the feed\./);
   expect(text).toMatch(/hostile Needs a person Stopped: a person has to help/);
   expect(text).toMatch(/newcomer Catching up First listing under way/);
-  expect(text).toMatch(/hourly request quota is used up: continues at \d\d:\d\d, in \d+ min \./);
+  expect(text).toMatch(/hourly request quota is used up: continues at \d\d:\d\d , in \d+ min \./);
   expect(text).toMatch(/95,000 rows in 950 pages since 60 min ago/);
   expect(text).toMatch(/Requests left this hour 640 of 1,000, resets in (?:39|40) min/);
   expect(text).toMatch(/70 d ago , 19 days of 90 left/);
@@ -98,7 +134,8 @@ test('the bars of a company are shares of all it raised, with the percentage bes
 test('an address without a page leads on by the navigation', async () => {
   const { status, body } = await ask(world.port, '/nothing-here');
   expect(status).toBe(404);
-  for (const path of ['/', '/companies', '/roster', '/sql']) expect(body).toContain(`<li><a href="${path}">`);
+  for (const path of ['/', '/companies', '/roster', '/sql', '/operations'])
+    expect(body).toContain(`<li><a href="${path}">`);
   const plain = await ask(world.port, '/nothing-here', { headers: { accept: 'text/plain' } });
   expect(plain.body).toBe('not found\n');
 });
@@ -252,9 +289,9 @@ test('the overview as of a past day shows the totals and changes of then, and le
   const { status, body } = await ask(world.port, '/?as-of=2026-10-15');
   const text = texts(body);
   expect(status).toBe(200);
-  expect(text).toMatch(/As of 2026-10-15 23:59:59 UTC\. Back to now/);
-  expect(text).toMatch(/acme reserved usd 31 /);
-  expect(text).toMatch(/Newest changes then .* #1 2026-10-01 00:00:00 acme snapshot/);
+  expect(text).toMatch(/As of 2026-10-15 23:59:59 UTC \. Back to now/);
+  expect(text).toMatch(/Copper Labs co_1 acme reserved USD 31 /);
+  expect(text).toMatch(/Newest changes then .* First listing complete acme – – 2026-10-01 00:00:00/);
   expect(text).not.toContain('inv_gone');
   expect(body).toMatch(/<input type="date" name="as-of" value="2026-10-15" max="\d{4}-\d\d-\d\d">/);
   expect(body).toContain('<a href="/">Back to now</a>');
@@ -264,7 +301,7 @@ test('the overview as of a past day shows the totals and changes of then, and le
 test('the roster as of a past day shows the rows of then, and its links and its file stay in the past', async () => {
   const visitor = new Visitor(world.port);
   const then = await visitor.get('/roster?id=inv_ada&as-of=2026-10-15');
-  expect(texts(then.body)).toMatch(/As of 2026-10-15 23:59:59 UTC\..*inv_ada .*\$1,000\.00 .* reserved/);
+  expect(texts(then.body)).toMatch(/As of 2026-10-15 23:59:59 UTC \..*inv_ada .*\$1,000\.00 .* reserved/);
   const now = await visitor.get('/roster?id=inv_ada');
   expect(texts(now.body)).toMatch(/inv_ada .*\$7,777\.00 .* active/);
   const left = await visitor.get('/roster?id=inv_gone&as-of=2026-10-15');
@@ -372,7 +409,7 @@ test('showing and masking names on the SQL page keeps the typed statement and do
   expect(shown.body).toContain('SELECT &#39;unfinished</textarea>');
   expect(shown.body).toContain('value="2026-10-15"');
   expect(texts(shown.body)).toMatch(
-    /Names and emails are shown in this browser until \d\d:\d\d\. Mask again/,
+    /Names and emails are shown in this browser until \d\d:\d\d \. Mask again/,
   );
   const masked = await visitor.post('/sql', { ...typed, do: 'mask' });
   expect(masked.body).toContain('SELECT &#39;unfinished</textarea>');
@@ -453,7 +490,7 @@ test('a result by day is plotted, and a truncated result is marked', { timeout: 
 });
 
 test('an open page receives an event when something changes, and only then', async () => {
-  const response = await fetch(`${world.url}/events`);
+  const response = await fetch(`${world.url}/operations/events`);
   expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   const until = async (wanted: string) => {
@@ -461,7 +498,7 @@ test('an open page receives an event when something changes, and only then', asy
     while (!heard.includes(wanted)) heard += (await reader?.read())?.value ?? '';
     return heard;
   };
-  expect(await until('\n\nevent: overview\n')).not.toContain('<script>');
+  expect(await until('\n\nevent: parts\n')).not.toContain('<script>');
   world.database.raw.prepare("UPDATE sources SET rows_held = 4242 WHERE name = 'acme'").run();
   world.tick();
   expect(await until('4,242')).toContain('4,242');

@@ -226,7 +226,7 @@ describe('behind a token', () => {
     const headers = { accept: '*/*', authorization: `Bearer ${secret.is}` };
     expect((await ask(port, '/metrics', { headers })).status).toBe(200);
     tick();
-    expect(await stream.text()).toContain('event: overview');
+    expect(await stream.text()).toContain('event: parts');
     expect((await visitor.get('/roster')).headers.location).toBe('/sign-in?to=%2Froster');
     const old = await ask(port, '/metrics', { headers: { ...headers, authorization: `Bearer ${token}` } });
     expect(old.status).toBe(401);

@@ -20,6 +20,11 @@ export const hostile = `"><script>window.pwned=1</script><img src=x onerror="win
 
 export const person = 'Ada Lovelace-Byron';
 
+/** The company of the source `acme`, and its rounds. */
+export const company = 'co_1';
+export const companyName = 'Copper Labs';
+export const rounds = { ofr_1: 'Reg CF SAFE 2025', ofr_2: 'Reg D Note 2026', ofr_3: 'Reservations 2026' };
+
 export interface RunningConsole {
   readonly url: string;
   readonly port: number;
@@ -140,6 +145,8 @@ function fill(database: SqliteDatabase, rows: number): void {
     pages_incoming: 950,
   });
   seedRow(database, 'listings', { source_no: 3, kind: 'first', generation: 1, started_at: at(-60) });
+  named(database, 1, company, companyName, rounds);
+  named(database, 2, hostile, hostile, { [hostile]: hostile });
   for (let index = 0; index < rows; index += 1) investment(database, index);
   one(database, 'inv_ada', {
     committed_cents: 777_700,
@@ -169,6 +176,19 @@ function fill(database: SqliteDatabase, rows: number): void {
   change(database, 'removed', 'inv_gone', at(-4));
   hostileRows(database);
   activity(database);
+}
+
+function named(
+  database: SqliteDatabase,
+  source: number,
+  id: string,
+  name: string,
+  rounds: Readonly<Record<string, string>>,
+): void {
+  const version = { source_no: source, valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1 };
+  seedRow(database, 'company_rows', { ...version, id, name, reported_rounds: '[]' });
+  for (const [round, title] of Object.entries(rounds))
+    seedRow(database, 'offering_rows', { ...version, id: round, company_id: id, name: title });
 }
 
 function change(database: SqliteDatabase, kind: string, id: string | null, when: string): void {

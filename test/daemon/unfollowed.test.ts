@@ -49,7 +49,7 @@ test.each(['sqlite', 'postgres'] as const)(
     expect(metrics).toContain('rosterd_source_health{source="c1",state="ok"} 0\n');
     expect(metrics).toContain('rosterd_source_health{source="c1",state="attention"} 1\n');
     expect(metrics).toContain('rosterd_source_followed{source="c1"} 0\n');
-    const cards = (await get('/')).split('<article').slice(1);
+    const cards = (await get('/operations')).split('<article').slice(1);
     expect(cards[0]).toContain('Up to date');
     expect(cards[1]).toContain('Needs a person');
     expect(cards[1]?.toLowerCase()).toContain(unfollowed);

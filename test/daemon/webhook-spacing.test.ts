@@ -46,7 +46,7 @@ test('status, /status.json and the dashboard show how webhooks are spaced now, a
     quota: { of: 'token', limit: 100 },
   });
   expect(await printed()).toMatch(/CURSOR +WEBHOOKS\nc0 .* at once\n/);
-  expect(await get('/')).toContain('<dt>Webhooks</dt><dd>read at once</dd>');
+  expect(await get('/operations')).toContain('<dt>Webhooks</dt><dd>read at once</dd>');
 
   for (let left = 100; left > 30; left = sync.spacingOf(c0).by?.left ?? 0) {
     sync.nudge(c0);
@@ -66,7 +66,7 @@ test('status, /status.json and the dashboard show how webhooks are spaced now, a
   expect(await printed()).toMatch(
     /c0 .* every \d.*\nc0: after a webhook, the feed is read at most every .*: 30 of 100 requests of the token are left until 20\d\d-.*Z\n/,
   );
-  expect(await get('/')).toMatch(/read every [^<]+: the quota has to last until it resets/);
+  expect(await get('/operations')).toMatch(/read every [^<]+: the quota has to last until it resets/);
 });
 
 test('without a daemon, status has no spacing to show', async () => {

@@ -27,6 +27,9 @@ export function visitOf(response: Response): Visit {
   return visits.get(response) ?? notAdmitted;
 }
 
+/** Returns whether the request was admitted, so that its response may show what the dashboard shows. */
+export const isAdmitted = (response: Response): boolean => visits.has(response);
+
 /** Browsers share cookies between ports of a host, so the name has the port, for two daemons on one machine. */
 const cookieName = (request: Request): string => `rosterd_${request.socket.localPort ?? 0}`;
 

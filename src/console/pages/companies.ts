@@ -19,7 +19,7 @@ export function companiesBody(companies: readonly CompanyTotals[]): Html {
 ${table(
   'Companies',
   [
-    ...[{ title: 'Source' }, { title: 'Company' }, { title: 'Investments', number: true }],
+    ...[{ title: 'Company' }, { title: 'Source' }, { title: 'Investments', number: true }],
     ...[
       { title: 'Committed', number: true },
       { title: 'Raised', number: true },
@@ -27,12 +27,11 @@ ${table(
     ],
   ],
   companies.map((one) => [
-    html`<a href="${companyPath(one.source, one.company_id)}?currency=${encodeURIComponent(one.currency ?? '')}">${one.source}</a>`,
-    ...[
-      named(one.company_name, one.company_id, 'none'),
-      count(one.investments),
-      money(one.committed_cents, one.currency),
-    ],
+    named(
+      ...([one.company_name, one.company_id, 'no company'] as const),
+      `${companyPath(one.source, one.company_id)}?currency=${encodeURIComponent(one.currency ?? '')}`,
+    ),
+    ...[one.source, count(one.investments), money(one.committed_cents, one.currency)],
     ...[money(one.raised_cents, one.currency), share(one.raised_cents, totals.get(one.currency) ?? 0)],
   ]),
   'No listing is complete yet. Companies appear when the first listing is complete.',

@@ -1,10 +1,13 @@
 import { type Html, html } from '../../runtime/html.js';
 import { chart } from '../parts/chart.js';
-import { count, currencyCode, moment, money } from '../parts/format.js';
+import { statusWords } from '../parts/columns.js';
+import { count, currencyCode, day, moment, money, moneyOrNothing } from '../parts/format.js';
+import { idText } from '../parts/id.js';
 import { named } from '../parts/named.js';
 import { share, table } from '../parts/table.js';
-import type { CompanySeen, LargeChange } from '../ports/dashboard.js';
+import type { CompanySeen, LargeChange, RoundSeen } from '../ports/dashboard.js';
 import { companyPath } from './companies.js';
+import { companyFigures } from './company-figures.js';
 import { recordLink } from './record-link.js';
 
 type Currency = string | null;
@@ -16,34 +19,17 @@ export function companyBody(source: string, company: string | null, seen: Compan
   const own = <Row extends { readonly currency: Currency }>(rows: readonly Row[]) =>
     rows.filter((row) => row.currency === currency);
   const byStatus = own(seen.byStatus);
-  const total = (pick: (row: (typeof byStatus)[number]) => number) =>
-    byStatus.reduce((sum, row) => sum + pick(row), 0);
-  return html`<div class="heading"><div><p class="crumb"><a href="/companies">Companies</a></p><h1>${seen.name ?? source}</h1><p class="under soft">${seen.name === null ? null : `${source} `}<code>${company ?? 'no company'}</code></p></div>
+  const [figures] = own(seen.figures);
+  return html`<div class="heading"><div><p class="crumb"><a href="/companies">Companies</a></p><h1>${seen.name ?? source}</h1><p class="under soft">${seen.name === null ? null : `${source} `}${company === null ? 'no company' : idText(company)}</p></div>
 ${currencies.length > 1 ? chooseCurrency(source, company, currencies, currency) : null}
 <a class="button" href="/roster?source=${encodeURIComponent(source)}${company === null ? '' : `&company=${encodeURIComponent(company)}`}">See the roster</a></div>
-<dl class="figures">
-${figure(
-  'Raised',
-  money(
-    total(({ raised_cents }) => raised_cents),
-    currency,
-  ),
-)}
-${figure(
-  'Committed',
-  money(
-    total(({ committed_cents }) => committed_cents),
-    currency,
-  ),
-)}
-${figure('Investments', count(total(({ investments }) => investments)))}
-</dl>
+${figures === undefined ? html`<p class="empty">All its investments were withdrawn.</p>` : html`<div class="card owner">${companyFigures(seen.name ?? source, figures, seen.weeks)}</div>`}
 ${raisedOverTime(own(seen.byDay), currency)}
 <div class="pair">
 ${totals(
   'status',
   'By status',
-  byStatus.map((row) => ({ ...row, name: row.status })),
+  byStatus.map((row) => ({ ...row, name: statusWords(row.status) })),
   currency,
 )}
 ${totals(
@@ -53,6 +39,7 @@ ${totals(
   currency,
 )}
 </div>
+${rounds(seen.rounds)}
 ${comingAndGoing(seen, currency)}
 ${largest(source, own(seen.largest))}`;
 }
@@ -74,9 +61,6 @@ const chooseCurrency = (
       html`<li><a href="${companyPath(source, company)}?currency=${encodeURIComponent(one ?? '')}"${one === now ? html` aria-current="true"` : null}>${currencyCode(one) || 'none'}</a></li>`,
   )}</ul></nav>`;
 
-const figure = (name: string, value: string): Html =>
-  html`<div class="figure"><dt>${name}</dt><dd><strong>${value}</strong></dd></div>`;
-
 function raisedOverTime(days: CompanySeen['byDay'], currency: Currency): Html {
   let sofar = 0;
   const rows = days.map((one) => {
@@ -92,7 +76,7 @@ function raisedOverTime(days: CompanySeen['byDay'], currency: Currency): Html {
     title: 'Raised over time',
     kind: 'line',
     unit: currencyCode(currency),
-    note: 'Current investments, by the day the investor applied.',
+    note: 'Current investments, by the day (UTC) the investor applied.',
     columns: [
       { title: 'Day' },
       { title: 'Raised', number: true },
@@ -129,6 +113,33 @@ ${table(
   ]),
   'No investments.',
 )}</section>`;
+}
+
+/** What the platform says of the rounds, also of those without an investment. */
+function rounds(all: readonly RoundSeen[]): Html {
+  return html`<section aria-labelledby="rounds-title"><h2 id="rounds-title">Rounds</h2>
+${table(
+  'Rounds',
+  [
+    ...['Round', 'Status'].map((title) => ({ title })),
+    ...['Target', 'At most', 'Smallest investment'].map((title) => ({ title, number: true })),
+    ...['Opened', 'Closes or closed'].map((title) => ({ title })),
+  ],
+  all.map((one) => [
+    named(one.name, one.id, '–'),
+    roundStatus(one),
+    ...[one.target_cents, one.max_target_cents, one.min_investment_cents].map((cents) =>
+      moneyOrNothing(cents, one.currency),
+    ),
+    ...[day(one.opened_at), day(one.closed_at ?? one.closes_at)],
+  ]),
+  'The platform describes no round of this company, or was not asked yet.',
+)}</section>`;
+}
+
+function roundStatus({ status, testing_the_waters }: RoundSeen): string {
+  const words = status === null ? 'not known' : statusWords(status);
+  return testing_the_waters === 1 ? `${words}, reservations` : words;
 }
 
 function comingAndGoing({ byDay, leftByDay, goneByDay }: CompanySeen, currency: Currency): Html {
@@ -169,11 +180,14 @@ const largest = (source: string, rows: readonly LargeChange[]): Html =>
 ${table(
   'Largest changes',
   [
-    ...[{ title: 'Investment' }, { title: 'Seen' }, { title: 'Kind' }],
+    ...[{ title: 'Investment' }, { title: 'Seen' }, { title: 'Change' }],
     ...['Before', 'After', 'Difference'].map((title) => ({ title, number: true })),
   ],
-  rows.map(({ id, at, kind, before_cents: before, after_cents: after, currency }) => [
-    ...[recordLink(source, id), moment(at), kind, money(before, currency), money(after, currency)],
+  rows.map(({ id, round_name, at, kind, before_cents: before, after_cents: after, currency }) => [
+    round_name === null
+      ? recordLink(source, id)
+      : html`<span class="named">${round_name}${recordLink(source, id)}</span>`,
+    ...[moment(at), kind, money(before, currency), money(after, currency)],
     `${after > before ? '+' : ''}${money(after - before, currency)}`,
   ]),
   'No changes since the first listing.',

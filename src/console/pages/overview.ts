@@ -1,17 +1,29 @@
 import { type Fault, isFault } from '../../domain/fault.js';
 import { type Html, html } from '../../runtime/html.js';
 import { type AsOf, asOfBanner, asOfField, asOfProblem } from '../parts/as-of.js';
-import { age, count, duration, moment, money } from '../parts/format.js';
+import { statusWords } from '../parts/columns.js';
+import { age, count, counted, currencyCode, money } from '../parts/format.js';
+import { idText } from '../parts/id.js';
+import { liveState } from '../parts/live-state.js';
+import { named } from '../parts/named.js';
+import { processProblems } from '../parts/process-problems.js';
 import { table } from '../parts/table.js';
-import type { ActivitySeen, OverviewSeen, PastOverviewSeen } from '../ports/dashboard.js';
-import { recordLink } from './record-link.js';
-import { sourceCard } from './source-card.js';
+import type { CompanyFigures, OverviewSeen, PastOverviewSeen, Sums, Weeks } from '../ports/dashboard.js';
+import { changesTable } from './changes-table.js';
+import { companyPath } from './companies.js';
+import { companyFigures, currencyWords, figure, weekTable } from './company-figures.js';
+import { healthWords, sentence } from './source-card.js';
 
-/** Returns the overview page. Its live part is sent again whenever something changes. */
+type Source = OverviewSeen['sources'][number];
+
+/** Companies with a card of their own; the page of companies lists all. */
+const cardsMax = 24;
+
+/** Returns the page of owners. Its live part is sent again whenever something changes. */
 export function overviewBody(seen: OverviewSeen): Html {
   const now = Date.parse(seen.at);
-  return html`<div class="heading"><h1>Overview</h1>${asOfForm('', now)}<p class="soft" id="freshness" data-live-state>As of ${age(seen.at, now)}</p></div>
-<div id="live">${overviewParts(seen)}</div>`;
+  return html`<div class="heading"><h1>Overview</h1>${asOfForm('', now)}${liveState(seen.at, now)}</div>
+<div id="live" data-events="/events">${overviewParts(seen)}</div>`;
 }
 
 const asOfForm = (asOf: string, now: number): Html =>
@@ -26,145 +38,122 @@ export function pastOverviewBody(asOf: string, seen: (PastOverviewSeen & AsOf) |
 ${table(
   'Investments then',
   [
-    ...['Source', 'Status', 'Currency'].map((title) => ({ title })),
+    ...['Company', 'Source', 'Status', 'Currency'].map((title) => ({ title })),
     ...['Investments', 'Committed', 'Raised'].map((title) => ({ title, number: true })),
   ],
-  seen.totals.map(({ source, status, currency, investments, committed_cents, raised_cents }) => [
-    ...[source, status, currency ?? '–', count(investments)],
-    ...[money(committed_cents, currency), money(raised_cents, currency)],
+  seen.totals.map((one) => [
+    named(one.company_name, one.company_id, 'no company', companyPath(one.source, one.company_id)),
+    ...[one.source, statusWords(one.status), currencyCode(one.currency) || (one.currency ?? '–')],
+    ...[count(one.investments), money(one.committed_cents, one.currency)],
+    money(one.raised_cents, one.currency),
   ]),
   'No investments.',
 )}</section>
 <section aria-labelledby="before-title"><h2 id="before-title">Newest changes then</h2>
-${table(
-  'Newest changes then',
-  ['Change', 'When', 'Source', 'Kind', 'Investment', 'Columns'].map((title) => ({ title })),
-  seen.changes.map(({ seq, at, source, kind, id, fields }) => [
-    ...[`#${count(seq)}`, moment(at), source, kind],
-    ...[id === null ? '–' : recordLink(source, id), fields.join(', ')],
-  ]),
-  'No changes.',
-)}</section>`;
+${changesTable('Newest changes then', seen.changes, null, 'No changes.')}</section>`;
 }
 
+/** Returns the sections of the page; each has an id, by which the script replaces it. */
 export function overviewParts(seen: OverviewSeen): Html {
   const now = Date.parse(seen.at);
-  return html`${problems(seen, now)}<section id="sources" aria-labelledby="sources-title"><h2 id="sources-title">Sources</h2>
-${seen.sources.length === 0 ? html`<p class="empty">No source is mirrored yet: the first tick has not started.</p>` : html`<div class="cards">${seen.sources.map((source) => sourceCard(source, now))}</div>`}</section>
-${figures(seen, now)}
-${activity(seen.activity, now)}`;
+  return html`${processProblems(seen.problems, now)}${attention(seen.sources)}${allCompanies(seen)}${companies(seen, now)}
+<section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Latest changes</h2>
+${changesTable('Latest changes', seen.changes, now, 'No changes yet. The first listing of a source is its first change.')}</section>`;
 }
 
-/** Shows the problems of the process; problems of a source are on its card. */
-function problems({ problems }: OverviewSeen, now: number): Html | null {
-  const own = problems.filter(({ source }) => source === undefined);
-  if (own.length === 0) return null;
-  return html`<section id="daemon" aria-labelledby="daemon-title"><h2 id="daemon-title">This daemon</h2>
-${own.map(
-  ({ severity, text, since }) =>
-    html`<p class="note wrong"><span class="state" data-state="${severity === 'ill' ? 'failing' : 'attention'}">${severity === 'ill' ? 'Cannot do its work' : 'Needs a person'}</span> ${text}. <span class="soft">Since ${age(since, now)}</span></p>`,
-)}</section>`;
+/** Sources to look at; the page of operations says what to do. */
+function attention(sources: readonly Source[]): Html | null {
+  const wrong = sources.filter(
+    ({ health, paused_at }) => health === 'failing' || health === 'attention' || paused_at !== null,
+  );
+  if (wrong.length === 0) return null;
+  return html`<section id="attention" aria-label="Sources to look at">${wrong.map(
+    ({ source, health, paused_at, meaning }) =>
+      html`<p class="note wrong"><span class="state" data-state="${health}">${paused_at === null ? healthWords[health] : 'Paused'}</span> <strong>${source}</strong>: ${sentence(meaning)} <a href="/operations">See Operations</a></p>`,
+  )}</section>`;
 }
 
-function figures({ inbox, notices, alerts, erasures, change_seq }: OverviewSeen, now: number): Html {
-  const figure = (name: string, value: Html | string, note: Html | string, wrong = false) =>
-    html`<div class="figure"${wrong ? html` data-wrong` : null}><dt>${name}</dt><dd><strong>${value}</strong><span class="soft">${note}</span></dd></div>`;
-  const waits = (oldest: string | null) =>
-    oldest === null ? 'queue is empty' : html`oldest: ${age(oldest, now)}`;
-  const lost = (many: number) => html`<span class="wrong">${count(many)} given up</span>`;
-  return html`<section id="figures" aria-labelledby="figures-title"><h2 id="figures-title">Waiting</h2><dl class="figures">
-${figure('Webhooks', count(inbox.pending), inbox.given_up > 0 ? lost(inbox.given_up) : waits(inbox.oldest_at), inbox.given_up > 0)}
-${figure('Notices', count(notices.pending), notices.given_up > 0 ? lost(notices.given_up) : waits(notices.oldest_at), notices.given_up > 0)}
-${alerts.pending + alerts.given_up > 0 ? figure('Alerts', count(alerts.pending), alerts.given_up > 0 ? lost(alerts.given_up) : waits(alerts.oldest_at), alerts.given_up > 0) : null}
-${figure('Erasures', count(erasures.pending), erasures.since === null ? (erasures.residue ? 'deleted rows still to be scrubbed' : 'everything is scrubbed') : html`oldest: ${age(erasures.since, now)}`)}
-${figure('Newest change', `#${count(change_seq)}`, 'number of the last commit')}
-</dl></section>`;
+/** The sums of each currency over all companies. Investors are left out: one may have invested in several. */
+function allCompanies({ companies: all, weeks }: OverviewSeen): Html | null {
+  if (new Set(all.map(keyOf)).size < 2) return null;
+  const currencies = [...new Set(byNumber(all).map(({ currency }) => currency))];
+  return html`<section id="all" aria-labelledby="all-title"><h2 id="all-title">All companies</h2>${currencies.map(
+    (currency) => {
+      const own = all.filter((one) => one.currency === currency);
+      const name = `All companies${currencies.length > 1 ? `, ${currencyWords(currency)}` : ''}`;
+      return html`${currencies.length > 1 ? html`<h3>${currencyWords(currency)}</h3>` : null}
+<div class="card owner"><dl class="figures plain">${figure('Raised', money(sum(own, 'raised_cents'), currency))}
+${figure('Committed', money(sum(own, 'committed_cents'), currency))}
+${figure('Investments', count(sum(own, 'investments')))}</dl>
+${weekTable(name, currency, total(own.map((one) => one.week)), total(own.map((one) => one.weekBefore)), weeks)}</div>`;
+    },
+  )}</section>`;
 }
 
-function activity({ ticks, deliveries, quarantine, notices, erasures }: ActivitySeen, now: number): Html {
-  return html`<section id="ticks" aria-labelledby="ticks-title"><h2 id="ticks-title">Recent ticks</h2>
-${table(
-  'Recent ticks',
-  [
-    ...[{ title: 'Source' }, { title: 'Started' }, { title: 'Trigger' }, { title: 'Mode' }],
-    ...['Pages', 'Added', 'Changed', 'Removed', 'Took'].map((title) => ({ title, number: true })),
-    { title: 'Outcome' },
-  ],
-  ticks.map((tick) => [
-    ...[tick.source, age(tick.started_at, now), tick.trigger, tick.mode, count(tick.pages)],
-    ...[count(tick.added), count(tick.changed), count(tick.removed), duration(tick.took_ms)],
-    outcome(tick.outcome, tick.code),
-  ]),
-  'No tick has ended yet.',
-)}</section>
-<section id="deliveries" aria-labelledby="deliveries-title"><h2 id="deliveries-title">Webhook deliveries</h2>
-${table(
-  'Webhook deliveries',
-  [
-    ...[{ title: 'Received' }, { title: 'Event' }, { title: 'Investment' }, { title: 'Source' }],
-    ...[{ title: 'State' }, { title: 'Attempts', number: true }, { title: 'Processed' }],
-  ],
-  deliveries.map((one) => [
-    ...[age(one.received_at, now), one.test === 1 ? `${one.event} (test)` : one.event],
-    one.investment === null || one.source === null
-      ? (one.investment ?? '–')
-      : recordLink(one.source, one.investment),
-    ...[one.source ?? '–', stateWord(one.state), count(one.attempts)],
-    one.worked_at === null ? '–' : age(one.worked_at, now),
-  ]),
-  'No webhook has arrived yet. Without webhooks, polling alone keeps the mirror up to date.',
-)}</section>
-<section id="quarantine" aria-labelledby="quarantine-title"><h2 id="quarantine-title">Quarantine</h2>
-${table(
-  'Quarantine',
-  [{ title: 'Seen' }, { title: 'Source' }, { title: 'Record' }, { title: 'Problem' }],
-  quarantine.map((one) => [moment(one.seen_at), one.source, one.id ?? '–', one.problem]),
-  'Every record could be read.',
-)}</section>
-<section id="notices" aria-labelledby="notices-title"><h2 id="notices-title">Notices</h2>
-${table(
-  'Notices',
-  [
-    ...[{ title: 'Queued' }, { title: 'To' }, { title: 'Source' }, { title: 'Change', number: true }],
-    ...[{ title: 'State' }, { title: 'Attempts', number: true }, { title: 'Last error' }],
-  ],
-  notices.map((one) => [
-    ...[age(one.queued_at, now), one.target, one.source, `#${count(one.seq)}`, stateWord(one.state)],
-    ...[count(one.attempts), one.last_error ?? '–'],
-  ]),
-  'No notice has been queued yet.',
-)}</section>
-<section id="erasures" aria-labelledby="erasures-title"><h2 id="erasures-title">Erasures</h2>
-${table(
-  'Erasures',
-  [
-    { title: 'Invisible since' },
-    { title: 'Source' },
-    { title: 'Record' },
-    { title: 'Cause' },
-    { title: 'Scrubbed' },
-  ],
-  erasures.map((one) => [
-    ...[moment(one.invisible_at), one.source ?? 'all', one.id ?? '–', one.cause],
-    one.scrubbed_at === null
-      ? html`<span class="state" data-state="working">not scrubbed yet</span>`
-      : moment(one.scrubbed_at),
-  ]),
-  'Nothing has been erased yet.',
-)}</section>`;
+const sum = (rows: readonly Sums[], name: keyof Sums): number =>
+  rows.reduce((sofar, row) => sofar + row[name], 0);
+
+/** Amounts of different currencies cannot be compared; numbers of investments can. */
+const byNumber = (rows: readonly CompanyFigures[]): readonly CompanyFigures[] =>
+  rows.toSorted((one, other) => other.investments - one.investments);
+
+const total = (rows: readonly Sums[]): Sums => ({
+  investments: sum(rows, 'investments'),
+  committed_cents: sum(rows, 'committed_cents'),
+  raised_cents: sum(rows, 'raised_cents'),
+});
+
+const keyOf = ({ source, company_id }: Pick<CompanyFigures, 'source' | 'company_id'>): string =>
+  JSON.stringify([source, company_id]);
+
+function companies({ companies: all, sources, weeks }: OverviewSeen, now: number): Html {
+  const byCompany = new Map<string, CompanyFigures[]>();
+  for (const one of byNumber(all)) byCompany.set(keyOf(one), [...(byCompany.get(keyOf(one)) ?? []), one]);
+  const sorted = [...byCompany.values()].sort(
+    (one, other) => sum(other, 'investments') - sum(one, 'investments'),
+  );
+  const unread = sources.filter(({ readable, followed }) => readable === 0 && followed);
+  const shown = sorted.slice(0, cardsMax);
+  return html`<section id="companies" aria-labelledby="companies-title"><h2 id="companies-title">Companies</h2>
+${sorted.length === 0 && unread.length === 0 ? html`<p class="empty">No source is mirrored yet. Companies appear when the first listing of a source is complete.</p>` : null}
+<div class="cards wide">${shown.map((rows, index) => companyCard(rows, index, sources, weeks, now))}${unread.map((source) => unreadCard(source, now))}</div>
+${sorted.length > shown.length ? html`<p><a href="/companies">All ${count(sorted.length)} companies</a></p>` : null}
+<p class="soft">Weeks are days in UTC by which the investor applied: ${weeks.from} to ${weeks.to}, today included, against ${weeks.beforeFrom} to ${weeks.beforeTo}. Only current investments count.</p></section>`;
 }
 
-function outcome(word: string, code: string | null): Html {
-  const state = word === 'done' ? 'ok' : word === 'failed' ? 'failing' : 'working';
-  return html`<span class="state" data-state="${state}">${code === null ? word : `${word}: ${code}`}</span>`;
+/** Returns the card of a company: for each currency its totals, and this week against the last. */
+function companyCard(
+  rows: readonly CompanyFigures[],
+  index: number,
+  sources: readonly Source[],
+  weeks: Weeks,
+  now: number,
+): Html {
+  const [first] = rows;
+  if (first === undefined) return html``;
+  const { source, company_id, company_name } = first;
+  const title = `company-${index}`;
+  const name = company_name ?? source;
+  const own = sources.find((one) => one.source === source);
+  return html`<article class="card" aria-labelledby="${title}">
+<header><div><h3 id="${title}"><a href="${companyPath(source, company_id)}">${name}</a></h3>
+<p class="under soft">${company_id === null ? 'no company' : idText(company_id)}</p></div>
+${own === undefined ? null : html`<p class="soft fresh-to">Complete up to ${age(own.complete_up_to, now)}</p>`}</header>
+${rows.map((one) => {
+  const { currency } = one;
+  const label = rows.length > 1 ? `${name}, ${currencyWords(currency)}` : name;
+  return html`${rows.length > 1 ? html`<h4>${currencyWords(currency)}</h4>` : null}${companyFigures(label, one, weeks)}`;
+})}</article>`;
 }
 
-const stateOf: Readonly<Record<string, string>> = {
-  pending: 'working',
-  worked: 'ok',
-  delivered: 'ok',
-  given_up: 'failing',
-};
-
-const stateWord = (word: string): Html =>
-  html`<span class="state" data-state="${stateOf[word] ?? 'none'}">${word.replaceAll('_', ' ')}</span>`;
+/** A source whose first listing is not complete shows how far it is. */
+function unreadCard(source: Source, now: number): Html {
+  const title = `unread-${source.source}`;
+  const sofar =
+    source.listing_started_at === null
+      ? 'The first listing has not started.'
+      : html`First listing in progress: ${counted(source.rows_incoming, 'row')} so far, since ${age(source.listing_started_at, now)}.`;
+  return html`<article class="card" aria-labelledby="${title}">
+<header><h3 id="${title}">${source.source}</h3><span class="state" data-state="${source.health}">${healthWords[source.health]}</span></header>
+<p>${sofar}</p><p class="soft">Its figures appear when the listing is complete. <a href="/operations">See Operations</a></p></article>`;
+}

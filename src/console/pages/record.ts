@@ -1,5 +1,7 @@
 import { type Html, html } from '../../runtime/html.js';
-import { age, moment, money } from '../parts/format.js';
+import { columnLabel, isFlag, statusWords, valueWords } from '../parts/columns.js';
+import { age, currencyCode, moment, money } from '../parts/format.js';
+import { idText } from '../parts/id.js';
 import { identityBar, masked } from '../parts/identity-bar.js';
 import { named } from '../parts/named.js';
 import { table } from '../parts/table.js';
@@ -24,13 +26,12 @@ const apart = new Set([
   // Shown with the id of the company and round.
   ...['company_name', 'round_name'],
 ]);
-const flags = new Set(['needs_whitelisting', 'visible', 'investor_deactivated', 'via_entity']);
 
 export function recordBody(shown: RecordShown): Html {
   const { source, id, seen, csrf, identityUntil, now } = shown;
   const [newest] = seen.versions;
   const gone = newest !== undefined && newest.valid_to !== null;
-  return html`<div class="heading"><div><p class="crumb"><a href="/roster?source=${encodeURIComponent(source)}">Roster</a> / ${source}</p><h1><code>${id}</code></h1></div>
+  return html`<div class="heading"><div><p class="crumb"><a href="/roster?source=${encodeURIComponent(source)}">Roster</a> / ${source}</p><h1>${titleOf(newest)}</h1><p class="under soft">${idText(id)}</p></div>
 ${identityBar(csrf, identityUntil, recordPath(source, id))}</div>
 ${gone ? html`<p class="note wrong">No longer in the mirror: ${endWords(newest)} ${age(newest.valid_to, now)}. Below is the last version.</p>` : null}
 <div class="pair">
@@ -40,12 +41,26 @@ ${gone ? html`<p class="note wrong">No longer in the mirror: ${endWords(newest)}
 <section aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>
 ${table(
   'Changes',
-  [{ title: 'Number' }, { title: 'Seen' }, { title: 'Kind' }, { title: 'Columns' }, { title: 'Reason' }],
+  [{ title: 'Number' }, { title: 'Seen' }, { title: 'Change' }, { title: 'Columns' }, { title: 'Reason' }],
   seen.changes.map((one) => [
-    ...[`#${one.seq}`, moment(one.at), one.kind, one.fields.map(label).join(', ') || '–', one.reason ?? '–'],
+    ...[
+      `#${one.seq}`,
+      moment(one.at),
+      one.kind,
+      html`<span class="wrap">${one.fields.map(columnLabel).join(', ') || '–'}</span>`,
+      one.reason ?? '–',
+    ],
   ]),
   'No changes since the first listing.',
 )}</section></div></div>`;
+}
+
+/** Returns what people call an investment: its round and company. */
+export function titleOf(version: Version | undefined): string {
+  const names = [version?.cells.round_name, version?.cells.company_name].filter(
+    (name) => typeof name === 'string',
+  );
+  return names.length === 0 ? 'Investment' : `Investment in ${names.join(' · ')}`;
 }
 
 function columnsOf({ cells }: Version, identityShown: boolean): Html {
@@ -53,12 +68,12 @@ function columnsOf({ cells }: Version, identityShown: boolean): Html {
   const rows = Object.entries(cells).filter(([name, value]) => !apart.has(name) && value !== null);
   return html`<dl class="columns">${rows.map(
     ([name, value]) =>
-      html`<div><dt title="${name}">${label(name)}</dt><dd>${namedCell(cells, name) ?? cellText(name, value, currency)}</dd></div>`,
+      html`<div><dt title="${name}">${columnLabel(name)}</dt><dd>${namedCell(cells, name) ?? cellText(name, value, currency)}</dd></div>`,
   )}${
     // Unknown fields may contain personal data, so they are treated as identity.
     cells.extra === null || cells.extra === undefined
       ? null
-      : html`<div><dt>extra</dt><dd>${identityShown ? html`<code>${cells.extra}</code>` : masked}</dd></div>`
+      : html`<div><dt title="extra">Unknown fields</dt><dd>${identityShown ? html`<code>${cells.extra}</code>` : masked}</dd></div>`
   }</dl>`;
 }
 
@@ -73,9 +88,11 @@ function cellText(name: string, value: Cell, currency: string | null): Html | st
   if (value === null) return '–';
   if (name.endsWith('_cents')) return money(Number(value), currency);
   if (name === 'blockers' || name === 'contracts') return listText(String(value), currency);
-  if (flags.has(name)) return Number(value) === 0 ? 'no' : 'yes';
+  if (isFlag(name)) return valueWords(name, value, currency);
+  if (name === 'status') return statusWords(String(value));
+  if (name === 'currency') return currencyCode(String(value)) || String(value);
   if (name.endsWith('_at')) return moment(String(value));
-  if (name.endsWith('_id') || name.startsWith('converted')) return html`<code>${value}</code>`;
+  if (name.endsWith('_id') || name.startsWith('converted')) return idText(String(value));
   return String(value);
 }
 
@@ -95,20 +112,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const objectText = (item: Readonly<Record<string, unknown>>, currency: string | null): string =>
   Object.entries(item)
     .filter(([, value]) => value !== null)
-    .map(([name, value]) => `${label(name)}: ${memberText(name, value, currency)}`)
+    .map(([name, value]) => `${columnLabel(name)}: ${valueWords(name, value, currency)}`)
     .join(' · ');
-
-function memberText(name: string, value: unknown, currency: string | null): string {
-  if (name.endsWith('_cents') && typeof value === 'number') return money(value, currency);
-  if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** Returns the words of a column: `committed_cents` is `Committed`. */
-function label(name: string): string {
-  const words = name.replace(/_(?:cents|at|id)$/, '').replaceAll('_', ' ');
-  return words === 'offering' ? 'Round' : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
-}
 
 function person({ seen, identityUntil }: RecordShown): Html {
   const heading = html`<h2 id="person-title">Person</h2>`;
@@ -118,7 +123,7 @@ function person({ seen, identityUntil }: RecordShown): Html {
   return html`<section aria-labelledby="person-title">${heading}${
     known.length === 0
       ? html`<p class="empty">No personal data is stored.</p>`
-      : html`<dl class="columns">${known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
+      : html`<dl class="columns">${known.map(([name, value]) => html`<div><dt>${columnLabel(name)}</dt><dd>${value}</dd></div>`)}</dl>`
   }</section>`;
 }
 
@@ -128,7 +133,7 @@ function history(versions: readonly Version[]): Html {
     const before = versions[index + 1];
     const state = version.valid_to === null ? 'now' : endWords(version);
     return html`<li><p><strong>${moment(version.valid_from)}</strong> <span class="soft">${version.valid_to === null ? 'until now' : html`until ${moment(version.valid_to)}, ${state}`}</span></p>
-${before === undefined ? html`<p class="soft">${version.cells.status ?? ''}: first version</p>` : differences(before, version)}</li>`;
+${before === undefined ? html`<p class="soft">${statusWords(String(version.cells.status ?? ''))}: first version</p>` : differences(before, version)}</li>`;
   })}</ol>`;
 }
 
@@ -140,7 +145,7 @@ function differences(before: Version, after: Version): Html {
   const currency = after.cells.currency === null ? null : String(after.cells.currency);
   return html`<ul class="differences">${named.map(
     (name) =>
-      html`<li><span class="soft">${label(name)}</span> <del>${cellText(name, before.cells[name] ?? null, currency)}</del> <span class="becomes" role="img" aria-label="became"></span> <ins>${cellText(name, after.cells[name] ?? null, currency)}</ins></li>`,
+      html`<li><span class="soft">${columnLabel(name)}</span> <del>${cellText(name, before.cells[name] ?? null, currency)}</del> <span class="becomes" role="img" aria-label="became"></span> <ins>${cellText(name, after.cells[name] ?? null, currency)}</ins></li>`,
   )}</ul>`;
 }
 

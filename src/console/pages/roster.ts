@@ -1,7 +1,9 @@
 import type { Fault } from '../../domain/fault.js';
 import { type Html, html } from '../../runtime/html.js';
 import { type AsOf, asOfBanner, asOfField, asOfProblem } from '../parts/as-of.js';
+import { statusWords } from '../parts/columns.js';
 import { count, counted, day, moneyOrNothing } from '../parts/format.js';
+import { idText } from '../parts/id.js';
 import { identityBar, masked } from '../parts/identity-bar.js';
 import { csrfField } from '../parts/layout.js';
 import { named } from '../parts/named.js';
@@ -39,6 +41,8 @@ const isSearched = ({ person, identityUntil }: RosterShown): boolean =>
 
 export function rosterBody(shown: RosterShown): Html {
   const { address, seen, csrf, identityUntil } = shown;
+  // One company needs no column of its own.
+  const several = new Set(seen.rows.map(({ company_id }) => company_id)).size > 1;
   return html`<div class="heading"><h1>Roster</h1>${identityBar(csrf, identityUntil, pathAfterIdentity(shown))}</div>
 ${shown.asOf === null ? null : asOfBanner(shown.asOf, rosterPath(address, { asOf: '', after: null }), seen.younger)}
 ${find(shown)}${filters(shown)}
@@ -50,19 +54,20 @@ ${table(
     { ...sortable('Committed', 'committed_cents', address), number: true },
     { ...sortable('Raised', 'raised_cents', address), number: true },
     sortable('Status', 'status', address),
-    ...[{ title: 'Investor' }, { title: 'Round' }],
+    ...[{ title: 'Investor' }, { title: 'Round' }, ...(several ? [{ title: 'Company' }] : [])],
     sortable('Applied', 'applied_at', address),
     sortable('Observed', 'observed_at', address),
   ],
   seen.rows
     .slice(0, shown.rowsMax)
     .map((row) => [
-      html`<span class="short" title="${row.id}">${recordLink(row.source, row.id)}</span>`,
+      recordLink(row.source, row.id),
       moneyOrNothing(row.committed_cents, row.currency),
       moneyOrNothing(row.raised_cents, row.currency),
-      row.status,
+      statusWords(row.status),
       investor(row.name, row.email, row.investor_id, identityUntil !== null),
-      html`<span class="short" title="${[row.round_name, row.offering_id].filter((part) => part !== null).join(' · ')}">${named(row.round_name, row.offering_id, '–')}</span>`,
+      named(row.round_name, row.offering_id, '–'),
+      ...(several ? [named(row.company_name, row.company_id, '–')] : []),
       ...[day(row.applied_at), day(row.observed_at)],
     ]),
   narrowed(shown)
@@ -90,13 +95,13 @@ function investor(name: string | null, email: string | null, id: string | null, 
   const person = shown
     ? html`<span class="person">${name ?? 'no name'}${email === null ? null : html`<span class="soft">${email}</span>`}</span>`
     : masked;
-  return html`${person}<code class="soft short" title="${id ?? ''}">${id ?? ''}</code>`;
+  return html`<span class="named">${person}${id === null ? null : idText(id)}</span>`;
 }
 
 /** The search text is sent in the body of the form, because a page address must not contain a name. */
 function find({ address, csrf, identityUntil, person }: RosterShown): Html {
   return html`<form class="find" method="post" action="/roster/find" role="search">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address)}">
-<label for="find">Find</label><input id="find" name="text" type="search" maxlength="200" autocomplete="off" value="${(identityUntil === null ? undefined : person) ?? address.filter.id ?? ''}" placeholder="an id, or a name once names are shown" aria-describedby="find-note"><button>Find</button>
+<label for="find">Find</label><input id="find" name="text" type="search" maxlength="200" autocomplete="off" value="${(identityUntil === null ? undefined : person) ?? address.filter.id ?? ''}" placeholder="an id or a name" aria-describedby="find-note"><button>Find</button>
 <p id="find-note" class="soft">${findNote(address.search, person, identityUntil)}</p></form>`;
 }
 
@@ -123,7 +128,7 @@ function filters({ address, seen, now }: RosterShown): Html {
   );
   const labelOf = (value: string) => {
     const name = names.get(value) ?? null;
-    return name === null ? value : `${name} · ${value}`;
+    return name === null ? statusWords(value) : `${name} · ${value}`;
   };
   const choose = (name: 'source' | 'company' | 'round' | 'status', label: string, all: readonly string[]) => {
     const chosen = filter[name];
@@ -189,6 +194,6 @@ function download(shown: RosterShown): Html {
     identityUntil === null
       ? html`<span class="soft">Without names, which are masked.</span>`
       : html`<label class="check"><input type="checkbox" name="identity" value="yes"> with names and emails</label>`;
-  return html`<form class="download" method="post" action="/roster/file">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address, { search, after: null })}">
+  return html`<form class="download" data-download method="post" action="/roster/file">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address, { search, after: null })}">
 <span>Download these rows:</span> <button name="format" value="csv">CSV</button> <button name="format" value="jsonl">JSON Lines</button> ${names}</form>`;
 }

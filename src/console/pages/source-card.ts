@@ -1,9 +1,10 @@
 import { type Html, html } from '../../runtime/html.js';
-import { age, count, counted } from '../parts/format.js';
+import { age, clockTime, count, counted } from '../parts/format.js';
 import type { SourceSeen } from '../ports/dashboard.js';
 import type { SpacingSeen } from '../ports.js';
 
-const words = {
+/** The health of a source in words. */
+export const healthWords = {
   ok: 'Up to date',
   working: 'Catching up',
   failing: 'Retrying',
@@ -17,7 +18,7 @@ export function sourceCard(source: SourceSeen, now: number): Html {
   const title = `source-${source.source}`;
   return html`<article class="card" aria-labelledby="${title}">
 <header><h3 id="${title}"><a href="/roster?source=${encodeURIComponent(source.source)}">${source.source}</a></h3>
-<span class="state" data-state="${source.health}">${source.paused_at === null ? words[source.health] : 'Paused'}</span></header>
+<span class="state" data-state="${source.health}">${source.paused_at === null ? healthWords[source.health] : 'Paused'}</span></header>
 ${source.followed ? html`<p>${sentence(source.meaning)}</p>` : null}
 ${source.concerns.map(({ text }) => html`<p class="note wrong">${sentence(text)}</p>`)}
 ${waiting(source, now)}${progress(source, now)}${awaiting(source)}${names(source)}${trouble(source, now)}
@@ -35,13 +36,13 @@ ${source.identity_included === 0 ? fact('Identity', 'not included: at the last c
 
 const fact = (name: string, value: Html | string): Html => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+export const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 function waiting({ retry_at, last_error_code }: SourceSeen, now: number): Html | null {
   if (retry_at === null || Date.parse(retry_at) <= now) return null;
   const why =
     last_error_code === 'rate_limited' ? 'The hourly request quota is used up: continues' : 'Next attempt';
-  return html`<p class="note">${why} at ${retry_at.slice(11, 16)}, ${age(retry_at, now)}.</p>`;
+  return html`<p class="note">${why} at ${clockTime(retry_at)}, ${age(retry_at, now)}.</p>`;
 }
 
 /** Shows a progress bar for a re-listing, which expects about as many rows as are stored; a first listing has no total. */

@@ -3,7 +3,7 @@ import type { Fault } from '../../domain/fault.js';
 import type { Instant } from '../../domain/instant.js';
 import { type Html, html } from '../../runtime/html.js';
 import type { PastOverviewSeen } from '../ports/dashboard.js';
-import { moment } from './format.js';
+import { moment, zonedMoment } from './format.js';
 
 /** A past time of a page: as its address has it, and the time that it means. */
 export interface AsOf {
@@ -24,7 +24,7 @@ export function asOfBanner(
   younger: PastOverviewSeen['younger'] = [],
 ): Html {
   const time =
-    at === presentState ? html`${text}, a day that is not over: the present state` : html`${moment(at)} UTC`;
+    at === presentState ? html`${text}, a day that is not over: the present state` : zonedMoment(at);
   return html`<div class="note past" role="status"><p><strong>As of ${time}.</strong> <a href="${present}">Back to now</a></p>
 <p class="soft">What this mirror showed then. Names, where they are shown, are the ones stored now.${younger.map(
     ({ source, from }) => html` ${source} is not included: its history begins at ${moment(from)}.`,

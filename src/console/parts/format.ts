@@ -1,6 +1,9 @@
 import { type Html, html } from '../../runtime/html.js';
 
-/** Formats numbers and times for people. All times are UTC, as the footer of each page states. */
+/**
+ * Formats numbers and times for people. Pages have times in UTC; the script shows them in the reader's time zone, with
+ * UTC in the title, and the footer says which.
+ */
 
 const grouped = new Intl.NumberFormat('en-US');
 
@@ -35,21 +38,31 @@ function moneyFormat(currency: string | null): Intl.NumberFormat {
 export const moneyOrNothing = (cents: number | null, currency: string | null): string =>
   cents === null ? '–' : money(cents, currency);
 
-/** Returns `2026-10-20 12:00:03`. */
-export function moment(time: string | null): Html {
-  if (time === null) return html`<span class="none">never</span>`;
-  return html`<time datetime="${time}">${time.slice(0, 19).replace('T', ' ')}</time>`;
-}
+const toSeconds = (time: string): string => time.slice(0, 19).replace('T', ' ');
 
-export function day(time: string | null): string {
-  return time === null ? '–' : time.slice(0, 10);
-}
+/** A time in one of the forms that the script knows. */
+const timeAs = (form: 'moment' | 'zoned' | 'day' | 'clock' | 'age', time: string, text: string): Html =>
+  html`<time datetime="${time}" title="${toSeconds(time)} UTC" data-form="${form}">${text}</time>`;
+
+/** Returns `2026-10-20 12:00:03`. */
+export const moment = (time: string | null): Html =>
+  time === null ? html`<span class="none">never</span>` : timeAs('moment', time, toSeconds(time));
+
+/** Returns `2026-10-20 12:00:03 UTC`, for a sentence. */
+export const zonedMoment = (time: string): Html => timeAs('zoned', time, `${toSeconds(time)} UTC`);
+
+/** Returns the day of a time. */
+export const day = (time: string | null): Html | string =>
+  time === null ? '–' : timeAs('day', time, time.slice(0, 10));
+
+/** Returns `12:00` of a time that is less than a day away. */
+export const clockTime = (time: string): Html => timeAs('clock', time, time.slice(11, 16));
 
 /** Returns `4 s ago` or `in 12 min` as of the rendering of the page; the script keeps it up to date. */
 export function age(time: string | null, now: number): Html {
   if (time === null) return html`<span class="none">never</span>`;
   if (Number.isNaN(Date.parse(time))) return html`<span class="none">unknown</span>`;
-  return html`<time datetime="${time}" title="${time.slice(0, 19).replace('T', ' ')} UTC" data-age>${ageWords(now - Date.parse(time))}</time>`;
+  return timeAs('age', time, ageWords(now - Date.parse(time)));
 }
 
 const steps: readonly (readonly [number, string])[] = [

@@ -1,4 +1,5 @@
 import { type Html, html } from '../../runtime/html.js';
+import { clockTime } from './format.js';
 import { csrfField } from './layout.js';
 
 export const masked = html`<span class="masked"><span aria-hidden="true">•••••</span><span class="unseen">masked</span></span>`;
@@ -22,5 +23,5 @@ const identityWords = (until: number | null): string =>
 
 function identityState(until: number | null): Html {
   if (until === null) return html`<span>Names and emails are masked.</span>`;
-  return html`<span><strong>Names and emails are shown</strong> in this browser until ${new Date(until).toISOString().slice(11, 16)}.</span>`;
+  return html`<span><strong>Names and emails are shown</strong> in this browser until ${clockTime(new Date(until).toISOString())}.</span>`;
 }

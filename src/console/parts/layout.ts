@@ -18,8 +18,17 @@ export interface Page {
   readonly scripts?: readonly ('live' | 'charts' | 'query')[];
 }
 
-const places = { '/': 'Overview', '/companies': 'Companies', '/roster': 'Roster', '/sql': 'SQL' } as const;
+const places = {
+  '/': 'Overview',
+  '/companies': 'Companies',
+  '/roster': 'Roster',
+  '/sql': 'SQL',
+  '/operations': 'Operations',
+} as const;
 export type Place = keyof typeof places;
+
+/** Scripts of every page: times of the reader's zone, copied ids, and words while a page loads. */
+const everywhere = ['times', 'ids', 'pending'] as const;
 
 export function pageText(frame: PageFrame, { title, place, body, scripts = [] }: Page): string {
   return html`<!doctype html>
@@ -32,7 +41,7 @@ export function pageText(frame: PageFrame, { title, place, body, scripts = [] }:
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
 ${scripts.includes('charts') ? html`<link rel="stylesheet" href="/assets/uplot.css">` : null}
 <link rel="stylesheet" href="/assets/console.css">
-${['ages', ...scripts].map((name) => html`<script type="module" src="/assets/${name}.js"></script>`)}
+${[...everywhere, ...scripts].map((name) => html`<script type="module" src="/assets/${name}.js"></script>`)}
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
@@ -44,7 +53,7 @@ ${frame.signedIn ? signOut(frame.csrf ?? '') : null}
 </div>
 </header>
 <main id="main" tabindex="-1">${body}</main>
-<footer>A copy of ${frame.mirrorOf} · rosterd ${frame.version} · all times are UTC</footer>
+<footer>A copy of ${frame.mirrorOf} · rosterd ${frame.version} · <span data-zone>all times are UTC</span></footer>
 </body>
 </html>
 `.text;

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../runtime/html.js';
+import { Html, html } from '../../runtime/html.js';
 
 export interface Column {
   readonly title: string | Html;
@@ -18,19 +18,46 @@ export interface Cell {
 export type Cells = readonly (string | number | Html | Cell)[];
 
 /**
- * Returns a table in its own scrollable region, so that the page never scrolls sideways. The region is focusable, so
- * that it can be scrolled with the keyboard.
+ * Returns a table in its own scrollable box, so that the page never scrolls sideways. The box is focusable, so that it
+ * can be scrolled with the keyboard; it is no landmark, because the section around it is one.
  */
 export function table(
   label: string,
   columns: readonly Column[],
   rows: readonly Cells[],
   empty: string,
+  narrow?: 'lines' | 'week',
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
-  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table>
+  if (narrow !== undefined) return stacked(narrow, label, columns, rows);
+  return html`<div class="scroll" role="group" aria-label="${label}" tabindex="0"><table>
+<caption class="unseen">${label}</caption>
 <thead><tr>${columns.map(heading)}</tr></thead>
 <tbody>${rows.map((cells) => html`<tr>${cells.map((cell, index) => written(cell, columns[index], index === 0))}</tr>`)}</tbody>
+</table></div>`;
+}
+
+/**
+ * Returns a table whose rows become blocks on a narrow screen. Its roles are named, because some browsers drop them
+ * from cells that are no longer shown as a table.
+ */
+function stacked(
+  narrow: 'lines' | 'week',
+  label: string,
+  columns: readonly Column[],
+  rows: readonly Cells[],
+): Html {
+  const roles = ({ text }: Html) =>
+    new Html(
+      text
+        .replace('<th scope="row"', '<th role="rowheader" scope="row"')
+        .replace('<th scope="col"', '<th role="columnheader" scope="col"')
+        .replace(/^<td/, '<td role="cell"'),
+    );
+  return html`<div class="scroll" role="group" aria-label="${label}" tabindex="0"><table class="${narrow}" role="table">
+<caption class="unseen">${label}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map((column) => roles(heading(column)))}</tr></thead>
+<tbody role="rowgroup">${rows.map((cells) => html`<tr role="row">${cells.map((cell, index) => roles(written(cell, columns[index], index === 0)))}</tr>`)}</tbody>
 </table></div>`;
 }
 

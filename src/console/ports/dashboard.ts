@@ -5,7 +5,9 @@ import type { SourceHealth, StatusSeen } from '../ports.js';
 export interface DashboardSource {
   /** Names the platform that is mirrored, in a word or two. */
   readonly mirrorOf: string;
+  /** What the owner of a company asks first: money, investors, this week, and the latest changes. */
   overview(): Promise<OverviewSeen>;
+  operations(): Promise<OperationsSeen>;
   /** Throws `usage` when the history does not reach back to `at`, as do all readings of the past. */
   overviewAsOf(at: Instant): Promise<PastOverviewSeen>;
   companies(): Promise<readonly CompanyTotals[]>;
@@ -73,6 +75,58 @@ export interface QuotaSeen {
 }
 
 export interface OverviewSeen extends StatusSeen {
+  readonly sources: readonly Omit<SourceSeen, 'quota'>[];
+  readonly companies: readonly CompanyFigures[];
+  /** The two weeks that the figures compare, as days in UTC. */
+  readonly weeks: Weeks;
+  /** The newest changes, latest first. */
+  readonly changes: readonly ChangeSeen[];
+}
+
+/** Seven days that end with today, and the seven before. */
+export interface Weeks {
+  readonly from: string;
+  readonly to: string;
+  readonly beforeFrom: string;
+  readonly beforeTo: string;
+}
+
+/** The figures of one company in one currency. */
+export interface CompanyFigures extends CompanyTotals {
+  readonly investors: number;
+  /** Current investments of the week and of the one before, by the day the investor applied. */
+  readonly week: Sums;
+  readonly weekBefore: Sums;
+}
+
+export type Sums = Omit<Amounts, 'currency'>;
+
+/** Columns and their values; without unknown fields, which may be personal. */
+export type ChangedValues = Readonly<Record<string, unknown>>;
+
+/** A change with what its investment, company or round is called. */
+export interface ChangeSeen {
+  readonly seq: number;
+  readonly at: string;
+  readonly source: string;
+  readonly kind: string;
+  readonly id: string | null;
+  /** The columns that changed; those of identity begin with `identity.`. */
+  readonly fields: readonly string[];
+  /** Null as in the view `changes`. */
+  readonly before: ChangedValues | null;
+  readonly after: ChangedValues | null;
+  readonly company_id: string | null;
+  readonly company_name: string | null;
+  readonly offering_id: string | null;
+  readonly round_name: string | null;
+  readonly currency: string | null;
+  /** The title of a post. */
+  readonly title: string | null;
+}
+
+/** What operators need: sources, queues and what happened last. */
+export interface OperationsSeen extends StatusSeen {
   readonly sources: readonly SourceSeen[];
   readonly inbox: StatusSeen['inbox'] & { readonly oldest_at: string | null };
   readonly notices: StatusSeen['notices'] & { readonly oldest_at: string | null };
@@ -83,20 +137,13 @@ export interface OverviewSeen extends StatusSeen {
 
 /** The mirror as it was at a past time. */
 export interface PastOverviewSeen {
-  readonly totals: readonly (Amounts & { readonly source: string; readonly status: string })[];
+  readonly totals: readonly (CompanyTotals & { readonly status: string })[];
   /** Sources that the mirror did not have yet. */
   readonly younger: readonly { readonly source: string; readonly from: string }[];
   /** The number of the newest change of then; 0 before the first. */
   readonly change_seq: number;
   /** The newest changes of then, latest first. */
-  readonly changes: readonly {
-    readonly seq: number;
-    readonly at: string;
-    readonly source: string;
-    readonly kind: string;
-    readonly id: string | null;
-    readonly fields: readonly string[];
-  }[];
+  readonly changes: readonly ChangeSeen[];
 }
 
 export interface ActivitySeen {
@@ -128,6 +175,9 @@ export interface DeliverySeen {
   readonly event: string;
   readonly source: string | null;
   readonly investment: string | null;
+  /** What the company and the round of the investment are called. */
+  readonly company_name: string | null;
+  readonly round_name: string | null;
   readonly test: 0 | 1;
   readonly received_at: string;
   readonly state: string;
@@ -188,6 +238,25 @@ export interface CompanySeen {
   readonly leftByDay: readonly DayCount[];
   readonly goneByDay: readonly DayCount[];
   readonly largest: readonly LargeChange[];
+  /** One row for each currency of the current investments. */
+  readonly figures: readonly CompanyFigures[];
+  readonly weeks: Weeks;
+  readonly rounds: readonly RoundSeen[];
+}
+
+/** A round as the platform describes it; null for what it does not say. */
+export interface RoundSeen {
+  readonly id: string;
+  readonly name: string | null;
+  readonly status: string | null;
+  readonly testing_the_waters: 0 | 1 | null;
+  readonly currency: string | null;
+  readonly target_cents: number | null;
+  readonly max_target_cents: number | null;
+  readonly min_investment_cents: number | null;
+  readonly opened_at: string | null;
+  readonly closes_at: string | null;
+  readonly closed_at: string | null;
 }
 
 /** Withdrawn investments of one day. */
@@ -202,6 +271,7 @@ export interface LargeChange {
   readonly at: string;
   readonly kind: string;
   readonly id: string;
+  readonly round_name: string | null;
   readonly currency: string | null;
   readonly before_cents: number;
   readonly after_cents: number;

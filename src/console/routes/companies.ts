@@ -22,7 +22,7 @@ export function companyRoutes(context: PageContext): Router {
     const { currency } = request.query;
     const body = companyBody(source, company, seen, typeof currency === 'string' ? currency : '');
     context.show(request, response, {
-      title: company ?? source,
+      title: seen.name ?? company ?? source,
       place: '/companies',
       body,
       scripts: ['charts'],

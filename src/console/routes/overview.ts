@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { pastTime } from '../../domain/as-of.js';
 import { isFault } from '../../domain/fault.js';
 import type { Closable } from '../../runtime/lifecycle.js';
-import { createLive } from '../live.js';
+import { createLive, markOf } from '../live.js';
 import { overviewBody, overviewParts, pastOverviewBody } from '../pages/overview.js';
 import { asOfText, pastOrProblem } from './as-of.js';
 import type { PageContext } from './page-context.js';
@@ -36,9 +36,3 @@ export function overviewRoutes(context: PageContext): Closable & { readonly rout
   router.get('/events', live.stream);
   return { router, close: () => live.close() };
 }
-
-/** Serializes the overview without its own time and the ages derived from it. */
-const markOf = (seen: object): string =>
-  JSON.stringify(seen, (key, value: unknown) =>
-    key === 'at' || key === 'cursor_age_seconds' ? undefined : value,
-  );

@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import { problemBody } from '../pages/problem.js';
-import { recordBody } from '../pages/record.js';
+import { recordBody, titleOf } from '../pages/record.js';
 import type { PageContext } from './page-context.js';
 
 export function recordRoutes(context: PageContext): Router {
@@ -18,7 +18,7 @@ export function recordRoutes(context: PageContext): Router {
     if (identityUntil !== null) context.audit('record', { investment: id });
     const now = context.clock.now();
     const body = recordBody({ source, id, seen, identityUntil, now, csrf: session.csrf });
-    context.show(request, response, { title: id, place: '/roster', body });
+    context.show(request, response, { title: titleOf(seen.versions[0]), place: '/roster', body });
   });
   return router;
 }

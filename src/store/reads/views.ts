@@ -8,6 +8,7 @@ export type ReadViews = {
   sync_status: SyncStatusView;
   round_totals: RoundTotalsView;
   daily_raised: DailyRaisedView;
+  investor_totals: InvestorTotalsView;
   identity_residue: { only: number };
   forgotten: { id: string; forgotten_at: string };
 };

@@ -184,7 +184,7 @@ async function roundOf(scale: Scale, records: number): Promise<Round> {
 }
 
 const pages = [
-  ...['/', '/companies', `/companies/${sourceNameOf(large)}/${companyOf(large)}`, '/roster'],
+  ...['/', '/companies', `/companies/${sourceNameOf(large)}/${companyOf(large)}`, '/roster', '/operations'],
   ...['/roster?order=committed_cents', '/roster?status=reserved&dir=asc', '/sql', '/status.json'],
 ];
 

@@ -11,6 +11,8 @@ import {
   totalsByRound,
   totalsByStatus,
 } from '../../../src/store/reads/dashboard/company.js';
+import { latestChanges } from '../../../src/store/reads/dashboard/latest-changes.js';
+import { readOverview } from '../../../src/store/reads/dashboard/overview.js';
 import { readPast } from '../../../src/store/reads/dashboard/past.js';
 import { readRecord } from '../../../src/store/reads/dashboard/record.js';
 import {
@@ -96,11 +98,21 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
             kind: 'snapshot',
             id: null,
             fields: ['raised_cents'],
+            before: null,
+            after: null,
+            company_id: null,
+            company_name: null,
+            offering_id: null,
+            round_name: null,
+            currency: null,
+            title: null,
           },
         ],
         totals: [
           {
             source: 'source1',
+            company_id: 'co_1',
+            company_name: null,
             status: 'active',
             currency: 'usd',
             investments: 3,
@@ -109,6 +121,8 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
           },
           {
             source: 'source1',
+            company_id: 'co_1',
+            company_name: null,
             status: 'reserved',
             currency: 'usd',
             investments: 1,
@@ -138,6 +152,91 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
         code: 'usage',
       });
     });
+  });
+
+  const namedRound = async (source: number, id: string) => {
+    const version = { source_no: source, valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1 };
+    await mirror.insert('company_rows', {
+      ...version,
+      id: 'co_1',
+      name: 'Copper Labs',
+      reported_rounds: '[]',
+    });
+    await mirror.insert('offering_rows', { ...version, id, company_id: 'co_1', name: 'Reg CF SAFE 2025' });
+  };
+
+  test('the overview compares the seven days up to today with the seven before, for each company and currency', async () => {
+    await held(4, 'inv_e', { applied_at: '2026-10-04T23:59:59.000Z', committed_cents: 50, raised_cents: 40 });
+    await held(5, 'inv_f', { applied_at: '2026-10-05T00:00:00.000Z', currency: 'eur', raised_cents: 9 });
+    await held(6, 'inv_g', { applied_at: '2026-09-27T23:59:59.000Z' });
+    const seen = await read((db) => readOverview(db, Date.parse('2026-10-11T23:00:00.000Z'), 10));
+    expect(seen.weeks).toEqual({
+      from: '2026-10-05',
+      to: '2026-10-11',
+      beforeFrom: '2026-09-28',
+      beforeTo: '2026-10-04',
+    });
+    const nothing = { investments: 0, committed_cents: 0, raised_cents: 0 };
+    expect(seen.companies).toMatchObject([
+      {
+        source: 'source1',
+        company_id: 'co_1',
+        currency: 'eur',
+        investments: 1,
+        investors: 1,
+        week: { investments: 1, committed_cents: 100_000, raised_cents: 9 },
+        weekBefore: nothing,
+      },
+      {
+        currency: 'usd',
+        investments: 5,
+        raised_cents: 101_040,
+        investors: 1,
+        week: { investments: 2, committed_cents: 100_300, raised_cents: 1_000 },
+        weekBefore: { investments: 1, committed_cents: 50, raised_cents: 40 },
+      },
+    ]);
+  });
+
+  test('the overview counts an investor once in each company of a source', async () => {
+    await held(4, 'inv_e', { investor_id: 'usr_2' });
+    await held(5, 'inv_f', { company_id: 'co_2', investor_id: 'usr_2' });
+    await held(6, 'inv_g', { company_id: 'co_2', investor_id: null });
+    const { companies } = await read((db) => readOverview(db, Date.parse('2026-10-11T23:00:00.000Z'), 10));
+    expect(companies.map(({ company_id, investors }) => [company_id, investors])).toEqual([
+      ['co_1', 2],
+      ['co_2', 1],
+    ]);
+  });
+
+  test('the latest changes have the names of their companies and rounds, also when the investment is gone', async () => {
+    await namedRound(1, 'ofr_1');
+    const change = { source_no: 1, fields: '[]', reason: null, at: '2026-10-14T00:00:00.000Z' };
+    const round = { company_id: 'co_1', name: 'Closed round', extra: { phone: '+49 1' } };
+    await mirror.insert('change_rows', {
+      ...change,
+      seq: 4,
+      kind: 'removed',
+      id: 'ofr_9',
+      about: 'round',
+      old_values: JSON.stringify(round),
+    });
+    await mirror.insert('change_rows', { ...change, seq: 5, kind: 'added', id: 'co_1', about: 'company' });
+    const changes = await read((db) => latestChanges(db, 5));
+    expect(
+      changes.map(({ seq, kind, company_name, round_name }) => [seq, kind, company_name, round_name]),
+    ).toEqual([
+      [5, 'company_added', 'Copper Labs', null],
+      [4, 'round_removed', 'Copper Labs', 'Closed round'],
+      [3, 'removed', 'Copper Labs', 'Reg CF SAFE 2025'],
+      [2, 'changed', 'Copper Labs', null],
+      [1, 'snapshot', null, null],
+    ]);
+    expect(changes[3]).toMatchObject({ before: { raised_cents: 100 }, after: { raised_cents: 700 } });
+    // Unknown fields may be personal.
+    expect(JSON.stringify(changes)).not.toContain('+49');
+    const then = await read((db) => latestChanges(db, 5, '2026-10-12T00:00:00.000Z' as Instant));
+    expect(then.map(({ seq }) => seq)).toEqual([2, 1]);
   });
 
   test('the dashboard reads totals of a company by status, round and day', async () => {
@@ -271,7 +370,25 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
       body: '{}',
       seen_at: '2026-10-13T00:00:00.000Z',
     });
-    const { erasures, quarantine, ticks } = await read((db) => readActivity(db, 5));
+    await namedRound(1, 'ofr_1');
+    const delivery = { installation: 'inst_1', event: 'investment.changed', source: 'source1', test: 0 };
+    const received = { received_at: '2026-10-13T00:00:00.000Z', next_at: null, state: 'worked', attempts: 1 };
+    for (const [no, investment] of ['inv_a', 'inv_d', 'inv_never'].entries())
+      await mirror.insert('webhook_inbox', {
+        ...delivery,
+        ...received,
+        event_id: `evt_${no}`,
+        inbox_no: no + 1,
+        investment,
+        body: '{}',
+      });
+    const { erasures, quarantine, ticks, deliveries } = await read((db) => readActivity(db, 5));
+    expect(deliveries.map(({ investment, round_name }) => [investment, round_name])).toEqual([
+      ['inv_never', null],
+      ['inv_d', 'Reg CF SAFE 2025'],
+      ['inv_a', 'Reg CF SAFE 2025'],
+    ]);
+    expect(deliveries[0]).not.toHaveProperty('body');
     expect(erasures).toMatchObject([{ source: 'source1', id: 'inv_d', scrubbed_at: null }]);
     expect(quarantine).toEqual([expect.not.objectContaining({ body: expect.anything() })]);
     expect(ticks).toEqual([]);

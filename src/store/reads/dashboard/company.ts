@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Amounts, CompanyTotals, DayCount } from '../../../console/ports/dashboard.js';
+import type { Amounts, CompanyTotals, DayCount, RoundSeen } from '../../../console/ports/dashboard.js';
 import type { ReadDatabase } from '../views.js';
 
 /*
@@ -56,6 +56,22 @@ export async function companyName(db: Db, source: string, company: string | null
     .where('id', '=', company)
     .executeTakeFirst();
   return row?.name ?? null;
+}
+
+/** Returns the rounds of a company, the latest first; those that have not opened come first of all. */
+export async function roundsShown(db: Db, source: string, company: string | null): Promise<RoundSeen[]> {
+  const rows = await db
+    .selectFrom('rounds')
+    .select([
+      ...(['id', 'name', 'status', 'testing_the_waters', 'currency', 'target_cents'] as const),
+      ...(['max_target_cents', 'min_investment_cents', 'opened_at', 'closes_at', 'closed_at'] as const),
+    ])
+    .where('source', '=', source)
+    .where('company_id', company === null ? 'is' : '=', company)
+    .orderBy('id')
+    .execute();
+  const opened = ({ opened_at }: RoundSeen) => opened_at ?? '9';
+  return rows.sort((one, other) => (opened(one) > opened(other) ? -1 : 1));
 }
 
 export async function totalsByStatus(db: Db, source: string, company: string | null) {
@@ -158,6 +174,7 @@ export async function largestChanges(db: Db, source: string, company: string | n
     )
     .select(['c.seq', 'c.at', 'c.kind', 'c.id', before.as('before_cents'), after.as('after_cents')])
     .select(sql<string | null>`coalesce(i.currency, n.currency, h.currency)`.as('currency'))
+    .select(sql<string | null>`coalesce(i.round_name, n.round_name, h.round_name)`.as('round_name'))
     .where('c.seq', '>', Number(seq ?? 0) - changesSearched)
     .where('c.source', '=', source)
     .where('c.id', 'is not', null)

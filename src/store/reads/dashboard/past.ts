@@ -3,6 +3,7 @@ import type { PastOverviewSeen } from '../../../console/ports/dashboard.js';
 import type { Instant } from '../../../domain/instant.js';
 import { investmentsAsOf, youngerSources } from '../as-of.js';
 import type { ReadDatabase } from '../views.js';
+import { latestChanges } from './latest-changes.js';
 
 /** As in company.ts: exact within 2^53, and never an error. */
 const sumOf = (cents: string) => sql<number>`coalesce(sum(CAST(${sql.ref(cents)} AS double precision)), 0)`;
@@ -16,21 +17,16 @@ export async function readPast(
   const younger = await youngerSources(db, at);
   const totals = await db
     .selectFrom(investmentsAsOf(db, at).as('t'))
-    .select(['source', 'status', 'currency'])
+    .select(['source', 'company_id', 'company_name', 'status', 'currency'])
     .select(({ fn }) => fn.countAll<number>().as('investments'))
     .select([sumOf('committed_cents').as('committed_cents'), sumOf('raised_cents').as('raised_cents')])
-    .groupBy(['source', 'status', 'currency'])
+    .groupBy(['source', 'company_id', 'company_name', 'status', 'currency'])
     .orderBy('source')
+    .orderBy('company_id')
     .orderBy('status')
     .orderBy('currency')
     .execute();
-  const changes = await db
-    .selectFrom('changes')
-    .select(['seq', 'at', 'source', 'kind', 'id', 'fields'])
-    .where('at', '<=', at)
-    .orderBy('seq', 'desc')
-    .limit(changesMax)
-    .execute();
+  const changes = await latestChanges(db, changesMax, at);
   return {
     younger,
     totals: totals.map((row) => ({
@@ -40,6 +36,6 @@ export async function readPast(
       raised_cents: Number(row.raised_cents),
     })),
     change_seq: changes[0]?.seq ?? 0,
-    changes: changes.map((change) => ({ ...change, fields: JSON.parse(change.fields) as string[] })),
+    changes,
   };
 }

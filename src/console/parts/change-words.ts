@@ -1,0 +1,62 @@
+import type { ChangeSeen } from '../ports/dashboard.js';
+import { columnLabel, statusWords, valueWords } from './columns.js';
+import { counted, money } from './format.js';
+
+/** Columns of a change that are named; further ones are counted. */
+const columnsMax = 3;
+/** Lists and objects are too long for a sentence: the page of the record shows them. */
+const long = new Set(['blockers', 'contracts', 'terms', 'reported_rounds', 'extra']);
+
+/** Returns a change in words, such as `Status: reserved → active`. Names of people are never part of it. */
+export function changeWords(change: ChangeSeen): string {
+  const { kind, before, after, currency, title } = change;
+  switch (kind) {
+    case 'snapshot':
+      return 'First listing complete';
+    case 'added':
+      return ['New investment', ...amounts(after, currency)].join(': ');
+    case 'removed':
+      return ['Withdrawn', ...amounts(before, currency)].join(': ');
+    case 'company_added':
+      return 'New company';
+    case 'company_removed':
+      return 'Company no longer listed';
+    case 'round_added':
+      return 'New round';
+    case 'round_removed':
+      return 'Round no longer listed';
+    case 'update_added':
+      return `New post${quoted(title)}`;
+    case 'update_changed':
+      return `Post changed${quoted(title)}`;
+    case 'update_removed':
+      return `Post removed${quoted(title)}`;
+    default:
+      return columnsInWords(change);
+  }
+}
+
+const quoted = (title: string | null): string => (title === null ? '' : `: “${title}”`);
+
+/** Returns `$500.00 committed, reserved`, as far as the values are known. */
+function amounts(values: ChangeSeen['before'], currency: string | null): string[] {
+  if (values === null) return [];
+  const { committed_cents: cents, status } = values;
+  const parts = [
+    ...(typeof cents === 'number' ? [`${money(cents, currency)} committed`] : []),
+    ...(typeof status === 'string' ? [statusWords(status)] : []),
+  ];
+  return parts.length === 0 ? [] : [parts.join(', ')];
+}
+
+function columnsInWords({ fields, before, after, currency }: ChangeSeen): string {
+  const own = fields.filter((name) => !name.startsWith('identity.'));
+  const parts = own.slice(0, columnsMax).map((name) => {
+    const [was, is] = [before?.[name], after?.[name]];
+    if (was === undefined || is === undefined || long.has(name)) return columnLabel(name);
+    return `${columnLabel(name)}: ${valueWords(name, was, currency)} → ${valueWords(name, is, currency)}`;
+  });
+  if (own.length > columnsMax) parts.push(counted(own.length - columnsMax, 'more column'));
+  if (own.length < fields.length) parts.push('Personal data');
+  return parts.length === 0 ? 'Changed' : parts.join(' · ');
+}

@@ -1,0 +1,73 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { hostile } from '../console/running-console.js';
+
+const hostileAddress = encodeURIComponent(hostile);
+
+/** Every page of the dashboard, by a name for its screenshots. */
+export const pages = {
+  overview: '/',
+  companies: '/companies',
+  company: '/companies/acme/co_1',
+  roster: '/roster?source=acme',
+  record: '/records/acme/inv_ada',
+  sql: '/sql',
+  operations: '/operations',
+  'overview-then': '/?as-of=2026-10-15',
+  'roster-then': '/roster?source=acme&as-of=2026-10-15',
+  'sql-then': '/sql?as-of=2026-10-15',
+  'hostile-company': `/companies/hostile/${hostileAddress}`,
+  'hostile-roster': '/roster?source=hostile',
+  'hostile-record': `/records/hostile/${hostileAddress}`,
+} as const;
+
+/** Pages that report why they show nothing. */
+export const refusals = {
+  'no-page': '/nothing-here',
+  'no-record': '/records/acme/inv_never',
+  'no-company': '/companies/acme/co_never',
+  'no-time': '/roster?as-of=soon',
+} as const;
+
+export interface Look {
+  readonly width?: number;
+  readonly dark?: boolean;
+  readonly script?: boolean;
+  /** The time zone of the reader; UTC unless it is named. */
+  readonly zone?: string;
+  readonly motion?: boolean;
+}
+
+export interface Visit {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** What the browser complained of, including violations of the content security policy. */
+  readonly complaints: readonly string[];
+}
+
+/** Opens a new window. */
+export async function open(browser: Browser, look: Look = {}): Promise<Visit> {
+  const { width = 1280, dark = false, script = true, zone = 'UTC', motion = false } = look;
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: dark ? 'dark' : 'light',
+    reducedMotion: motion ? 'no-preference' : 'reduce',
+    javaScriptEnabled: script,
+    locale: 'en-US',
+    timezoneId: zone,
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  return { context, page, complaints };
+}
+
+/** Takes a screenshot if ROSTERD_TEST_SCREENSHOTS names a folder, for a person to look at. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env.ROSTERD_TEST_SCREENSHOTS;
+  if (folder === undefined || folder === '') return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { comparison } from '../../src/console/pages/company-figures.js';
+import { changeWords } from '../../src/console/parts/change-words.js';
+import { columnLabel } from '../../src/console/parts/columns.js';
+import type { ChangeSeen } from '../../src/console/ports/dashboard.js';
+
+const change: ChangeSeen = {
+  seq: 1,
+  at: '2026-10-20T12:00:00.000Z',
+  source: 'acme',
+  kind: 'changed',
+  id: 'inv_1',
+  fields: [],
+  before: null,
+  after: null,
+  company_id: 'co_1',
+  company_name: 'Copper Labs',
+  offering_id: null,
+  round_name: null,
+  currency: 'usd',
+  title: null,
+};
+const words = (over: Partial<ChangeSeen>) => changeWords({ ...change, ...over });
+
+test.each<[Partial<ChangeSeen>, string]>([
+  [{ kind: 'snapshot' }, 'First listing complete'],
+  [
+    { kind: 'added', after: { committed_cents: 50_000, status: 'needs_whitelisting' } },
+    'New investment: $500.00 committed, needs whitelisting',
+  ],
+  [{ kind: 'added' }, 'New investment'],
+  [{ kind: 'removed', before: { committed_cents: null, status: 'active' } }, 'Withdrawn: active'],
+  [
+    {
+      fields: ['status', 'raised_cents'],
+      before: { status: 'reserved', raised_cents: 0 },
+      after: { status: 'active', raised_cents: 100_000 },
+    },
+    'Status: reserved → active · Raised: $0.00 → $1,000.00',
+  ],
+  [{ fields: ['status'] }, 'Status'],
+  [{ fields: ['visible'], before: { visible: 1 }, after: { visible: 0 } }, 'Visible: yes → no'],
+  [{ fields: ['contracts'], before: { contracts: [] }, after: { contracts: [{}] } }, 'Contracts'],
+  [{ fields: ['identity.name', 'identity.email'] }, 'Personal data'],
+  [{ fields: ['a', 'b', 'c', 'd'] }, 'A · B · C · 1 more column'],
+  [{ fields: ['a', 'b', 'c', 'd', 'e', 'identity.city'] }, 'A · B · C · 2 more columns · Personal data'],
+  [
+    {
+      kind: 'round_changed',
+      fields: ['closes_at', 'status'],
+      before: { closes_at: null, status: 'open' },
+      after: { closes_at: '2026-12-01T00:00:00.000Z', status: 'closed' },
+    },
+    'Closes: none → 2026-12-01 00:00:00 UTC · Status: open → closed',
+  ],
+  [{ kind: 'company_added' }, 'New company'],
+  [{ kind: 'round_removed' }, 'Round no longer listed'],
+  [{ kind: 'update_added', title: 'We moved' }, 'New post: “We moved”'],
+  [{ kind: 'update_removed' }, 'Post removed'],
+])('the change %j is said in words', (over, said) => {
+  expect(words(over)).toBe(said);
+});
+
+test.each([
+  [120, 100, '+20 %'],
+  [80, 100, '−20 %'],
+  [100, 100, 'same'],
+  [0, 0, 'same'],
+  [5, 0, 'new'],
+  [0, 100, '−100 %'],
+  [100_001, 100_000, '±0 %'],
+  [2_345_600, 100, '+2,345,500 %'],
+])('%d after %d is a change of %s', (now, before, said) => {
+  expect(comparison(now, before)).toBe(said);
+});
+
+test.each([
+  ['committed_cents', 'Committed'],
+  ['offering_id', 'Round'],
+  ['needs_whitelisting', 'Needs whitelisting'],
+  ['identity.postal_code', 'Postal code (personal)'],
+])('the column %s is called %s', (name, label) => {
+  expect(columnLabel(name)).toBe(label);
+});
