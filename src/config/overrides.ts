@@ -1,4 +1,4 @@
-import { closest } from './closest.js';
+import { closest } from '../domain/closest.js';
 import { type Path, parsePath, pathText } from './path.js';
 import { childOf, nodeAt, propertiesOf, type SchemaNode, variantsOf } from './schema-tree.js';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { closest } from '../domain/closest.js';
 import { printable } from '../domain/printable.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
-import { closest } from './closest.js';
 import type { Problem } from './invalid-config.js';
 import { type Path, pathText, valueAt } from './path.js';
 import { isSecretPath, nodeAt, propertiesOf, type SchemaNode, typeText, variantsOf } from './schema-tree.js';

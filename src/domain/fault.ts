@@ -60,7 +60,15 @@ export interface About {
   readonly requestId?: string;
   /** The platform's `error.details`, for code that knows how to read them; never printed or logged. */
   readonly details?: Readonly<Record<string, unknown>>;
+  /** The part of the statement that a query could not be compiled for. */
+  readonly place?: Place;
   readonly cause?: unknown;
+}
+
+/** A part of a text, in characters from its beginning. */
+export interface Place {
+  readonly from: number;
+  readonly length: number;
 }
 
 /**

@@ -1,4 +1,6 @@
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
+import type { Mistake } from './mistake.js';
 
 /** The errors for rejected user queries, worded the same for both databases. */
 
@@ -27,9 +29,11 @@ export function notOneStatement(cause?: unknown): Fault {
   });
 }
 
-export function notValid(complaint: string, cause?: unknown): Fault {
+/** `mistake`: what is wrong, where it can be told. */
+export function notValid(complaint: string, cause?: unknown, mistake?: Mistake): Fault {
   return new Fault('usage', `the query is not valid: ${complaint}`, {
-    hint: 'schema/dictionary.md lists the tables, views and columns.',
+    hint: mistake?.suggestion ?? 'schema/dictionary.md lists the tables, views and columns.',
+    ...defined({ place: mistake?.place ?? undefined }),
     cause,
   });
 }

@@ -1,7 +1,9 @@
+import { Fault, isFault } from '../../domain/fault.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { DatabaseLocation } from '../database-location.js';
 import { dialectFor } from '../dialect/dialect-for.js';
 import type { QueryHandle, QueryLimits } from '../dialect/port.js';
+import { statementText } from '../statement-text.js';
 
 export type { QueryHandle, QueryLimits, SqlValue } from '../dialect/port.js';
 
@@ -18,5 +20,17 @@ export async function runQuery(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QueryHandle> {
-  return await dialectFor(location).runQuery(sql, limits, clock, signal);
+  try {
+    return await dialectFor(location).runQuery(sql, limits, clock, signal);
+  } catch (error) {
+    throw inWholeText(sql, error);
+  }
+}
+
+/** The databases count from the first word of the statement; people count from the beginning of their text. */
+function inWholeText(sql: string, error: unknown): unknown {
+  if (!isFault(error) || error.about.place === undefined) return error;
+  const { from, length } = error.about.place;
+  const before = sql.length - statementText(sql).length;
+  return new Fault(error.code, error.message, { ...error.about, place: { from: from + before, length } });
 }

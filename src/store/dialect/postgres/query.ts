@@ -2,6 +2,7 @@ import pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
 import { addressText } from '../../database-location.js';
+import { mistakeIn } from '../../mistake.js';
 import {
   cannotJudge,
   endedEarly,
@@ -89,7 +90,9 @@ export async function queryPostgres(
       return await work();
     } catch (error) {
       close();
-      throw cause ?? queryFault(error, { timeoutMs: limits.timeoutMs, url: safeUrl, masked, ...size });
+      throw (
+        cause ?? queryFault(error, { timeoutMs: limits.timeoutMs, url: safeUrl, statement, masked, ...size })
+      );
     }
   };
   const { asOf } = limits;
@@ -148,6 +151,8 @@ interface Batch {
   readonly next: () => Promise<Batch>;
 }
 
+const declaring = 'DECLARE rosterd_query NO SCROLL CURSOR FOR ';
+
 /** EXPLAIN and SHOW cannot be declared as cursors; their results are short. */
 const shortAnswer = /^(?:explain|show)\b/i;
 
@@ -159,7 +164,7 @@ async function begin(client: pg.Client, statement: string, arriving: ArrivingByt
     const none = async (): Promise<Batch> => ({ columns, rows: [], next: none });
     return { columns, rows: rows as Row[], next: none };
   }
-  await extended(client, `DECLARE rosterd_query NO SCROLL CURSOR FOR ${statement}`);
+  await extended(client, `${declaring}${statement}`);
   return fetched(client, arriving, ({ fields, rows }) => ({
     columns: fields.map(({ name }) => name),
     rows: rows as Row[],
@@ -178,7 +183,7 @@ async function beginMasked(
   if (masked.description === null) throw readsOnly();
   const { columns, types } = masked.description;
   const parsers = types.map(parserOf);
-  await extended(client, `DECLARE rosterd_query NO SCROLL CURSOR FOR ${masked.text}`, masked.values);
+  await extended(client, `${declaring}${masked.text}`, masked.values);
   return fetched(client, arriving, ({ rows }) => ({
     columns,
     rows: (rows as string[][]).map(([line = '']) =>
@@ -246,6 +251,7 @@ function destroyConnection(client: pg.Client): void {
 interface Failing {
   readonly timeoutMs: number;
   readonly url: string;
+  readonly statement: string;
   readonly masked: boolean;
   readonly rowBytesMax: number;
   readonly bytesMax: number | null;
@@ -257,7 +263,8 @@ const writingStatement =
   /near "(?:insert|update|delete|merge|create|drop|alter|truncate|copy|vacuum|set|begin|commit|grant|revoke|call|do|refresh|listen|notify|lock|analyze|reindex)"/i;
 
 /** Returns the `Fault` for a failed query. SQLSTATE class 42 is about the statement's text, 22 about values. */
-function queryFault(error: unknown, { timeoutMs, url, masked, rowBytesMax, bytesMax }: Failing): unknown {
+function queryFault(error: unknown, failing: Failing): unknown {
+  const { timeoutMs, url, statement, masked, rowBytesMax, bytesMax } = failing;
   if (error instanceof Fault) return error;
   const { code, message } = error as { readonly code?: unknown; readonly message?: string };
   if (typeof code !== 'string') return postgresFault(error, url);
@@ -283,9 +290,27 @@ function queryFault(error: unknown, { timeoutMs, url, masked, rowBytesMax, bytes
     return readsOnly();
   if (code === '42601' && /multiple commands/.test(message ?? '')) return notOneStatement();
   if (code === '42P02') return hasParameters();
-  if (/^42/.test(code)) return notValid(String(message));
+  if (/^42/.test(code))
+    return notValid(
+      String(message),
+      undefined,
+      mistakeIn(statement, String(message), placeOf(error, failing)),
+    );
   if (!/^(?:22|0A|2[135]|54|P0|38|39)/.test(code)) return postgresFault(error, url);
   return new Fault('usage', `the query failed: ${masked ? withoutValues(code) : message}`);
+}
+
+/** The server counts characters from 1, in the text that it was sent. */
+function placeOf(error: unknown, { statement, masked }: Failing): number | undefined {
+  const { position, internalQuery } = error as {
+    readonly position?: string;
+    readonly internalQuery?: string;
+  };
+  if (position === undefined || internalQuery !== undefined) return undefined;
+  // While names are masked, the statement is described as it is.
+  const before = masked || shortAnswer.test(statement) ? 0 : declaring.length;
+  const from = Number(position) - 1 - before;
+  return from >= 0 && from <= statement.length ? from : undefined;
 }
 
 /** The server's messages may quote values. While names are masked, this message replaces them. */

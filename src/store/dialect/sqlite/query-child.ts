@@ -102,7 +102,7 @@ function toNumberIfSafe(value: SqlValue): SqlValue {
 function failure({ code, message, about }: Fault): QueryReply {
   const codeToSend =
     code === 'usage' || code === 'database_busy' || code === 'internal' ? code : 'database_unusable';
-  return { kind: 'failed', code: codeToSend, message, hint: about.hint ?? null };
+  return { kind: 'failed', code: codeToSend, message, hint: about.hint ?? null, place: about.place ?? null };
 }
 
 function faultOf(error: unknown, { memoryMegabytes, rowBytesMax }: QueryRequest): Fault {

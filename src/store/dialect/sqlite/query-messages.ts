@@ -1,3 +1,4 @@
+import type { Place } from '../../../domain/fault.js';
 import type { Instant } from '../../../domain/instant.js';
 import type { YoungerSource } from '../../reads/as-of-reach.js';
 import type { SqlValue } from '../port.js';
@@ -30,6 +31,7 @@ export type QueryReply =
       readonly code: 'usage' | 'database_busy' | 'database_unusable' | 'internal';
       readonly message: string;
       readonly hint: string | null;
+      readonly place: Place | null;
     };
 
 export type QueryDemand =

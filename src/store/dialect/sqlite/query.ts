@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { defined } from '../../../domain/defined.js';
 import { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
 import { endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
@@ -140,5 +141,6 @@ function sendDemand(child: ChildProcess, demand: QueryDemand): void {
 }
 
 function faultOf(reply: Extract<QueryReply, { kind: 'failed' }>): Fault {
-  return new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
+  const { code, message, hint, place } = reply;
+  return new Fault(code, message, defined({ hint: hint ?? undefined, place: place ?? undefined }));
 }

@@ -1,4 +1,5 @@
 import Sqlite from 'better-sqlite3';
+import { mistakeIn } from '../../mistake.js';
 import { hasNoPast, notOneStatement, notValid, onlyReads } from '../../query-refusals.js';
 import type { SqlValue } from '../port.js';
 import { presentOnlyIn } from './as-of.js';
@@ -26,8 +27,44 @@ function prepared(raw: Sqlite.Database, sql: string): Sqlite.Statement {
       throw readsOnly(error);
     if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_ERROR') {
       const relation = presentOnlyIn(error.message);
-      throw relation === undefined ? notValid(error.message, error) : hasNoPast(relation, `main.${relation}`);
+      throw relation === undefined
+        ? notValid(
+            error.message,
+            error,
+            mistakeIn(sql, error.message, syntaxErrorAt(raw, sql, error.message)),
+          )
+        : hasNoPast(relation, `main.${relation}`);
     }
     throw error;
+  }
+}
+
+/** Enough for any statement that a person writes. */
+const attemptsMax = 200;
+
+/**
+ * Returns where SQLite stopped to understand the statement. It names the word, not its place: a beginning of the statement
+ * that ends with the same word fails the same way only if the word is the wrong one.
+ */
+function syntaxErrorAt(raw: Sqlite.Database, sql: string, complaint: string): number | undefined {
+  if (complaint === 'incomplete input') return Math.max(0, sql.trimEnd().length - 1);
+  const word =
+    /^near "(.*)": syntax error$/s.exec(complaint)?.[1] ??
+    /^unrecognized token: "(.*)"$/s.exec(complaint)?.[1];
+  if (word === undefined || word === '') return undefined;
+  let from = sql.indexOf(word);
+  for (let attempt = 0; attempt < attemptsMax && from !== -1; attempt += 1) {
+    if (complaintOf(raw, sql.slice(0, from + word.length)) === complaint) return from;
+    from = sql.indexOf(word, from + 1);
+  }
+  return undefined;
+}
+
+function complaintOf(raw: Sqlite.Database, sql: string): string | null {
+  try {
+    raw.prepare(sql);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : null;
   }
 }
