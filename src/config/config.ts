@@ -10,6 +10,7 @@ import {
   type SourceName,
   type UserId,
 } from '../domain/ids.js';
+import type { Role } from '../domain/role.js';
 import type { HeaderNames } from '../wire/headers.js';
 import { headerNames } from '../wire/headers.js';
 import type { Version } from '../wire/versions.js';
@@ -89,11 +90,23 @@ export interface ConsoleConfig {
   readonly hosts: readonly string[];
   /** Null only when the console is reachable from this machine alone. */
   readonly auth: ConsoleSignIn | null;
+  readonly auditKeepDays: number | null;
 }
 
-export type ConsoleSignIn =
-  | { readonly kind: 'token'; readonly token: Secret }
-  | { readonly kind: 'basic'; readonly user: string; readonly password: Secret };
+/** At least one of the three. */
+export interface ConsoleSignIn {
+  /** `console.auth.token` has no name. */
+  readonly tokens: readonly { readonly name: string | null; readonly role: Role; readonly token: Secret }[];
+  readonly basic: { readonly user: string; readonly password: Secret } | null;
+  readonly proxy: ConsoleProxy | null;
+}
+
+export interface ConsoleProxy {
+  readonly addresses: readonly string[];
+  readonly header: string;
+  readonly users: readonly { readonly name: string; readonly role: Role }[];
+  readonly role: Role | null;
+}
 
 export interface ReceiverConfig {
   readonly listen: Listen;
@@ -371,25 +384,34 @@ function afterSyncFrom(
 }
 
 function consoleFrom(
-  { listen, hosts, auth }: NonNullable<Settings['console']>,
+  { listen, hosts, auth, auditKeepDays }: NonNullable<Settings['console']>,
   secret: MakeSecret,
 ): ConsoleConfig {
   return {
     listen: checked(parseListen(listen)),
     hosts,
     auth: auth === null ? null : signInFrom(auth, secret),
+    auditKeepDays,
   };
 }
 
 function signInFrom(
-  { token, user, password }: NonNullable<NonNullable<Settings['console']>['auth']>,
+  { token, tokens = [], proxy, user, password }: NonNullable<NonNullable<Settings['console']>['auth']>,
   secret: MakeSecret,
 ): ConsoleSignIn {
-  const named = (reference: SecretReference, key: string) =>
-    secret(reference, `console.auth.${key}`, 'console', 'auth', key);
-  return token === undefined
-    ? { kind: 'basic', user: checked(user), password: named(checked(password), 'password') }
-    : { kind: 'token', token: named(token, 'token') };
+  const named = (reference: SecretReference, ...path: Path) =>
+    secret(reference, pathText(['console', 'auth', ...path]), 'console', 'auth', ...path);
+  // One token, and a user and password, existed before there were roles: they may do what they could then.
+  const single =
+    token === undefined ? [] : [{ name: null, role: 'analyst' as const, token: named(token, 'token') }];
+  return {
+    tokens: [
+      ...single,
+      ...tokens.map((one, index) => ({ ...one, token: named(one.token, 'tokens', index, 'token') })),
+    ],
+    basic: user === undefined ? null : { user, password: named(checked(password), 'password') },
+    proxy: proxy ?? null,
+  };
 }
 
 function endpointFrom(

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { type IdKind, parseId, parseSourceName } from '../domain/ids.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
 import { isPostgresUrl } from './database.js';
@@ -56,6 +57,22 @@ function isWebAddress(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
 }
 
+/** `10.0.0.5` or `10.0.0.0/28`. A prefix of 0 would be every address. */
+function isAddressRange(text: string): boolean {
+  const match = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text);
+  const version = isIP(match?.[1] ?? '');
+  if (version === 0 || (match?.[1] ?? '').includes('%')) return false;
+  const prefix = match?.[2];
+  return prefix === undefined || (Number(prefix) >= 1 && Number(prefix) <= (version === 4 ? 32 : 128));
+}
+
+/** Headers with a meaning of their own, which a client or another proxy sets. */
+const ownHeaders: ReadonlySet<string> = new Set([
+  ...['accept', 'authorization', 'connection', 'content-length', 'content-type', 'cookie', 'forwarded'],
+  ...['host', 'origin', 'proxy-authorization', 'referer', 'sec-fetch-site', 'transfer-encoding', 'upgrade'],
+  ...['user-agent', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'],
+]);
+
 const isId = (kind: IdKind) => (text: string) => parseId(kind, text) !== undefined;
 
 /** The values of `format` in the configuration's JSON Schema, each with its check. */
@@ -65,6 +82,8 @@ export const formats = {
   'listen-address': (text: string) => parseListen(text) !== undefined,
   'database-address': (text: string) =>
     isPostgresUrl(text) || (/^sqlite:.+/.test(text) && !text.startsWith('sqlite://')),
+  'address-range': isAddressRange,
+  'user-header': (text: string) => !ownHeaders.has(text.toLowerCase()),
   'receiver-path': (text: string) => text !== '/healthz',
   'source-name': (text: string) => parseSourceName(text) !== undefined,
   /** Rejects a secret typed instead of its name, because names are printed. */

@@ -4,7 +4,7 @@ import type { LoadedConfig } from './document.js';
 
 /**
  * Returns every effective value for a bundle that leaves the machine: secrets as `effectiveSettings` shows them, of an
- * address its host alone, of a command its program alone, and no user names.
+ * address its host alone, of a command its program alone, and no names of users.
  */
 export function redactedSettings(loaded: LoadedConfig): readonly SettingRow[] {
   return effectiveSettings(loaded).map((row) => ({ ...row, value: redacted(row) }));
@@ -13,7 +13,7 @@ export function redactedSettings(loaded: LoadedConfig): readonly SettingRow[] {
 function redacted({ path, value }: SettingRow): unknown {
   const command = /\.command\[(\d+)\]$/.exec(path);
   if (command !== null) return command[1] === '0' ? basename(String(value)) : '…';
-  if (/(?:^|\.)user$/.test(path)) return '…';
+  if (/(?:^|\.)user$|^console\.auth\.(?:tokens|proxy\.users)\[\d+\]\.name$/.test(path)) return '…';
   return typeof value === 'string' ? withoutAccount(value) : value;
 }
 

@@ -75,14 +75,18 @@ function databaseClashes({ database, databasePassword }: Settings): readonly Cla
   ];
 }
 
-function repeatedNames(list: string, entries: readonly { readonly name: string }[]): readonly Clash[] {
+function repeatedNames(
+  list: string,
+  entries: readonly { readonly name: string }[],
+  path: Path = [list],
+): readonly Clash[] {
   return entries.flatMap(({ name }, index) => {
     const first = entries.findIndex((entry) => entry.name === name);
     return first === index
       ? []
       : [
           {
-            path: [list, index, 'name'],
+            path: [...path, index, 'name'],
             message: `is ${name}, the name of ${list}[${first}]; expected another name`,
           },
         ];
@@ -199,21 +203,35 @@ function openConsole({ console }: Settings): readonly Clash[] {
       },
     ];
   }
-  if (auth.token !== undefined) {
-    const beside = auth.user !== undefined ? 'user' : auth.password !== undefined ? 'password' : undefined;
-    if (beside === undefined) return [];
+  return signInClashes(auth);
+}
+
+function signInClashes(auth: NonNullable<NonNullable<Settings['console']>['auth']>): readonly Clash[] {
+  const path = ['console', 'auth'];
+  const { tokens = [], proxy } = auth;
+  const repeated = [
+    ...repeatedNames('console.auth.tokens', tokens, [...path, 'tokens']),
+    ...repeatedNames('console.auth.proxy.users', proxy?.users ?? [], [...path, 'proxy', 'users']),
+  ];
+  const beside = auth.user !== undefined ? 'user' : auth.password !== undefined ? 'password' : undefined;
+  const key = auth.token !== undefined ? 'token' : tokens.length > 0 ? 'tokens' : undefined;
+  if (key !== undefined) {
+    if (beside === undefined) return repeated;
     return [
+      ...repeated,
       {
-        path: ['console', 'auth', beside],
-        message: 'cannot be combined with token; expected a token, or a user and password',
+        path: [...path, beside],
+        message: `cannot be combined with ${key}; expected a token, or a user and password`,
       },
     ];
   }
+  if (proxy !== undefined && beside === undefined) return repeated;
   const missing = auth.user === undefined ? 'user' : auth.password === undefined ? 'password' : undefined;
-  if (missing === undefined) return [];
+  if (missing === undefined) return repeated;
   return [
+    ...repeated,
     {
-      path: ['console', 'auth', missing],
+      path: [...path, missing],
       message: 'is missing; expected a token, or a user and password',
       hint: 'for example "auth": {"token": {"env": "CONSOLE_TOKEN"}}',
     },

@@ -43,6 +43,11 @@ export class Secret {
     return typeof reference === 'object' && 'file' in reference ? reference.file : null;
   }
 
+  /** Whether reading it runs a command, which may prompt a person. */
+  get runsCommand(): boolean {
+    return typeof this.#reference === 'object' && 'command' in this.#reference;
+  }
+
   /** Where the secret comes from, for messages. */
   get origin(): string {
     return originOf(this.#reference);
@@ -59,7 +64,7 @@ export class Secret {
 
   /** Throws `usage` when the secret cannot be read. Does not run a command, because it may prompt a person. */
   async check(): Promise<void> {
-    if (typeof this.#reference === 'object' && 'command' in this.#reference) return;
+    if (this.runsCommand) return;
     await this.reveal();
   }
 

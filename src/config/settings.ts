@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { roles } from '../domain/role.js';
 import { type EventName, eventNames, mirrorEvents } from '../wire/events.js';
 import { defaultHeaderPrefix, defaultRequestIdHeader } from '../wire/headers.js';
 import { perPage, rateLimits } from '../wire/limits.js';
@@ -7,6 +8,7 @@ import { exportTables, scheduledFormats } from './export-tables.js';
 import { formats } from './formats.js';
 import {
   accessTokenReference,
+  addressRange,
   databaseAddress,
   headerToken,
   idOf,
@@ -373,13 +375,56 @@ const afterSync = z
     description:
       'One hook that the daemon runs after a sync that changed rows, to schedule what comes after, such as dbt. One run at a time; it gets sources, counts and change numbers, and no identity',
   });
+const role = z.enum(roles);
+
+const consoleToken = z
+  .strictObject({
+    name: sourceName.meta({ description: 'Who or what uses it; the audit log names it' }),
+    role: role.meta({
+      description:
+        '`viewer` never sees names of investors; `analyst` may show them; `operator` may also act: resync, accept deletions, pause',
+    }),
+    token: secretReference.meta({ ...secretMark, description: 'The token itself' }),
+  })
+  .meta({ description: 'One token of a person or a program' });
+
+const consoleProxy = z
+  .strictObject({
+    addresses: z.array(addressRange).min(1).meta({
+      description:
+        'Addresses of the proxy, such as 10.0.0.5 or 10.0.0.0/28; from others the header is refused',
+    }),
+    header: headerToken
+      .refine(formats['user-header'], 'a header that only the proxy sets, such as X-Forwarded-User')
+      .meta({ format: 'user-header' })
+      .meta({ description: 'Header with the name of the user; the proxy must remove it from requests' }),
+    users: z
+      .array(
+        z.strictObject({
+          name: z.string().min(1).max(200).meta({ description: 'Name of the user as the header has it' }),
+          role: role.meta({ description: 'What this user may do' }),
+        }),
+      )
+      .default([])
+      .meta({ description: 'Users with a role of their own' }),
+    role: role.nullable().default('viewer').meta({
+      description: 'Role of every other user that the proxy names; null refuses them',
+    }),
+  })
+  .optional()
+  .meta({ description: 'Sign-in through a reverse proxy that checks users and names them in a header' });
 
 const consoleAuth = z
   .strictObject({
     token: secretReference.optional().meta({
       ...secretMark,
-      description: 'Token that people enter to sign in and programs send as a bearer token',
+      description:
+        'Token that people enter to sign in and programs send as a bearer token; it has the role analyst',
     }),
+    tokens: z.array(consoleToken).optional().meta({
+      description: 'Further tokens, each with a name and a role',
+    }),
+    proxy: consoleProxy,
     user: z
       .string()
       .regex(/^[^:\p{Cc}]+$/u, 'a name without ":"')
@@ -393,7 +438,8 @@ const consoleAuth = z
   .nullable()
   .default(null)
   .meta({
-    description: 'Sign-in: a token, or a user and password. Required when other machines can connect',
+    description:
+      'Sign-in: tokens, or a user and password, or a proxy. Required when other machines can connect',
   });
 
 const consoleSettings = z
@@ -408,6 +454,9 @@ const consoleSettings = z
         description: 'Accepted host names, for a proxy in front of the console. Requires auth',
       }),
     auth: consoleAuth,
+    auditKeepDays: z.int().min(1).max(36_500).nullable().default(365).meta({
+      description: 'Days to keep the audit log of the console; null keeps it forever',
+    }),
   })
   .nullable()
   .prefault({})

@@ -49,5 +49,5 @@ function secretsOfAccess(access: Access): readonly Secret[] {
 
 function secretsOfConsole(auth: ConsoleSignIn | null): readonly Secret[] {
   if (auth === null) return [];
-  return [auth.kind === 'token' ? auth.token : auth.password];
+  return [...auth.tokens.map(({ token }) => token), ...(auth.basic === null ? [] : [auth.basic.password])];
 }

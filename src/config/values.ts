@@ -67,6 +67,11 @@ export const listenAddress = z
   .refine(formats['listen-address'], 'an address and port such as 127.0.0.1:8787')
   .meta({ format: 'listen-address' });
 
+export const addressRange = z
+  .string()
+  .refine(formats['address-range'], 'an IP address such as 10.0.0.5, or a range such as 10.0.0.0/28')
+  .meta({ format: 'address-range' });
+
 export const databaseAddress = z
   .string()
   .refine(formats['database-address'], {

@@ -18,16 +18,18 @@ import { Sessions } from './guard/sessions.js';
 import { problemBody } from './pages/problem.js';
 import { pageText } from './parts/layout.js';
 import type { DashboardSource } from './ports/dashboard.js';
+import type { Operations } from './ports/operations.js';
 import type { ConsoleSource, ProblemSeen } from './ports.js';
 import { answerOwn, openProbes, programsOf } from './probes.js';
 import type { ProcessMetrics } from './process-metrics.js';
-import { signInPages, signOut } from './sign-in.js';
+import { type SignInParts, signInPages, signOut } from './sign-in.js';
 
 export interface ConsoleParts {
   readonly source: ConsoleSource;
   /** The key for requests of `rosterd status` on this machine; null to accept none. */
   readonly own?: { readonly key: string; readonly process: string } | null;
   readonly dashboard: DashboardSource;
+  readonly operations: Operations;
   readonly processed: ProcessMetrics;
   /** Null admits every request: only for a listener that this machine alone can reach. */
   readonly auth: ConsoleAuth | null;
@@ -63,11 +65,18 @@ const connectionLimits = {
 
 /** Creates the HTTP server for operators and analysts, separate from the receiver that faces the internet. */
 export function createConsole(parts: ConsoleParts): Console {
-  const { clock, logger, random, version, auth } = parts;
+  const { clock, logger, random, version, auth, operations } = parts;
   const sessions = new Sessions(clock, random);
   const refusals = new Refusals(clock, logger, () => parts.processed.credentialRefused());
   const authenticator = auth === null ? null : new Authenticator({ auth, refusals, clock, random, logger });
-  const dashboard = createDashboard({ source: parts.dashboard, sessions, clock, logger, version });
+  const dashboard = createDashboard({
+    source: parts.dashboard,
+    operations,
+    sessions,
+    clock,
+    logger,
+    version,
+  });
   const programs = programsOf(parts.source, parts.processed, version);
   const connections = new ConnectionTable(connectionLimits);
   const app = express();
@@ -78,7 +87,12 @@ export function createConsole(parts: ConsoleParts): Console {
   openProbes(app, parts.source, authenticator === null);
   if (parts.own != null) answerOwn(app, parts.own, parts.source);
   app.get('/assets/:name', serveAsset);
-  if (authenticator?.kind === 'token') app.use(signInPages({ authenticator, sessions, logger, version }));
+  const audit: SignInParts['audit'] = (actor, action) =>
+    operations
+      .audit({ actor, action, outcome: 'done' })
+      .catch((error: unknown) => logger.error({ error }, 'a sign-in could not be written to the audit log'));
+  if (authenticator?.takesTokens === true)
+    app.use(signInPages({ authenticator, sessions, logger, version, audit }));
   app.use(admit({ sessions, authenticator }));
   app.use(((request, _response, next) => {
     connections.prove(request);
@@ -86,7 +100,7 @@ export function createConsole(parts: ConsoleParts): Console {
   }) satisfies RequestHandler);
   app.get('/status.json', programs.status);
   app.get('/metrics', programs.metrics);
-  app.use(signOut(sessions));
+  app.use(signOut(sessions, audit));
   app.use(dashboard.router);
   app.use(((request, response, next) => {
     if (request.accepts(['text', 'html']) === 'html') return dashboard.lost(request, response, next);
@@ -118,7 +132,13 @@ const knownHost =
       .send('unknown host: use the address this console listens on, or add the host to console.hosts\n');
   };
 
-const bareFrame = (version: string) => ({ mirrorOf: 'a platform', csrf: null, signedIn: false, version });
+const bareFrame = (version: string) => ({
+  mirrorOf: 'a platform',
+  csrf: null,
+  actor: null,
+  signedIn: false,
+  version,
+});
 
 /** Responds to programs with the fault code and to people with a sentence. Hides errors that are not a `Fault`. */
 function failed(

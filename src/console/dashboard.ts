@@ -1,6 +1,7 @@
 import { type RequestHandler, Router } from 'express';
 import type { Closable } from '../runtime/lifecycle.js';
 import { problemBody } from './pages/problem.js';
+import { actionRoutes } from './routes/actions.js';
 import { companyRoutes } from './routes/companies.js';
 import { identityRoutes } from './routes/identity.js';
 import { operationsRoutes } from './routes/operations.js';
@@ -31,7 +32,7 @@ export function createDashboard(parts: DashboardParts): Dashboard {
     rosterRoutes(context),
     recordRoutes(context),
   );
-  router.use(sqlRoutes(context), identityRoutes(context));
+  router.use(sqlRoutes(context), identityRoutes(context), actionRoutes(context));
   const lost: RequestHandler = (request, response) => {
     const body = problemBody('Not found', 'This page does not exist.');
     context.show(request, response, { title: 'Not found', body }, 404);

@@ -6,16 +6,19 @@ import { fieldOf, isOwnForm, isOwnOrigin, pathOf } from './guard/own-forms.js';
 import type { Sessions } from './guard/sessions.js';
 import { signInBody } from './pages/sign-in.js';
 import { pageText } from './parts/layout.js';
+import type { Actor } from './ports/operations.js';
 
 export interface SignInParts {
   readonly authenticator: Authenticator;
   readonly sessions: Sessions;
   readonly logger: Logger;
   readonly version: string;
+  /** Logs a sign-in. A failure does not prevent it: nothing is shown by it alone. */
+  readonly audit: (actor: Actor, action: 'sign_in' | 'sign_out') => Promise<void>;
 }
 
 /** The page for entering the token. With a user and password, the browser has its own prompt. */
-export function signInPages({ authenticator, sessions, logger, version }: SignInParts): Router {
+export function signInPages({ authenticator, sessions, logger, version, audit }: SignInParts): Router {
   const router = Router();
   const show = (response: Response, status: number, to: string, wrong: string | null) =>
     response
@@ -24,7 +27,7 @@ export function signInPages({ authenticator, sessions, logger, version }: SignIn
       .send(
         pageText(
           // Do not show the name of the platform before the sign-in.
-          { mirrorOf: 'a platform', csrf: null, signedIn: false, version },
+          { mirrorOf: 'a platform', csrf: null, actor: null, signedIn: false, version },
           { title: 'Sign in', body: signInBody(to, wrong) },
         ),
       );
@@ -36,29 +39,33 @@ export function signInPages({ authenticator, sessions, logger, version }: SignIn
     const to = pathOf(fieldOf(request, 'to'));
     // Without a session there is no CSRF token yet, but the origin can be checked.
     if (!isOwnOrigin(request)) return refuseForgery(response);
-    const judged = await authenticator.judge(fieldOf(request, 'token').trim());
-    if (judged === 'admitted') {
-      const mark = await authenticator.mark();
+    const judged = await authenticator.judgeToken(fieldOf(request, 'token').trim());
+    if (judged.kind === 'admitted') {
+      const { mark, actor } = judged;
       // The new cookie replaces that of the browser's last session, which could no longer be signed out of, so end it.
-      const last = sessionOf(request, sessions, mark);
+      const last = sessionOf(request, sessions, await authenticator.marks());
       if (last !== undefined) sessions.end(last);
-      giveCookie(request, response, sessions.begin(true, mark));
+      giveCookie(request, response, sessions.begin(true, mark, actor));
       logger.info({}, 'a user signed in at the console');
+      await audit(actor, 'sign_in');
       response.redirect(303, to);
       return;
     }
-    show(response, judged === 'slow down' ? 429 : 401, to, 'Wrong token.');
+    show(response, judged.kind === 'slow down' ? 429 : 401, to, 'Wrong token.');
   });
   return router;
 }
 
 /** Mounted behind `admit`, because only a signed-in browser can sign out. */
-export function signOut(sessions: Sessions): Router {
+export function signOut(sessions: Sessions, audit: SignInParts['audit']): Router {
   const router = Router();
-  router.post('/sign-out', urlencoded({ extended: false, limit: '8kb' }), (request, response) => {
+  router.post('/sign-out', urlencoded({ extended: false, limit: '8kb' }), async (request, response) => {
     const { session } = visitOf(response);
     if (!isOwnForm(request, session)) return refuseForgery(response);
-    if (session !== undefined) sessions.end(session);
+    if (session !== undefined) {
+      sessions.end(session);
+      await audit(session.actor, 'sign_out');
+    }
     takeCookie(request, response);
     response.redirect(303, '/');
   });

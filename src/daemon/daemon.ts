@@ -29,7 +29,9 @@ import { maintenanceOf } from './maintenance.js';
 import { noticeTargets } from './notices.js';
 import { obeyPauses } from './pause-watch.js';
 import { startExports, startLake } from './publications.js';
+import { type RequestWatch, watchRequests } from './request-watch.js';
 import { catalogOf, grantsOf, resolveSources } from './resolve-sources.js';
+import { SourceHolds } from './source-holds.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
 import { membershipOf, startWork } from './start-work.js';
 import { storageOf } from './storage.js';
@@ -88,6 +90,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       ? await reportAlerts(engine, parts, seat, lifecycle)
       : null;
     const hooks = config.afterSync.length > 0 ? await runAfterSync(engine, parts, seat, lifecycle) : null;
+    let requests: RequestWatch | null = null;
     const served =
       config.console === null
         ? null
@@ -98,6 +101,14 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
             parts,
             seat,
             lifecycle,
+            {
+              request: () => requests?.look(),
+              notice: () => {
+                delivery?.wake();
+                // In a fleet, the leader delivers.
+                seat.tell({ kind: 'committed' });
+              },
+            },
           );
     engine.onDatabaseBack(() => {
       housekeeping.look();
@@ -110,7 +121,21 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       alerts?.look();
       hooks?.look();
     };
-    await obeyPauses(engine, parts, lifecycle);
+    const holds = new SourceHolds(engine.sync);
+    await obeyPauses({ ...engine, sync: holds }, parts, lifecycle);
+    // Requests come from this console, or from that of another member of the fleet.
+    if (config.console !== null || engine.mirror.fleet !== null) {
+      const watched = watchRequests({
+        config,
+        engine,
+        holds,
+        worksHere: (source) => seat.worksHere(source),
+        clock: parts.clock,
+        logger: logger.child({ component: 'console' }),
+      });
+      requests = watched;
+      lifecycle.add('watch over requests', () => watched.close());
+    }
     await startWork({ engine, parts, seat, drain, onLead }, lifecycle);
     const watch = watchTokens({ sources: config.sources, engine, clock: parts.clock });
     lifecycle.add('watch over tokens', () => watch.close());

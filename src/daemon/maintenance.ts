@@ -16,8 +16,9 @@ async function removeBackupsOnErasure({ upkeep, erasures }: OpenMirror): Promise
 
 /** Returns the background jobs of a mirror. */
 export function maintenanceOf(config: Config, mirror: OpenMirror): Maintenance {
-  const { upkeep, inbox, outbox, alerts, erasures } = mirror;
+  const { upkeep, inbox, outbox, alerts, audit, erasures } = mirror;
   const { keepDays } = config.history;
+  const auditKeepDays = config.console?.auditKeepDays ?? null;
   return {
     pending: () => erasures.pending(),
     scrub: async (rewritten, signal) => {
@@ -34,6 +35,7 @@ export function maintenanceOf(config: Config, mirror: OpenMirror): Maintenance {
       deleted += await outbox.purge(keptSince(now, keepMillis.notices));
       deleted += await alerts.purge(keptSince(now, keepMillis.notices));
       deleted += await upkeep.purgeTicks(keptSince(now, keepMillis.ticks));
+      if (auditKeepDays !== null) deleted += await audit.purge(keptSince(now, auditKeepDays * 86_400_000));
       if (keepDays !== null) deleted += await upkeep.purgeHistory(keptSince(now, keepDays * 86_400_000));
       return deleted;
     },

@@ -6,9 +6,11 @@ import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { AfterSyncHooks } from '../store/after-sync.js';
 import type { Alerts } from '../store/alerts.js';
+import type { AuditLog } from '../store/audit-log.js';
 import type { NoticeHooks } from '../store/committed-change.js';
 import type { Erasures, Scrubbed } from '../store/erasures.js';
 import type { Inbox } from '../store/inbox.js';
+import type { OperatorRequests } from '../store/operator-requests.js';
 import type { Outbox } from '../store/outbox.js';
 import type { Pauses } from '../store/pauses.js';
 import type { Rereading } from '../store/reread.js';
@@ -30,6 +32,8 @@ export interface OpenMirror {
   readonly pauses: Pauses;
   readonly alerts: Alerts;
   readonly afterSync: AfterSyncHooks;
+  readonly audit: AuditLog;
+  readonly requests: OperatorRequests;
   readonly erasures: Erasures;
   readonly upkeep: Upkeep;
   /** Joins the fleet of daemons that share the database; null where one daemon owns it. */

@@ -3,6 +3,7 @@ import { packageVersion } from '../runtime/package-version.js';
 import { isSharedProcessGone } from '../runtime/process-identity.js';
 import { AfterSyncHooks } from '../store/after-sync.js';
 import { Alerts } from '../store/alerts.js';
+import { AuditLog } from '../store/audit-log.js';
 import { SharedBudgets } from '../store/budgets.js';
 import { postgresConnection } from '../store/connection.js';
 import { type PostgresLocation, secretUrlOf } from '../store/database-location.js';
@@ -16,6 +17,7 @@ import { purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
 import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
 import { watchPool } from '../store/dialect/postgres/watch-pool.js';
 import { postgresInbox } from '../store/inbox.js';
+import { OperatorRequests } from '../store/operator-requests.js';
 import { Outbox } from '../store/outbox.js';
 import { Pauses } from '../store/pauses.js';
 import { inBatches } from './in-batches.js';
@@ -64,6 +66,8 @@ export async function openPostgresMirror(
       pauses: new Pauses(postgresConnection(main)),
       alerts: new Alerts(postgresConnection(main)),
       afterSync: new AfterSyncHooks(postgresConnection(main)),
+      audit: new AuditLog(postgresConnection(main)),
+      requests: new OperatorRequests(postgresConnection(main)),
       erasures,
       upkeep: {
         scrub: () => erasures.scrub(),

@@ -5,6 +5,7 @@ import { packageVersion } from '../runtime/package-version.js';
 import { isProcessGone } from '../runtime/process-identity.js';
 import { AfterSyncHooks } from '../store/after-sync.js';
 import { Alerts } from '../store/alerts.js';
+import { AuditLog } from '../store/audit-log.js';
 import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
 import type { SqliteLocation } from '../store/database-location.js';
@@ -17,6 +18,7 @@ import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { sqliteInbox } from '../store/inbox.js';
+import { OperatorRequests } from '../store/operator-requests.js';
 import { Outbox } from '../store/outbox.js';
 import { Pauses } from '../store/pauses.js';
 import { scrubApart } from '../store/scrub.js';
@@ -75,6 +77,8 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       pauses: gate.guard(new Pauses(sqliteConnection(main))),
       alerts: gate.guard(new Alerts(sqliteConnection(main))),
       afterSync: gate.guard(new AfterSyncHooks(sqliteConnection(main))),
+      audit: gate.guard(new AuditLog(sqliteConnection(main))),
+      requests: gate.guard(new OperatorRequests(sqliteConnection(main))),
       erasures,
       upkeep: {
         scrub: (rewritten, signal) => gate.closedFor(() => scrubbed(rewritten, signal)),

@@ -7,7 +7,11 @@ import type { Sync } from '../sync/create-sync.js';
 import type { Engine, EngineParts } from './engine.js';
 
 /** Obeys pauses until `lifecycle` closes. Returns once those that are in force now are obeyed. */
-export async function obeyPauses(engine: Engine, parts: EngineParts, lifecycle: Lifecycle): Promise<void> {
+export async function obeyPauses(
+  engine: Pick<Engine, 'mirror' | 'dimensions'> & { readonly sync: Pick<Sync, 'pause' | 'resume'> },
+  parts: EngineParts,
+  lifecycle: Lifecycle,
+): Promise<void> {
   const watch = await watchPauses({
     pauses: engine.mirror.pauses,
     sources: (parts.sources ?? parts.config.sources).map(({ name }) => name),

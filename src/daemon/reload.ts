@@ -4,9 +4,9 @@ import { fixedSettingsChanged } from '../config/fixed-settings.js';
 import { InvalidConfig } from '../config/invalid-config.js';
 import { secretFaults } from '../config/unreadable-secrets.js';
 import { Fault } from '../domain/fault.js';
+import { signInFaults } from './console-sign-in.js';
 import { type Daemon, startDaemon } from './daemon.js';
 import type { EngineParts } from './engine.js';
-import { consoleAuthOf } from './serve-console.js';
 
 /*
  * A reload applies the whole configuration file or nothing of it. What can be judged beforehand is judged while the
@@ -93,13 +93,7 @@ async function replace(running: Running, loaded: LoadedConfig, parts: ReloadPart
 async function faultsIn({ config }: LoadedConfig): Promise<readonly Fault[]> {
   const faults = await secretFaults(config);
   if (faults.length > 0 || config.console === null || config.console.auth === null) return faults;
-  try {
-    await consoleAuthOf(config.console.auth);
-    return [];
-  } catch (error) {
-    if (error instanceof Fault) return [error];
-    throw error;
-  }
+  return await signInFaults(config.console.auth, { runCommands: true });
 }
 
 /** One line of the log for each thing that is wrong with the file. */

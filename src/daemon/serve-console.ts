@@ -1,10 +1,7 @@
-import type { ConsoleConfig, ConsoleSignIn, SourceConfig } from '../config/config.js';
-import type { Secret } from '../config/secrets.js';
+import type { ConsoleConfig, SourceConfig } from '../config/config.js';
 import { createConsole } from '../console/console.js';
-import type { ConsoleAuth } from '../console/guard/authenticator.js';
 import type { QuotaSeen } from '../console/ports/dashboard.js';
 import { ProcessMetrics } from '../console/process-metrics.js';
-import { Fault } from '../domain/fault.js';
 import type { Membership } from '../fleet/membership.js';
 import type { Receiver } from '../inbox/receiver.js';
 import { leaveAddress } from '../reading/daemon-address.js';
@@ -16,10 +13,12 @@ import { randomText } from '../runtime/random.js';
 import { openReadings } from '../store/reads/open-readings.js';
 import { openSnapshots } from '../store/reads/snapshot.js';
 import type { PlatformConnection } from './connect-platform.js';
+import { consoleAuthOf } from './console-sign-in.js';
 import { dashboardSource } from './dashboard-source.js';
 import type { Engine, EngineParts } from './engine.js';
 import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
+import { operationsOf } from './operations.js';
 import { storageOf } from './storage.js';
 import { webhookSpacings } from './webhook-spacings.js';
 
@@ -32,6 +31,12 @@ export interface ServedConsole {
   rereadSecrets(): void;
 }
 
+/** Called when an operator made a request, and when a notice is due again. */
+export interface OnAction {
+  readonly request: () => void;
+  readonly notice: () => void;
+}
+
 /** Serves dashboard, health, status and metrics on a listener separate from the one that faces the internet. */
 export async function serveConsole(
   { listen: at, hosts, auth }: ConsoleConfig,
@@ -40,6 +45,7 @@ export async function serveConsole(
   parts: EngineParts,
   seat: Membership,
   lifecycle: Lifecycle,
+  onAction: OnAction,
 ): Promise<ServedConsole> {
   const { clock, config, random } = parts;
   const snapshots = await openSnapshots(config.database);
@@ -84,6 +90,14 @@ export async function serveConsole(
       quotaOf: (source) => quotaOf(source, config.sources, engine.platform),
       onTick: (listener) => engine.sync.onTick(listener),
     }),
+    operations: operationsOf({
+      mirror: engine.mirror,
+      sources: config.sources.map(({ name }) => name),
+      status,
+      clock,
+      onRequest: onAction.request,
+      onNotice: onAction.notice,
+    }),
     processed,
     own: { key, process: name },
     auth: auth === null ? null : await consoleAuthOf(auth),
@@ -109,29 +123,6 @@ export async function serveConsole(
 
 /** Returns a local address for a listener on all addresses. */
 const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
-
-/** Sign-in attempts are rate limited, but that does not protect a short secret. */
-const lengthMin = 12;
-
-/**
- * Reads the secret once, so that a missing or short one fails at the start, and checks the length of every later
- * reading, because a secret can be rotated at any time. Throws `usage`.
- */
-export async function consoleAuthOf(auth: ConsoleSignIn): Promise<ConsoleAuth> {
-  const read = () => longEnough(auth.kind === 'token' ? auth.token : auth.password);
-  await read();
-  return auth.kind === 'token'
-    ? { kind: 'token', token: read }
-    : { kind: 'basic', user: auth.user, password: read };
-}
-
-async function longEnough(secret: Secret): Promise<string> {
-  const value = await secret.reveal();
-  if (value.length >= lengthMin) return value;
-  throw new Fault('usage', `${secret.name}: shorter than ${lengthMin} characters`, {
-    hint: 'for example what `openssl rand -hex 24` prints',
-  });
-}
 
 async function quotasOf(sources: readonly SourceConfig[], platform: PlatformConnection) {
   const quotas: Record<string, QuotaSeen> = {};

@@ -14,6 +14,7 @@ import { namelessSources } from '../store/reads/nameless-sources.js';
 import { openReader } from '../store/reads/open-reader.js';
 import { type Check, failedBy, pass } from './check.js';
 import { credentialsCheck, secretsCheck } from './config-checks.js';
+import { consoleCheck } from './console-check.js';
 import { daemonChecks } from './daemon-checks.js';
 import { databaseChecks } from './database-checks.js';
 import { nodeCheck } from './machine-checks.js';
@@ -97,6 +98,7 @@ async function configured(
     );
     checks.push(await portCheck('receiver.port', 'receiver', config.receiver?.listen ?? null));
     checks.push(await portCheck('console.port', 'console', config.console?.listen ?? null));
+    checks.push(await consoleCheck(config));
     checks.push(...(await endpointChecks(config, session, reachable, clock.now(), signal)));
     return checks;
   } finally {

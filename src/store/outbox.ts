@@ -130,6 +130,33 @@ export class Outbox implements OutboxPort {
     return this.settle(notice, { state: 'given_up', next_at: at, last_error: error });
   }
 
+  /** Returns the newest notices that were given up or whose last attempt failed. */
+  async undelivered(max: number) {
+    return await this.connection.run((db) =>
+      db
+        .selectFrom('notices')
+        .select(['notice', 'source', 'target', 'queued_at', 'state', 'attempts', 'last_error'])
+        .where('state', '<>', 'delivered')
+        .where('attempts', '>', 0)
+        .orderBy('notice', 'desc')
+        .limit(max)
+        .execute(),
+    );
+  }
+
+  /** Makes an undelivered notice due now, as if it had not been tried. Returns false when there is no such notice. */
+  async resend(notice: number, at: Instant): Promise<boolean> {
+    const result = await this.connection.run((db) =>
+      db
+        .updateTable('notice_rows')
+        .set({ state: 'pending', next_at: at, attempts: 0, last_error: null })
+        .where('notice', '=', notice)
+        .where('state', '<>', 'delivered')
+        .executeTakeFirstOrThrow(),
+    );
+    return Number(result.numUpdatedRows) > 0;
+  }
+
   /** Deletes notices delivered before `before`. Notices that were given up stay, for an operator to see. */
   async purge(before: Instant): Promise<number> {
     const result = await this.connection.run((db) =>

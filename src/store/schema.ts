@@ -42,6 +42,8 @@ export interface Database {
   open_alerts: OpenAlertsTable;
   alert_rows: AlertRowsTable;
   after_sync_rows: AfterSyncRowsTable;
+  audit_log: AuditLogTable;
+  operator_requests: OperatorRequestsTable;
   investments: InvestmentsView;
   identities: IdentitiesView;
   investment_history: InvestmentHistoryView;
@@ -451,6 +453,27 @@ export interface ErasuresTable {
 export interface PausesTable {
   source: string;
   paused_at: string;
+}
+
+export interface AuditLogTable {
+  entry: Generated<number>;
+  at: string;
+  actor: string;
+  role: string;
+  action: string;
+  outcome: 'asked' | 'done' | 'refused' | 'failed';
+  source: string | null;
+  subject: string | null;
+  rows_seen: number | null;
+  note: string | null;
+}
+
+export interface OperatorRequestsTable {
+  source: string;
+  kind: 'resync' | 'accept_deletions' | 'retry_quarantine';
+  actor: string;
+  role: string;
+  asked_at: string;
 }
 
 export interface OpenAlertsTable {

@@ -1,37 +1,9 @@
-import { readInvestment } from '../client/investments.js';
 import type { SourceConfig } from '../config/config.js';
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
-import { leaseMillis } from '../daemon/mirror-parts.js';
-import { syncSources } from '../daemon/sync-sources.js';
-import { defined } from '../domain/defined.js';
+import { type Part, type PartRead, readPart } from '../daemon/read-part.js';
 import { Fault } from '../domain/fault.js';
-import { type InvestmentId, type OfferingId, parseId } from '../domain/ids.js';
-import { instantFromMillis } from '../domain/instant.js';
-import type { FeedItem } from '../domain/investment.js';
-import type { Position } from '../domain/position.js';
-import { Interrupter } from '../runtime/interruption.js';
-import { readMirror } from '../store/reads/read-mirror.js';
-import { keepLease } from '../sync/keep-lease.js';
-import { type Applied, type FeedPage, type Lease, nothingApplied } from '../sync/ports.js';
-import { total } from '../sync/total.js';
 
-/** What to read again: one investment, or every investment of a round. */
-export type Part =
-  | { readonly kind: 'investment'; readonly id: InvestmentId }
-  | { readonly kind: 'round'; readonly id: OfferingId };
-
-export interface PartRead {
-  readonly source: string;
-  /** `absent`: the platform does not list the investment for this source. */
-  readonly outcome: 'done' | 'absent';
-  readonly pages: number;
-  readonly records: number;
-  readonly added: number;
-  readonly changed: number;
-  readonly quarantined: number;
-  /** Stored investments of the part that the platform did not list. They are kept: only the feed or a whole listing deletes. */
-  readonly missing: number;
-}
+export type { Part, PartRead } from '../daemon/read-part.js';
 
 /**
  * Reads a part of each source again from the platform's listing, and replaces the stored records that differ. Each source
@@ -51,7 +23,7 @@ export async function syncPart(
       if (since !== undefined)
         throw new Fault('stopped', `${source.name}: paused since ${since}`, { hint: 'rosterd resume' });
       await catchUp(source, engine);
-      read.push(await readPart(source, parts, engine, part, signal));
+      read.push(await readPart(source, part, parts, engine, signal));
     }
     return read;
   } finally {
@@ -72,152 +44,3 @@ async function catchUp({ name }: SourceConfig, { sync }: Engine): Promise<void> 
       hint: `rosterd sync --source ${name}`,
     });
 }
-
-async function readPart(
-  source: SourceConfig,
-  parts: EngineParts,
-  engine: Engine,
-  part: Part,
-  signal: AbortSignal,
-): Promise<PartRead> {
-  const narrowed = await narrowedTo(part, source, engine, signal);
-  if (narrowed === null) return await absent(source, part, parts);
-  const [sync] = await syncSources(parts.config, [narrowed], engine.platform);
-  const [own] = await syncSources(parts.config, [source], engine.platform);
-  if (sync === undefined || own === undefined) throw new Error(`${source.name} is no source`);
-  const { mirror } = engine.mirror;
-  const { clock, logger, config } = parts;
-  const begun = { at: clock.now(), monotonic: clock.monotonic() };
-  const cut = new Interrupter();
-  const stop = () => cut.abort();
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-  const { lease } = await mirror.open(own.identity, engine.holder);
-  const keeping = keepLease({ mirror, lease, clock, logger }, leaseMillis / 3, stop);
-  try {
-    const feed = sync.feed('routine');
-    const seen = new Set<string>();
-    let applied: Applied = nothingApplied;
-    let pages = 0;
-    let position: Position | null = { kind: 'start' };
-    while (position !== null) {
-      const page: FeedPage = (await feed.page(position, cut)).parse();
-      pages += 1;
-      const wanted = page.items.filter((item) => part.kind === 'round' || idOf(item) === part.id);
-      for (const item of wanted) seen.add(idOf(item) ?? '');
-      if (wanted.length > 0) applied = total(applied, await mirror.reread(lease, wanted));
-      position = page.hasMore ? { kind: 'page', token: page.next as never } : null;
-    }
-    await recordRead(mirror, lease, { pages, applied }, begun, parts);
-    const stored = await storedIds(source, part, config.database);
-    return {
-      source: source.name,
-      outcome: seen.size === 0 && part.kind === 'investment' ? 'absent' : 'done',
-      pages,
-      records: seen.size,
-      added: applied.added,
-      changed: applied.changed,
-      quarantined: applied.quarantined,
-      missing: stored.filter((id) => !seen.has(id)).length,
-    };
-  } finally {
-    signal.removeEventListener('abort', stop);
-    await keeping.stop();
-    await mirror.release(lease);
-  }
-}
-
-/**
- * Returns the source narrowed to the part, or null when the part is none of its records. An investment is found by its
- * round and investor, so that the published version is read, not the one that the platform derives now.
- */
-async function narrowedTo(
-  part: Part,
-  source: SourceConfig,
-  { platform }: Engine,
-  signal: AbortSignal,
-): Promise<SourceConfig | null> {
-  const { filters } = source;
-  if (part.kind === 'round') {
-    if (filters.offeringId !== undefined && filters.offeringId !== part.id) return null;
-    return { ...source, filters: { ...filters, offeringId: part.id } };
-  }
-  const api = platform.client.as(platform.tokensOf(source.access));
-  const item = (await readInvestment(api, part.id, signal))?.item;
-  if (item?.kind !== 'record') return null;
-  const { offering_id, investor_id, company_id } = item.investment;
-  const isOther = (wanted: string | undefined, found: string | null) =>
-    wanted !== undefined && wanted !== found;
-  if (
-    isOther(filters.companyId, company_id) ||
-    isOther(filters.offeringId, offering_id) ||
-    isOther(filters.investorId, investor_id)
-  )
-    return null;
-  const [offering, investor] = [parseId('offering', offering_id), parseId('user', investor_id)];
-  return {
-    ...source,
-    filters: {
-      ...filters,
-      ...defined({ offeringId: offering, investorId: investor }),
-    },
-  };
-}
-
-async function absent(source: SourceConfig, part: Part, { config }: EngineParts): Promise<PartRead> {
-  const stored = await storedIds(source, part, config.database);
-  return {
-    source: source.name,
-    outcome: 'absent',
-    pages: 0,
-    records: 0,
-    added: 0,
-    changed: 0,
-    quarantined: 0,
-    missing: stored.length,
-  };
-}
-
-async function storedIds(
-  { name }: SourceConfig,
-  part: Part,
-  database: EngineParts['config']['database'],
-): Promise<readonly string[]> {
-  const rows = await readMirror(database, (db) =>
-    db
-      .selectFrom('investments')
-      .select('id')
-      .where('source', '=', name)
-      .where(part.kind === 'round' ? 'offering_id' : 'id', '=', part.id)
-      .execute(),
-  );
-  return rows.map(({ id }) => id);
-}
-
-/** The read appears in `ticks` like any other. */
-async function recordRead(
-  mirror: Engine['mirror']['mirror'],
-  lease: Lease,
-  { pages, applied }: { readonly pages: number; readonly applied: Applied },
-  begun: { readonly at: number; readonly monotonic: number },
-  { clock }: EngineParts,
-): Promise<void> {
-  await mirror.recordTick(
-    lease,
-    {
-      trigger: 'manual',
-      mode: 'delta',
-      startedAt: instantFromMillis(begun.at),
-      pages,
-      applied,
-      outcome: 'done',
-      code: null,
-      message: null,
-      retryAt: null,
-      tookMs: Math.round(clock.monotonic() - begun.monotonic),
-    },
-    null,
-  );
-}
-
-const idOf = (item: FeedItem): string | null => (item.kind === 'record' ? item.investment.id : item.id);

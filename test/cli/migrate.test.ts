@@ -90,6 +90,14 @@ function fillEveryTable(path: string): void {
   add("INSERT OR REPLACE INTO budgets (token, window_start, spent) VALUES ('digest', ?, 7)", at);
   add("INSERT INTO erasures (source_no, id, cause, invisible_at) VALUES (1, 'inv_gone', 'tombstone', ?)", at);
   add("INSERT INTO forgotten (id, forgotten_at) VALUES ('usr_forgotten', ?)", at);
+  add(
+    "INSERT INTO audit_log (at, actor, role, action, outcome, rows_seen) VALUES (?, 'token:ana', 'analyst', 'query', 'done', 3)",
+    at,
+  );
+  add(
+    "INSERT INTO operator_requests (source, kind, actor, role, asked_at) VALUES ('elsewhere', 'resync', 'token:oleg', 'operator', ?)",
+    at,
+  );
   add("INSERT INTO pauses (source, paused_at) VALUES ('elsewhere', ?)", at);
   add("INSERT INTO open_alerts (key, kind, text, since) VALUES ('backup', 'backup', ?, ?)", odd, at);
   add("INSERT INTO after_sync_rows (hook, done_seq, tried_seq, last_error) VALUES ('dbt', 1, 2, ?)", odd);

@@ -36,7 +36,15 @@ beforeAll(async () => {
       sync: { intervalSeconds: 3_600 },
       console: {
         listen: '127.0.0.1:0',
-        auth: { user: 'canary-user', password: { command: ['sh', '-c', `echo ${secrets.CONSOLE}`] } },
+        auth: {
+          user: 'canary-user',
+          password: { command: ['sh', '-c', `echo ${secrets.CONSOLE}`] },
+          proxy: {
+            addresses: ['10.9.8.7'],
+            header: 'X-Forwarded-User',
+            users: [{ name: 'canary-proxied@nobody.example', role: 'operator' }],
+          },
+        },
       },
       notices: [
         {
@@ -83,7 +91,10 @@ const canaries = () => [
   { what: 'secret: token', value: world.company.token },
   { what: 'secret: notice', value: secrets.NOTICE },
   { what: 'secret: console', value: secrets.CONSOLE },
-  ...['canary-user', 'canary-path-key', 'canary-argument'].map((value) => ({ what: value, value })),
+  ...['canary-user', 'canary-proxied', 'canary-path-key', 'canary-argument'].map((value) => ({
+    what: value,
+    value,
+  })),
   { what: 'home folder', value: `${world.folder}/` },
 ];
 
@@ -117,6 +128,7 @@ test('a support bundle has every part, is private, and contains no identity and 
   expect(settings.get('notices[0].url')).toBe('https://crm.example.com/…');
   expect(settings.get('notices[1].command[0]')).toBe('ring');
   expect(settings.get('console.auth.user')).toBe('…');
+  expect(settings.get('console.auth.proxy.users[0].name')).toBe('…');
   expect(bundle.log).toEqual([
     { pid: process.pid, lines: expect.arrayContaining([expect.stringContaining('"following"')]) },
   ]);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
+import { redactedSettings } from '../../src/config/redacted.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { folder, load, minimal, problems } from './load-config.js';
 
@@ -17,7 +18,7 @@ test('missing options take their defaults', () => {
     sources: [{ name: 'acme', company: null, filters: {} }],
     sync: { intervalSeconds: 60, perPage: 100, concurrency: 4, brake: { share: 0.2, rows: 50 } },
     receiver: null,
-    console: { listen: { host: '127.0.0.1', port: 8788 }, hosts: [], auth: null },
+    console: { listen: { host: '127.0.0.1', port: 8788 }, hosts: [], auth: null, auditKeepDays: 365 },
     identity: 'keep',
     history: { keepDays: null },
     notices: [],
@@ -161,12 +162,77 @@ test.each([
 test('a console with a sign-in may be reachable from other machines', () => {
   const listen = '0.0.0.0:8788';
   const byToken = load({ ...minimal, console: { listen, auth: { token: { env: 'T' } } } }).config.console;
-  expect(byToken).toMatchObject({ hosts: [], auth: { kind: 'token' } });
+  expect(byToken).toMatchObject({
+    hosts: [],
+    auth: { tokens: [{ name: null, role: 'analyst' }], basic: null, proxy: null },
+  });
   expect(JSON.stringify(byToken)).toContain('(secret, from env T)');
   const hosts = ['roster.example'];
   const auth = { user: 'ops', password: { env: 'P' } };
   const byUser = load({ ...minimal, console: { listen, hosts, auth } }).config.console;
-  expect(byUser).toMatchObject({ hosts, auth: { kind: 'basic', user: 'ops' } });
+  expect(byUser).toMatchObject({ hosts, auth: { tokens: [], basic: { user: 'ops' } } });
+});
+
+const people = {
+  tokens: [
+    { name: 'ana', role: 'analyst', token: { env: 'ANA' } },
+    { name: 'oleg', role: 'operator', token: { env: 'OLEG' } },
+  ],
+  proxy: {
+    addresses: ['10.0.0.5', '2001:db8::/32'],
+    header: 'X-Forwarded-User',
+    users: [{ name: 'oleg@example.com', role: 'operator' }],
+  },
+} as const;
+
+test('several tokens with roles, and a proxy, are a sign-in', () => {
+  const auth = { token: { env: 'T' }, ...people };
+  const { config } = load({ ...minimal, console: { listen: '0.0.0.0:8788', auth } });
+  expect(config.console?.auth).toMatchObject({
+    tokens: [
+      { name: null, role: 'analyst' },
+      { name: 'ana', role: 'analyst' },
+      { name: 'oleg', role: 'operator' },
+    ],
+    basic: null,
+    proxy: { ...people.proxy, role: 'viewer' },
+  });
+  const proxyOnly = { proxy: people.proxy };
+  expect(load({ ...minimal, console: { auth: proxyOnly } }).config.console?.auth?.tokens).toEqual([]);
+  expect(config.console?.auth?.tokens[1]?.token.name).toBe('console.auth.tokens[0].token');
+});
+
+test.each([
+  ['a repeated name', { tokens: [people.tokens[0], people.tokens[0]] }, /tokens\[1\]\.name.*is ana/],
+  ['an unknown role', { tokens: [{ ...people.tokens[0], role: 'admin' }] }, /role.*viewer/],
+  [
+    'a token written out',
+    { tokens: [{ ...people.tokens[0], token: 'abc' }] },
+    /instead of the secret itself/,
+  ],
+  ['a user beside tokens', { tokens: people.tokens, user: 'ops' }, /cannot be combined with tokens/],
+  ['no address of the proxy', { proxy: { ...people.proxy, addresses: [] } }, /addresses/],
+  ['every address', { proxy: { ...people.proxy, addresses: ['0.0.0.0/0'] } }, /an IP address such as/],
+  ['a host name', { proxy: { ...people.proxy, addresses: ['proxy.local'] } }, /an IP address such as/],
+  ['a header of HTTP', { proxy: { ...people.proxy, header: 'Cookie' } }, /a header that only the proxy sets/],
+  [
+    'a user listed twice',
+    { proxy: { ...people.proxy, users: [people.proxy.users[0], people.proxy.users[0]] } },
+    /users\[1\]\.name/,
+  ],
+  ['nothing', { tokens: [] }, /console\.auth\.user/],
+])('a sign-in with %s is refused', (_what, auth, complaint) => {
+  expect(() => load({ ...minimal, console: { auth } })).toThrow(complaint);
+});
+
+test('a support bundle has no names of users of the console', () => {
+  const rows = redactedSettings(load({ ...minimal, console: { auth: people } }));
+  expect(
+    rows
+      .filter(({ path }) => path.endsWith('].name') && path.startsWith('console'))
+      .map(({ value }) => value),
+  ).toEqual(['…', '…', '…']);
+  expect(JSON.stringify(rows)).not.toMatch(/oleg|ana"/);
 });
 
 test('a scheduled export of people needs exports.identity, and by default nothing is written on a schedule', () => {

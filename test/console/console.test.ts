@@ -9,7 +9,7 @@ import { Fault } from '../../src/domain/fault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
-import { counts } from './running-console.js';
+import { counts, oneToken } from './running-console.js';
 
 const acme: SourceHealth = {
   source: 'acme',
@@ -62,6 +62,7 @@ async function consoleOver(
     },
     // These tests request none of its pages.
     dashboard: { mirrorOf: 'a platform', onChange: () => () => {} } as unknown as ConsoleParts['dashboard'],
+    operations: {} as ConsoleParts['operations'],
     processed,
     auth,
     hosts: [],
@@ -241,7 +242,7 @@ test('five hundred open connections of unknown clients do not block a signed-in 
 });
 
 test('with a sign-in, a failing probe shows strangers the code of the failure and no file or message', async () => {
-  const auth = { kind: 'token', token: async () => 'a long enough token' } as const;
+  const auth = oneToken(async () => 'a long enough token');
   const unreadable = async () => {
     throw new Fault('database_unusable', '/srv/secret/mirror.db is not there yet');
   };

@@ -12,6 +12,7 @@ test.each([
     seen: { rows: [], count: 0, countMax: 10, choices: [], younger: [] },
     csrf: 'c',
     identityUntil: person === undefined ? null : 1,
+    mayShowNames: true,
     person,
     rowsMax: 50,
     asOf: null,

@@ -9,9 +9,18 @@ import { type LogFields, silentLogger } from '../../src/runtime/logger.js';
 import { StandingClock } from '../store/support/mirror.js';
 import { testRandom } from '../support/chance.js';
 import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
-import { ask, type ConsoleOptions, type RunningConsole, startConsole, Visitor } from './running-console.js';
+import {
+  ask,
+  type ConsoleOptions,
+  oneToken,
+  type RunningConsole,
+  startConsole,
+  Visitor,
+} from './running-console.js';
 
 const token = 'a-token-of-decent-length';
+const actor = { name: 'token', role: 'analyst' } as const;
+const marks = new Set(['mark']);
 
 /** A clock that a test can move forward. */
 class MovableClock implements Clock {
@@ -59,21 +68,21 @@ test('a form redirects only to a local path', () => {
 test('idle sessions end, and visitors cannot displace signed-in sessions', () => {
   const clock = new StandingClock();
   const sessions = new Sessions(clock, testRandom());
-  const signedIn = sessions.begin(true, 'mark');
-  const others = Array.from({ length: 600 }, () => sessions.begin(false, 'mark'));
-  expect(sessions.get(signedIn.id, 'mark')).toBe(signedIn);
-  expect(others.filter(({ id }) => sessions.get(id, 'mark') !== undefined)).toHaveLength(499);
+  const signedIn = sessions.begin(true, 'mark', actor);
+  const others = Array.from({ length: 600 }, () => sessions.begin(false, 'mark', actor));
+  expect(sessions.get(signedIn.id, marks)).toBe(signedIn);
+  expect(others.filter(({ id }) => sessions.get(id, marks) !== undefined)).toHaveLength(499);
   clock.advance(12 * 3_600_000 + 1);
-  expect(sessions.get(signedIn.id, 'mark')).toBeUndefined();
+  expect(sessions.get(signedIn.id, marks)).toBeUndefined();
 });
 
 test('a session that is used every hour ends a day after it began', () => {
   const clock = new StandingClock();
   const sessions = new Sessions(clock, testRandom());
-  const { id } = sessions.begin(true, 'mark');
+  const { id } = sessions.begin(true, 'mark', actor);
   const usedFor = Array.from({ length: 30 }, () => {
     clock.advance(3_600_000);
-    return sessions.get(id, 'mark');
+    return sessions.get(id, marks);
   });
   expect(usedFor.filter((session) => session !== undefined)).toHaveLength(24);
 });
@@ -135,7 +144,7 @@ describe('forms', () => {
 });
 
 describe('behind a token', () => {
-  const auth = { kind: 'token', token: async () => token } as const;
+  const auth = oneToken(async () => token);
 
   test('without a sign-in only the probes are visible', async () => {
     const { port } = await worldFor({ auth });
@@ -215,7 +224,7 @@ describe('behind a token', () => {
   test('a rotated token is accepted at once, and sessions opened with the old one end', async () => {
     const secret = { is: token };
     const clock = new MovableClock();
-    const { port, tick } = await worldFor({ clock, auth: { kind: 'token', token: async () => secret.is } });
+    const { port, tick } = await worldFor({ clock, auth: oneToken(async () => secret.is) });
     const visitor = new Visitor(port);
     await visitor.send('/sign-in', { token, to: '/' });
     const stream = await fetch(`http://127.0.0.1:${port}/events`, { headers: { cookie: visitor.cookie } });
@@ -235,7 +244,7 @@ describe('behind a token', () => {
   test('sessions of a rotated token end within half a minute, even while another user signs in with the new one', async () => {
     const secret = { is: token };
     const clock = new MovableClock();
-    const { port } = await worldFor({ clock, auth: { kind: 'token', token: async () => secret.is } });
+    const { port } = await worldFor({ clock, auth: oneToken(async () => secret.is) });
     const visitor = new Visitor(port);
     await visitor.send('/sign-in', { token, to: '/' });
     secret.is = 'another-token-of-decent-length';
@@ -251,13 +260,10 @@ describe('behind a token', () => {
     const clock = new MovableClock();
     const { port, logged } = await worldFor({
       clock,
-      auth: {
-        kind: 'token',
-        token: async () => {
-          if (secret.readable) return token;
-          throw new Fault('usage', 'console.auth.token: /run/secrets/console cannot be read (ENOENT)');
-        },
-      },
+      auth: oneToken(async () => {
+        if (secret.readable) return token;
+        throw new Fault('usage', 'console.auth.token: /run/secrets/console cannot be read (ENOENT)');
+      }),
     });
     const visitor = new Visitor(port);
     await visitor.send('/sign-in', { token, to: '/' });
@@ -297,7 +303,8 @@ describe('behind a token', () => {
 });
 
 test('with a user and password the browser prompts, and forms still need the CSRF token', async () => {
-  const auth = { kind: 'basic', user: 'ops', password: async () => 'a pass:word of length' } as const;
+  const secret = async () => 'ops:a pass:word of length';
+  const auth = { tokens: [], basic: { name: 'password:ops', role: 'analyst', secret }, proxy: null } as const;
   const { port } = await worldFor({ auth });
   const asked = await ask(port, '/');
   expect([asked.status, asked.headers['www-authenticate']]).toEqual([

@@ -6,12 +6,18 @@ import { createConsole } from '../../src/console/console.js';
 import type { ConsoleAuth } from '../../src/console/guard/authenticator.js';
 import { ProcessMetrics } from '../../src/console/process-metrics.js';
 import { dashboardSource } from '../../src/daemon/dashboard-source.js';
+import { operationsOf } from '../../src/daemon/operations.js';
 import { readMirror } from '../../src/reading/read-mirror.js';
 import { statusOf } from '../../src/reading/status.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import type { LogFields, Logger } from '../../src/runtime/logger.js';
+import { AuditLog } from '../../src/store/audit-log.js';
+import { sqliteConnection } from '../../src/store/connection.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
+import { OperatorRequests } from '../../src/store/operator-requests.js';
+import { Outbox } from '../../src/store/outbox.js';
+import { Pauses } from '../../src/store/pauses.js';
 import { seedHistory, seedIdentity, seedInvestment, seedRow, seedSource } from '../store/support/mirror.js';
 import { testRandom } from '../support/chance.js';
 
@@ -44,6 +50,13 @@ export interface ConsoleOptions {
   readonly clock?: Clock;
 }
 
+/** A sign-in with one token that may do what the single token of the configuration may. */
+export const oneToken = (secret: () => Promise<string>): ConsoleAuth => ({
+  tokens: [{ name: 'token', role: 'analyst', secret }],
+  basic: null,
+  proxy: null,
+});
+
 /** A console with its own mirror on disk: two sources, one of them full of hostile text. */
 export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningConsole> {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-console-'));
@@ -54,9 +67,23 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
   const logged: RunningConsole['logged'] = [];
   const listeners = new Set<() => void>();
   const status = () => statusOf(place, systemClock);
+  const connection = sqliteConnection(database);
   const shown = createConsole({
     source: { status, problems: () => [], spacings: () => ({}), log: () => [], counts: async () => counts },
     processed: new ProcessMetrics(),
+    operations: operationsOf({
+      mirror: {
+        audit: new AuditLog(connection),
+        requests: new OperatorRequests(connection),
+        pauses: new Pauses(connection),
+        outbox: new Outbox(connection),
+      },
+      sources: ['acme', 'hostile', 'newcomer'],
+      status,
+      clock: systemClock,
+      onRequest: () => {},
+      onNotice: () => {},
+    }),
     dashboard: dashboardSource({
       config: {
         database: place,

@@ -120,6 +120,36 @@ test('a reload without changes rereads secrets in place: the console refuses its
   expect((await world.metrics('the-next-console-token')).status).toBe(200);
 });
 
+test('a reload gives people new roles and tokens, rotates one of them in place, and refuses two with one value', async () => {
+  const world = await runningWorld();
+  const page = (path: string, token: string) =>
+    fetch(`http://${world.settings.console.listen}${path}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+  const tokens = [
+    { name: 'oleg', role: 'operator', token: { file: 'oleg.token' } },
+    { name: 'vera', role: 'viewer', token: { file: 'vera.token' } },
+  ];
+  world.write('oleg.token', 'the-first-token-of-oleg');
+  world.write('vera.token', 'the-first-token-of-oleg');
+  const { console } = world.settings;
+  world.configure({ ...world.settings, console: { ...console, auth: { tokens } } });
+  expect(await world.reload()).toMatchObject({ outcome: 'refused', replaced: false });
+  expect(JSON.stringify(world.errors())).not.toContain('the-first-token');
+
+  world.write('vera.token', 'the-first-token-of-vera');
+  expect(await world.reload()).toMatchObject({ outcome: 'applied', replaced: true });
+  expect((await page('/actions', 'the-first-token-of-oleg')).status).toBe(200);
+  expect((await page('/actions', 'the-first-token-of-vera')).status).toBe(403);
+  expect((await page('/metrics', 'a-token-for-the-console')).status).toBe(401);
+
+  world.write('oleg.token', 'the-second-token-of-oleg');
+  expect(await world.reload()).toMatchObject({ outcome: 'secrets', replaced: false });
+  expect((await page('/metrics', 'the-first-token-of-oleg')).status).toBe(401);
+  expect((await page('/actions', 'the-second-token-of-oleg')).status).toBe(200);
+  expect((await page('/metrics', 'the-first-token-of-vera')).status).toBe(200);
+});
+
 test('a reload without changes switches each source to the current token of its file', async () => {
   const world = await runningWorld();
   const requests = async () =>

@@ -92,7 +92,7 @@ test('with real data, every secret of the configuration is a separate file that 
   const named: (Secret | undefined)[] = [
     ...config.sources.map(({ access }) => (access.kind === 'token' ? access.token : undefined)),
     ...(config.receiver?.secrets ?? []),
-    auth?.kind === 'token' ? auth.token : undefined,
+    ...(auth?.tokens ?? []).map(({ token }) => token),
   ];
   expect(named.map((secret) => secret?.file).sort()).toEqual(
     (services.rosterd?.secrets ?? []).map((name) => `/run/secrets/${name}`).sort(),

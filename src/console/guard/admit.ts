@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { Authenticator } from './authenticator.js';
+import type { Actor } from '../ports/operations.js';
+import type { Admitted, Authenticator } from './authenticator.js';
 import type { Session, Sessions } from './sessions.js';
 
 export interface AdmitParts {
@@ -11,6 +12,7 @@ export interface AdmitParts {
 /** The client of a request, for every route behind `admit`. */
 export interface Visit {
   session: Session | undefined;
+  readonly actor: Actor;
   /** The request has a credential in its header, which other sites' pages cannot add, so it needs no CSRF token. */
   readonly program: boolean;
   /** Identifies the current credential; empty when no sign-in is required. */
@@ -21,7 +23,16 @@ export interface Visit {
 
 const visits = new WeakMap<Response, Visit>();
 
-const notAdmitted: Visit = { session: undefined, program: false, mark: '', lasts: async () => false };
+/** Every client of a console without sign-in, which is reachable from this machine only. */
+export const localActor: Actor = { name: 'local', role: 'analyst' };
+
+const notAdmitted: Visit = {
+  session: undefined,
+  actor: { name: 'not signed in', role: 'viewer' },
+  program: false,
+  mark: '',
+  lasts: async () => false,
+};
 
 export function visitOf(response: Response): Visit {
   return visits.get(response) ?? notAdmitted;
@@ -37,33 +48,60 @@ const cookieName = (request: Request): string => `rosterd_${request.socket.local
 export function admit({ sessions, authenticator }: AdmitParts): RequestHandler {
   return async (request, response, next) => {
     if (authenticator === null) {
-      const session = sessionOf(request, sessions, '');
-      visits.set(response, { session, program: false, mark: '', lasts: async () => true });
+      const session = sessionOf(request, sessions, new Set(['']));
+      visits.set(response, { session, actor: localActor, program: false, mark: '', lasts: async () => true });
       return next();
     }
-    const mark = await authenticator.mark();
-    const session = sessionOf(request, sessions, mark);
+    // The user in the proxy's header counts before a cookie or token, which may belong to another user.
+    const user = authenticator.userOf(request);
+    if (user.kind === 'refused') {
+      if (authenticator.refuse() === 'slow down') return tooMany(response);
+      response
+        .status(403)
+        .type('text/plain')
+        .send(`${user.why}: see console.auth.proxy in the configuration\n`);
+      return;
+    }
+    if (user.kind === 'admitted') {
+      visits.set(
+        response,
+        visitBy(user, sessionOf(request, sessions, new Set([user.mark])), async () => true),
+      );
+      return next();
+    }
+    const marks = await authenticator.marks();
+    const session = sessionOf(request, sessions, marks);
     if (session?.signedIn === true) {
-      const lasts = async () => sessions.lasts(session, await authenticator.mark());
-      visits.set(response, { session, program: false, mark, lasts });
+      const { actor, mark } = session;
+      const lasts = async () => sessions.lasts(session, await authenticator.marks());
+      visits.set(response, { session, actor, program: false, mark, lasts });
       return next();
     }
-    const judged = await authenticator.judgeHeader(request.headers.authorization);
-    if (judged === 'admitted') {
-      // The check may have read a credential that was just rotated.
-      const admitted = await authenticator.mark();
-      const lasts = async () => admitted === (await authenticator.mark());
-      visits.set(response, { session, program: authenticator.kind === 'token', mark: admitted, lasts });
+    const checked = await authenticator.judgeHeader(request.headers.authorization);
+    if (checked?.judged.kind === 'admitted') {
+      const { judged, byToken } = checked;
+      const own = session?.mark === judged.mark ? session : undefined;
+      const lasts = async () => (await authenticator.marks()).has(judged.mark);
+      visits.set(response, { ...visitBy(judged, own, lasts), program: byToken });
       return next();
     }
-    if (judged === 'slow down') return tooMany(response);
+    if (checked?.judged.kind === 'slow down') return tooMany(response);
     turnAway(authenticator, request, response);
   };
 }
 
+const visitBy = (
+  { actor, mark }: Admitted,
+  session: Session | undefined,
+  lasts: () => Promise<boolean>,
+): Visit => ({ session, actor, program: false, mark, lasts });
+
 function turnAway(authenticator: Authenticator, request: Request, response: Response): void {
-  if (authenticator.kind === 'basic') {
+  if (authenticator.takesPassword) {
     response.status(401).set('www-authenticate', 'Basic realm="rosterd", charset="UTF-8"');
+  } else if (!authenticator.takesTokens) {
+    response.status(401).type('text/plain').send('sign in through the proxy: see console.auth.proxy\n');
+    return;
   } else if (request.method === 'GET' && request.accepts(['text', 'html']) === 'html') {
     response.redirect(303, `/sign-in?to=${encodeURIComponent(request.originalUrl)}`);
     return;
@@ -85,7 +123,7 @@ export function tooMany(response: Response): void {
 export function sessionFor(request: Request, response: Response, sessions: Sessions): Session {
   const visit = visitOf(response);
   if (visit.session !== undefined) return visit.session;
-  const session = sessions.begin(false, visit.mark);
+  const session = sessions.begin(false, visit.mark, visit.actor);
   visits.set(response, { ...visit, session });
   giveCookie(request, response, session);
   return session;
@@ -102,8 +140,11 @@ export function takeCookie(request: Request, response: Response): void {
 }
 
 /** Returns the session of the request's cookie; undefined without one, or when it has ended. */
-export const sessionOf = (request: Request, sessions: Sessions, mark: string): Session | undefined =>
-  sessions.get(cookieOf(request, cookieName(request)), mark);
+export const sessionOf = (
+  request: Request,
+  sessions: Sessions,
+  marks: ReadonlySet<string>,
+): Session | undefined => sessions.get(cookieOf(request, cookieName(request)), marks);
 
 function cookieOf(request: Request, name: string): string | undefined {
   return (request.headers.cookie ?? '')

@@ -1,5 +1,6 @@
 import type { Clock } from '../../runtime/clock.js';
 import { type Random, randomText } from '../../runtime/random.js';
+import type { Actor } from '../ports/operations.js';
 import { NameSearches } from './name-searches.js';
 
 /** The session of one browser, in memory only: it is never written to disk and ends with the process. */
@@ -7,11 +8,14 @@ export interface Session {
   readonly id: string;
   /** The CSRF token, part of every form of the console; other sites cannot know it. */
   readonly csrf: string;
-  signedIn: boolean;
+  readonly signedIn: boolean;
+  readonly actor: Actor;
   /** The time until which this browser shows names; 0 while they are masked. */
   identityUntil: number;
   readonly names: NameSearches;
-  /** Identifies the credential that was valid at its start: the session ends when the credential changes. */
+  /** The answer to the last action, shown by the next page once. */
+  flash: { readonly text: string; readonly hint?: string | undefined; readonly wrong: boolean } | null;
+  /** Identifies the credential and the user at its start: the session ends when one of them changes. */
   readonly mark: string;
   readonly beganAt: number;
   usedAt: number;
@@ -31,28 +35,30 @@ export class Sessions {
     private readonly random: Random,
   ) {}
 
-  /** Returns a session that has not ended, and counts this as a use. `mark` identifies the current credential. */
-  get(id: string | undefined, mark: string): Session | undefined {
+  /** Returns a session that has not ended, and counts this as a use. `marks` identify the current credentials. */
+  get(id: string | undefined, marks: ReadonlySet<string>): Session | undefined {
     const session = id === undefined ? undefined : this.#held.get(id);
     if (session === undefined) return undefined;
     this.#held.delete(session.id);
-    if (this.#hasEnded(session, mark)) return undefined;
+    if (this.#hasEnded(session, marks)) return undefined;
     session.usedAt = this.clock.monotonic();
     this.#held.set(session.id, session);
     return session;
   }
 
   /** Returns whether a session has not ended, without counting it as a use. */
-  lasts(session: Session, mark: string): boolean {
-    return this.#held.has(session.id) && !this.#hasEnded(session, mark);
+  lasts(session: Session, marks: ReadonlySet<string>): boolean {
+    return this.#held.has(session.id) && !this.#hasEnded(session, marks);
   }
 
-  begin(signedIn: boolean, mark: string): Session {
+  begin(signedIn: boolean, mark: string, actor: Actor): Session {
     const now = this.clock.monotonic();
     const session: Session = {
       id: randomText(this.random, 32),
       csrf: randomText(this.random, 32),
       signedIn,
+      actor,
+      flash: null,
       identityUntil: 0,
       names: new NameSearches(this.random),
       mark,
@@ -69,9 +75,9 @@ export class Sessions {
   }
 
   /** Uses the monotonic clock, so that setting the wall clock cannot extend a session. */
-  #hasEnded({ beganAt, usedAt, mark: begunUnder }: Session, mark: string): boolean {
+  #hasEnded({ beganAt, usedAt, mark }: Session, marks: ReadonlySet<string>): boolean {
     const now = this.clock.monotonic();
-    return begunUnder !== mark || now - usedAt > idleMillisMax || now - beganAt > ageMillisMax;
+    return !marks.has(mark) || now - usedAt > idleMillisMax || now - beganAt > ageMillisMax;
   }
 
   /** Returns the least recently used session, first one that is not signed in: visitors cannot end users' sessions. */

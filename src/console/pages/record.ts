@@ -14,6 +14,7 @@ export interface RecordShown {
   readonly seen: RecordSeen;
   readonly csrf: string;
   readonly identityUntil: number | null;
+  readonly mayShowNames: boolean;
   readonly now: number;
 }
 
@@ -28,11 +29,11 @@ const apart = new Set([
 ]);
 
 export function recordBody(shown: RecordShown): Html {
-  const { source, id, seen, csrf, identityUntil, now } = shown;
+  const { source, id, seen, csrf, identityUntil, mayShowNames, now } = shown;
   const [newest] = seen.versions;
   const gone = newest !== undefined && newest.valid_to !== null;
   return html`<div class="heading"><div><p class="crumb"><a href="/roster?source=${encodeURIComponent(source)}">Roster</a> / ${source}</p><h1>${titleOf(newest)}</h1><p class="under soft">${idText(id)}</p></div>
-${identityBar(csrf, identityUntil, recordPath(source, id))}</div>
+${identityBar(csrf, identityUntil, recordPath(source, id), mayShowNames)}</div>
 ${gone ? html`<p class="note wrong">No longer in the mirror: ${endWords(newest)} ${age(newest.valid_to, now)}. Below is the last version.</p>` : null}
 <div class="pair">
 <section aria-labelledby="now-title"><h2 id="now-title">${gone ? 'Last version' : 'Current version'}</h2>${newest === undefined ? null : columnsOf(newest, identityUntil !== null)}</section>

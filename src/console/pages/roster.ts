@@ -18,6 +18,7 @@ export interface RosterShown {
   readonly csrf: string;
   /** The time until which names are shown; null while they are masked. */
   readonly identityUntil: number | null;
+  readonly mayShowNames: boolean;
   /** The name that the address searches for, used only while names are shown; undefined when it is not known. */
   readonly person: string | undefined;
   readonly rowsMax: number;
@@ -40,10 +41,10 @@ const isSearched = ({ person, identityUntil }: RosterShown): boolean =>
   person !== undefined && identityUntil !== null;
 
 export function rosterBody(shown: RosterShown): Html {
-  const { address, seen, csrf, identityUntil } = shown;
+  const { address, seen, csrf, identityUntil, mayShowNames } = shown;
   // One company needs no column of its own.
   const several = new Set(seen.rows.map(({ company_id }) => company_id)).size > 1;
-  return html`<div class="heading"><h1>Roster</h1>${identityBar(csrf, identityUntil, pathAfterIdentity(shown))}</div>
+  return html`<div class="heading"><h1>Roster</h1>${identityBar(csrf, identityUntil, pathAfterIdentity(shown), mayShowNames)}</div>
 ${shown.asOf === null ? null : asOfBanner(shown.asOf, rosterPath(address, { asOf: '', after: null }), seen.younger)}
 ${find(shown)}${filters(shown)}
 <p class="soft" role="status">${howMany(shown)}</p>

@@ -16,6 +16,7 @@ export interface SqlShown {
   readonly limits: DashboardSource['queryLimits'];
   readonly csrf: string;
   readonly identityUntil: number | null;
+  readonly mayShowNames: boolean;
   /** The past time to read, as it was typed; empty for the present. */
   readonly asOf: string;
   /** The time it means; null for the present and for a time that cannot be read. */
@@ -34,8 +35,8 @@ export function sqlPath(name: string, asOf: string): string {
 }
 
 export function sqlBody(shown: SqlShown): Html {
-  const { sql, queries, limits, csrf, name, identityUntil, asOf, past } = shown;
-  return html`<div class="heading"><h1>SQL</h1>${identityBarOf(formId, identityUntil)}</div>
+  const { sql, queries, limits, csrf, name, identityUntil, mayShowNames, asOf, past } = shown;
+  return html`<div class="heading"><h1>SQL</h1>${identityBarOf(formId, identityUntil, mayShowNames)}</div>
 ${past === null ? null : asOfBanner(past, sqlPath(name, ''), shown.result?.younger)}
 <div class="beside">
 <nav class="ready" aria-label="Ready queries"><h2>Ready queries</h2><ul>${queries.map(

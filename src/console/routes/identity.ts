@@ -4,9 +4,8 @@ import { ownForm, type PageContext } from './page-context.js';
 
 export function identityRoutes(context: PageContext): Router {
   const router = Router();
-  router.post('/identity', ...ownForm, (request, response) => {
-    const session = context.session(request, response);
-    context.setIdentity(session, fieldOf(request, 'do') === 'show');
+  router.post('/identity', ...ownForm, async (request, response) => {
+    if (!(await context.setIdentity(request, response, fieldOf(request, 'do') === 'show'))) return;
     response.redirect(303, pathOf(fieldOf(request, 'to')));
   });
   return router;

@@ -2,22 +2,37 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { type Request, type RequestHandler, type Response, urlencoded } from 'express';
+import { defined } from '../../domain/defined.js';
+import { type Right, roleMay } from '../../domain/role.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { Logger } from '../../runtime/logger.js';
 import { sessionFor, visitOf } from '../guard/admit.js';
 import { isOwnForm } from '../guard/own-forms.js';
 import type { Session, Sessions } from '../guard/sessions.js';
+import { problemBody } from '../pages/problem.js';
 import { type Page, pageText } from '../parts/layout.js';
 import type { DashboardSource } from '../ports/dashboard.js';
+import type { AuditLine, Operations } from '../ports/operations.js';
 import { refuseForgery } from '../sign-in.js';
 
 export interface DashboardParts {
   readonly source: DashboardSource;
+  readonly operations: Operations;
   readonly sessions: Sessions;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
 }
+
+/** What shows names, by its action in the audit log, and as the daemon's log calls it. */
+const events = {
+  read_roster: 'roster',
+  read_record: 'record',
+  download_roster: 'roster file',
+  query: 'query',
+  download_query: 'query file',
+} as const;
+type Reading = keyof typeof events;
 
 /** What every route of the dashboard needs. */
 export interface PageContext extends DashboardParts {
@@ -25,39 +40,84 @@ export interface PageContext extends DashboardParts {
   session(request: Request, response: Response): Session;
   /** Returns the time until which names are shown in this browser; null while they are masked. */
   identityUntil(session: Session): number | null;
-  /** Shows names in this browser for a limited time, or masks them again. */
-  setIdentity(session: Session, show: boolean): void;
-  /** Logs that names were read, and how many, but never whose. */
-  audit(what: string, fields: { readonly rows?: number; readonly investment?: string }): void;
+  /** Returns whether the role of the client gives it this right. */
+  may(response: Response, right: Right): boolean;
+  /**
+   * Shows names in this browser for a limited time, or masks them again. Returns false, with the refusal sent, when the
+   * role of the client does not allow it.
+   */
+  setIdentity(request: Request, response: Response, show: boolean): Promise<boolean>;
+  /**
+   * Writes to the audit log that names are read, and how many, but never whose. Call it before they are sent: names are
+   * not shown when it rejects.
+   */
+  audit(
+    response: Response,
+    action: Reading,
+    about: Pick<AuditLine, 'rows' | 'source' | 'subject'>,
+  ): Promise<void>;
   /** Logs that a query was rejected, and whether names were shown or masked, but never the query. */
   auditRefusal(what: string, identity: boolean): void;
+  /** Responds that the role of the client does not allow this. */
+  refuse(request: Request, response: Response, why: string): void;
   /** Sends a page in the common layout. */
   show(request: Request, response: Response, page: Page, status?: number): void;
 }
 
 export function pageContextOf(parts: DashboardParts): PageContext {
-  const { source, sessions, clock, version, logger } = parts;
+  const { source, sessions, clock, version, logger, operations } = parts;
+  const may = (response: Response, right: Right) => roleMay(visitOf(response).actor.role, right);
+  const show: PageContext['show'] = (request, response, page, status = 200) => {
+    const { csrf, signedIn, actor } = sessionFor(request, response, sessions);
+    const frame = { mirrorOf: source.mirrorOf, csrf, version, signedIn, actor };
+    response.status(status).type('html').send(pageText(frame, page));
+  };
+  const refuse: PageContext['refuse'] = (request, response, why) => {
+    const { actor, program } = visitOf(response);
+    const hint = `You are ${actor.name}, with the role ${actor.role}. console.auth in the configuration gives roles.`;
+    if (program) {
+      response.status(403).json({ done: false, message: why, hint });
+      return;
+    }
+    show(request, response, { title: 'Not allowed', body: problemBody('Not allowed', why, hint) }, 403);
+  };
   return {
     ...parts,
+    may,
+    show,
+    refuse,
     session: (request, response) => sessionFor(request, response, sessions),
-    identityUntil: ({ identityUntil }) => (isShown(identityUntil, clock.now()) ? identityUntil : null),
-    setIdentity: (session, show) => {
-      session.identityUntil = show ? clock.now() + shownMillis : 0;
-      // Masking also drops the names that were searched for.
-      if (!show) session.names.forget();
+    identityUntil: ({ identityUntil, actor }) =>
+      roleMay(actor.role, 'names') && isShown(identityUntil, clock.now()) ? identityUntil : null,
+    setIdentity: async (request, response, show) => {
+      const session = sessionFor(request, response, sessions);
+      const { actor } = visitOf(response);
+      const action = show ? 'show_names' : 'mask_names';
+      if (show && !may(response, 'names')) {
+        await operations.audit({ actor, action, outcome: 'refused' });
+        refuse(request, response, 'Your role does not show names of investors.');
+        return false;
+      }
+      if (!show) {
+        session.identityUntil = 0;
+        // Masking also drops the names that were searched for.
+        session.names.forget();
+      }
+      await operations.audit({ actor, action, outcome: 'done' });
+      if (show) session.identityUntil = clock.now() + shownMillis;
       logger.info({}, show ? 'identity is shown on request' : 'identity is masked again');
+      return true;
     },
-    audit: (what, fields) => logger.info({ ...fields, event: what }, 'identity was shown at the console'),
+    audit: async (response, action, about) => {
+      await operations.audit({ actor: visitOf(response).actor, action, outcome: 'done', ...about });
+      const fields = { ...defined({ rows: about.rows, investment: about.subject }), event: events[action] };
+      logger.info(fields, 'identity was shown at the console');
+    },
     auditRefusal: (what, identity) =>
       logger.info(
         { event: what, outcome: 'refused', mode: identity ? 'identity shown' : 'identity masked' },
         'a query was refused at the console',
       ),
-    show: (request, response, page, status = 200) => {
-      const session = sessionFor(request, response, sessions);
-      const frame = { mirrorOf: source.mirrorOf, csrf: session.csrf, version, signedIn: session.signedIn };
-      response.status(status).type('html').send(pageText(frame, page));
-    },
   };
 }
 
@@ -86,7 +146,11 @@ export function goneSignal(response: Response): AbortSignal {
   return gone.signal;
 }
 
-const fileTypes: Readonly<Record<string, string>> = { csv: 'text/csv', jsonl: 'application/x-ndjson' };
+const fileTypes: Readonly<Record<string, string>> = {
+  csv: 'text/csv; charset=utf-8',
+  jsonl: 'application/x-ndjson; charset=utf-8',
+  parquet: 'application/vnd.apache.parquet',
+};
 
 /**
  * Sends pieces as a download. An error before the first piece is thrown with nothing sent. A later error aborts the
@@ -95,10 +159,12 @@ const fileTypes: Readonly<Record<string, string>> = { csv: 'text/csv', jsonl: 'a
 export async function sendFile(
   response: Response,
   name: string,
-  pieces: AsyncIterable<string>,
+  pieces: AsyncIterable<string | Uint8Array>,
 ): Promise<void> {
   const started = await begun(pieces);
-  response.attachment(name).type(`${fileTypes[name.slice(name.lastIndexOf('.') + 1)]}; charset=utf-8`);
+  response
+    .attachment(name)
+    .type(fileTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream');
   try {
     await pipeline(Readable.from(turnByTurn(started)), response);
   } catch (error) {
@@ -108,7 +174,7 @@ export async function sendFile(
   }
 }
 
-async function begun(pieces: AsyncIterable<string>): Promise<AsyncIterable<string>> {
+async function begun<Piece>(pieces: AsyncIterable<Piece>): Promise<AsyncIterable<Piece>> {
   const reading = pieces[Symbol.asyncIterator]();
   const first = await reading.next();
   return {
@@ -123,7 +189,7 @@ async function begun(pieces: AsyncIterable<string>): Promise<AsyncIterable<strin
 }
 
 /** Yields to the event loop between pieces: neither reading a file nor a fast client would ever make this wait. */
-async function* turnByTurn(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+async function* turnByTurn<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
   for await (const piece of pieces) {
     yield piece;
     await setImmediate();

@@ -15,9 +15,17 @@ export function recordRoutes(context: PageContext): Router {
       context.show(request, response, { title: 'No such record', place: '/roster', body }, 404);
       return;
     }
-    if (identityUntil !== null) context.audit('record', { investment: id });
+    if (identityUntil !== null) await context.audit(response, 'read_record', { source, subject: id });
     const now = context.clock.now();
-    const body = recordBody({ source, id, seen, identityUntil, now, csrf: session.csrf });
+    const body = recordBody({
+      source,
+      id,
+      seen,
+      identityUntil,
+      mayShowNames: context.may(response, 'names'),
+      now,
+      csrf: session.csrf,
+    });
     context.show(request, response, { title: titleOf(seen.versions[0]), place: '/roster', body });
   });
   return router;

@@ -37,11 +37,13 @@ export function rosterRoutes(context: PageContext): Router {
       return context.show(request, response, { title: 'Roster', place: '/roster', body }, 422);
     }
     const { asOf, seen } = past;
-    if (identity) context.audit('roster', { rows: Math.min(seen.rows.length, rowsPerPage) });
+    if (identity)
+      await context.audit(response, 'read_roster', { rows: Math.min(seen.rows.length, rowsPerPage) });
     const body = rosterBody({
       address,
       seen,
       identityUntil,
+      mayShowNames: context.may(response, 'names'),
       csrf: session.csrf,
       person,
       rowsMax: rowsPerPage,
@@ -82,7 +84,7 @@ export function rosterRoutes(context: PageContext): Router {
     const failed = await pastOrProblem(async () => {
       const at = asOfFrom(address.asOf, clock.now())?.at;
       const { filter } = wantedFrom(address, person, shown, 0);
-      if (identity) context.audit('roster file', {});
+      if (identity) await context.audit(response, 'download_roster', {});
       await source.rosterFile({ filter, identity, ...defined({ asOf: at }) }, format, (pieces) =>
         sendFile(response, `roster.${format}`, pieces),
       );

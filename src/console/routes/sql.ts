@@ -71,7 +71,7 @@ export function sqlRoutes(context: PageContext): Router {
     try {
       const wanted = wantedBy(reading, clock.now());
       const result = await taking(() => source.query(sql, wanted, goneSignal(response)));
-      if (identity) context.audit('query', { rows: result.rows.length });
+      if (identity) await context.audit(response, 'query', { rows: result.rows.length });
       return { result, problem: null };
     } catch (error) {
       if (!isFault(error)) throw error;
@@ -92,6 +92,7 @@ export function sqlRoutes(context: PageContext): Router {
       limits: source.queryLimits,
       csrf: session.csrf,
       identityUntil: context.identityUntil(session),
+      mayShowNames: context.may(response, 'names'),
       asOf,
       past: pastOf(asOf, now),
       now,
@@ -117,7 +118,7 @@ export function sqlRoutes(context: PageContext): Router {
     const asOf = asOfTyped(request);
     const wanted = fieldOf(request, 'do');
     if (wanted === 'show' || wanted === 'mask') {
-      context.setIdentity(context.session(request, response), wanted === 'show');
+      if (!(await context.setIdentity(request, response, wanted === 'show'))) return;
       // What was typed is shown again and not run: it may be unfinished.
       return show(request, response, { sql, name: '', asOf }, nothing);
     }
@@ -130,7 +131,7 @@ export function sqlRoutes(context: PageContext): Router {
     await taking(async () => {
       const reading = wantedBy({ identity, asOf }, clock.now());
       const pieces = await source.queryFile(sql, reading, goneSignal(response));
-      if (identity) context.audit('query file', {});
+      if (identity) await context.audit(response, 'download_query', {});
       await sendFile(response, 'query.csv', pieces);
     }).catch((error: unknown) => {
       if (!isFault(error)) throw error;

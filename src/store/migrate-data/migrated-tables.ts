@@ -45,6 +45,8 @@ export const migratedTables: readonly MigratedTable[] = [
   { name: 'open_alerts', key: ['key'] },
   { name: 'alert_rows', key: ['notice'], counter: 'notice' },
   { name: 'after_sync_rows', key: ['hook'] },
+  { name: 'audit_log', key: ['entry'], counter: 'entry' },
+  { name: 'operator_requests', key: ['source', 'kind'] },
 ];
 
 /** The tables that are not copied, with the reason. */

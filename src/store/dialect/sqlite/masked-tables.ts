@@ -31,7 +31,8 @@ export const hiddenColumns: Readonly<Record<string, readonly string[]>> = {
   webhook_inbox: ['body'],
 };
 
-/** Tables refused as a whole: names, forgotten ids, digests of tokens, and the planner's samples of any table's values. */
+/** Tables refused as a whole: names, users of the console, forgotten ids, digests of tokens, and the planner's samples of any table's values. */
 export const closedTables: ReadonlySet<string> = new Set([
   ...['identity_rows', 'forgotten', 'budgets', 'sqlite_stat4'],
+  ...['audit_log', 'operator_requests'],
 ]);

@@ -1,0 +1,120 @@
+import { type RequestHandler, type Response, Router } from 'express';
+import { defined } from '../../domain/defined.js';
+import { isFault } from '../../domain/fault.js';
+import { visitOf } from '../guard/admit.js';
+import { fieldOf } from '../guard/own-forms.js';
+import { actionsBody, confirmationOf, confirmBody, type Flash, slugOf } from '../pages/actions.js';
+import { auditBody } from '../pages/audit.js';
+import { problemBody } from '../pages/problem.js';
+import { type OperatorAction, operatorActions } from '../ports/operations.js';
+import { ownForm, type PageContext } from './page-context.js';
+
+const auditRows = 100;
+
+/** The pages of operators: what they can do, and the audit log. */
+export function actionRoutes(context: PageContext): Router {
+  const { operations, clock } = context;
+  const router = Router();
+
+  const operatorOnly: RequestHandler = (request, response, next) => {
+    if (context.may(response, 'act')) return next();
+    context.refuse(request, response, 'This page is for operators.');
+  };
+
+  const lost: RequestHandler = (request, response) => {
+    const body = problemBody(
+      'Nothing to confirm',
+      'The source or notice of this address does not exist now.',
+    );
+    context.show(request, response, { title: 'Nothing to confirm', place: '/actions', body }, 404);
+  };
+
+  router.get('/actions', operatorOnly, async (request, response) => {
+    const session = context.session(request, response);
+    const flash = session.flash;
+    session.flash = null;
+    const body = actionsBody(await operations.seen(), flash, clock.now());
+    context.show(request, response, { title: 'Actions', place: '/actions', body });
+  });
+
+  for (const action of operatorActions) {
+    const path = `/actions/${slugOf(action)}`;
+    router.get(path, operatorOnly, async (request, response, next) => {
+      const { source, notice } = request.query;
+      const seen = await operations.seen();
+      const wanted = confirmationOf(
+        action,
+        seen.sources.find((one) => one.source === source),
+        seen.notices.find((one) => String(one.notice) === notice),
+      );
+      if (wanted === null) return lost(request, response, next);
+      const { csrf } = context.session(request, response);
+      const body = confirmBody(action, wanted, csrf);
+      context.show(request, response, { title: wanted.title, place: '/actions', body });
+    });
+    router.post(path, ...ownForm, async (request, response) => {
+      const { actor } = visitOf(response);
+      const wish = {
+        action,
+        source: fieldOf(request, 'source'),
+        notice: wholeNumber(fieldOf(request, 'notice')),
+        rows: wholeNumber(fieldOf(request, 'rows')),
+      };
+      const subject =
+        action === 'resend_notice' ? { subject: String(wish.notice) } : { source: wish.source.slice(0, 63) };
+      const line = { actor, action, ...subject };
+      if (!context.may(response, 'act')) {
+        // Without what it names: it is the text of someone who may not act.
+        await operations.audit({ actor, action, outcome: 'refused', note: 'not an operator' });
+        return context.refuse(request, response, 'Only operators may do this.');
+      }
+      // First the log: what cannot be logged is not done.
+      await operations.audit({ ...line, outcome: 'asked' });
+      const flash = await operations.perform(wish, actor).then(
+        (text): Flash => ({ text, wrong: false }),
+        (error: unknown): Flash => {
+          if (!isFault(error, 'usage')) throw error;
+          return { text: `${sentence(error.message, wish.source)}.`, hint: error.about.hint, wrong: true };
+        },
+      );
+      if (flash.wrong) await operations.audit({ ...line, outcome: 'refused', note: 'not possible now' });
+      else if (isImmediate(action)) await operations.audit({ ...line, outcome: 'done' });
+      respond(response, flash, () => {
+        context.session(request, response).flash = flash;
+        response.redirect(303, '/actions');
+      });
+    });
+  }
+
+  router.get('/audit', operatorOnly, async (request, response) => {
+    const { before } = request.query;
+    const from = typeof before === 'string' && /^\d{1,15}$/.test(before) ? Number(before) : null;
+    const lines = await operations.auditSeen(from, auditRows + 1);
+    const shown = lines.slice(0, auditRows);
+    const older = lines.length > auditRows ? (shown.at(-1)?.entry ?? null) : null;
+    context.show(request, response, { title: 'Audit log', place: '/audit', body: auditBody(shown, older) });
+  });
+  return router;
+}
+
+/** Programs get the answer itself; browsers a page that shows it, so that reloading does not act again. */
+function respond(response: Response, { text, hint, wrong }: Flash, toPage: () => void): void {
+  if (!visitOf(response).program) {
+    toPage();
+    return;
+  }
+  response
+    .status(wrong ? 422 : 200)
+    .json({ done: !wrong, message: text, ...defined({ hint }) });
+}
+
+/** The daemon that works on the source logs the outcome of the others. */
+const isImmediate = (action: OperatorAction): boolean =>
+  action === 'pause' || action === 'resume' || action === 'resend_notice';
+
+/** Returns -1 for anything else than a whole number, which no notice and no count is. */
+const wholeNumber = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : -1);
+
+/** Names of sources stay as they are. */
+const sentence = (text: string, source: string): string =>
+  text.startsWith(source) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -1,0 +1,106 @@
+import type { Operations, Wish } from '../console/ports/operations.js';
+import { counted } from '../domain/counted.js';
+import { Fault } from '../domain/fault.js';
+import { type Instant, instantFromMillis } from '../domain/instant.js';
+import type { FullStatus } from '../reading/status.js';
+import type { Clock } from '../runtime/clock.js';
+import type { OpenMirror } from './mirror-parts.js';
+
+export interface OperationsParts {
+  readonly mirror: Pick<OpenMirror, 'audit' | 'requests' | 'pauses' | 'outbox'>;
+  /** The configured sources. */
+  readonly sources: readonly string[];
+  readonly status: () => Promise<Pick<FullStatus, 'sources'>>;
+  readonly clock: Clock;
+  /** Called when a request was stored, and when a notice is due again. */
+  readonly onRequest: () => void;
+  readonly onNotice: () => void;
+}
+
+const noticesMax = 50;
+
+/** What users of the console change, and the log of it. */
+export function operationsOf(parts: OperationsParts): Operations {
+  const { mirror, clock } = parts;
+  const now = (): Instant => instantFromMillis(clock.now());
+
+  const seenSource = async (name: string) => {
+    const seen = (await parts.status()).sources.find(({ source }) => source === name);
+    if (seen === undefined || !parts.sources.includes(name))
+      throw new Fault('usage', `no source of the configuration is called ${name}`);
+    return seen;
+  };
+
+  /** Stores a request for the daemon that works on the source. */
+  const request = async (
+    kind: 'resync' | 'accept_deletions' | 'retry_quarantine',
+    { source }: Wish,
+    actor: { readonly name: string; readonly role: Parameters<Operations['perform']>[1]['role'] },
+  ) => {
+    await mirror.requests.add({ source, kind, actor: actor.name, role: actor.role, asked_at: now() });
+    parts.onRequest();
+  };
+
+  return {
+    audit: ({ actor, action, outcome, source, subject, rows, note }) =>
+      mirror.audit.add({
+        at: now(),
+        actor: actor.name,
+        role: actor.role,
+        action,
+        outcome,
+        source: source ?? null,
+        subject: subject ?? null,
+        rows_seen: rows ?? null,
+        note: note ?? null,
+      }),
+    auditSeen: (before, max) => mirror.audit.latest(before, max),
+    seen: async () => {
+      const { sources } = await parts.status();
+      return {
+        sources: sources.filter(({ source }) => parts.sources.includes(source)),
+        notices: await mirror.outbox.undelivered(noticesMax),
+        requests: await mirror.requests.list(),
+      };
+    },
+    perform: async (wish, actor) => {
+      const { action, source, notice } = wish;
+      if (action === 'resend_notice') {
+        if (!(await mirror.outbox.resend(notice, now())))
+          throw new Fault('usage', `notice ${notice} was delivered or does not exist`);
+        parts.onNotice();
+        return `Notice ${notice} is sent again now. If its receiver fails, it is tried further as before.`;
+      }
+      const seen = await seenSource(source);
+      if (action === 'pause') {
+        await mirror.pauses.pause([source], now());
+        return `${source} is paused. A page that is being written is finished first; webhooks are still accepted.`;
+      }
+      if (action === 'resume') {
+        await mirror.pauses.resume([source]);
+        return `${source} goes on within a second.`;
+      }
+      if (seen.paused_at !== null)
+        throw new Fault('usage', `${source} is paused`, { hint: 'Resume it first.' });
+      switch (action) {
+        case 'resync':
+          await request('resync', wish, actor);
+          return `${source} is listed again from its beginning, starting within seconds. Its stored rows stay readable meanwhile.`;
+        case 'accept_deletions':
+          if (seen.awaiting_deletion !== wish.rows)
+            throw new Fault(
+              'usage',
+              `${counted(seen.awaiting_deletion, 'row')} of ${source} ${seen.awaiting_deletion === 1 ? 'awaits' : 'await'} deletion now, not ${wish.rows}: nothing was deleted`,
+              { hint: 'Look at them, and confirm again.' },
+            );
+          if (seen.awaiting_deletion === 0) throw new Fault('usage', `no row of ${source} awaits deletion`);
+          await request('accept_deletions', wish, actor);
+          return `${counted(wish.rows, 'row')} of ${source} ${wish.rows === 1 ? 'is' : 'are'} deleted within seconds.`;
+        case 'retry_quarantine':
+          if (seen.quarantine_open === 0) throw new Fault('usage', `${source} has no record in quarantine`);
+          await request('retry_quarantine', wish, actor);
+          return `The records of ${source} in quarantine are read again within seconds. The audit log says how many could be read.`;
+      }
+    },
+  };
+}

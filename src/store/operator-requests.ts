@@ -1,0 +1,49 @@
+import type { Instant } from '../domain/instant.js';
+import type { Role } from '../domain/role.js';
+import type { Connection } from './connection.js';
+
+export interface OperatorRequest {
+  readonly source: string;
+  readonly kind: 'resync' | 'accept_deletions' | 'retry_quarantine';
+  readonly actor: string;
+  readonly role: Role;
+  readonly asked_at: Instant;
+}
+
+/**
+ * What operators asked for at a console, until the daemon that works on the source begins. In the database, because that
+ * daemon may be another member of the fleet.
+ */
+export class OperatorRequests {
+  constructor(private readonly connection: Connection) {}
+
+  async list(): Promise<readonly OperatorRequest[]> {
+    const rows = await this.connection.run((db) =>
+      db.selectFrom('operator_requests').selectAll().orderBy('asked_at').execute(),
+    );
+    return rows.map((row) => ({ ...row, role: row.role as Role, asked_at: row.asked_at as Instant }));
+  }
+
+  /** A request that waits already stays as it is. */
+  async add(request: OperatorRequest): Promise<void> {
+    await this.connection.run((db) =>
+      db
+        .insertInto('operator_requests')
+        .values(request)
+        .onConflict((conflict) => conflict.columns(['source', 'kind']).doNothing())
+        .execute(),
+    );
+  }
+
+  /** Removes a request in order to perform it. Returns false when another daemon has taken it. */
+  async take({ source, kind }: Pick<OperatorRequest, 'source' | 'kind'>): Promise<boolean> {
+    const result = await this.connection.run((db) =>
+      db
+        .deleteFrom('operator_requests')
+        .where('source', '=', source)
+        .where('kind', '=', kind)
+        .executeTakeFirstOrThrow(),
+    );
+    return Number(result.numDeletedRows) > 0;
+  }
+}

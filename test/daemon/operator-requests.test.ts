@@ -1,0 +1,116 @@
+import Sqlite from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Config } from '../../src/config/config.js';
+import { sqliteFileOf } from '../../src/config/database.js';
+import { Secret } from '../../src/config/secrets.js';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
+import { SourceHolds } from '../../src/daemon/source-holds.js';
+import type { SourceName } from '../../src/domain/ids.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
+
+const token = 'the-token-of-oleg-1234';
+
+interface Running {
+  readonly config: Config;
+  readonly daemon: Daemon;
+  readonly raw: Sqlite.Database;
+  readonly act: (action: string, fields: string) => Promise<{ done: boolean; message: string }>;
+  readonly log: () => unknown[];
+}
+
+/** A daemon over a sandbox whose sources are listed, with an operator. */
+async function running(): Promise<Running> {
+  const sandbox = await sandboxFor({ records: 60, companies: 1 });
+  const folder = freshFolder();
+  const plain = configFor(sandbox, { folder });
+  if (plain.console === null) throw new Error('the console is on');
+  const secret = new Secret('console.auth.tokens[0].token', token, { env: {}, folder });
+  const tokens = [{ name: 'oleg', role: 'operator' as const, token: secret }];
+  const config = { ...plain, console: { ...plain.console, auth: { tokens, basic: null, proxy: null } } };
+  const daemon = await startDaemon(partsFor(config));
+  onTestFinished(() => daemon.close());
+  await daemon.engine.sync.idle();
+  const raw = new Sqlite(sqliteFileOf(config.database));
+  onTestFinished(() => void raw.close());
+  return {
+    config,
+    daemon,
+    raw,
+    act: async (action, body) => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      };
+      const answer = await fetch(`${daemon.consoleUrl}/actions/${action}`, { method: 'POST', headers, body });
+      return (await answer.json()) as { done: boolean; message: string };
+    },
+    log: () => raw.prepare('SELECT actor, action, outcome, note FROM audit_log ORDER BY entry').all(),
+  };
+}
+
+test('the daemon performs what an operator asks for, and logs what became of it', async () => {
+  const { raw, act, log } = await running();
+  const count = () => raw.prepare('SELECT count(*) FROM investments').pluck().get() as number;
+  const before = count();
+  raw.exec(
+    `INSERT INTO awaiting_deletion_rows SELECT row_no, source_no, 1, '2026-11-01T00:00:00.000Z' FROM investment_rows LIMIT 1;
+     UPDATE sources SET awaiting_deletion = 1, quarantined = 1;
+     INSERT INTO quarantine_rows (source_no, id, problem, body, seen_at, times)
+       SELECT source_no, id, 'status is missing', '{}', '2026-11-01T00:00:00.000Z', 1 FROM investment_rows ORDER BY row_no DESC LIMIT 1;`,
+  );
+  expect(await act('accept-deletions', 'source=c0&rows=1')).toMatchObject({ done: true });
+  await expect.poll(count, { timeout: 10_000 }).toBe(before - 1);
+
+  expect(await act('retry-quarantine', 'source=c0')).toMatchObject({ done: true });
+  const open = () => raw.prepare('SELECT count(*) FROM quarantine WHERE resolved_at IS NULL').pluck().get();
+  await expect.poll(open, { timeout: 10_000 }).toBe(0);
+
+  expect(await act('resync', 'source=c0')).toMatchObject({ done: true });
+  await expect.poll(count, { timeout: 10_000 }).toBe(before);
+  await expect.poll(() => log().length, { timeout: 10_000 }).toBe(6);
+  expect(log()).toEqual([
+    { actor: 'token:oleg', action: 'accept_deletions', outcome: 'asked', note: null },
+    expect.objectContaining({
+      action: 'accept_deletions',
+      outcome: 'done',
+      note: expect.stringContaining('1 removed'),
+    }),
+    { actor: 'token:oleg', action: 'retry_quarantine', outcome: 'asked', note: null },
+    {
+      actor: 'token:oleg',
+      action: 'retry_quarantine',
+      outcome: 'done',
+      note: '1 record read again, 0 still in quarantine',
+    },
+    { actor: 'token:oleg', action: 'resync', outcome: 'asked', note: null },
+    expect.objectContaining({ action: 'resync', outcome: 'done', note: expect.stringContaining('1 added') }),
+  ]);
+});
+
+test('a request for a source that is paused before it begins waits for the resume', async () => {
+  const { raw, act, daemon } = await running();
+  const { requests, pauses } = daemon.engine.mirror;
+  expect(await act('pause', 'source=c0')).toMatchObject({ done: true });
+  expect(await act('resync', 'source=c0')).toMatchObject({ done: false, message: 'c0 is paused.' });
+  const asked_at = new Date().toISOString() as never;
+  await requests.add({ source: 'c0', kind: 'resync', actor: 'token:oleg', role: 'operator', asked_at });
+  const ticks = () => raw.prepare("SELECT count(*) FROM ticks WHERE mode = 'relisting'").pluck().get();
+  expect([(await requests.list()).length, (await pauses.list()).length, ticks()]).toEqual([1, 1, 0]);
+  expect(await act('resume', 'source=c0')).toMatchObject({ done: true });
+  await expect.poll(ticks, { timeout: 10_000 }).toBe(1);
+});
+
+test('a source held for two reasons goes on when the last one ends', async () => {
+  const heard: string[] = [];
+  const holds = new SourceHolds({
+    pause: async (source) => void heard.push(`pause ${source}`),
+    resume: (source) => void heard.push(`resume ${source}`),
+  });
+  const acme = 'acme' as SourceName;
+  await holds.pause(acme);
+  await holds.pause(acme);
+  holds.resume(acme);
+  expect(heard).toEqual(['pause acme', 'pause acme']);
+  holds.resume(acme);
+  expect(heard.at(-1)).toBe('resume acme');
+});
