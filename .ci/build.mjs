@@ -65,6 +65,7 @@ function sourcesDigest() {
     ...sources,
     at('tsconfig.json'),
     at('tsconfig.build.json'),
+    at('package.json'),
     fileURLToPath(import.meta.url),
   ])
     digest
@@ -84,6 +85,7 @@ async function build(sources, types) {
     await compile(next);
     if (types) await declare(next);
     cpSync(at('src/console/assets'), join(next, 'console/assets'), { recursive: true });
+    await bundleEditor(join(next, 'console/assets'));
     for (const name of ['main.js', 'start.js']) chmodSync(join(next, 'cli', name), 0o755);
     writeFileSync(join(next, stampName), `${JSON.stringify({ sources, types })}\n`);
     if (existsSync(at('dist'))) renameSync(at('dist'), old);
@@ -103,6 +105,24 @@ async function compile(outdir) {
       .map((name) => at('src', name)),
     ...{ outbase: at('src'), outdir, tsconfig: at('tsconfig.json') },
     ...{ format: 'esm', platform: 'node', target: 'node22.19', logLevel: 'error' },
+  });
+}
+
+/** Bundles the editor of the SQL page with CodeMirror, so that users of the package do not install it. */
+async function bundleEditor(folder) {
+  const { build: bundle } = await import('esbuild');
+  const license = readFileSync(at('node_modules/@codemirror/view/LICENSE'), 'utf8').trim();
+  await bundle({
+    entryPoints: [at('src/console/assets/editor.js')],
+    outfile: join(folder, 'editor.js'),
+    allowOverwrite: true,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    banner: { js: `/* CodeMirror and Lezer, bundled:\n${license}\n*/` },
+    logLevel: 'error',
   });
 }
 

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RequestHandler } from 'express';
+import { packageRoot } from '../runtime/package-root.js';
 
 interface Asset {
   readonly type: string;
@@ -24,6 +26,9 @@ const files: Readonly<Record<string, readonly [string, () => string]>> = {
   'language.js': ['text/javascript', () => own('language.js')],
   'charts.js': ['text/javascript', () => own('charts.js')],
   'query.js': ['text/javascript', () => own('query.js')],
+  'sql.css': ['text/css', () => own('sql.css')],
+  // Made by the build, also where the console runs from its sources.
+  'editor.js': ['text/javascript', () => join(packageRoot, 'dist/console/assets/editor.js')],
   'uplot.js': ['text/javascript', () => uplot('uPlot.esm.js')],
   'uplot.css': ['text/css', () => uplot('uPlot.min.css')],
 };

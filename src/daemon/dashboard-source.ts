@@ -11,11 +11,13 @@ import {
   megabyte,
   runBoxedQuery,
 } from '../reading/boxed-query.js';
-import { queryCsv, runQuery } from '../reading/query.js';
+import { type QueryHandle, queryCsv, queryJsonLines, runQuery } from '../reading/query.js';
+import { queryParquet } from '../reading/query-parquet.js';
 import type { MirrorReader } from '../reading/read-mirror.js';
 import type { FullStatus } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
+import { dictionaryRelations } from '../store/dictionary/data-dictionary.js';
 import { documentedQueries } from '../store/documented-queries.js';
 import { youngerSources } from '../store/reads/as-of.js';
 import { readActivity } from '../store/reads/dashboard/activity.js';
@@ -107,7 +109,9 @@ export function dashboardSource({
         return await take(gathered(format === 'csv' ? csv(rows, { raw: false }) : jsonLines(rows)));
       }),
     query: (sql, reading, signal) => runBoxedQuery(location, sql, reading, clock, signal),
-    queryFile: async (sql, reading, signal) => {
+    sqlDialect: location.kind,
+    relations: dictionaryRelations,
+    queryFile: async (sql, format, reading, signal) => {
       const limits = {
         timeoutMs: fileSeconds * 1_000,
         rowsMax: queryLimits.fileRows,
@@ -116,8 +120,10 @@ export function dashboardSource({
         memoryMegabytes: boxMemoryMegabytes,
         bytesMax: queryLimits.fileMegabytes * megabyte,
       };
-      const handle = await runQuery(location, sql, limits, clock, signal);
-      return wholeOnly(queryCsv(handle), () => handle.truncated());
+      const run = () => runQuery(location, sql, limits, clock, signal);
+      if (format === 'parquet') return await queryParquet(run, (handle) => requireWhole(handle), signal);
+      const handle = await run();
+      return wholeOnly(format === 'csv' ? queryCsv(handle) : queryJsonLines(handle), handle);
     },
     onChange: onTick,
   };
@@ -167,9 +173,13 @@ async function recordOf(
 }
 
 /** Throws `usage` instead of ending early: the reader of a truncated file could not tell. */
-async function* wholeOnly(pieces: AsyncIterable<string>, truncated: () => boolean): AsyncGenerator<string> {
+async function* wholeOnly(pieces: AsyncIterable<string>, handle: QueryHandle): AsyncGenerator<string> {
   yield* pieces;
-  if (truncated())
+  requireWhole(handle);
+}
+
+function requireWhole(handle: QueryHandle): void {
+  if (handle.truncated())
     throw new Fault('usage', `the result has more than ${queryLimits.fileRows} rows`, {
       hint: 'rosterd query has no such limit',
     });

@@ -29,6 +29,7 @@ const guards: Readonly<Record<ExportColumn['kind'], (text: string) => string>> =
   text: neutral,
   decimal: neutralUnlessNumber,
   number: unguarded,
+  real: unguarded,
   flag: unguarded,
   time: unguarded,
   json: unguarded,

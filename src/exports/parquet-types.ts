@@ -13,6 +13,7 @@ export const columnTypes: Readonly<Record<ExportColumn['kind'], string>> = {
   text: 'VARCHAR',
   json: 'VARCHAR',
   number: 'BIGINT',
+  real: 'DOUBLE',
   flag: 'BOOLEAN',
   // With a time zone, so that readers know the time is UTC.
   time: 'TIMESTAMPTZ',
@@ -31,6 +32,7 @@ const converters: Readonly<Record<ExportColumn['kind'], Converter>> = {
   text: String,
   json: String,
   number: (cell) => BigInt(cell),
+  real: Number,
   flag: (cell) => Number(cell) === 1,
   time: (cell, column, { DuckDBTimestampTZValue }) => {
     const millis = millisOf(String(cell) as Instant);

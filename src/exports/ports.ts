@@ -3,8 +3,8 @@ export type Cell = null | string | number | bigint;
 
 export interface ExportColumn {
   readonly name: string;
-  /** `flag` is 0 or 1. `time` (UTC), `decimal` and `json` are stored as text. */
-  readonly kind: 'text' | 'number' | 'flag' | 'time' | 'decimal' | 'json';
+  /** `flag` is 0 or 1. `time` (UTC), `decimal` and `json` are stored as text. `real` is a binary fraction. */
+  readonly kind: 'text' | 'number' | 'real' | 'flag' | 'time' | 'decimal' | 'json';
 }
 
 /** Ordered rows, read one by one and never all in memory. */

@@ -131,7 +131,7 @@ test('the dashboard works with the keyboard alone: skip, filter, open a record, 
   await page.keyboard.press('Control+Enter');
   await page.locator('#result svg.bar').first().waitFor({ timeout: 15_000 });
   // Tab leaves the box, so the keyboard is not trapped in it.
-  await page.locator('#sql').focus();
+  await page.getByRole('textbox', { name: 'SQL statement' }).focus();
   await page.keyboard.press('Tab');
   expect(await focused(page)).toBe('Run');
   await picture(page, 'result-1280');
@@ -154,7 +154,9 @@ async function tabTo(page: Page, wanted: string): Promise<void> {
 test('a date chosen on the SQL page becomes part of its address, and the statement is kept', async () => {
   const { context, page, complaints } = await visit();
   await page.goto(`${world.url}/sql`);
-  await page.locator('#sql').fill("SELECT status FROM investments WHERE id = 'inv_ada'");
+  await page.getByRole('textbox', { name: 'SQL statement' }).focus();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText("SELECT status FROM investments WHERE id = 'inv_ada'");
   await page.getByLabel('As of').fill('2026-10-15');
   expect(new URL(page.url()).search).toBe('?as-of=2026-10-15');
   await page.getByRole('button', { name: 'Run' }).click();

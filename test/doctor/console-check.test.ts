@@ -34,10 +34,16 @@ test('doctor reports a short token and two tokens with one value, without showin
   expect(JSON.stringify([short, same])).not.toMatch(/brief|decent-length/);
 });
 
-test.each(['127.0.0.1', '127.0.0.0/8', '::1'])('doctor warns of a proxy on this machine: %s', async (address) => {
-  const proxy = { addresses: ['10.0.0.5', address], header: 'X-Forwarded-User' };
-  expect(await checkOf({ proxy })).toMatchObject({ verdict: 'warn', message: expect.stringContaining(address) });
-});
+test.each(['127.0.0.1', '127.0.0.0/8', '::1'])(
+  'doctor warns of a proxy on this machine: %s',
+  async (address) => {
+    const proxy = { addresses: ['10.0.0.5', address], header: 'X-Forwarded-User' };
+    expect(await checkOf({ proxy })).toMatchObject({
+      verdict: 'warn',
+      message: expect.stringContaining(address),
+    });
+  },
+);
 
 test('doctor runs no command that prints a token', async () => {
   const tokens = [{ name: 'ana', role: 'viewer', token: { command: ['false'] } }];

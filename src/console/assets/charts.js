@@ -4,7 +4,7 @@ import uPlot from './uplot.js';
 
 const height = 240;
 /** Axis steps for counts, which are whole numbers. */
-const whole = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 100_000];
+const whole = Array.from({ length: 13 }, (_, digits) => [1, 2, 5].map((step) => step * 10 ** digits)).flat();
 const charts = [...document.querySelectorAll('[data-chart]')].map((box) => ({
   box,
   ...read(box),

@@ -47,6 +47,7 @@ export function pageText(frame: PageFrame, { title, place, body, scripts = [] }:
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
 ${scripts.includes('charts') ? html`<link rel="stylesheet" href="/assets/uplot.css">` : null}
 <link rel="stylesheet" href="/assets/console.css">
+${scripts.includes('query') ? html`<link rel="stylesheet" href="/assets/sql.css">` : null}
 ${[...everywhere, ...scripts].map((name) => html`<script type="module" src="/assets/${name}.js"></script>`)}
 </head>
 <body>

@@ -25,8 +25,16 @@ export interface DashboardSource {
   readonly queries: readonly ReadyQuery[];
   /** Throws `usage` for SQL that is invalid, writes, is too slow or too large, or reads identity without `identity`. */
   query(sql: string, reading: QueryReading, signal: AbortSignal): Promise<QuerySeen>;
-  /** Returns the whole result as CSV. Ends with an error, never truncated, when it is too long or too slow. */
-  queryFile(sql: string, reading: QueryReading, signal: AbortSignal): Promise<AsyncIterable<string>>;
+  /** Returns the whole result as a file. Ends with an error, never truncated, when it is too long or too slow. */
+  queryFile(
+    sql: string,
+    format: QueryFormat,
+    reading: QueryReading,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<string | Uint8Array>>;
+  readonly sqlDialect: 'sqlite' | 'postgres';
+  /** The public tables and views, as the data dictionary describes them. */
+  readonly relations: readonly RelationSeen[];
   readonly queryLimits: {
     readonly seconds: number;
     readonly rows: number;
@@ -45,6 +53,18 @@ export interface QueryReading {
 }
 
 export type FileFormat = 'csv' | 'jsonl';
+export type QueryFormat = FileFormat | 'parquet';
+
+export interface RelationSeen {
+  readonly name: string;
+  readonly meaning: string;
+  readonly columns: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly meaning: string;
+    readonly null_when: string | null;
+  }[];
+}
 
 export interface SourceSeen extends SourceHealth {
   readonly meaning: string;

@@ -103,9 +103,7 @@ function respond(response: Response, { text, hint, wrong }: Flash, toPage: () =>
     toPage();
     return;
   }
-  response
-    .status(wrong ? 422 : 200)
-    .json({ done: !wrong, message: text, ...defined({ hint }) });
+  response.status(wrong ? 422 : 200).json({ done: !wrong, message: text, ...defined({ hint }) });
 }
 
 /** The daemon that works on the source logs the outcome of the others. */

@@ -1,9 +1,11 @@
 import { type Request, type Response, Router } from 'express';
 import { Fault, isFault } from '../../domain/fault.js';
+import { visitOf } from '../guard/admit.js';
 import { fieldOf } from '../guard/own-forms.js';
-import { sqlBody } from '../pages/sql.js';
+import { isPlotChoice, type PlotChoice } from '../pages/plot.js';
+import { type SqlProblem, sqlBody } from '../pages/sql.js';
 import type { AsOf } from '../parts/as-of.js';
-import type { QueryReading, QuerySeen } from '../ports/dashboard.js';
+import type { QueryFormat, QueryReading, QuerySeen } from '../ports/dashboard.js';
 import { asOfFrom, asOfText } from './as-of.js';
 import { goneSignal, ownForm, type PageContext, sendFile } from './page-context.js';
 
@@ -12,8 +14,22 @@ const runningMax = 2;
 
 interface Answer {
   readonly result: QuerySeen | null;
-  readonly problem: { readonly message: string; readonly hint: string | undefined } | null;
+  readonly problem: SqlProblem | null;
 }
+
+const problemOf = ({ message, about }: Fault): SqlProblem => ({
+  message,
+  hint: about.hint,
+  place: about.place ?? null,
+});
+
+/** By the value of the button; `file` is what older pages send. */
+const formats: Readonly<Record<string, QueryFormat>> = {
+  file: 'csv',
+  csv: 'csv',
+  jsonl: 'jsonl',
+  parquet: 'parquet',
+};
 
 const nothing: Answer = { result: null, problem: null };
 
@@ -22,6 +38,7 @@ interface Typed {
   readonly sql: string;
   readonly name: string;
   readonly asOf: string;
+  readonly chart: PlotChoice;
 }
 
 interface Reading {
@@ -76,25 +93,22 @@ export function sqlRoutes(context: PageContext): Router {
     } catch (error) {
       if (!isFault(error)) throw error;
       context.auditRefusal('query', identity);
-      return { result: null, problem: { message: error.message, hint: error.about.hint } };
+      return { result: null, problem: problemOf(error) };
     }
   };
 
   const show = (request: Request, response: Response, typed: Typed, answer: Answer) => {
-    const { sql, name, asOf } = typed;
     const session = context.session(request, response);
     const now = clock.now();
     const body = sqlBody({
-      sql,
-      name,
+      ...typed,
       ...answer,
-      queries: source.queries,
-      limits: source.queryLimits,
+      source,
       csrf: session.csrf,
+      actor: visitOf(response).actor.name,
       identityUntil: context.identityUntil(session),
       mayShowNames: context.may(response, 'names'),
-      asOf,
-      past: pastOf(asOf, now),
+      past: pastOf(typed.asOf, now),
       now,
     });
     const page = { title: 'SQL', place: '/sql', body, scripts: ['charts', 'query'] } as const;
@@ -106,41 +120,51 @@ export function sqlRoutes(context: PageContext): Router {
     const ready = source.queries.find(({ name }) => name === request.query.query);
     const asOf = asOfText(request);
     if (ready === undefined)
-      return show(request, response, { sql: source.queries[0]?.sql ?? '', name: '', asOf }, nothing);
+      return show(
+        request,
+        response,
+        { sql: source.queries[0]?.sql ?? '', name: '', asOf, chart: 'auto' },
+        nothing,
+      );
     const { sql, name } = ready;
     const identity = context.identityUntil(context.session(request, response)) !== null;
-    show(request, response, { sql, name, asOf }, await answerTo(sql, { identity, asOf }, response));
+    show(
+      request,
+      response,
+      { sql, name, asOf, chart: 'auto' },
+      await answerTo(sql, { identity, asOf }, response),
+    );
   });
 
   router.post('/sql', ...ownForm, async (request, response) => {
     // Browsers send the text of a form with \r\n.
     const sql = fieldOf(request, 'sql').replaceAll('\r\n', '\n');
+    const chosen = fieldOf(request, 'chart');
+    const chart = isPlotChoice(chosen) ? chosen : 'auto';
     const asOf = asOfTyped(request);
     const wanted = fieldOf(request, 'do');
     if (wanted === 'show' || wanted === 'mask') {
       if (!(await context.setIdentity(request, response, wanted === 'show'))) return;
       // What was typed is shown again and not run: it may be unfinished.
-      return show(request, response, { sql, name: '', asOf }, nothing);
+      return show(request, response, { sql, name: '', asOf, chart }, nothing);
     }
     const identity = context.identityUntil(context.session(request, response)) !== null;
-    const typed = { sql, name: '', asOf };
-    if (wanted !== 'file') {
+    const typed = { sql, name: '', asOf, chart };
+    const format = formats[wanted];
+    if (format === undefined) {
       show(request, response, typed, await answerTo(sql, { identity, asOf }, response));
       return;
     }
     await taking(async () => {
       const reading = wantedBy({ identity, asOf }, clock.now());
-      const pieces = await source.queryFile(sql, reading, goneSignal(response));
+      const pieces = await source.queryFile(sql, format, reading, goneSignal(response));
       if (identity) await context.audit(response, 'download_query', {});
-      await sendFile(response, 'query.csv', pieces);
+      await sendFile(response, `query.${format}`, pieces);
     }).catch((error: unknown) => {
       if (!isFault(error)) throw error;
       context.auditRefusal('query file', identity);
       if (response.headersSent) throw error;
-      show(request, response, typed, {
-        result: null,
-        problem: { message: error.message, hint: error.about.hint },
-      });
+      show(request, response, typed, { result: null, problem: problemOf(error) });
     });
   });
   return router;

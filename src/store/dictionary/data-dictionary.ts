@@ -28,6 +28,18 @@ export const dictionaryRows: readonly DictionaryRow[] = publicRelations
     one.relation === other.relation ? one.position - other.position : one.relation < other.relation ? -1 : 1,
   );
 
+/** The same rows by relation, in the order of the dictionary's page. */
+export const dictionaryRelations = publicRelations.map(({ name, meaning, columns }) => ({
+  name,
+  meaning: plain(meaning),
+  columns: columns.map((entry) => ({
+    name: entry.name,
+    type: entry.type,
+    meaning: plain(entry.meaning),
+    null_when: entry.nullWhen === undefined ? null : plain(entry.nullWhen),
+  })),
+}));
+
 /** Returns the text without Markdown backticks. */
 export function plain(text: string): string {
   return text.replaceAll('`', '');

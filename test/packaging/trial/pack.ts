@@ -12,7 +12,13 @@ interface Packed {
 const wanted = [
   ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'config.example.json'],
   ...['bin/rosterd.js', 'dist/cli/main.js', 'dist/cli/start.js', 'dist/index.js', 'dist/index.d.ts'],
-  ...['dist/console/assets/console.css', 'schema/rosterd.1', 'schema/config.schema.json', 'docs/library.md'],
+  ...[
+    'dist/console/assets/console.css',
+    'dist/console/assets/editor.js',
+    'schema/rosterd.1',
+    'schema/config.schema.json',
+    'docs/library.md',
+  ],
 ];
 
 const belongs = [

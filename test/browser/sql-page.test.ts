@@ -1,0 +1,160 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { person, type RunningConsole, startConsole } from '../console/running-console.js';
+import { launchBrowser } from './browser.js';
+
+const operator = 'the-token-of-oleg-1234';
+let browser: Browser;
+let world: RunningConsole;
+
+beforeAll(async () => {
+  world = await startConsole({
+    auth: {
+      tokens: [{ name: 'token:oleg', role: 'operator', secret: async () => operator }],
+      basic: null,
+      proxy: null,
+    },
+  });
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await world.close();
+});
+
+/** Opens a page in a browser of its own, signed in, and collects its complaints. */
+async function visit(path: string, script = true) {
+  const context = await browser.newContext({
+    reducedMotion: 'reduce',
+    locale: 'en-US',
+    javaScriptEnabled: script,
+  });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    // What the browser says of a page that reports a mistake.
+    if (!message.text().includes('status of 422')) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.goto(`${world.url}/sign-in?to=${encodeURIComponent(path)}`);
+  await page.getByLabel('Token').fill(operator);
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.pathname === path.split('?')[0]);
+  return { context, page, complaints };
+}
+
+const editor = (page: Page) => page.getByRole('textbox', { name: 'SQL statement' });
+
+async function write(page: Page, sql: string): Promise<void> {
+  await editor(page).focus();
+  await page.keyboard.press('ControlOrMeta+A');
+  await page.keyboard.insertText(sql);
+}
+
+const result = (page: Page) => page.locator('#result');
+
+test('the SQL editor completes columns, runs with the keyboard, and marks the place of a mistake', async () => {
+  const { page, complaints } = await visit('/sql');
+  await write(page, 'SELECT status, count(*) AS investments FROM investments GROUP BY sta');
+  await page.keyboard.press('Control+Space');
+  await page.locator('.cm-tooltip-autocomplete').getByText('status', { exact: true }).first().waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.insertText('tus');
+  await page.keyboard.press('Control+Enter');
+  await result(page).getByText('rows in').waitFor({ timeout: 20_000 });
+  expect(await page.locator('.cm-lineNumbers').textContent()).toContain('1');
+
+  await write(page, 'SELECT id,\n  comitted_cents\nFROM investments');
+  await page.keyboard.press('Control+Enter');
+  await page.getByText('Did you mean committed_cents?').waitFor({ timeout: 20_000 });
+  expect(await page.locator('.cm-lintRange-error').textContent()).toBe('comitted_cents');
+  await editor(page).focus();
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Run');
+  expect(complaints).toEqual([]);
+});
+
+test("one's own queries are saved, loaded and deleted as text, and the history has what ran", async () => {
+  const { page, complaints } = await visit('/sql');
+  const hostileName = '<img src=x onerror="window.pwned=1">';
+  await write(page, "SELECT '<img src=x onerror=window.pwned=1>' AS mark");
+  await page.getByLabel('Name', { exact: true }).fill(hostileName);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: hostileName, exact: true }).waitFor();
+  await page.keyboard.press('Tab');
+  await editor(page).focus();
+  await page.keyboard.press('Control+Enter');
+  await result(page).getByText('1 row in').waitFor({ timeout: 20_000 });
+  await write(page, 'SELECT 2');
+  await page.getByRole('button', { name: hostileName, exact: true }).click();
+  expect(await editor(page).textContent()).toContain('AS mark');
+  await page.getByRole('heading', { name: 'History' }).click();
+  expect(await page.locator('#history button').allTextContents()).toEqual([
+    expect.stringContaining('AS mark'),
+  ]);
+  await page.getByRole('button', { name: `Delete ${hostileName}` }).click();
+  expect(await page.locator('#saved li').count()).toBe(0);
+  expect(await page.evaluate('window.pwned')).toBeUndefined();
+  expect(complaints).toEqual([]);
+});
+
+test("saved queries of a planted list in the browser's store are shown as text", async () => {
+  const { page, complaints } = await visit('/sql');
+  await page.evaluate(
+    `localStorage.setItem('rosterd.sql.token:oleg.saved', JSON.stringify([{ name: '<script>window.pwned=1</script>', sql: 'SELECT 1' }, { name: 7, sql: {} }, null]))`,
+  );
+  await page.reload();
+  await page.getByRole('button', { name: '<script>window.pwned=1</script>', exact: true }).waitFor();
+  expect(await page.evaluate('window.pwned')).toBeUndefined();
+  expect(complaints).toEqual([]);
+});
+
+test('a link opens the statement without names and without running it', async () => {
+  const { page, context, complaints } = await visit('/sql');
+  await write(
+    page,
+    `SELECT id -- of ${person}\nFROM investments WHERE status = 'active' AND id = 'inv_ada' AND 'x' <> '${person}'`,
+  );
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  const link = await page.getByLabel('Link to this statement').inputValue();
+  expect(decodeURIComponent(link)).not.toMatch(/lovelace/i);
+  expect(new URL(link).search).toBe('');
+  await page.getByText('1 text that could be a name was left out').waitFor();
+
+  const other = await context.newPage();
+  await other.goto(link);
+  await other.getByText('Read it before you run it').waitFor();
+  const text = await editor(other).textContent();
+  expect(text).toContain("status = 'active' AND id = 'inv_ada' AND 'x' <> '…'");
+  expect([await result(other).count(), new URL(other.url()).hash]).toEqual([0, '']);
+  expect(complaints).toEqual([]);
+});
+
+test('without script the SQL page is a plain form with its tables', async () => {
+  const { page } = await visit('/sql', false);
+  await page.getByLabel(/One read-only statement/).fill('SELECT 41 + 1 AS answer');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await result(page).getByText('42').waitFor({ timeout: 20_000 });
+  expect(await page.getByRole('button', { name: 'Copy link' }).isVisible()).toBe(false);
+  await page.getByText('Tables and columns').click();
+  await page.getByText('investments', { exact: true }).first().waitFor();
+});
+
+test('an operator pauses and resumes a source in the browser, with the keyboard', async () => {
+  const { page, complaints } = await visit('/actions');
+  await page.getByRole('link', { name: 'Pause acme' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Pause acme?' }).waitFor();
+  await page.getByRole('button', { name: 'Pause' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('acme is paused.').waitFor();
+  await page.reload();
+  expect(await page.getByText('acme is paused.').count()).toBe(0);
+  await page.getByRole('link', { name: 'Resume acme' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByText('acme goes on within a second.').waitFor();
+  await page.getByRole('link', { name: 'Audit', exact: true }).click();
+  await page.getByRole('cell', { name: 'token:oleg' }).first().waitFor();
+  expect(complaints).toEqual([]);
+});

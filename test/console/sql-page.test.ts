@@ -1,0 +1,139 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ask, hostile, type RunningConsole, startConsole, Visitor } from './running-console.js';
+
+let world: RunningConsole;
+let visitor: Visitor;
+
+beforeAll(async () => {
+  world = await startConsole({ rows: 30 });
+  visitor = new Visitor(world.port);
+  await visitor.get('/sql');
+});
+afterAll(() => world.close());
+
+const post = (fields: Readonly<Record<string, string>>) => visitor.post('/sql', { do: 'run', ...fields });
+
+test('the SQL page lists the tables and columns with their descriptions, and none of the internal ones', async () => {
+  const { body } = await visitor.get('/sql');
+  expect(body).toContain('data-table="investments"');
+  expect(body).toContain('data-insert="committed_cents"');
+  expect(body).not.toMatch(/data-table="(?:identity_rows|audit_log)"/);
+});
+
+test('whole numbers in columns that end in _cents are shown as money of their row, and files keep the cents', async () => {
+  const sql =
+    "SELECT id, currency, raised_cents FROM investments WHERE id IN ('inv_ada', 'inv_euro') ORDER BY id";
+  const { body } = await post({ sql });
+  expect(body).toContain('<span title="777700 cents USD">$7,777.00</span>');
+  expect(body).toContain('€500.00');
+  expect(body).toContain('data-value="777700"');
+  const without = await post({ sql: "SELECT 123456 AS all_cents, 'x' AS some_cents, 7 AS cents_all" });
+  expect(without.body).toContain('1,234.56');
+  expect(without.body).toContain('<td>x</td>');
+  const file = await post({ do: 'csv', sql });
+  expect(file.body).toContain('inv_ada,usd,777700');
+});
+
+test.each([
+  ['none', /<section[^>]*id="plot|data-chart=/, false],
+  ['auto', /data-chart="line"/, true],
+  ['line', /data-chart="line"/, true],
+  ['bars', /data-chart="bars"/, true],
+  ['"><script>', /data-chart="line"/, true],
+])('the chart of a result is the one that was chosen: %s', async (chart, pattern, drawn) => {
+  const sql =
+    "SELECT date(applied_at) AS day, count(*) AS investments FROM investments WHERE source = 'acme' AND applied_at IS NOT NULL GROUP BY 1";
+  const { body } = await post({ sql, chart });
+  expect(pattern.test(body)).toBe(drawn);
+  expect(body).not.toContain('"><script>');
+});
+
+test('a chart that cannot be drawn is explained', async () => {
+  const { body } = await post({
+    sql: 'SELECT status, count(*) AS n FROM investments GROUP BY 1',
+    chart: 'line',
+  });
+  expect(body).toContain('No lines: the first column has to be');
+});
+
+test('a mistake is shown with its line, its column and the nearest name', async () => {
+  const answer = await post({ sql: 'SELECT id,\n  comitted_cents\nFROM investments' });
+  expect(answer.status).toBe(422);
+  expect(answer.body).toContain('(line 2, column 3)');
+  expect(answer.body).toContain('data-from="13" data-length="14"');
+  expect(answer.body).toContain('Did you mean committed_cents?');
+});
+
+test('a result is downloaded as JSON Lines, with a number after a repeated column name', async () => {
+  const sql = "SELECT 1 AS n, NULL AS n, 'a\"b' AS t, 9007199254740993 AS big, 0.5 AS half";
+  const { headers, body } = await post({ do: 'jsonl', sql });
+  expect(headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
+  expect(headers['content-disposition']).toContain('query.jsonl');
+  expect(body).toBe('{"n":1,"n_2":null,"t":"a\\"b","big":9007199254740993,"half":0.5}\n');
+});
+
+test('a result is downloaded as Parquet with types that hold every value, and no file stays behind', async () => {
+  const sql = `SELECT * FROM (VALUES (1, 1, 'a', NULL, 9007199254740993), (2, 0.5, 7, NULL, -1)) AS t`;
+  const answer = await fetch(`${world.url}/sql`, {
+    method: 'POST',
+    headers: {
+      cookie: visitor.cookie,
+      origin: world.url,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams({ csrf: visitor.csrf, do: 'parquet', sql }),
+  });
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([
+    200,
+    'application/vnd.apache.parquet',
+  ]);
+  const file = join(tmpdir(), `sql-page-${world.port}.parquet`);
+  writeFileSync(file, new Uint8Array(await answer.arrayBuffer()));
+  const instance = await DuckDBInstance.create();
+  const connection = await instance.connect();
+  try {
+    const types = await connection.runAndReadAll(`DESCRIBE SELECT * FROM '${file}'`);
+    expect(types.getRows().map(([name, type]) => `${name} ${type}`)).toEqual([
+      'column1 BIGINT',
+      'column2 DOUBLE',
+      'column3 VARCHAR',
+      'column4 VARCHAR',
+      'column5 BIGINT',
+    ]);
+    const rows = await connection.runAndReadAll(`SELECT * FROM '${file}'`);
+    expect(rows.getRows()).toEqual([
+      [1n, 1, 'a', null, 9007199254740993n],
+      [2n, 0.5, '7', null, -1n],
+    ]);
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+    rmSync(file);
+  }
+});
+
+test.each(['csv', 'jsonl', 'parquet'])(
+  'an invalid statement is no %s file but a page that says why',
+  async (format) => {
+    const answer = await post({ do: format, sql: 'SELECT nonsense FROM investments' });
+    expect([answer.status, answer.headers['content-disposition']]).toEqual([422, undefined]);
+    expect(answer.body).toContain('no such column: nonsense');
+  },
+);
+
+test('a statement and a result with markup are shown as text', async () => {
+  const sql = `SELECT '${hostile.replaceAll("'", "''")}' AS "${hostile.replaceAll('"', '""')}"`;
+  const { body } = await post({ sql, chart: hostile });
+  expect(body).not.toContain('<script>window.pwned');
+  expect(body).not.toContain('<img src=x');
+});
+
+test('the page never runs a statement of its address', async () => {
+  const { body } = await visitor.get("/sql?sql=SELECT+'ran'&do=run&query=nonsense");
+  expect(body).not.toContain('id="result"');
+  expect((await ask(world.port, '/sql?sql=SELECT+1', { method: 'POST' })).status).toBe(403);
+});
