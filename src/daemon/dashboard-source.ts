@@ -11,7 +11,8 @@ import {
   megabyte,
   runBoxedQuery,
 } from '../reading/boxed-query.js';
-import { type QueryHandle, queryCsv, queryJsonLines, runQuery } from '../reading/query.js';
+import { type QueryHandle, queryCsv, runQuery } from '../reading/query.js';
+import { queryJsonLines } from '../reading/query-json-lines.js';
 import { queryParquet } from '../reading/query-parquet.js';
 import type { MirrorReader } from '../reading/read-mirror.js';
 import type { FullStatus } from '../reading/status.js';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { writeParquet } from '../exports/parquet.js';
 import type { Cell, ExportColumn } from '../exports/ports.js';
-import { cellOf, distinct, type QueryHandle, type SqlValue } from './query.js';
+import { cellOf, type QueryHandle, type SqlValue } from './query.js';
+import { distinct } from './query-json-lines.js';
 
 type Kind = Extract<ExportColumn['kind'], 'number' | 'real' | 'text'>;
 
