@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { person, type RunningConsole, startConsole } from '../console/running-console.js';
@@ -156,5 +158,29 @@ test('an operator pauses and resumes a source in the browser, with the keyboard'
   await page.getByText('acme goes on within a second.').waitFor();
   await page.getByRole('link', { name: 'Audit', exact: true }).click();
   await page.getByRole('cell', { name: 'token:oleg' }).first().waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test('the pages of operators and the SQL page fit a phone, and an accessibility check finds nothing serious', async () => {
+  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  const { page, complaints } = await visit('/actions');
+  for (const path of ['/actions', '/actions/pause?source=acme', '/audit', '/sql']) {
+    await page.setViewportSize({ width: 320, height: 800 });
+    await page.goto(world.url + path);
+    if (path === '/sql') {
+      await editor(page).waitFor();
+      await page.getByText('Tables and columns').click();
+      await page.locator('[data-table="investments"] > summary').click();
+    }
+    const wider = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+    await page.setViewportSize({ width: 1280, height: 800 });
+    // Injected through the debugger, because the policy of the page would refuse this test script.
+    await page.evaluate(axe);
+    const found = await page.evaluate<string[]>(
+      `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
+        violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+    );
+    expect([path, wider, found]).toEqual([path, 0, []]);
+  }
   expect(complaints).toEqual([]);
 });
