@@ -1,4 +1,4 @@
-import { closest } from '../config/closest.js';
+import { closest } from '../domain/closest.js';
 import { Fault } from '../domain/fault.js';
 import type { RelationEntry } from '../store/dictionary/column.js';
 import { plain } from '../store/dictionary/data-dictionary.js';

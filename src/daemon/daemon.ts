@@ -60,12 +60,12 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const engine = await startEngine(parts);
     lifecycle.add('engine', engine.close);
     const clockWatch = watchClock(engine, parts, lifecycle);
-    const seat = membershipOf(engine);
+    const membership = membershipOf(engine);
     const receiver =
       config.receiver === null
         ? null
-        : await startReceiver(config, config.receiver, engine, parts, seat, lifecycle, clockWatch);
-    const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, seat, lifecycle));
+        : await startReceiver(config, config.receiver, engine, parts, membership, lifecycle, clockWatch);
+    const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
     const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
     const housekeeping = startHousekeeping({
       ...logged,
@@ -74,7 +74,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
           ...maintenanceOf(config, engine.mirror),
           askPlatform: (signal) => engine.platform.client.askTime(signal),
         },
-        seat,
+        membership,
       ),
       platform: engine.platform.client.time,
     });
@@ -83,13 +83,14 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       'housekeeping nudges',
       engine.sync.onTick(() => housekeeping.look()),
     );
-    scheduleBackups(engine, parts, seat, lifecycle);
-    schedulePublications(engine, parts, seat, lifecycle);
-    const delivery = config.notices.length > 0 ? deliverNotices(engine, parts, seat, lifecycle) : null;
+    scheduleBackups(engine, parts, membership, lifecycle);
+    schedulePublications(engine, parts, membership, lifecycle);
+    const delivery = config.notices.length > 0 ? deliverNotices(engine, parts, membership, lifecycle) : null;
     const alerts = config.notices.some(({ about }) => about.includes('alerts'))
-      ? await reportAlerts(engine, parts, seat, lifecycle)
+      ? await reportAlerts(engine, parts, membership, lifecycle)
       : null;
-    const hooks = config.afterSync.length > 0 ? await runAfterSync(engine, parts, seat, lifecycle) : null;
+    const hooks =
+      config.afterSync.length > 0 ? await runAfterSync(engine, parts, membership, lifecycle) : null;
     let requests: RequestWatch | null = null;
     const served =
       config.console === null
@@ -99,14 +100,14 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
             engine,
             receiver?.receiver ?? null,
             parts,
-            seat,
+            membership,
             lifecycle,
             {
               request: () => requests?.look(),
               notice: () => {
                 delivery?.wake();
                 // In a fleet, the leader delivers.
-                seat.tell({ kind: 'committed' });
+                membership.tell({ kind: 'committed' });
               },
             },
           );
@@ -129,14 +130,14 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
         config,
         engine,
         holds,
-        worksHere: (source) => seat.worksHere(source),
+        worksHere: (source) => membership.worksHere(source),
         clock: parts.clock,
         logger: logger.child({ component: 'console' }),
       });
       requests = watched;
       lifecycle.add('watch over requests', () => watched.close());
     }
-    await startWork({ engine, parts, seat, drain, onLead }, lifecycle);
+    await startWork({ engine, parts, membership, drain, onLead }, lifecycle);
     const watch = watchTokens({ sources: config.sources, engine, clock: parts.clock });
     lifecycle.add('watch over tokens', () => watch.close());
     logger.info(
@@ -190,14 +191,14 @@ function warnOfDescriptors(config: Config, logger: Logger): void {
 function deliverNotices(
   { mirror, sync }: Engine,
   parts: EngineParts,
-  seat: Membership,
+  membership: Membership,
   lifecycle: Lifecycle,
 ): Delivery {
   const { config, clock, random } = parts;
   const { targets, close } = noticeTargets(config, clock);
   lifecycle.add('notice connections', close);
   const logger = parts.logger.child({ component: 'outbox' });
-  const outbox = outboxByLeader(mirror.outbox, seat);
+  const outbox = outboxByLeader(mirror.outbox, membership);
   const delivery = startDelivery({ outbox, targets, clock, random, logger });
   lifecycle.add('notices', () => delivery.close());
   lifecycle.add(
@@ -211,7 +212,7 @@ function deliverNotices(
 async function runAfterSync(
   { mirror, sync, health }: Engine,
   { config, clock, random, logger }: EngineParts,
-  seat: Membership,
+  membership: Membership,
   lifecycle: Lifecycle,
 ): Promise<AfterSync> {
   const hooks = await startAfterSyncHooks({
@@ -221,7 +222,7 @@ async function runAfterSync(
     clock,
     random,
     logger: logger.child({ component: 'after-sync' }),
-    leads: () => seat.leads,
+    leads: () => membership.leads,
   });
   lifecycle.add('after-sync hooks', () => hooks.close());
   lifecycle.add(
@@ -236,7 +237,7 @@ async function runAfterSync(
 function scheduleBackups(
   { health }: Engine,
   { config, clock, logger }: EngineParts,
-  seat: Membership,
+  membership: Membership,
   lifecycle: Lifecycle,
 ): void {
   const { database, backup } = config;
@@ -250,7 +251,7 @@ function scheduleBackups(
     clock,
     logger: logger.child({ component: 'backup' }),
     register: health,
-    leads: () => seat.leads,
+    leads: () => membership.leads,
     isFilled: () => isFilled(config),
     backUp: (target, signal) => backUpApart(database, target, { ...parts, signal }),
   });
@@ -261,14 +262,14 @@ function scheduleBackups(
 function schedulePublications(
   { health }: Engine,
   { config, clock, logger }: EngineParts,
-  seat: Membership,
+  membership: Membership,
   lifecycle: Lifecycle,
 ): void {
   const parts = {
     config,
     clock,
     register: health,
-    leads: () => seat.leads,
+    leads: () => membership.leads,
     isFilled: () => isFilled(config),
   };
   const exports = startExports({ ...parts, logger: logger.child({ component: 'export' }) });
@@ -288,7 +289,7 @@ function isFilled({ database }: Config): Promise<boolean> {
 async function reportAlerts(
   engine: Engine,
   parts: EngineParts,
-  seat: Membership,
+  membership: Membership,
   lifecycle: Lifecycle,
 ): Promise<AlertWatch> {
   const { config, clock, random } = parts;
@@ -296,7 +297,13 @@ async function reportAlerts(
   const { targets, close } = noticeTargets(config, clock);
   lifecycle.add('alert connections', close);
   const { alerts } = engine.mirror;
-  const delivery = startDelivery({ outbox: outboxByLeader(alerts, seat), targets, clock, random, logger });
+  const delivery = startDelivery({
+    outbox: outboxByLeader(alerts, membership),
+    targets,
+    clock,
+    random,
+    logger,
+  });
   lifecycle.add('alert delivery', () => delivery.close());
   const snapshots = await openSnapshots(config.database);
   lifecycle.add('alert connections to the database', () => snapshots.close());
@@ -305,7 +312,7 @@ async function reportAlerts(
     config,
     clock,
     logger,
-    leads: () => seat.leads,
+    leads: () => membership.leads,
     status: () =>
       statusOf(snapshots, clock, config, { daemons: [], problems: engine.health.list(), spacings: {} }),
     freeBytes: async () => (await storageOf(config.database))?.freeBytes ?? null,
@@ -333,17 +340,17 @@ export async function startReceiver(
   settings: ReceiverConfig,
   engine: Engine,
   parts: EngineParts,
-  seat: Membership,
+  membership: Membership,
   lifecycle: Lifecycle,
   clockWatch: ClockWatch,
 ): Promise<StartedReceiver> {
   const { clock } = parts;
   const logger = parts.logger.child({ component: 'inbox' });
-  const care = careFor(config, settings, engine, parts, seat);
+  const care = careFor(config, settings, engine, parts, membership);
   await care?.load();
   const ring = new SecretRing(settings.secrets, clock, logger, () => care?.secrets() ?? []);
   await ring.load();
-  const drain = openDrain(config, engine, seat, parts, lifecycle);
+  const drain = openDrain(config, engine, membership, parts, lifecycle);
   const receiver = createReceiver({
     inbox: engine.mirror.inbox,
     path: settings.path,
@@ -355,11 +362,13 @@ export async function startReceiver(
       // No record shows that an installation was narrowed or ended, so the source's grant is checked again.
       const granted = grantsOf(config.sources, event);
       for (const name of granted) engine.sync.recheck(name);
-      if (!granted.every((name) => seat.worksHere(name))) seat.tell({ kind: 'recheck', sources: granted });
+      if (!granted.every((name) => membership.worksHere(name)))
+        membership.tell({ kind: 'recheck', sources: granted });
       const touched = catalogOf(config.sources, event);
-      for (const name of touched) if (seat.worksHere(name)) engine.dimensions?.touched(name, event.event);
-      if (!touched.every((name) => seat.worksHere(name)))
-        seat.tell({ kind: 'touched', sources: touched, event: event.event });
+      for (const name of touched)
+        if (membership.worksHere(name)) engine.dimensions?.touched(name, event.event);
+      if (!touched.every((name) => membership.worksHere(name)))
+        membership.tell({ kind: 'touched', sources: touched, event: event.event });
       drain.accepted(sources);
     },
     onGenuine: (signerAheadSeconds) => clockWatch.delivered(signerAheadSeconds),
@@ -387,7 +396,7 @@ function careFor(
   { endpoint }: ReceiverConfig,
   engine: Engine,
   { clock, logger }: EngineParts,
-  seat: Membership,
+  membership: Membership,
 ): EndpointCare | null {
   const { management } = config.platform;
   if (endpoint === null || management === null) return null;
@@ -399,7 +408,7 @@ function careFor(
     catchUp: () => {
       for (const { name } of config.sources) {
         engine.sync.nudge(name);
-        if (!seat.worksHere(name)) seat.announceAccepted(ownLane(name));
+        if (!membership.worksHere(name)) membership.announceAccepted(ownLane(name));
       }
     },
   });

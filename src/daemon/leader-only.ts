@@ -15,22 +15,22 @@ const nothingPending: PendingErasures = { receipts: 0, since: null, residue: fal
 
 export function maintenanceByLeader(
   { pending, scrub, purge, askPlatform }: Maintenance,
-  seat: Membership,
+  membership: Membership,
 ): Maintenance {
   return {
     scrub,
-    pending: () => (seat.leads ? pending() : nothingPending),
-    purge: async (now) => (seat.leads ? await purge(now) : 0),
+    pending: () => (membership.leads ? pending() : nothingPending),
+    purge: async (now) => (membership.leads ? await purge(now) : 0),
     askPlatform: async (signal) => {
-      if (seat.leads) await askPlatform(signal);
+      if (membership.leads) await askPlatform(signal);
     },
   };
 }
 
-export function outboxByLeader(outbox: Outbox, seat: Membership): Outbox {
+export function outboxByLeader(outbox: Outbox, membership: Membership): Outbox {
   return {
     dueFor: (target, now, max) => outbox.dueFor(target, now, max),
-    waiting: async () => (seat.leads ? await outbox.waiting() : []),
+    waiting: async () => (membership.leads ? await outbox.waiting() : []),
     about: (notice, since) => outbox.about(notice, since),
     putOff: (notice, until) => outbox.putOff(notice, until),
     merge: (into, notice, body) => outbox.merge(into, notice, body),

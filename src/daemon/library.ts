@@ -96,16 +96,16 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     let started: Promise<void> | undefined;
     let stopped = false;
     const start = async () => {
-      const seat = membershipOf(engine);
+      const membership = membershipOf(engine);
       const clockWatch = watchClock(engine, parts, lifecycle);
       const receiver =
         config.receiver === null
           ? null
-          : await startReceiver(config, config.receiver, engine, parts, seat, lifecycle, clockWatch);
+          : await startReceiver(config, config.receiver, engine, parts, membership, lifecycle, clockWatch);
       receiverUrl = receiver?.url ?? null;
-      const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, seat, lifecycle));
+      const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
       await obeyPauses(engine, parts, lifecycle);
-      await startWork({ engine, parts, seat, drain }, lifecycle);
+      await startWork({ engine, parts, membership, drain }, lifecycle);
     };
     return {
       database: locationText(config.database),

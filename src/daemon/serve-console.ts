@@ -43,7 +43,7 @@ export async function serveConsole(
   engine: Engine,
   receiver: Receiver | null,
   parts: EngineParts,
-  seat: Membership,
+  membership: Membership,
   lifecycle: Lifecycle,
   onAction: OnAction,
 ): Promise<ServedConsole> {
@@ -77,7 +77,10 @@ export async function serveConsole(
         deliveries: receiver?.status().results ?? {},
         connections: receiver?.status().connections ?? null,
         clockSkewSeconds: engine.platform.client.time.aheadMillis / 1_000,
-        fleet: seat.held === null ? null : { living: seat.living, held: seat.held, leads: seat.leads },
+        fleet:
+          membership.held === null
+            ? null
+            : { living: membership.living, held: membership.held, leads: membership.leads },
         quotas: await quotasOf(config.sources, engine.platform),
         storage: await storageOf(config.database),
       }),

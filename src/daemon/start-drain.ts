@@ -12,11 +12,11 @@ import { othersOf } from './start-work.js';
 export function openDrain(
   { sources }: Pick<Config, 'sources'>,
   { mirror, sync }: Engine,
-  seat: Membership,
+  membership: Membership,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
   lifecycle: Lifecycle,
 ): Drain {
-  const others = othersOf(seat);
+  const others = othersOf(membership);
   const drain = createDrain({
     inbox: mirror.inbox,
     ticks: {
@@ -43,11 +43,11 @@ export function openDrain(
 export async function startDrainAlone(
   engine: Engine,
   parts: EngineParts,
-  seat: Membership,
+  membership: Membership,
   lifecycle: Lifecycle,
 ): Promise<Drain | null> {
-  if (othersOf(seat) === undefined) return null;
-  const drain = openDrain(parts.config, engine, seat, parts, lifecycle);
+  if (othersOf(membership) === undefined) return null;
+  const drain = openDrain(parts.config, engine, membership, parts, lifecycle);
   await drain.start();
   return drain;
 }

@@ -15,7 +15,7 @@ export function membershipOf({ mirror }: Engine): Membership {
 export interface WorkParts {
   readonly engine: Engine;
   readonly parts: EngineParts;
-  readonly seat: Membership;
+  readonly membership: Membership;
   /** Every member of a fleet drains the shared inbox, whether it has a receiver or not. */
   readonly drain: Drain | null;
   /** Called when leader-only work may be due: this daemon became the leader, or another member committed changes. */
@@ -24,7 +24,7 @@ export interface WorkParts {
 
 /** Starts following the sources: all of them, or in a fleet the share assigned to this daemon. */
 export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<void> {
-  const { engine, seat, drain, onLead = () => {} } = work;
+  const { engine, membership, drain, onLead = () => {} } = work;
   const { sync, mirror, holder } = engine;
   const { dimensions } = engine;
   if (dimensions !== null)
@@ -32,7 +32,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
       'catalog listings',
       sync.onTick((source, { report }) => dimensions.ticked(source, report.outcome === 'done')),
     );
-  if (!(seat instanceof FleetMembership) || mirror.fleet === null) {
+  if (!(membership instanceof FleetMembership) || mirror.fleet === null) {
     sync.start();
     return;
   }
@@ -58,7 +58,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
       drain?.look().catch((error: unknown) => logger.debug({ error }, 'the inbox could not be looked at'));
     },
   });
-  seat.take(fleet);
+  membership.take(fleet);
   engine.onDatabaseBack(() => {
     fleet.look();
     drain?.databaseIsBack();
@@ -70,7 +70,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
   });
   const off = sync.onTick((_, { report: { applied } }) => {
     const changed = applied.added + applied.changed + applied.removed;
-    if (!seat.leads && changed > 0) seat.tell({ kind: 'committed' });
+    if (!membership.leads && changed > 0) membership.tell({ kind: 'committed' });
   });
   lifecycle.add('fleet messages', () => void off());
   // No source is followed until the fleet assigns it to this daemon.
@@ -78,23 +78,23 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
   await fleet.start();
 }
 
-function handleMessage(message: Message, { engine, seat, drain }: WorkParts, onLead: () => void): void {
+function handleMessage(message: Message, { engine, membership, drain }: WorkParts, onLead: () => void): void {
   switch (message.kind) {
     case 'accepted':
       for (const lane of message.lanes) drain?.heardAccepted(lane);
       return;
     case 'recheck':
-      for (const source of message.sources) if (seat.worksHere(source)) engine.sync.recheck(source);
+      for (const source of message.sources) if (membership.worksHere(source)) engine.sync.recheck(source);
       return;
     case 'touched':
       for (const source of message.sources)
-        if (seat.worksHere(source)) engine.dimensions?.touched(source, message.event);
+        if (membership.worksHere(source)) engine.dimensions?.touched(source, message.event);
       return;
     case 'ticked':
       drain?.heardTicked(message.source);
       return;
     case 'committed':
-      if (seat.leads) onLead();
+      if (membership.leads) onLead();
       return;
     case 'members':
       return;
@@ -102,12 +102,12 @@ function handleMessage(message: Message, { engine, seat, drain }: WorkParts, onL
 }
 
 /** Returns the fleet as the inbox uses it; undefined where there is none. */
-export function othersOf(seat: Membership): Others | undefined {
-  if (!(seat instanceof FleetMembership)) return undefined;
+export function othersOf(membership: Membership): Others | undefined {
+  if (!(membership instanceof FleetMembership)) return undefined;
   return {
-    worksHere: (source) => seat.worksHere(source),
-    alone: () => seat.alone,
-    announceAccepted: (lane) => seat.announceAccepted(lane),
-    announceTicked: (source) => seat.tell({ kind: 'ticked', source }),
+    worksHere: (source) => membership.worksHere(source),
+    alone: () => membership.alone,
+    announceAccepted: (lane) => membership.announceAccepted(lane),
+    announceTicked: (source) => membership.tell({ kind: 'ticked', source }),
   };
 }

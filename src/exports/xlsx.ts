@@ -132,7 +132,7 @@ function sheetEnd(columns: number, rows: number): string {
 }
 
 function widthOf(name: string, kind: ExportColumn['kind']): number {
-  const content = { text: 18, json: 18, number: 14, decimal: 14, flag: 8, time: 20 }[kind];
+  const content = { text: 18, json: 18, number: 14, decimal: 14, real: 14, flag: 8, time: 20 }[kind];
   return Math.max(content, Math.min(30, name.length + 4));
 }
 
@@ -173,6 +173,7 @@ function contentOf(column: ExportColumn): Content {
   switch (column.kind) {
     case 'number':
     case 'decimal':
+    case 'real':
       return number(styles.number, String);
     case 'flag':
       return (cell, reference) => `<c r="${reference}" t="b"><v>${Number(cell) === 0 ? 0 : 1}</v></c>`;

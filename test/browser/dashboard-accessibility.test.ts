@@ -15,7 +15,11 @@ beforeAll(async () => {
   world = await startConsole({ rows: 12 });
   locked = await startConsole({
     rows: 0,
-    auth: { kind: 'token', token: async () => 'a-token-of-decent-length' },
+    auth: {
+      tokens: [{ name: 'ida', role: 'operator', secret: async () => 'a-token-of-decent-length' }],
+      basic: null,
+      proxy: null,
+    },
   });
   browser = await launchBrowser();
 });
