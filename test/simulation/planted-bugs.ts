@@ -42,7 +42,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'an unfinished first listing is visible',
-    'schema/sqlite/0002_views.sql',
+    'schema/sqlite/0018_companies_and_rounds.sql',
     'LEFT JOIN identity_rows i ON i.row_no = r.row_no\nWHERE s.listed_at IS NOT NULL;',
     'LEFT JOIN identity_rows i ON i.row_no = r.row_no;',
   ),

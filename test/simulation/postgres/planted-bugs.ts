@@ -58,7 +58,7 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
   ),
   bug(
     'an unfinished first listing is visible',
-    'schema/postgres/0002_views.sql',
+    'schema/postgres/0012_companies_and_rounds.sql',
     'LEFT JOIN identity_rows i ON i.row_no = r.row_no\nWHERE s.listed_at IS NOT NULL;',
     'LEFT JOIN identity_rows i ON i.row_no = r.row_no;',
   ),
