@@ -22,6 +22,9 @@ const assembled = [
 const notNullHere = [
   'attribution/model.ts: investor_no',
   'companies/updates.ts: published_at',
+  'sandbox/seed/insert-in-bulk.ts: type',
+  'sandbox/seed/insert-in-bulk.ts: name',
+  'sandbox/seed/insert-in-bulk.ts: sql',
   'sandbox/world.ts: name',
 ];
 
