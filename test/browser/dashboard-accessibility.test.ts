@@ -31,6 +31,12 @@ afterAll(async () => {
 
 const statement = "SELECT status, count(*) AS n FROM investments WHERE source = 'acme' GROUP BY status";
 
+async function write(page: Page, sql: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'SQL statement' }).focus();
+  await page.keyboard.press('ControlOrMeta+A');
+  await page.keyboard.insertText(sql);
+}
+
 /** Ways to every page: what the address has, and what a person gets by doing something. */
 const ways: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   ...Object.fromEntries(
@@ -40,13 +46,13 @@ const ways: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   ),
   'a result': async (page) => {
     await page.goto(`${world.url}/sql`);
-    await page.locator('#sql').fill(statement);
+    await write(page, statement);
     await page.getByRole('button', { name: 'Run' }).click();
     await page.locator('#result').waitFor({ timeout: 20_000 });
   },
   'a refused statement': async (page) => {
     await page.goto(`${world.url}/sql`);
-    await page.locator('#sql').fill('SELECT raised_cent FROM investments');
+    await write(page, 'SELECT raised_cent FROM investments');
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByRole('alert').waitFor({ timeout: 20_000 });
   },
@@ -149,12 +155,18 @@ test.each([false, true])(
       let reached = 0;
       for (; reached <= 2 * controls; reached += 1) {
         await page.keyboard.press('Tab');
+        // The editor marks itself a moment after it gets the focus.
+        await page.waitForFunction(
+          "!document.activeElement?.shadowRoot || document.activeElement.shadowRoot.querySelector('.cm-focused') !== null",
+        );
         const here = await page.evaluate<{ what: string; seen: boolean; again: boolean }>(`(() => {
           const here = document.activeElement;
           if (here === document.body) return { what: '', seen: true, again: true };
           const again = here.dataset.reached !== undefined && here.type !== 'date';
           here.dataset.reached = '';
-          const { outlineStyle, outlineWidth } = getComputedStyle(here);
+          // The editor draws the outline around itself, inside its shadow root.
+          const drawn = here.shadowRoot?.activeElement?.closest('.cm-editor') ?? here;
+          const { outlineStyle, outlineWidth } = getComputedStyle(drawn);
           const box = here.getBoundingClientRect();
           const inside = box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
           return {

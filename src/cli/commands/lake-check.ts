@@ -6,7 +6,10 @@ import { exitCodes } from '../exit-codes.js';
 export const lakeCheck: Command = {
   name: 'lake check',
   summary: 'Compare every file of a lake with its size and checksum',
-  examples: [['rosterd lake check ./lake', 'exit code 1 if a file is missing or damaged']],
+  examples: [
+    ['rosterd lake check ./lake', 'exit code 1 if a file is missing or damaged'],
+    ['rosterd lake check ./lake --json', 'the same for a program'],
+  ],
   args: [{ name: '<dir>', summary: 'folder of the lake' }],
   options: [jsonOption],
   async run({ args, io, options, out }) {

@@ -11,7 +11,7 @@ export const mcp: Command = {
   examples: [
     [
       'claude mcp add rosterd -- rosterd mcp --config /etc/rosterd/config.json',
-      'the assistant then starts it by itself; docs/assistants.md has the lines for other assistants',
+      'the assistant starts it by itself; others: docs/assistants.md',
     ],
     ['rosterd mcp --database data/mirror.db', 'reads this mirror; needs no configuration'],
   ],
