@@ -156,9 +156,13 @@ test.each([false, true])(
       for (; reached <= 2 * controls; reached += 1) {
         await page.keyboard.press('Tab');
         // The editor marks itself a moment after it gets the focus.
-        await page.waitForFunction(
-          "!document.activeElement?.shadowRoot || document.activeElement.shadowRoot.querySelector('.cm-focused') !== null",
-        );
+        await expect
+          .poll(() =>
+            page.evaluate<boolean>(
+              "!document.activeElement?.shadowRoot || document.activeElement.shadowRoot.querySelector('.cm-focused') !== null",
+            ),
+          )
+          .toBe(true);
         const here = await page.evaluate<{ what: string; seen: boolean; again: boolean }>(`(() => {
           const here = document.activeElement;
           if (here === document.body) return { what: '', seen: true, again: true };

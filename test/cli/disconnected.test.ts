@@ -32,6 +32,7 @@ async function office() {
     'config.json',
     JSON.stringify({
       platform: { baseUrl: world.url },
+      console: null,
       sources: [
         ...[0, 1].map((index) => ({
           name: `company-${index}`,

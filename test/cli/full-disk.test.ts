@@ -129,9 +129,11 @@ test('a daemon whose disk is full says so at once, everywhere, and all is well a
   expect(metrics).toContain('rosterd_source_health{source="acme",state="ok"} 0\n');
   expect(metrics).toContain('rosterd_source_health{source="acme",state="failing"} 1\n');
   expect(((await (await ask('/status.json')).json()) as { health: string }).health).toBe('failing');
-  const page = await (await ask('/')).text();
-  expect(page).toContain('data-state="failing">Retrying');
-  expect(page).toContain('no room left');
+  for (const path of ['/', '/operations']) {
+    const page = await (await ask(path)).text();
+    expect([path, page]).toEqual([path, expect.stringContaining('data-state="failing">Retrying')]);
+  }
+  expect(await (await ask('/operations')).text()).toContain('no room left');
   const { code, out } = await check();
   expect(code).toBe(1);
   expect(out).toMatch(/^acme +following \(failing\)/m);
