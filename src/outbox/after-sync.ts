@@ -155,7 +155,7 @@ async function attempt(parts: AfterSyncParts, message: AfterSyncMessage, signal:
     tookMs: Math.round(clock.monotonic() - began),
   };
   if (sent.kind === 'delivered') {
-    await store.succeeded(hook.name, at);
+    await store.succeeded(hook.name, message, at);
     logger.info(logged, 'an after-sync hook ran');
     parts.onSuccess();
     return;
@@ -163,7 +163,7 @@ async function attempt(parts: AfterSyncParts, message: AfterSyncMessage, signal:
   logger.warn({ ...logged, hint: sent.why }, 'an after-sync hook failed');
   parts.onFailure(sent.why);
   if (sent.kind === 'refused' || now - millisOf(message.queuedAt) >= giveUpMillis) {
-    await store.giveUp(hook.name, at, sent.why);
+    await store.giveUp(hook.name, message, at, sent.why);
     return;
   }
   const wait = Math.max(
@@ -171,5 +171,5 @@ async function attempt(parts: AfterSyncParts, message: AfterSyncMessage, signal:
     waitMillisMin,
     backoffMillis(backoff, message.attempts, random),
   );
-  await store.retryLater(hook.name, at, instantFromMillis(now + wait), sent.why);
+  await store.retryLater(hook.name, message, at, instantFromMillis(now + wait), sent.why);
 }

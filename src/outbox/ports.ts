@@ -148,9 +148,16 @@ export interface AfterSyncStore {
   /** Returns the changes after `seq`, by source. */
   changesAfter(seq: number, sources: readonly string[] | null): Promise<readonly SourceChanges[]>;
   queue(hook: string, body: string, lastSeq: number, at: Instant): Promise<void>;
-  succeeded(hook: string, at: Instant): Promise<void>;
+  /** Settles a run of this message. This and the next two change nothing when another message is stored by now. */
+  succeeded(hook: string, message: AfterSyncMessage, at: Instant): Promise<void>;
   /** Counts one more attempt. `error` is our own text and quotes nothing from the receiver. */
-  retryLater(hook: string, at: Instant, nextAt: Instant, error: string): Promise<void>;
+  retryLater(
+    hook: string,
+    message: AfterSyncMessage,
+    at: Instant,
+    nextAt: Instant,
+    error: string,
+  ): Promise<void>;
   /** Drops the message; its changes are reported by the next run. */
-  giveUp(hook: string, at: Instant, error: string): Promise<void>;
+  giveUp(hook: string, message: AfterSyncMessage, at: Instant, error: string): Promise<void>;
 }

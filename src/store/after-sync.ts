@@ -1,6 +1,6 @@
 import { sql, type Updateable } from 'kysely';
 import type { Instant } from '../domain/instant.js';
-import type { AfterSyncState, AfterSyncStore, SourceChanges } from '../outbox/ports.js';
+import type { AfterSyncMessage, AfterSyncState, AfterSyncStore, SourceChanges } from '../outbox/ports.js';
 import type { Connection } from './connection.js';
 import type { AfterSyncRowsTable } from './schema.js';
 
@@ -126,36 +126,50 @@ export class AfterSyncHooks implements AfterSyncStore {
     });
   }
 
-  async succeeded(hook: string, at: Instant): Promise<void> {
+  async succeeded(hook: string, message: AfterSyncMessage, at: Instant): Promise<void> {
+    await this.#settle(hook, message, {
+      ...settled,
+      done_seq: message.lastSeq,
+      ran_at: at,
+      succeeded_at: at,
+      last_error: null,
+    });
+  }
+
+  async retryLater(
+    hook: string,
+    message: AfterSyncMessage,
+    at: Instant,
+    nextAt: Instant,
+    error: string,
+  ): Promise<void> {
+    await this.#settle(hook, message, {
+      attempts: message.attempts + 1,
+      ran_at: at,
+      next_at: nextAt,
+      last_error: error,
+    });
+  }
+
+  giveUp(hook: string, message: AfterSyncMessage, at: Instant, error: string): Promise<void> {
+    return this.#settle(hook, message, { ...settled, ran_at: at, last_error: error });
+  }
+
+  /** Changes nothing when another message is stored by now: in a fleet, a former leader's run may end late. */
+  async #settle(
+    hook: string,
+    { lastSeq, queuedAt }: AfterSyncMessage,
+    values: Updateable<AfterSyncRowsTable>,
+  ): Promise<void> {
     await this.connection.run((db) =>
       db
         .updateTable('after_sync_rows')
-        .set(({ fn }) => ({
-          ...settled,
-          done_seq: fn.coalesce('last_seq', 'done_seq'),
-          ran_at: at,
-          succeeded_at: at,
-          last_error: null,
-        }))
+        .set(values)
         .where('hook', '=', hook)
-        .where('body', 'is not', null)
+        .where('last_seq', '=', lastSeq)
+        .where('queued_at', '=', queuedAt)
         .execute(),
     );
-  }
-
-  async retryLater(hook: string, at: Instant, nextAt: Instant, error: string): Promise<void> {
-    await this.connection.run((db) =>
-      db
-        .updateTable('after_sync_rows')
-        .set((set) => ({ attempts: set('attempts', '+', 1), ran_at: at, next_at: nextAt, last_error: error }))
-        .where('hook', '=', hook)
-        .where('body', 'is not', null)
-        .execute(),
-    );
-  }
-
-  giveUp(hook: string, at: Instant, error: string): Promise<void> {
-    return this.#update(hook, { ...settled, ran_at: at, last_error: error });
   }
 
   async #update(hook: string, values: Updateable<AfterSyncRowsTable>): Promise<void> {

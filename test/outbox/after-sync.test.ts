@@ -211,6 +211,36 @@ describe.each(databases)('after-sync hooks on $database', ({ database, open }) =
     expect(clock.now()).toBeLessThan(Date.parse('2026-12-01T00:00:00.000Z'));
   });
 
+  test.each<readonly [string, Sent]>([
+    ['success', delivered],
+    ['failure', failed],
+    ['refusal', { kind: 'refused', why: 'answered 410' }],
+  ])(
+    `after-sync on ${database}: the late %s of a former leader leaves the message of its successor`,
+    async (_, late) => {
+      const { clock, change, parts, run, rows } = await openHook(await open());
+      await run();
+      await change('added');
+      clock.advance(10_000);
+      expect(await step(parts, false, never)).toBe(0);
+      const hook = {
+        ...parts.hook,
+        send: async () => {
+          // Meanwhile the new leader runs the same message, and stores the next one.
+          await run();
+          await change('added');
+          clock.advance(10_000);
+          await step(parts, false, never);
+          return late;
+        },
+      };
+      await step({ ...parts, hook }, false, never);
+      expect(await rows()).toEqual([
+        { done_seq: 1, tried_seq: 2, last_seq: 2, attempts: 0, last_error: null },
+      ]);
+    },
+  );
+
   test(`after-sync on ${database}: a message names no person`, async () => {
     const mirror = await open();
     await fillWithCanaries(mirror);
