@@ -526,9 +526,13 @@ function refuseForeign(folder: string): void {
   });
 }
 
+/** What `replaceFile` leaves when its process is killed. */
+const unfinishedNames: readonly string[] = [`${pointerName}.new`, `${viewsName}.new`];
+
 const ownNames: ReadonlySet<string> = new Set([
   ...tableNames,
-  ...[pointerName, viewsName, lockName, snapshotFolder, `${pointerName}.new`, `${viewsName}.new`],
+  ...[pointerName, viewsName, lockName, snapshotFolder],
+  ...unfinishedNames,
 ]);
 
 const isOwn = (name: string): boolean =>
@@ -539,7 +543,8 @@ const ownFile = /^\d{12}-[a-z]+-[0-9A-Za-z]{8}\.parquet$/;
 /** Removes what a killed process left: its buffers, and files that no snapshot names. */
 async function removeLeftovers(folder: string, state: LakeState | null, disk: LakeDisk): Promise<void> {
   for (const name of readdirSync(folder))
-    if (name.startsWith(workshopStart) || name.endsWith('.new')) await disk.remove(join(folder, name));
+    if (name.startsWith(workshopStart) || unfinishedNames.includes(name))
+      await disk.remove(join(folder, name));
   // A snapshot that was never made current.
   for (const number of snapshotNumbers(folder))
     if (number > (state?.manifest.snapshot ?? 0)) await disk.remove(join(folder, manifestPath(number)));

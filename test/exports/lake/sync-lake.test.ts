@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { checkLake } from '../../../src/exports/lake/check-lake.js';
@@ -247,6 +247,20 @@ test('lake: a folder with other content is refused and left as it is', async () 
     message: expect.stringContaining('other content'),
   });
   expect(filesOf(folder)).toEqual(['thesis.txt']);
+});
+
+test('lake: a sync deletes its own unfinished files, and no file of a user that ends in .new', async () => {
+  const fixture = await listed(3);
+  const folder = join(tempFolder(), 'lake');
+  await sync(fixture, folder);
+  mkdirSync(join(folder, 'folder.new'));
+  for (const name of ['notes.new', 'folder.new/kept', '_current.json.new', '_views.sql.new'])
+    writeFileSync(join(folder, name), 'content');
+  await sync(fixture, folder);
+  expect(readFileSync(join(folder, 'notes.new'), 'utf8')).toBe('content');
+  expect(readFileSync(join(folder, 'folder.new/kept'), 'utf8')).toBe('content');
+  expect(existsSync(join(folder, '_current.json.new'))).toBe(false);
+  expect(existsSync(join(folder, '_views.sql.new'))).toBe(false);
 });
 
 test('lake: a mirror without a complete listing is refused', async () => {
