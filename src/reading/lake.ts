@@ -4,7 +4,12 @@ import { checkLake as checked, type LakeChecked } from '../exports/lake/check-la
 import { viewsOf } from '../exports/lake/current-rows.js';
 import { systemLakeDisk } from '../exports/lake/disk.js';
 import { readLake, readSnapshots } from '../exports/lake/layout.js';
-import { type LakeAsk, type LakeSynced, syncLake as synced } from '../exports/lake/sync-lake.js';
+import {
+  type LakeAsk,
+  type LakeSynced,
+  removeUnnamedPeople,
+  syncLake as synced,
+} from '../exports/lake/sync-lake.js';
 import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { systemRandom } from '../runtime/random.js';
@@ -38,13 +43,21 @@ export function refuseUnsupported(folder: string): void {
     });
 }
 
-/** Whether the folder has a lake with people in it. Never throws. */
-export function lakeHasPeople(folder: string): boolean {
-  try {
-    return (readLake(folder)?.pointer.identities ?? null) !== null;
-  } catch {
-    return false;
-  }
+/**
+ * Erases from a lake the people who are no longer in the mirror. Returns `none` if it has no file of people. Throws what
+ * `syncLake` throws, `usage` also for a damaged lake: its files may have people then.
+ */
+export async function eraseInLake(
+  location: DatabaseLocation,
+  ask: Pick<LakeAsk, 'folder' | 'keep'>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<'none' | 'rewritten'> {
+  const people = await removeUnnamedPeople(ask.folder, { clock, random: systemRandom, disk: systemLakeDisk });
+  if (people === 'none') return 'none';
+  if (people === 'named')
+    await syncLake(location, { ...ask, identity: 'keep', compact: false }, clock, signal);
+  return 'rewritten';
 }
 
 /** Returns when a lake was last compared with the mirror; null without one. Throws `usage` for a damaged one. */

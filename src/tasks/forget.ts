@@ -5,7 +5,7 @@ import { openMirror } from '../daemon/open-mirror.js';
 import { Fault, isFault } from '../domain/fault.js';
 import { parseId } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
-import { lakeHasPeople, syncLake } from '../reading/lake.js';
+import { eraseInLake } from '../reading/lake.js';
 import { removeNamedExports } from '../reading/publish-exports.js';
 import type { Clock } from '../runtime/clock.js';
 import { silentLogger } from '../runtime/logger.js';
@@ -26,7 +26,7 @@ export interface ForgetReceipt {
   readonly backups_removed: readonly string[];
   /** Scheduled exports with names, deleted: the next one is made without the person. */
   readonly exports_removed: readonly string[];
-  /** The configured lake: `none` without names in it, `pending` when it could not be written now. */
+  /** The configured lake: `none` without names in it, `pending` when it could not be read or written now. */
   readonly lake: 'none' | 'rewritten' | 'pending';
 }
 
@@ -68,25 +68,23 @@ export async function forget(
       pending_since: since,
       backups_removed: backups,
       exports_removed: await removeNamedExports(config.exports.folder),
-      lake: await eraseInLake(config, clock, signal),
+      lake: await rewriteLake(config, clock, signal),
     };
   });
 }
 
 /** Rewrites the files of people of the configured lake, and deletes the previous ones. */
-async function eraseInLake(
+async function rewriteLake(
   { database, lake: { folder, keep } }: Config,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ForgetReceipt['lake']> {
-  if (!lakeHasPeople(folder)) return 'none';
   try {
-    await syncLake(database, { folder, keep, identity: 'keep', compact: false }, clock, signal);
-    return 'rewritten';
-  } catch (error) {
-    // The person is erased from the mirror already, so the next run of `lake sync` erases it here, too.
-    if (isFault(error)) return 'pending';
-    throw error;
+    return await eraseInLake(database, { folder, keep }, clock, signal);
+  } catch {
+    // The person is erased from the mirror already, so the next run of `lake sync` erases it here, too. It also reports
+    // why this one failed.
+    return 'pending';
   }
 }
 

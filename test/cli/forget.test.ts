@@ -1,11 +1,12 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { syncLake } from '../../src/reading/lake.js';
 import { publishExports } from '../../src/reading/publish-exports.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { processName } from '../../src/runtime/process-identity.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
-import { contentOf } from '../exports/lake/world.js';
+import { contentOf, filesOf } from '../exports/lake/world.js';
 import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { testRandom } from '../support/chance.js';
@@ -85,6 +86,61 @@ test('forget rewrites the configured lake and deletes scheduled exports with nam
   await syncLake(location, { ...ask, identity: false }, systemClock, signal);
   const again = await forget('usr_2', '--json');
   expect(JSON.parse(again.out)).toMatchObject({ lake: 'none', exports_removed: [] });
+});
+
+const lakeOf = ({ folder, database }: ReturnType<typeof world>) => {
+  const lake = join(folder, 'lake');
+  const sync = (identity: boolean) =>
+    syncLake(
+      { kind: 'sqlite', file: database.file },
+      { folder: lake, identity, compact: false, keep: 2 },
+      systemClock,
+      new AbortController().signal,
+    );
+  return { lake, sync };
+};
+
+test('forget deletes files of people that killed runs left in the lake, with and without a state', async () => {
+  const all = world();
+  const { lake, sync } = lakeOf(all);
+  await sync(true);
+  // A run without names was killed after it replaced the state and before it deleted the files of people.
+  const people = join(lake, 'identities');
+  cpSync(people, join(all.folder, 'people'), { recursive: true });
+  await sync(false);
+  cpSync(join(all.folder, 'people'), people, { recursive: true });
+  expect(await contentOf(lake)).toContain('CANARY');
+  expect(JSON.parse((await all.forget('usr_1', '--json')).out)).toMatchObject({ lake: 'rewritten' });
+  expect(await contentOf(lake)).not.toContain('CANARY');
+  // The very first run with names was killed.
+  rmSync(lake, { recursive: true });
+  cpSync(join(all.folder, 'people'), people, { recursive: true });
+  mkdirSync(join(lake, '.sync-1'));
+  expect(JSON.parse((await all.forget('usr_1', '--json')).out)).toMatchObject({ lake: 'rewritten' });
+  expect(filesOf(lake)).toEqual([]);
+  expect(readdirSync(lake)).not.toContain('.sync-1');
+});
+
+test.each([
+  ['is damaged', '_current.json', '{'],
+  ['is of a newer version', '_current.json', '{"format":"rosterd-lake","version":99}'],
+  ['is being written', '_lock', `${processName()}:another`],
+])('forget reports a lake that %s as pending', async (_, name, content) => {
+  const all = world();
+  const { lake, sync } = lakeOf(all);
+  await sync(true);
+  writeFileSync(join(lake, name), content);
+  const { code, out } = await all.forget('usr_1', '--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ lake: 'pending' });
+});
+
+test('forget reports a lake whose first run is under way as pending', async () => {
+  const all = world();
+  const { lake } = lakeOf(all);
+  mkdirSync(lake);
+  writeFileSync(join(lake, '_lock'), `${processName()}:another`);
+  expect(JSON.parse((await all.forget('usr_1', '--json')).out)).toMatchObject({ lake: 'pending' });
 });
 
 test('forget prints text for people, and reports an id that was already forgotten', async () => {
