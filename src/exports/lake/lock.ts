@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { link, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../domain/fault.js';
-import type { Clock } from '../../runtime/clock.js';
-import { isSharedProcessGone, processName } from '../../runtime/process-identity.js';
+import { type Clock, systemClock } from '../../runtime/clock.js';
+import { isProcessThere, isSharedProcessGone, processName } from '../../runtime/process-identity.js';
 import { type Random, randomText } from '../../runtime/random.js';
 import { lockName } from './layout.js';
 
@@ -11,14 +11,20 @@ import { lockName } from './layout.js';
 const aliveMillis = 60_000;
 const staleMillis = 15 * aliveMillis;
 
+export interface LakeLock {
+  /** Throws `database_busy` when another process has taken the lock over. */
+  confirm(): void;
+}
+
 /**
- * Runs `work` while no other process writes to the lake. The lock of a process that ended is taken over, and one that
- * was not renewed for 15 minutes. Throws `database_busy` while another process holds it.
+ * Runs `work` while no other process writes to the lake. The lock of a process that ended is taken over. So is one that
+ * was not renewed for 15 minutes, unless its process is known to run on this machine: a clock that jumped forward or a
+ * suspended machine makes it look old. Throws `database_busy` while another process holds it.
  */
 export async function withLakeLock<Result>(
   folder: string,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
-  work: () => Promise<Result>,
+  work: (lock: LakeLock) => Promise<Result>,
 ): Promise<Result> {
   const path = join(folder, lockName);
   const token = randomText(random, 12);
@@ -26,14 +32,18 @@ export async function withLakeLock<Result>(
   const me = `${processName()}:${token}`;
   await writeFile(own, me, { flag: 'wx', mode: 0o600 });
   try {
-    if (!(await linked(own, path))) await takeOver(own, path, token, clock);
+    if (!(await linked(own, path))) await takeOver(own, path, token);
   } finally {
     await rm(own, { force: true });
   }
   const done = new AbortController();
-  const renewing = renew(path, clock, done.signal);
+  const renewing = renew(path, me, clock, done.signal);
   try {
-    return await work();
+    return await work({
+      confirm: () => {
+        if (textOf(path) !== me) throw lost(path);
+      },
+    });
   } finally {
     done.abort();
     await renewing;
@@ -41,24 +51,30 @@ export async function withLakeLock<Result>(
   }
 }
 
-async function renew(path: string, clock: Clock, done: AbortSignal): Promise<void> {
+/**
+ * The file's time is read by other processes, so both sides use the time of the system. The given clock may have stood
+ * still while the machine was suspended.
+ */
+async function renew(path: string, me: string, clock: Clock, done: AbortSignal): Promise<void> {
   for (;;) {
     await clock.wait(aliveMillis, done);
     if (done.aborted) return;
-    const now = clock.now() / 1_000;
+    if (textOf(path) !== me) continue;
+    const now = systemClock.now() / 1_000;
     await utimes(path, now, now).catch(() => {});
   }
 }
 
-async function isStale(path: string, holder: string, clock: Clock): Promise<boolean> {
+async function isStale(path: string, holder: string): Promise<boolean> {
   if (holder === '' || isSharedProcessGone(holder)) return true;
+  if (isProcessThere(holder)) return false;
   const written = await stat(path).catch(() => null);
-  return written === null || clock.now() - written.mtimeMs > staleMillis;
+  return written === null || systemClock.now() - written.mtimeMs > staleMillis;
 }
 
-async function takeOver(own: string, path: string, token: string, clock: Clock): Promise<void> {
+async function takeOver(own: string, path: string, token: string): Promise<void> {
   const holder = textOf(path);
-  if (!(await isStale(path, holder, clock))) throw busy(path, holder);
+  if (!(await isStale(path, holder))) throw busy(path, holder);
   // Another process may take it over at the same moment: only one of them moves the file that was read.
   const aside = `${path}.${token}.old`;
   await rename(path, aside).catch(() => {});
@@ -90,5 +106,11 @@ function busy(path: string, holder: string): Fault {
   const [host = 'another host', pid = '?'] = holder.split(':');
   return new Fault('database_busy', `another process writes to this lake (${host}, process ${pid})`, {
     hint: `Wait for it. If it no longer exists, delete ${path}.`,
+  });
+}
+
+function lost(path: string): Fault {
+  return new Fault('database_busy', `another process took over ${path} while this one wrote to the lake`, {
+    hint: 'The lake is as the other process left it. Run the command again.',
   });
 }

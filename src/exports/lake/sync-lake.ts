@@ -31,7 +31,7 @@ import {
   tableNames,
   viewsName,
 } from './layout.js';
-import { withLakeLock } from './lock.js';
+import { type LakeLock, withLakeLock } from './lock.js';
 
 export interface LakeAsk {
   readonly folder: string;
@@ -103,7 +103,7 @@ export async function syncLake(mirror: LakeMirror, ask: LakeAsk, parts: LakePart
 function underLock(mirror: LakeMirror, ask: LakeAsk, parts: LakeParts): Promise<LakeSynced> {
   const { folder } = ask;
   const { disk } = parts;
-  return withLakeLock(folder, parts, async () => {
+  return withLakeLock(folder, parts, async (lock) => {
     const state = readLake(folder);
     await removeLeftovers(folder, state, disk);
     const workshop = join(folder, `${workshopStart}${randomText(parts.random, 8)}`);
@@ -111,7 +111,7 @@ function underLock(mirror: LakeMirror, ask: LakeAsk, parts: LakeParts): Promise<
     try {
       const load = parts.load ?? (() => import('@duckdb/node-api'));
       return await withWorkshop(workshop, parts.signal, load, (duckdb) =>
-        new LakeWriter(mirror, ask, parts, state, duckdb, workshop).write(),
+        new LakeWriter(mirror, ask, parts, state, duckdb, workshop, lock).write(),
       );
     } finally {
       await disk.remove(workshop);
@@ -195,6 +195,7 @@ class LakeWriter {
     private readonly state: LakeState | null,
     private readonly duckdb: Workshop,
     private readonly workshop: string,
+    private readonly lock: LakeLock,
   ) {
     this.#folder = ask.folder;
     this.#disk = parts.disk;
@@ -234,7 +235,7 @@ class LakeWriter {
       ? state.manifest
       : await this.#manifest(full, changed, tables.companies, tables.rounds);
     await this.#publish(manifest, identities, !same);
-    const removed = await removeUnneeded(this.#folder, this.#disk, this.ask.keep);
+    const removed = await this.#removeUnneeded();
     return {
       folder: this.#folder,
       snapshot: manifest.snapshot,
@@ -265,10 +266,16 @@ class LakeWriter {
       wrote: 'none',
       rows: this.mirror.position.sources.reduce((sum, { rows }) => sum + rows, 0),
       ...{ changed: 0, deleted: 0, files_written: 0, bytes_written: 0 },
-      files_removed: await removeUnneeded(this.#folder, this.#disk, this.ask.keep),
+      files_removed: await this.#removeUnneeded(),
       identity_files: pointer.identities === null ? null : pointer.identities.files.length,
       change_seq: this.mirror.position.change_seq,
     };
+  }
+
+  async #removeUnneeded(): Promise<number> {
+    // Files that are new and not named yet may be those of another process.
+    this.lock.confirm();
+    return await removeUnneeded(this.#folder, this.#disk, this.ask.keep);
   }
 
   /** What the lake has now, as the view `prior`. */
@@ -509,6 +516,8 @@ class LakeWriter {
 
   async #publish(manifest: LakeManifest, identities: LakeIdentities | null, isNew: boolean): Promise<void> {
     for (const folder of this.#touched) await this.#disk.syncFolder(folder);
+    // Another process may have published a snapshot of this number.
+    this.lock.confirm();
     const path = manifestPath(manifest.snapshot);
     const text = `${JSON.stringify(manifest, null, 1)}\n`;
     if (isNew) {
@@ -526,6 +535,7 @@ class LakeWriter {
       position: this.mirror.position,
       identities,
     };
+    this.lock.confirm();
     await replaceFile(join(this.#folder, pointerName), `${JSON.stringify(pointer, null, 1)}\n`, this.#disk);
     await writeViews(this.#folder, this.#disk, manifest, identities);
   }
