@@ -43,6 +43,12 @@ export class Secret {
     return typeof reference === 'object' && 'file' in reference ? reference.file : null;
   }
 
+  /** The environment variable that contains the secret, or null for another kind of reference. */
+  get variable(): string | null {
+    const reference = this.#reference;
+    return typeof reference === 'object' && 'env' in reference ? reference.env : null;
+  }
+
   /** Whether reading it runs a command, which may prompt a person. */
   get runsCommand(): boolean {
     return typeof this.#reference === 'object' && 'command' in this.#reference;

@@ -1,9 +1,10 @@
 import { openConnectionPool } from '../client/fetch/connection-pool.js';
 import type { AfterSyncConfig, Config } from '../config/config.js';
+import { environmentWithoutSecrets } from '../config/secret-variables.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { type AfterSync, startAfterSync } from '../outbox/after-sync.js';
 import type { AfterSyncStore, PostFetch, Send } from '../outbox/ports.js';
-import { sendToCommand } from '../outbox/send-command.js';
+import { type CommandParts, sendToCommand } from '../outbox/send-command.js';
 import { sendSigned } from '../outbox/send-http.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthRegister } from '../runtime/health-register.js';
@@ -12,7 +13,7 @@ import type { Random } from '../runtime/random.js';
 import { afterSyncProblem } from './alert-conditions.js';
 
 export interface AfterSyncHooksParts {
-  readonly config: Pick<Config, 'afterSync'>;
+  readonly config: Config;
   readonly store: AfterSyncStore;
   readonly register: HealthRegister;
   readonly clock: Clock;
@@ -30,11 +31,12 @@ export async function startAfterSyncHooks(parts: AfterSyncHooksParts): Promise<A
   // A hook that is new begins here, before the first tick changes anything.
   for (const { name } of config.afterSync) await store.state(name);
   const pool = openConnectionPool({ connections: 2 });
+  const env = environmentWithoutSecrets(config, process.env);
   const hooks = config.afterSync.map((hook) => {
     const { name, sources, delayMillis } = hook;
     const key = afterSyncProblem(name);
     return startAfterSync({
-      hook: { name, sources, delayMillis, send: senderOf(hook, pool.fetch, clock) },
+      hook: { name, sources, delayMillis, send: senderOf(hook, pool.fetch, { clock, env }) },
       ...{ store, clock, random, logger },
       leads: () => {
         const leads = parts.leads();
@@ -61,9 +63,9 @@ export async function startAfterSyncHooks(parts: AfterSyncHooksParts): Promise<A
   };
 }
 
-function senderOf(hook: AfterSyncConfig, fetch: PostFetch, clock: Clock): Send {
+function senderOf(hook: AfterSyncConfig, fetch: PostFetch, { clock, env }: CommandParts): Send {
   const limit = hook.timeoutMillis;
   return hook.kind === 'command'
-    ? sendToCommand(hook.command, clock, limit)
+    ? sendToCommand(hook.command, { clock, env, runMillisMax: limit })
     : sendSigned(hook.url, () => hook.secret.reveal(), { fetch, clock, answerMillisMax: limit });
 }

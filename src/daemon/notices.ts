@@ -1,9 +1,10 @@
 import { openConnectionPool } from '../client/fetch/connection-pool.js';
 import type { Config, NoticeConfig } from '../config/config.js';
+import { environmentWithoutSecrets } from '../config/secret-variables.js';
 import { decideNotices, foldNotices, type NamesOf } from '../outbox/decide-notices.js';
 import type { DeliveryParts } from '../outbox/deliver.js';
 import type { PostFetch, Send } from '../outbox/ports.js';
-import { sendToCommand } from '../outbox/send-command.js';
+import { type CommandParts, sendToCommand } from '../outbox/send-command.js';
 import { sendSigned, sendToSlack } from '../outbox/send-http.js';
 import type { Clock } from '../runtime/clock.js';
 import type { NoticeHooks } from '../store/committed-change.js';
@@ -21,19 +22,23 @@ export interface NoticeTargets {
 }
 
 /** Uses a dedicated connection pool, so that a slow receiver of notices cannot use up the platform's sockets. */
-export function noticeTargets({ notices }: Config, clock: Clock): NoticeTargets {
+export function noticeTargets(config: Config, clock: Clock): NoticeTargets {
   const pool = openConnectionPool({ connections: 2 });
-  const targets = new Map(notices.map((notice) => [notice.name, sendTo(notice, pool.fetch, clock)]));
+  const env = environmentWithoutSecrets(config, process.env);
+  const targets = new Map(
+    config.notices.map((notice) => [notice.name, sendTo(notice, pool.fetch, { clock, env })]),
+  );
   return { targets, close: () => pool.close() };
 }
 
-function sendTo(notice: NoticeConfig, fetch: PostFetch, clock: Clock): Send {
+function sendTo(notice: NoticeConfig, fetch: PostFetch, parts: CommandParts): Send {
+  const { clock } = parts;
   switch (notice.kind) {
     case 'slack':
       return sendToSlack(() => notice.webhookUrl.reveal(), { fetch, clock });
     case 'http':
       return sendSigned(notice.url, () => notice.secret.reveal(), { fetch, clock });
     case 'command':
-      return sendToCommand(notice.command, clock);
+      return sendToCommand(notice.command, parts);
   }
 }

@@ -6,20 +6,27 @@ import type { Send, Sent } from './ports.js';
 /** A command may itself use the network; a notice that takes longer than this hangs. */
 const noticeMillisMax = 30_000;
 
+export interface CommandParts {
+  readonly clock: Clock;
+  /** All that the program gets of the environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly runMillisMax?: number;
+}
+
 /**
  * Returns a sender that runs a program without a shell, with the notice as JSON on its stdin. Exit code 0 means
  * delivered.
  */
 export function sendToCommand(
   [program = '', ...args]: readonly string[],
-  clock: Clock,
-  runMillisMax = noticeMillisMax,
+  { clock, env, runMillisMax = noticeMillisMax }: CommandParts,
 ): Send {
   return ({ body }, signal) =>
     new Promise<Sent>((resolve) => {
       const ended = new AbortController();
       let late = false;
       const child = spawn(program, args, {
+        env,
         shell: false,
         stdio: ['pipe', 'ignore', 'ignore'],
         windowsHide: true,

@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { AfterSyncConfig, Config } from '../../src/config/config.js';
 import { Secret } from '../../src/config/secrets.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
@@ -116,15 +116,22 @@ test('after-sync: ticks go on while a hook runs, and one further run reports all
   expect(openMax()).toBe(1);
 }, 40_000);
 
-test('after-sync: a command reads the message on stdin, and one that hangs is killed at its limit', async () => {
+test('after-sync: a command reads the message on stdin without secrets in its environment, and one that hangs is killed at its limit', async () => {
+  vi.stubEnv('ROSTERD_TEST_SECRET', key);
+  onTestFinished(() => void vi.unstubAllEnvs());
   const { config, folder, start } = await daemonWith((at) => [
     {
       ...{ ...about, kind: 'command', name: 'keep' },
       command: [
         process.execPath,
         '-e',
-        `process.stdin.pipe(require('fs').createWriteStream(${JSON.stringify(join(at, 'told.json'))}))`,
+        `if (process.env.ROSTERD_TEST_SECRET) process.exit(3);
+        process.stdin.pipe(require('fs').createWriteStream(${JSON.stringify(join(at, 'told.json'))}))`,
       ],
+    },
+    {
+      ...{ ...about, sources: ['another'], kind: 'http', name: 'never', url: 'http://127.0.0.1:1/' },
+      secret: new Secret('s', { env: 'ROSTERD_TEST_SECRET' }, { env: process.env, folder: at }),
     },
     {
       ...{ ...about, timeoutMillis: 50, kind: 'command', name: 'hang' },
@@ -137,6 +144,7 @@ test('after-sync: a command reads the message on stdin, and one that hangs is ki
     .poll(async () => (await statusOf(config.database, systemClock, config)).after_sync, { timeout: 10_000 })
     .toMatchObject([
       { hook: 'keep', pending: false, last_error: null },
+      { hook: 'never', last_error: null },
       { hook: 'hang', last_error: 'did not end within 0.05 s' },
     ]);
   expect(existsSync(file) && JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({

@@ -111,26 +111,40 @@ test('send: Slack gets text without markup', async () => {
 });
 
 describe('send: a command', () => {
+  const parts = { clock: systemClock, env: {} };
   const node = (script: string, ...args: string[]) => [process.execPath, '-e', script, ...args];
 
   test('a command gets the notice on stdin and its arguments unchanged, without a shell', async () => {
     const file = join(tempFolder(), 'told');
     const script =
       "require('fs').writeFileSync(process.argv[1], require('fs').readFileSync(0) + process.argv[2])";
-    const send = sendToCommand(node(script, file, '$(id) *'), systemClock);
+    const send = sendToCommand(node(script, file, '$(id) *'), parts);
     expect(await send(dueNotice(), never)).toEqual({ kind: 'delivered' });
     expect(readFileSync(file, 'utf8')).toBe(`${dueNotice().body}\n$(id) *`);
+  });
+
+  test('a command gets the given environment and no other variable', async () => {
+    const file = join(tempFolder(), 'env');
+    const script = "require('fs').writeFileSync(process.argv[1], JSON.stringify(Object.keys(process.env)))";
+    const env = { GIVEN: 'yes' };
+    expect(await sendToCommand(node(script, file), { ...parts, env })(dueNotice(), never)).toEqual({
+      kind: 'delivered',
+    });
+    const names: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    expect(names).toContain('GIVEN');
+    // A variable that the test itself has.
+    expect(names).not.toContain('VITEST');
   });
 
   test.each([
     ['fails', node('process.exit(3)'), 'ended with code 3'],
     ['does not exist', ['/nowhere/to/be/found'], 'could not be run (ENOENT)'],
   ])('a command that %s is retried', async (_, command, why) => {
-    expect(await sendToCommand(command, systemClock)(dueNotice(), never)).toEqual({ kind: 'failed', why });
+    expect(await sendToCommand(command, parts)(dueNotice(), never)).toEqual({ kind: 'failed', why });
   });
 
   test('a command that hangs is killed', async () => {
-    const send = sendToCommand(node('setInterval(() => {}, 1000)'), hasty);
+    const send = sendToCommand(node('setInterval(() => {}, 1000)'), { ...parts, clock: hasty });
     expect(await send(dueNotice(), never)).toEqual({ kind: 'failed', why: 'did not end within 30 s' });
   });
 
@@ -141,7 +155,11 @@ describe('send: a command', () => {
     const started = () => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
     // Its time is over once the inner process runs.
     const wait = () => expect.poll(started, { timeout: 10_000 }).toBeGreaterThan(0);
-    const send = sendToCommand(node(script, file), { ...systemClock, wait }, 5_000);
+    const send = sendToCommand(node(script, file), {
+      ...parts,
+      clock: { ...systemClock, wait },
+      runMillisMax: 5_000,
+    });
     expect(await send(dueNotice(), never)).toEqual({ kind: 'failed', why: 'did not end within 5 s' });
     const lives = () => {
       try {
