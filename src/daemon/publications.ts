@@ -2,7 +2,7 @@ import type { Config } from '../config/config.js';
 import { millisOf } from '../domain/instant.js';
 import { lakeSyncedAt } from '../reading/lake.js';
 import { publishApart } from '../reading/publish-apart.js';
-import { pruneExports, publishedExports } from '../reading/publish-exports.js';
+import { mirrorName, pruneExports, publishedExports } from '../reading/publish-exports.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { madeBy } from '../store/backup/file-names.js';
 import { type ScheduleParts, startSchedule } from './schedule.js';
@@ -18,13 +18,14 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
   const { everyMillis, keep, folder, format, tables, identity } = exports;
   if (everyMillis === null) return null;
   const { clock, logger } = parts;
+  const mirror = mirrorName(database);
   return startSchedule({
     ...parts,
     key: 'export',
     name: 'export',
     everyMillis,
     newestAt: () => {
-      const newest = madeBy(publishedExports(folder), clock.now())[0];
+      const newest = madeBy(publishedExports(folder, mirror).exports, clock.now())[0];
       return newest === undefined ? null : millisOf(newest.made_at);
     },
     make: async (signal) => {
@@ -32,7 +33,13 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
       const published = await publishApart(database, { kind: 'exports', ask }, clock, signal);
       if (published.kind === 'exports')
         logger.info({ file: published.made.folder, count: published.made.rows }, 'the mirror was exported');
-      await pruneExports(folder, keep, clock.now());
+      await pruneExports(folder, mirror, keep, clock.now());
+      const [damaged] = publishedExports(folder, mirror).damaged;
+      if (damaged !== undefined)
+        logger.warn(
+          { file: damaged },
+          'a folder named like an export has a manifest that cannot be read, and is never deleted automatically: look at it and delete it',
+        );
     },
   });
 }

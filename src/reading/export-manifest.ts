@@ -29,6 +29,13 @@ export interface ExportManifest {
   /** What the export was limited to; null for all. */
   readonly source: string | null;
   readonly company: string | null;
+  /** Only in scheduled exports. */
+  readonly scheduled?: {
+    /** The mirror's name, as in the names of its scheduled backups. */
+    readonly mirror: string;
+    /** Which forget requests were known; differs after another one. */
+    readonly forget_mark: string;
+  };
   /** Every change up to this number of `changes.seq` is in the files; of `as_of`, if that is set. */
   readonly change_seq: number;
   readonly sources: readonly {

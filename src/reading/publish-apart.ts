@@ -5,6 +5,7 @@ import { endedWithoutAnswer } from '../runtime/file-descriptors.js';
 import { startOwnProcess } from '../runtime/own-process.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
+import { mirrorName, removeUnfinishedExports } from './publish-exports.js';
 import { publish } from './publish-job.js';
 import type { Published, PublishJob, PublishReply, PublishRequest } from './publish-messages.js';
 
@@ -38,6 +39,8 @@ async function inChild(request: PublishRequest, signal: AbortSignal): Promise<Pu
       child.once('exit', () => resolve(received));
       child.send(request, () => {});
     });
+    if (reply === null && request.job.kind === 'exports')
+      await removeLeftover(request, request.job.ask.folder);
     if (signal.aborted) throw new Fault('stopped', 'stopped before all files were written');
     if (reply === null) throw endedWithoutAnswer('the process that writes the files');
     if (reply.kind !== 'failed') return reply;
@@ -45,4 +48,9 @@ async function inChild(request: PublishRequest, signal: AbortSignal): Promise<Pu
   } finally {
     signal.removeEventListener('abort', kill);
   }
+}
+
+/** Deletes what the killed process had written: it may contain names. */
+async function removeLeftover({ file }: PublishRequest, folder: string): Promise<void> {
+  await removeUnfinishedExports(folder, mirrorName({ kind: 'sqlite', file }));
 }

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ExportsConfig } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
@@ -11,15 +11,19 @@ import type { RowSource } from '../exports/ports.js';
 import { syncFolder, writeExport } from '../exports/write-file.js';
 import { xlsx } from '../exports/xlsx.js';
 import type { Clock } from '../runtime/clock.js';
-import { type Random, randomText } from '../runtime/random.js';
+import { type Random, randomText, systemRandom } from '../runtime/random.js';
 import { madeBy, stampOf } from '../store/backup/file-names.js';
 import type { DatabaseLocation } from '../store/database-location.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
 import { tableRows } from '../store/reads/export-rows.js';
+import { forgetMark } from '../store/reads/forget-mark.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import {
   type ExportedFile,
+  type ExportManifest,
   exportedFile,
   exportFacts,
+  exportManifestFormat,
   manifestOf,
   readManifest,
   writeManifest,
@@ -30,6 +34,17 @@ export type PublishAsk = Pick<ExportsConfig, 'folder' | 'format' | 'tables' | 'i
 export interface PublishedExport {
   readonly folder: string;
   readonly made_at: Instant;
+  /** Whether it may contain names. */
+  readonly identity: boolean;
+  /** The forget requests that it was made after; see `forgetMark`. */
+  readonly forget_mark: string;
+}
+
+export interface ExportsInFolder {
+  /** Newest first. */
+  readonly exports: readonly PublishedExport[];
+  /** Folders named like exports whose manifest cannot be read. They are never deleted: they may be anything. */
+  readonly damaged: readonly string[];
 }
 
 export interface MadeExport {
@@ -43,17 +58,18 @@ const manifestName = 'manifest.json';
 /**
  * Writes one file for each table and a manifest into a new folder, which gets its name, the time, when all of them are on
  * disk. Folders have mode 0700 and files 0600. A failure leaves nothing; what a killed process left is removed first.
+ * Throws `database_busy` when somebody is forgotten while files with names are written: a retry writes them without.
  */
 export async function publishExports(
   location: DatabaseLocation,
   { folder, format, tables, identity }: PublishAsk,
   { clock, random, signal }: { readonly clock: Clock; readonly random: Random; readonly signal: AbortSignal },
 ): Promise<MadeExport> {
-  const target = join(folder, stampOf(clock.now()));
-  const unfinished = join(folder, `${unfinishedStart}${randomText(random, 8)}`);
+  const mirror = mirrorName(location);
+  const unfinished = unfinishedIn(folder, mirror, random);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    await removeUnfinished(folder);
+    await removeUnfinishedExports(folder, mirror);
     mkdirSync(unfinished, { mode: 0o700 });
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason';
@@ -63,9 +79,10 @@ export async function publishExports(
     });
   }
   try {
-    const files = await readMirror(location, async (db) => {
+    const { files, mark } = await readMirror(location, async (db) => {
+      const mark = await forgetMark(db);
       const facts = await exportFacts(db);
-      const written: ExportedFile[] = [];
+      const files: ExportedFile[] = [];
       for (const table of tables) {
         let rows = 0;
         const source = counted(tableRows(db, table, identity), () => {
@@ -73,12 +90,19 @@ export async function publishExports(
         });
         const file = join(unfinished, `${table}.${format}`);
         await write(file, source, format, table, random, signal);
-        written.push(await exportedFile(file, { table, format, rows }, source.columns));
+        files.push(await exportedFile(file, { table, format, rows }, source.columns));
       }
       const about = { identity, as_of: null, source: null, company: null };
-      await writeManifest(join(unfinished, manifestName), manifestOf(facts, about, written, clock));
-      return written;
+      const scheduled = { mirror, forget_mark: mark };
+      await writeManifest(join(unfinished, manifestName), {
+        ...manifestOf(facts, about, files, clock),
+        scheduled,
+      });
+      return { files, mark };
     });
+    // A later forget request removes the unfinished folder, and then the rename fails.
+    if (identity && (await readMirror(location, forgetMark)) !== mark) throw forgottenMeanwhile();
+    const target = unusedName(folder, clock.now());
     await rename(unfinished, target);
     await syncFolder(folder);
     return {
@@ -86,16 +110,60 @@ export async function publishExports(
       rows: files.reduce((sum, { rows }) => sum + rows, 0),
       bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     };
+  } catch (error) {
+    const isRemoved = (error as NodeJS.ErrnoException).code === 'ENOENT' && !existsSync(unfinished);
+    throw isRemoved ? forgottenMeanwhile(error) : error;
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }
 }
 
-const unfinishedStart = '.unfinished-';
+function forgottenMeanwhile(cause?: unknown): Fault {
+  return new Fault('database_busy', 'somebody was forgotten while the export was written', {
+    hint: 'The next attempt writes it without them.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
 
-async function removeUnfinished(folder: string): Promise<void> {
+/** The mirror of an export, as in the names of scheduled backups: several mirrors may share a folder. */
+export const mirrorName = (location: DatabaseLocation): string => dialectFor(location).backupNames.stem;
+
+/** Returns a folder named by the time. Another mirror may have taken the name in the same second. */
+function unusedName(folder: string, now: number): string {
+  let millis = now;
+  while (existsSync(join(folder, stampOf(millis)))) millis += 1000;
+  return join(folder, stampOf(millis));
+}
+
+const unfinishedStart = (mirror: string): string => `.unfinished-${mirror}-`;
+const unfinishedEnd = /^[0-9A-Za-z]{8}$/;
+
+const unfinishedIn = (folder: string, mirror: string, random: Random): string =>
+  join(folder, `${unfinishedStart(mirror)}${randomText(random, 8)}`);
+
+/** Deletes the unfinished exports of a mirror: those of killed processes, and one that is being written. */
+export async function removeUnfinishedExports(folder: string, mirror: string): Promise<void> {
+  if (!existsSync(folder)) return;
+  const start = unfinishedStart(mirror);
   for (const name of readdirSync(folder))
-    if (name.startsWith(unfinishedStart)) await rm(join(folder, name), { recursive: true, force: true });
+    if (name.startsWith(start) && unfinishedEnd.test(name.slice(start.length)))
+      await discard(join(folder, name), mirror);
+}
+
+/**
+ * Deletes a folder of an export. It is renamed first, so that it is never seen with only some of its files, and so that
+ * a process that still writes it cannot publish it.
+ */
+async function discard(path: string, mirror: string): Promise<void> {
+  const doomed = unfinishedIn(dirname(path), mirror, systemRandom);
+  try {
+    await rename(path, doomed);
+  } catch (error) {
+    // Another process published or deleted it at the same moment.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  await rm(doomed, { recursive: true, force: true });
 }
 
 async function write(
@@ -135,43 +203,77 @@ function counted({ columns, rows }: RowSource, onRow: () => void): RowSource {
 
 const nameShape = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
-/** Returns the complete exports of a folder, newest first. Returns none for a folder that does not exist yet. */
-export function publishedExports(folder: string): readonly PublishedExport[] {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
-  return readdirSync(folder)
-    .flatMap((name) => {
-      const [, year, month, day, hour, minute, second] = nameShape.exec(name) ?? [];
-      const made_at = parseInstant(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`);
-      const path = join(folder, name);
-      const isOwn = made_at !== undefined && existsSync(join(path, manifestName));
-      return isOwn && statSync(path).isDirectory() ? [{ folder: path, made_at }] : [];
-    })
-    .sort((a, b) => (a.made_at < b.made_at ? 1 : -1));
+/** Returns the complete exports of a mirror in a folder. Returns none for a folder that does not exist yet. */
+export function publishedExports(folder: string, mirror: string): ExportsInFolder {
+  const exports: PublishedExport[] = [];
+  const damaged: string[] = [];
+  const names =
+    statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(folder) : [];
+  for (const name of names) {
+    const [, year, month, day, hour, minute, second] = nameShape.exec(name) ?? [];
+    const made_at = parseInstant(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`);
+    const path = join(folder, name);
+    const file = join(path, manifestName);
+    if (made_at === undefined || !lstat(path)?.isDirectory() || !lstat(file)?.isFile()) continue;
+    if (isOther(file)) continue;
+    const { scheduled, identity } = manifestIn(file) ?? {};
+    if (typeof scheduled?.mirror !== 'string') damaged.push(path);
+    else if (scheduled.mirror === mirror)
+      exports.push({
+        folder: path,
+        made_at,
+        identity: identity !== false,
+        forget_mark: scheduled.forget_mark,
+      });
+  }
+  return { exports: exports.sort((a, b) => (a.made_at < b.made_at ? 1 : -1)), damaged: damaged.sort() };
 }
 
-/** Deletes all but the newest `keep` exports. Those dated in the future are not counted and stay. */
-export async function pruneExports(folder: string, keep: number, now: number): Promise<void> {
-  for (const old of madeBy(publishedExports(folder), now).slice(keep)) await removeExport(old.folder);
-}
-
-/** Deletes the exports that may contain names. Returns their folders. */
-export async function removeNamedExports(folder: string): Promise<readonly string[]> {
-  const named = publishedExports(folder).filter((one) => mayHaveNames(join(one.folder, manifestName)));
-  for (const one of named) await removeExport(one.folder);
-  return named.map((one) => one.folder);
-}
-
-function mayHaveNames(manifest: string): boolean {
+/** Returns null for a path without anything. Does not follow links: what they lead to is not ours. */
+function lstat(path: string): Stats | null {
   try {
-    return readManifest(manifest).identity;
+    return lstatSync(path);
   } catch {
-    return true;
+    return null;
   }
 }
 
-/** The manifest goes last: a folder without one is never taken for an export, and one with it is removed again. */
-async function removeExport(folder: string): Promise<void> {
-  for (const name of readdirSync(folder))
-    if (name !== manifestName) await rm(join(folder, name), { recursive: true, force: true });
-  await rm(folder, { recursive: true, force: true });
+/** Whether a manifest is a valid one of another program, or of `rosterd export --manifest`. */
+function isOther(file: string): boolean {
+  try {
+    const content = JSON.parse(readFileSync(file, 'utf8')) as Partial<ExportManifest> | null;
+    return content?.format !== exportManifestFormat || content.scheduled === undefined;
+  } catch {
+    return false;
+  }
+}
+
+function manifestIn(file: string): ExportManifest | null {
+  try {
+    return readManifest(file);
+  } catch {
+    return null;
+  }
+}
+
+/** Deletes all but the newest `keep` exports of a mirror. Those dated in the future are not counted and stay. */
+export async function pruneExports(folder: string, mirror: string, keep: number, now: number): Promise<void> {
+  const { exports } = publishedExports(folder, mirror);
+  for (const old of madeBy(exports, now).slice(keep)) await discard(old.folder, mirror);
+}
+
+export interface NamedExportsRemoved {
+  readonly removed: readonly string[];
+  /** Folders that may be exports with names, and were left alone. */
+  readonly damaged: readonly string[];
+}
+
+/** Deletes the exports of a mirror that may contain names, unfinished ones included. */
+export async function removeNamedExports(folder: string, mirror: string): Promise<NamedExportsRemoved> {
+  // One that is published after this is found among the exports.
+  await removeUnfinishedExports(folder, mirror);
+  const { exports, damaged } = publishedExports(folder, mirror);
+  const named = exports.filter(({ identity }) => identity);
+  for (const one of named) await discard(one.folder, mirror);
+  return { removed: named.map((one) => one.folder), damaged };
 }

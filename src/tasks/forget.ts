@@ -6,7 +6,7 @@ import { Fault, isFault } from '../domain/fault.js';
 import { parseId } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { eraseInLake } from '../reading/lake.js';
-import { removeNamedExports } from '../reading/publish-exports.js';
+import { mirrorName, removeNamedExports } from '../reading/publish-exports.js';
 import type { Clock } from '../runtime/clock.js';
 import { silentLogger } from '../runtime/logger.js';
 import type { Awaitable, PersonOrInvestment } from '../store/erasures.js';
@@ -26,6 +26,8 @@ export interface ForgetReceipt {
   readonly backups_removed: readonly string[];
   /** Scheduled exports with names, deleted: the next one is made without the person. */
   readonly exports_removed: readonly string[];
+  /** Folders named like exports whose manifest cannot be read: not deleted, though they may contain names. */
+  readonly exports_damaged: readonly string[];
   /** The configured lake: `none` without names in it, `pending` when it could not be read or written now. */
   readonly lake: 'none' | 'rewritten' | 'pending';
 }
@@ -57,6 +59,7 @@ export async function forget(
     const backups = upkeep.removeBackups(Number.POSITIVE_INFINITY);
     const scrubbed = await upkeep.scrub(0, signal);
     const { receipts, since } = await erasures.pending();
+    const exports = await removeNamedExports(config.exports.folder, mirrorName(config.database));
     return {
       id,
       identities,
@@ -67,7 +70,8 @@ export async function forget(
       pending: receipts,
       pending_since: since,
       backups_removed: backups,
-      exports_removed: await removeNamedExports(config.exports.folder),
+      exports_removed: exports.removed,
+      exports_damaged: exports.damaged,
       lake: await rewriteLake(config, clock, signal),
     };
   });

@@ -51,6 +51,7 @@ test('forget scrubs the file while another program has it open, removes a backup
     invisible_at: expect.stringMatching(/^20\d\d-/),
     backups_removed: [backup],
     exports_removed: [],
+    exports_damaged: [],
     lake: 'none',
   });
   expect(holding()).toEqual([]);

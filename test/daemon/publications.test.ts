@@ -1,11 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Config } from '../../src/config/config.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { startExports, startLake } from '../../src/daemon/publications.js';
 import { checkExport } from '../../src/reading/export-manifest.js';
 import { checkLake } from '../../src/reading/lake.js';
-import { publishedExports } from '../../src/reading/publish-exports.js';
+import { mirrorName, publishedExports } from '../../src/reading/publish-exports.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { sheetsOf } from '../exports/workbook.js';
@@ -16,6 +17,9 @@ import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.j
 
 const hour = 3_600_000;
 const off = { everyMillis: null, keep: 2, folder: '/nowhere', identity: false } as const;
+
+const published = ({ database, exports }: Pick<Config, 'database' | 'exports'>) =>
+  publishedExports(exports.folder, mirrorName(database)).exports;
 
 /** Schedules exports and a lake of a filled mirror on a clock that the test moves. */
 async function scheduled(names: boolean) {
@@ -53,7 +57,7 @@ test('scheduled exports: a folder named by its time with a file for each table a
   const { folder } = config.exports;
   const exports = startExports(parts);
   await until(() => clock.sleeping, 1);
-  const [first] = publishedExports(folder);
+  const [first] = published(config);
   expect(readdirSync(first?.folder ?? '').sort()).toEqual([
     'investments.csv',
     'manifest.json',
@@ -83,8 +87,8 @@ test('scheduled exports: a folder named by its time with a file for each table a
 test('scheduled exports: with identity the files name people and the manifest says so', async () => {
   const { config, parts } = await scheduled(true);
   const exports = startExports(parts);
-  await until(() => publishedExports(config.exports.folder).length, 1);
-  const [first] = publishedExports(config.exports.folder);
+  await until(() => published(config).length, 1);
+  const [first] = published(config);
   expect(readFileSync(join(first?.folder ?? '', 'roster.csv'), 'utf8')).toContain('Quillfeather');
   expect(JSON.parse(readFileSync(join(first?.folder ?? '', 'manifest.json'), 'utf8'))).toMatchObject({
     identity: true,
@@ -155,8 +159,8 @@ test('a daemon writes the exports and the lake of its configuration', async () =
   await first.engine.sync.idle();
   await first.close();
   const daemon = await startDaemon(partsFor(config));
-  await until(() => publishedExports(config.exports.folder).length, 1);
-  const [made] = publishedExports(config.exports.folder);
+  await until(() => published(config).length, 1);
+  const [made] = published(config);
   const [sheet] = sheetsOf(readFileSync(join(made?.folder ?? '', 'investments.xlsx')));
   expect(sheet?.name).toBe('investments');
   await until(

@@ -56,6 +56,10 @@ function show(receipt: ForgetReceipt, { out }: Parameters<Command['run']>[0]): v
   for (const file of receipt.backups_removed) out.line(`removed ${file}, a backup that contained identity`);
   for (const folder of receipt.exports_removed)
     out.line(`removed ${folder}, an export that contained identity`);
+  for (const folder of receipt.exports_damaged)
+    out.warn(
+      `${folder} may be an export with names, but its manifest cannot be read: look at it and delete it`,
+    );
   if (receipt.lake === 'rewritten') out.line('the lake was rewritten without it');
   if (receipt.lake === 'pending')
     out.warn(

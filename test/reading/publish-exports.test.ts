@@ -1,0 +1,145 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { publishApart } from '../../src/reading/publish-apart.js';
+import {
+  mirrorName,
+  pruneExports,
+  publishExports,
+  publishedExports,
+  removeNamedExports,
+} from '../../src/reading/publish-exports.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { systemRandom } from '../../src/runtime/random.js';
+import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
+import { tempFolder } from '../store/temp-folder.js';
+
+const start = Date.parse('2026-11-01T00:00:00Z');
+const later = start + 86_400_000;
+
+/** A mirror with one person, and an empty folder for exports. */
+function world(folder = join(tempFolder(), 'exports')) {
+  const database = freshMirror();
+  seedSource(database, 1);
+  seedIdentity(database, seedInvestment(database, 1, 'inv_1', { investor_id: 'usr_1' }), { name: 'CANARY' });
+  const location = { kind: 'sqlite', file: database.file } as const;
+  const publish = (
+    identity: boolean,
+    { at = start, named = location as { kind: 'sqlite'; file: string }, during = () => {} } = {},
+  ) => {
+    const now = () => {
+      if (existsSync(folder) && readdirSync(folder).some((name) => name.startsWith('.unfinished-'))) during();
+      return at;
+    };
+    return publishExports(
+      named,
+      { folder, format: 'csv', tables: [identity ? 'roster' : 'investments'], identity },
+      { clock: { ...systemClock, now }, random: systemRandom, signal: new AbortController().signal },
+    );
+  };
+  const forgetNow = () =>
+    database.raw
+      .prepare("INSERT INTO erasures (id, cause, invisible_at) VALUES ('usr_1', 'forget', ?)")
+      .run('2026-11-01T00:00:00.000Z');
+  return { folder, database, location, mirror: mirrorName(location), publish, forgetNow };
+}
+
+test('scheduled exports: only folders with a manifest of a scheduled export are counted and deleted, never through a link', async () => {
+  const { folder, mirror, publish } = world();
+  const made = await publish(true);
+  const outside = join(tempFolder(), 'elsewhere');
+  renameSync(made.folder, outside);
+  symlinkSync(outside, join(folder, '20260101T000000Z'));
+  const manifest = JSON.parse(readFileSync(join(outside, 'manifest.json'), 'utf8'));
+  const others = {
+    '20260102T000000Z': JSON.stringify({ format: 'of-another-program', files: [] }),
+    '20260103T000000Z': '{}',
+    '20260104T000000Z': 'null',
+    '20260105T000000Z': '{"torn',
+    '20260106T000000Z': JSON.stringify({ ...manifest, version: 99 }),
+    '20260107T000000Z': JSON.stringify({ ...manifest, scheduled: null }),
+    '20260108T000000Z': JSON.stringify({ ...manifest, scheduled: undefined }),
+  };
+  for (const [name, text] of Object.entries(others)) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'manifest.json'), text);
+    writeFileSync(join(folder, name, 'precious.txt'), 'kept');
+  }
+  const before = readdirSync(folder);
+  const damaged = ['20260105T000000Z', '20260106T000000Z', '20260107T000000Z'].map((name) =>
+    join(folder, name),
+  );
+  expect(publishedExports(folder, mirror)).toEqual({ exports: [], damaged });
+  await pruneExports(folder, mirror, 0, later);
+  expect(await removeNamedExports(folder, mirror)).toEqual({ removed: [], damaged });
+  expect(readdirSync(folder)).toEqual(before);
+  expect(readdirSync(outside).sort()).toEqual(['manifest.json', 'roster.csv']);
+  for (const name of Object.keys(others)) expect(readdirSync(join(folder, name))).toHaveLength(2);
+});
+
+test('scheduled exports: an export with names is not published when somebody is forgotten while it is written', async () => {
+  const { folder, publish, forgetNow } = world();
+  await expect(publish(true, { during: forgetNow })).rejects.toMatchObject({
+    code: 'database_busy',
+    message: 'somebody was forgotten while the export was written',
+  });
+  expect(readdirSync(folder)).toEqual([]);
+  await publish(false, { during: forgetNow });
+  expect(readdirSync(folder)).toEqual(['20261101T000000Z']);
+});
+
+test('scheduled exports: removing those with names removes an unfinished one, whose writer then fails', async () => {
+  const { folder, mirror, publish } = world();
+  const during = () => {
+    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
+  };
+  await expect(publish(true, { during })).rejects.toMatchObject({ code: 'database_busy' });
+  mkdirSync(join(folder, `.unfinished-${mirror}-abcdefgh`));
+  writeFileSync(join(folder, `.unfinished-${mirror}-abcdefgh`, 'roster.csv'), 'CANARY');
+  await removeNamedExports(folder, mirror);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('scheduled exports: what a killed child process leaves is deleted by its parent', async () => {
+  const { folder, mirror, location } = world();
+  mkdirSync(join(folder, `.unfinished-${mirror}-abcdefgh`), { recursive: true });
+  const ask = { folder, format: 'csv', tables: ['roster'], identity: true } as const;
+  const stop = AbortSignal.abort();
+  await expect(publishApart(location, { kind: 'exports', ask }, systemClock, stop)).rejects.toMatchObject({
+    code: 'stopped',
+  });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('scheduled exports: two mirrors in one folder neither count nor delete the exports of each other', async () => {
+  const { folder, database, mirror, publish } = world();
+  const other = { kind: 'sqlite' as const, file: join(tempFolder(), 'other.db') };
+  database.raw.exec(`VACUUM INTO '${other.file}'`);
+  const unfinished = ['.unfinished-other-abcdefgh', '.unfinished-other-x-abcdefgh'];
+  const own = await publish(true);
+  for (const name of unfinished) mkdirSync(join(folder, name));
+  const strange = await publish(true, { named: other });
+  expect([own.folder, strange.folder]).toEqual([
+    join(folder, '20261101T000000Z'),
+    join(folder, '20261101T000001Z'),
+  ]);
+  // A mirror called `other` removes only its own leftovers.
+  expect(existsSync(join(folder, unfinished[0] ?? ''))).toBe(false);
+  expect(existsSync(join(folder, unfinished[1] ?? ''))).toBe(true);
+  const foldersOf = (name: string) => publishedExports(folder, name).exports.map((one) => one.folder);
+  expect([foldersOf(mirror), foldersOf('other')]).toEqual([[own.folder], [strange.folder]]);
+  await pruneExports(folder, 'other', 0, later);
+  expect([existsSync(own.folder), existsSync(strange.folder)]).toEqual([true, false]);
+  expect(await removeNamedExports(folder, 'third')).toEqual({ removed: [], damaged: [] });
+  expect((await removeNamedExports(folder, mirror)).removed).toEqual([own.folder]);
+  expect(readdirSync(folder)).toEqual([unfinished[1]]);
+});
