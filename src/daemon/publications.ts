@@ -1,10 +1,18 @@
 import type { Config } from '../config/config.js';
+import { isFault } from '../domain/fault.js';
 import { millisOf } from '../domain/instant.js';
-import { lakeSyncedAt } from '../reading/lake.js';
+import { forgetMarkOf } from '../reading/forget-mark.js';
+import { lakeHasPeople, lakeSyncedAt } from '../reading/lake.js';
 import { publishApart } from '../reading/publish-apart.js';
-import { mirrorName, pruneExports, publishedExports } from '../reading/publish-exports.js';
+import {
+  mirrorName,
+  pruneExports,
+  publishedExports,
+  removeOutdatedExports,
+} from '../reading/publish-exports.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { madeBy } from '../store/backup/file-names.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
 import { type ScheduleParts, startSchedule } from './schedule.js';
 
 export interface PublicationsParts
@@ -21,6 +29,12 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
   const mirror = mirrorName(database);
   return startSchedule({
     ...parts,
+    // In a fleet, a forget request of another host did not see this folder, and a former leader leaves exports in it.
+    tend: async () => {
+      for (const file of await removeOutdatedExports(database, folder))
+        logger.info({ file }, 'deleted an export with names that was made before a forget request');
+      if (!parts.leads()) await pruneExports(folder, mirror, keep, clock.now());
+    },
     key: 'export',
     name: 'export',
     everyMillis,
@@ -50,17 +64,33 @@ export function startLake({ config, ...parts }: PublicationsParts): Closable | n
   const { everyMillis, keep, folder, identity } = lake;
   if (everyMillis === null) return null;
   const { clock, logger } = parts;
+  const make = async (signal: AbortSignal) => {
+    const ask = { folder, keep, identity, compact: false };
+    const published = await publishApart(database, { kind: 'lake', ask }, clock, signal);
+    if (published.kind === 'lake')
+      logger.info({ file: folder, count: published.made.changed }, 'the lake was brought up to date');
+  };
+  let markWritten: string | null = null;
   return startSchedule({
     ...parts,
+    // In a fleet, a forget request of another host did not see this lake. `forget` rewrites a lake of its own host.
+    tend: async (signal) => {
+      const isOfFleet = dialectFor(database).file === null || !parts.leads();
+      if (!isOfFleet || !lakeHasPeople(folder) || !(await parts.isFilled())) return;
+      const mark = await forgetMarkOf(database);
+      if (mark === markWritten) return;
+      try {
+        await make(signal);
+        markWritten = mark;
+      } catch (error) {
+        // `forget` on this host may be rewriting it: look again in a minute.
+        if (!isFault(error, 'database_busy')) throw error;
+      }
+    },
     key: 'lake',
     name: 'sync of the lake',
     everyMillis,
     newestAt: () => lakeSyncedAt(folder),
-    make: async (signal) => {
-      const ask = { folder, keep, identity, compact: false };
-      const published = await publishApart(database, { kind: 'lake', ask }, clock, signal);
-      if (published.kind === 'lake')
-        logger.info({ file: folder, count: published.made.changed }, 'the lake was brought up to date');
-    },
+    make,
   });
 }

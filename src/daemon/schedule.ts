@@ -21,6 +21,8 @@ export interface ScheduleParts {
   /** When the newest result was made, from the files themselves; null before the first. */
   newestAt(): number | null;
   make(signal: AbortSignal): Promise<void>;
+  /** Cares for the files of this host, every minute and on every member of a fleet. */
+  tend?(signal: AbortSignal): Promise<void>;
 }
 
 const lookMillis = 60_000;
@@ -47,11 +49,15 @@ export function startSchedule(parts: ScheduleParts): Closable {
   };
 
   const look = async (): Promise<number> => {
+    const retryWait = Math.max(0, retryAt - clock.monotonic());
+    if (retryWait === 0) await parts.tend?.(stopping.signal);
     if (!parts.leads()) {
+      if (retryWait > 0) return Math.min(retryWait, lookMillis);
+      failures = 0;
       register.clear(key);
       return lookMillis;
     }
-    const wait = Math.max(untilDue(), retryAt - clock.monotonic());
+    const wait = Math.max(untilDue(), retryWait);
     if (wait > 0) return Math.min(wait, lookMillis);
     if (!(await parts.isFilled())) return lookMillis;
     await parts.make(stopping.signal);

@@ -60,6 +60,15 @@ export async function eraseInLake(
   return 'rewritten';
 }
 
+/** Whether the folder has a lake whose current state has people in it. Never throws. */
+export function lakeHasPeople(folder: string): boolean {
+  try {
+    return (readLake(folder)?.pointer.identities ?? null) !== null;
+  } catch {
+    return false;
+  }
+}
+
 /** Returns when a lake was last compared with the mirror; null without one. Throws `usage` for a damaged one. */
 export function lakeSyncedAt(folder: string): number | null {
   const state = readLake(folder);

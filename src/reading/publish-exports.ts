@@ -28,6 +28,7 @@ import {
   readManifest,
   writeManifest,
 } from './export-manifest.js';
+import { forgetMarkOf } from './forget-mark.js';
 
 export type PublishAsk = Pick<ExportsConfig, 'folder' | 'format' | 'tables' | 'identity'>;
 
@@ -101,7 +102,7 @@ export async function publishExports(
       return { files, mark };
     });
     // A later forget request removes the unfinished folder, and then the rename fails.
-    if (identity && (await readMirror(location, forgetMark)) !== mark) throw forgottenMeanwhile();
+    if (identity && (await forgetMarkOf(location)) !== mark) throw forgottenMeanwhile();
     const target = unusedName(folder, clock.now());
     await rename(unfinished, target);
     await syncFolder(folder);
@@ -276,4 +277,18 @@ export async function removeNamedExports(folder: string, mirror: string): Promis
   const named = exports.filter(({ identity }) => identity);
   for (const one of named) await discard(one.folder, mirror);
   return { removed: named.map((one) => one.folder), damaged };
+}
+
+/** Deletes the exports with names that were made before the newest forget request. Returns their folders. */
+export async function removeOutdatedExports(
+  location: DatabaseLocation,
+  folder: string,
+): Promise<readonly string[]> {
+  const mirror = mirrorName(location);
+  const named = publishedExports(folder, mirror).exports.filter(({ identity }) => identity);
+  if (named.length === 0) return [];
+  const mark = await forgetMarkOf(location);
+  const outdated = named.filter(({ forget_mark }) => forget_mark !== mark);
+  for (const one of outdated) await discard(one.folder, mirror);
+  return outdated.map((one) => one.folder);
 }

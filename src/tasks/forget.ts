@@ -9,6 +9,7 @@ import { eraseInLake } from '../reading/lake.js';
 import { mirrorName, removeNamedExports } from '../reading/publish-exports.js';
 import type { Clock } from '../runtime/clock.js';
 import { silentLogger } from '../runtime/logger.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
 import type { Awaitable, PersonOrInvestment } from '../store/erasures.js';
 
 export interface ForgetReceipt {
@@ -30,6 +31,8 @@ export interface ForgetReceipt {
   readonly exports_damaged: readonly string[];
   /** The configured lake: `none` without names in it, `pending` when it could not be read or written now. */
   readonly lake: 'none' | 'rewritten' | 'pending';
+  /** Whether other hosts may use this mirror: their exports and lakes were not seen. */
+  readonly other_hosts: boolean;
 }
 
 /** Parses an id. Throws `usage` for anything else without quoting it, because it may be a person's name. */
@@ -73,6 +76,7 @@ export async function forget(
       exports_removed: exports.removed,
       exports_damaged: exports.damaged,
       lake: await rewriteLake(config, clock, signal),
+      other_hosts: dialectFor(config.database).file === null,
     };
   });
 }

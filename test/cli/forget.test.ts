@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { syncLake } from '../../src/reading/lake.js';
 import { publishExports } from '../../src/reading/publish-exports.js';
 import { systemClock } from '../../src/runtime/clock.js';
@@ -11,6 +11,7 @@ import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/
 import { tempFolder } from '../store/temp-folder.js';
 import { testRandom } from '../support/chance.js';
 import { fakeIo, rosterd } from './fake-io.js';
+import { filledPostgres } from './filled-postgres.js';
 
 function world(database = freshMirror()) {
   seedSource(database, 1);
@@ -53,6 +54,7 @@ test('forget scrubs the file while another program has it open, removes a backup
     exports_removed: [],
     exports_damaged: [],
     lake: 'none',
+    other_hosts: false,
   });
   expect(holding()).toEqual([]);
   expect(existsSync(backup)).toBe(false);
@@ -143,6 +145,26 @@ test('forget reports a lake whose first run is under way as pending', async () =
   writeFileSync(join(lake, '_lock'), `${processName()}:another`);
   expect(JSON.parse((await all.forget('usr_1', '--json')).out)).toMatchObject({ lake: 'pending' });
 });
+
+test('forget warns about a folder named like an export whose manifest cannot be read, and keeps it', async () => {
+  const { folder, forget } = world();
+  const damaged = join(folder, 'exports', '20261101T000000Z');
+  mkdirSync(damaged, { recursive: true });
+  writeFileSync(join(damaged, 'manifest.json'), '{"torn');
+  const { code, err } = await forget('usr_1');
+  expect([code, existsSync(damaged)]).toEqual([0, true]);
+  expect(err).toContain(`${damaged} may be an export with names`);
+});
+
+test('forget on PostgreSQL warns that it cleans no exports and lakes of other hosts', async () => {
+  const postgres = await filledPostgres(10);
+  onTestFinished(() => postgres.close());
+  expect((await postgres.run(['sync'])).code).toBe(0);
+  const [record] = await postgres.admin('SELECT id FROM investment_rows LIMIT 1');
+  const { code, err } = await postgres.run(['forget', String(record?.id)]);
+  expect(code).toBe(0);
+  expect(err).toContain('exports and lakes with names on other hosts are cleaned by the daemons there');
+}, 60_000);
 
 test('forget prints text for people, and reports an id that was already forgotten', async () => {
   const { database, forget, holding } = world();

@@ -5,11 +5,13 @@ import type { Config } from '../../src/config/config.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { startExports, startLake } from '../../src/daemon/publications.js';
 import { checkExport } from '../../src/reading/export-manifest.js';
-import { checkLake } from '../../src/reading/lake.js';
+import { checkLake, lakeHasPeople } from '../../src/reading/lake.js';
 import { mirrorName, publishedExports } from '../../src/reading/publish-exports.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import { contentOf } from '../exports/lake/world.js';
 import { sheetsOf } from '../exports/workbook.js';
+import { test as onBoth } from '../store/both-databases.js';
 import { mirrorFixture, placeOf } from '../store/mirror-fixture.js';
 import { identity, record } from '../store/samples.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
@@ -141,6 +143,49 @@ test('scheduled lake: it follows the mirror, and nothing is scheduled without `e
     null,
     null,
   ]);
+});
+
+onBoth(
+  'scheduled exports and lake: a member that does not lead erases forgotten people from its own files',
+  async () => {
+    const { fixture, clock, state, config, parts } = await scheduled(true);
+    const jobs = [startExports(parts), startLake(parts)];
+    await until(() => [published(config).length, lakeHasPeople(config.lake.folder)], [1, true]);
+    await until(() => clock.sleeping, 2);
+    await clock.advance(6 * hour);
+    await until(() => [published(config).length, clock.sleeping], [2, 2]);
+    expect(await contentOf(config.lake.folder)).toContain('Quillfeather');
+    state.leads = false;
+    await clock.advance(60_000);
+    await until(() => clock.sleeping, 2);
+    expect(published(config)).toHaveLength(2);
+    // Another host forgets: it sees neither folder.
+    await fixture.erasures.forget('inv_1' as never, () => {});
+    await clock.advance(60_000);
+    await until(() => readdirSync(config.exports.folder), []);
+    const isNamed = async () => (await contentOf(config.lake.folder)).includes('Quillfeather');
+    // While the lake is rewritten, files vanish between listing and reading them.
+    await until(() => isNamed().catch(() => true), false);
+    await until(() => clock.sleeping, 2);
+    await Promise.all(jobs.map((job) => job?.close()));
+  },
+);
+
+test('scheduled exports: a member that does not lead deletes all but the newest of its own', async () => {
+  const { clock, state, config, parts } = await scheduled(false);
+  const first = startExports(parts);
+  for (const count of [1, 2]) {
+    await until(() => [published(config).length, clock.sleeping], [count, 1]);
+    await clock.advance(6 * hour);
+  }
+  await until(() => clock.sleeping, 1);
+  await first?.close();
+  expect(published(config)).toHaveLength(2);
+  state.leads = false;
+  const exports = { ...config.exports, keep: 1 };
+  const second = startExports({ ...parts, config: { ...config, exports } });
+  await until(() => published(config).length, 1);
+  await second?.close();
 });
 
 test('a daemon writes the exports and the lake of its configuration', async () => {

@@ -65,4 +65,8 @@ function show(receipt: ForgetReceipt, { out }: Parameters<Command['run']>[0]): v
     out.warn(
       'the lake could not be written now; the next rosterd lake sync erases it there, or run this command again',
     );
+  if (receipt.other_hosts)
+    out.warn(
+      'exports and lakes with names on other hosts are cleaned by the daemons there, within minutes, if exports.every and lake.every are set; clean all others yourself',
+    );
 }
