@@ -66,6 +66,7 @@ export async function publishExports(
   { folder, format, tables, identity }: PublishAsk,
   { clock, random, signal }: { readonly clock: Clock; readonly random: Random; readonly signal: AbortSignal },
 ): Promise<MadeExport> {
+  const begun = clock.now();
   const mirror = mirrorName(location);
   const unfinished = unfinishedIn(folder, mirror, random);
   try {
@@ -79,6 +80,7 @@ export async function publishExports(
       cause,
     });
   }
+  let isPublished = false;
   try {
     const { files, mark } = await readMirror(location, async (db) => {
       const mark = await forgetMark(db);
@@ -103,8 +105,9 @@ export async function publishExports(
     });
     // A later forget request removes the unfinished folder, and then the rename fails.
     if (identity && (await forgetMarkOf(location)) !== mark) throw forgottenMeanwhile();
-    const target = unusedName(folder, clock.now());
+    const target = unusedName(folder, begun);
     await rename(unfinished, target);
+    isPublished = true;
     await syncFolder(folder);
     return {
       folder: target,
@@ -112,8 +115,7 @@ export async function publishExports(
       bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     };
   } catch (error) {
-    const isRemoved = (error as NodeJS.ErrnoException).code === 'ENOENT' && !existsSync(unfinished);
-    throw isRemoved ? forgottenMeanwhile(error) : error;
+    throw isPublished || existsSync(unfinished) ? error : forgottenMeanwhile(error);
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }
