@@ -103,8 +103,9 @@ export async function publishExports(
       });
       return { files, mark };
     });
-    // A later forget request removes the unfinished folder, and then the rename fails.
     if (identity && (await forgetMarkOf(location)) !== mark) throw forgottenMeanwhile();
+    // A forget request removes the unfinished folder. Writing the manifest would create it again.
+    if (files.some(({ name }) => !existsSync(join(unfinished, name)))) throw forgottenMeanwhile();
     const target = unusedName(folder, begun);
     await rename(unfinished, target);
     isPublished = true;
