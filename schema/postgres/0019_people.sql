@@ -14,11 +14,13 @@ CREATE TABLE audit_log (
 );
 
 -- What an operator asked for at the console. The daemon that works on the source deletes a row when it begins.
+-- `confirmed_rows` is the number of rows whose deletion the operator confirmed.
 CREATE TABLE operator_requests (
   source   text COLLATE "C" NOT NULL,
   kind     text COLLATE "C" NOT NULL CHECK (kind IN ('resync', 'accept_deletions', 'retry_quarantine')),
   actor    text COLLATE "C" NOT NULL,
   role     text COLLATE "C" NOT NULL,
   asked_at text COLLATE "C" NOT NULL,
+  confirmed_rows bigint CHECK ((confirmed_rows IS NOT NULL) = (kind = 'accept_deletions')),
   PRIMARY KEY (source, kind)
 );

@@ -14,11 +14,13 @@ CREATE TABLE audit_log (
 ) STRICT;
 
 -- What an operator asked for at the console. The daemon that works on the source deletes a row when it begins.
+-- `confirmed_rows` is the number of rows whose deletion the operator confirmed.
 CREATE TABLE operator_requests (
   source   TEXT NOT NULL,
   kind     TEXT NOT NULL CHECK (kind IN ('resync', 'accept_deletions', 'retry_quarantine')),
   actor    TEXT NOT NULL,
   role     TEXT NOT NULL,
   asked_at TEXT NOT NULL,
+  confirmed_rows INTEGER CHECK ((confirmed_rows IS NOT NULL) = (kind = 'accept_deletions')),
   PRIMARY KEY (source, kind)
 ) STRICT, WITHOUT ROWID;

@@ -34,10 +34,12 @@ export function operationsOf(parts: OperationsParts): Operations {
   /** Stores a request for the daemon that works on the source. */
   const request = async (
     kind: 'resync' | 'accept_deletions' | 'retry_quarantine',
-    { source }: Wish,
+    { source, rows }: Wish,
     actor: { readonly name: string; readonly role: Parameters<Operations['perform']>[1]['role'] },
   ) => {
-    await mirror.requests.add({ source, kind, actor: actor.name, role: actor.role, asked_at: now() });
+    const confirmed_rows = kind === 'accept_deletions' ? rows : null;
+    const { name, role } = actor;
+    await mirror.requests.add({ source, kind, confirmed_rows, actor: name, role, asked_at: now() });
     parts.onRequest();
   };
 

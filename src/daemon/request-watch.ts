@@ -56,7 +56,7 @@ export function watchRequests(parts: RequestWatchParts): RequestWatch {
     const { name } = source;
     if (!(await requests.take(request))) return;
     logger.info({ source: name, event: kind }, 'an operator asked for this at the console');
-    const { outcome, note } = await work(kind, source).catch((error: unknown): Outcome => {
+    const { outcome, note } = await work(request, source).catch((error: unknown): Outcome => {
       if (!isFault(error))
         logger.error({ error, source: name, event: kind }, 'the request of an operator failed');
       return { outcome: 'failed', note: isFault(error) ? error.code : 'internal' };
@@ -76,14 +76,18 @@ export function watchRequests(parts: RequestWatchParts): RequestWatch {
     });
   };
 
-  const work = async (kind: OperatorRequest['kind'], source: SourceConfig): Promise<Outcome> => {
+  const work = async ({ kind, confirmed_rows }: OperatorRequest, source: SourceConfig): Promise<Outcome> => {
     if (kind === 'retry_quarantine') {
       const retried = retryQuarantine(source);
       reading.add(retried);
       return await retried.finally(() => reading.delete(retried));
     }
-    const ask: ManualAsk = kind === 'resync' ? { resync: true } : { acceptDeletions: true };
+    const ask: ManualAsk = kind === 'resync' ? { resync: true } : { acceptAwaiting: confirmed_rows ?? 0 };
     const result = await engine.sync.tick(source.name, ask);
+    if (kind === 'accept_deletions' && result.awaitingDeleted !== true) {
+      const why = result.report.code ?? 'the number of rows awaiting deletion changed';
+      return { outcome: 'failed', note: `${why}: nothing that was confirmed is deleted` };
+    }
     if (kind === 'resync' && result.report.outcome === 'done')
       await engine.dimensions?.refresh(source.name, true);
     return outcomeOf(result);

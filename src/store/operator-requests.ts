@@ -5,6 +5,8 @@ import type { Connection } from './connection.js';
 export interface OperatorRequest {
   readonly source: string;
   readonly kind: 'resync' | 'accept_deletions' | 'retry_quarantine';
+  /** The number of rows whose deletion was confirmed; null for other kinds. */
+  readonly confirmed_rows: number | null;
   readonly actor: string;
   readonly role: Role;
   readonly asked_at: Instant;
@@ -24,24 +26,31 @@ export class OperatorRequests {
     return rows.map((row) => ({ ...row, role: row.role as Role, asked_at: row.asked_at as Instant }));
   }
 
-  /** A request that waits already stays as it is. */
+  /** A request that waits already stays as it is, but a newer confirmation of deletions replaces an older one. */
   async add(request: OperatorRequest): Promise<void> {
     await this.connection.run((db) =>
       db
         .insertInto('operator_requests')
         .values(request)
-        .onConflict((conflict) => conflict.columns(['source', 'kind']).doNothing())
+        .onConflict((conflict) => {
+          const same = conflict.columns(['source', 'kind']);
+          if (request.kind !== 'accept_deletions') return same.doNothing();
+          const { confirmed_rows, actor, role, asked_at } = request;
+          return same.doUpdateSet({ confirmed_rows, actor, role, asked_at });
+        })
         .execute(),
     );
   }
 
-  /** Removes a request in order to perform it. Returns false when another daemon has taken it. */
-  async take({ source, kind }: Pick<OperatorRequest, 'source' | 'kind'>): Promise<boolean> {
+  /** Removes a request in order to perform it. Returns false when another daemon has taken it or a newer one replaced it. */
+  async take({ source, kind, confirmed_rows, asked_at }: OperatorRequest): Promise<boolean> {
     const result = await this.connection.run((db) =>
       db
         .deleteFrom('operator_requests')
         .where('source', '=', source)
         .where('kind', '=', kind)
+        .where('asked_at', '=', asked_at)
+        .where('confirmed_rows', confirmed_rows === null ? 'is' : '=', confirmed_rows)
         .executeTakeFirstOrThrow(),
     );
     return Number(result.numDeletedRows) > 0;

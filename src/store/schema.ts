@@ -474,6 +474,8 @@ export interface OperatorRequestsTable {
   actor: string;
   role: string;
   asked_at: string;
+  /** The number of rows whose deletion the operator confirmed; null for other kinds. */
+  confirmed_rows: number | null;
 }
 
 export interface OpenAlertsTable {

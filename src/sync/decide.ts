@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import { reaction } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
@@ -45,7 +46,7 @@ export function decide(state: TickState, event: TickEvent, now: number): Decisio
     case 'resync_asked':
       return resync(state);
     case 'deletions_accepted':
-      return accepted(state, now);
+      return accepted(state, event.rows, now);
     case 'awaiting_deleted':
       return nextStep(state, now);
     case 'filters_changed':
@@ -146,13 +147,19 @@ function waitForEnd(state: TickState, until: Instant): Decision {
   });
 }
 
-/** Deletes the rows that the operator saw as awaiting deletion. An unfinished listing is not part of that approval. */
-function accepted(state: TickState, now: number): Decision {
+/**
+ * Deletes the rows that the operator saw as awaiting deletion. An unfinished listing is not part of that approval, and
+ * when a number of `rows` was confirmed, neither is a complete one.
+ */
+function accepted(state: TickState, rows: number | undefined, now: number): Decision {
   const phase = active(state.phase);
   const listing = phase.kind === 'listing' ? phase.listing : null;
-  const next = { ...at(state, phase), acceptDeletions: listing !== null && listing.final !== null };
+  const next = {
+    ...at(state, phase),
+    acceptDeletions: rows === undefined && listing !== null && listing.final !== null,
+  };
   if (phase.kind === 'empty' || listing?.kind === 'first') return nextStep(next, now);
-  return { next, effects: [{ kind: 'delete_awaiting' }] };
+  return { next, effects: [{ kind: 'delete_awaiting', ...defined({ rows }) }] };
 }
 
 function resync(state: TickState): Decision {

@@ -254,8 +254,11 @@ export interface Mirror {
    */
   applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied>;
 
-  /** Deletes every row marked as awaiting deletion, in the same way as a listing within the brake does. */
-  deleteAwaiting(lease: Lease): Promise<Applied>;
+  /**
+   * Deletes every row marked as awaiting deletion, in the same way as a listing within the brake does. With `rows`,
+   * returns null and deletes nothing when another number of rows is marked.
+   */
+  deleteAwaiting(lease: Lease, rows?: number): Promise<Applied | null>;
 
   /** Records that the platform said the token may read identity. Returns whether names are incomplete. */
   regainIdentity(lease: Lease): Promise<boolean>;

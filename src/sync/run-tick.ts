@@ -38,6 +38,8 @@ export interface TickAsk {
   readonly trigger: Trigger;
   readonly resync?: boolean;
   readonly acceptDeletions?: boolean;
+  /** Deletes the rows awaiting deletion if they are exactly this many, and approves no listing. */
+  readonly acceptAwaiting?: number;
   /** Consecutive failed ticks of this source before this one. */
   readonly failures?: number;
   /** Whether to check the identity grant once the feed is read to its end. */
@@ -71,6 +73,8 @@ export interface TickResult {
   readonly publishedThrough: Instant | null;
   /** Result of the identity grant check. */
   readonly grant: GrantAnswer;
+  /** True when this tick deleted the rows that awaited deletion, as `acceptAwaiting` asked. */
+  readonly awaitingDeleted?: boolean;
   /** Whether the database records the end of the tick. When false, this result is the only record. */
   readonly recorded: boolean;
 }
@@ -160,6 +164,7 @@ class Tick {
   #publishedThrough: Instant | null = null;
   /** Whether this tick began its listing, and what the pages of that show about the identity grant. */
   #begun = false;
+  #awaitingDeleted = false;
   #shown: ShownGrant = null;
   /** The report that the commit of the last page recorded, when it included the end of the tick. */
   #written: TickReport | undefined;
@@ -187,7 +192,8 @@ class Tick {
 
   async run(opened: Opened, keeping: KeptLease): Promise<TickResult> {
     try {
-      return await this.#steps(opened, keeping);
+      const result = await this.#steps(opened, keeping);
+      return this.#awaitingDeleted ? { ...result, awaitingDeleted: true } : result;
     } catch (error) {
       this.parts.logger.error({ error }, 'a tick failed with an unexpected error');
       const { code, message } = failureOf(error, planOf(this.ask, this.parts));
@@ -305,7 +311,14 @@ class Tick {
       case 'delete_awaiting': {
         if (this.signal.aborted) return this.#cutShort();
         if (this.#mode === 'none') this.#mode = modeOf(phase);
-        this.#count(await mirror.deleteAwaiting(this.lease));
+        const applied = await mirror.deleteAwaiting(this.lease, effect.rows);
+        if (applied === null)
+          this.parts.logger.warn(
+            { count: effect.rows ?? 0 },
+            'the number of rows awaiting deletion is not the confirmed one: nothing was deleted',
+          );
+        this.#count(applied ?? nothingApplied);
+        this.#awaitingDeleted = applied !== null;
         return { kind: 'awaiting_deleted' };
       }
     }
@@ -410,6 +423,7 @@ function openingEvent(ask: TickAsk, filtersChanged: boolean): TickEvent {
   if (ask.resync === true) return { kind: 'resync_asked' };
   if (filtersChanged) return { kind: 'filters_changed' };
   if (ask.acceptDeletions === true) return { kind: 'deletions_accepted' };
+  if (ask.acceptAwaiting !== undefined) return { kind: 'deletions_accepted', rows: ask.acceptAwaiting };
   return { kind: 'tick_asked', trigger: ask.trigger };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import type { Position } from '../domain/position.js';
 import { afterCheck, type GrantAnswer, type GrantCheck, unchecked } from './grant-check.js';
 import { afterTick, type IdleStretch, stretched, watchful } from './idle-stretch.js';
@@ -24,6 +25,11 @@ import { type SharedBudget, type SpacingReason, waitAfter, webhookSpacing } from
 export interface ManualAsk {
   readonly resync?: boolean;
   readonly acceptDeletions?: boolean;
+  /**
+   * Deletes the rows awaiting deletion if they are exactly this many, and approves no listing. A tick that also begins a
+   * listing on request ignores it.
+   */
+  readonly acceptAwaiting?: number;
 }
 
 export interface Schedule {
@@ -329,6 +335,9 @@ function begun(state: Schedule, now: number): Scheduled {
     expected: state.expected,
     resync: state.manual.some(({ resync }) => resync === true),
     acceptDeletions: state.manual.some(({ acceptDeletions }) => acceptDeletions === true),
+    ...defined({
+      acceptAwaiting: state.manual.find((ask) => ask.acceptAwaiting !== undefined)?.acceptAwaiting,
+    }),
   };
   const next: Schedule = {
     ...state,

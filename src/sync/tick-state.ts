@@ -22,7 +22,8 @@ export interface TickState {
 export type TickEvent =
   | { readonly kind: 'tick_asked'; readonly trigger: Trigger }
   | { readonly kind: 'resync_asked' }
-  | { readonly kind: 'deletions_accepted' }
+  /** `rows`: accepts exactly this many rows that await deletion now, and no listing. */
+  | { readonly kind: 'deletions_accepted'; readonly rows?: number }
   | { readonly kind: 'filters_changed' }
   | { readonly kind: 'listing_begun'; readonly listing: ListingProgress }
   | { readonly kind: 'page_arrived'; readonly asked: Position; readonly page: PageSeen }
@@ -50,7 +51,8 @@ export type Effect =
   | { readonly kind: 'prefetch'; readonly position: Position }
   | { readonly kind: 'store_listing_page' }
   | { readonly kind: 'apply_page'; readonly reached: Reached }
-  | { readonly kind: 'delete_awaiting' }
+  /** Deletes nothing when `rows` is not the number of rows awaiting deletion. */
+  | { readonly kind: 'delete_awaiting'; readonly rows?: number }
   | { readonly kind: 'publish'; readonly final: Cursor; readonly accepted: boolean }
   | { readonly kind: 'finish'; readonly end: TickEnd; readonly halt: Halt | null }
   /** The source stays halted and this tick changed nothing, not even the time of the halt. */

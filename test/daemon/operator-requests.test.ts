@@ -93,11 +93,40 @@ test('a request for a source that is paused before it begins waits for the resum
   expect(await act('pause', 'source=c0')).toMatchObject({ done: true });
   expect(await act('resync', 'source=c0')).toMatchObject({ done: false, message: 'c0 is paused.' });
   const asked_at = new Date().toISOString() as never;
-  await requests.add({ source: 'c0', kind: 'resync', actor: 'token:oleg', role: 'operator', asked_at });
+  await requests.add({
+    source: 'c0',
+    kind: 'resync',
+    confirmed_rows: null,
+    actor: 'token:oleg',
+    role: 'operator',
+    asked_at,
+  });
   const ticks = () => raw.prepare("SELECT count(*) FROM ticks WHERE mode = 'relisting'").pluck().get();
   expect([(await requests.list()).length, (await pauses.list()).length, ticks()]).toEqual([1, 1, 0]);
   expect(await act('resume', 'source=c0')).toMatchObject({ done: true });
   await expect.poll(ticks, { timeout: 10_000 }).toBe(1);
+});
+
+test('a confirmation of deletions ends without effect when another number of rows awaits deletion by then', async () => {
+  const { raw, daemon, log } = await running();
+  const count = () => raw.prepare('SELECT count(*) FROM investments').pluck().get() as number;
+  const before = count();
+  raw.exec(
+    `INSERT INTO awaiting_deletion_rows SELECT row_no, source_no, 1, '2026-11-01T00:00:00.000Z' FROM investment_rows LIMIT 5;
+     UPDATE sources SET awaiting_deletion = 5;`,
+  );
+  const asked_at = new Date().toISOString() as never;
+  const asked = { source: 'c0', kind: 'accept_deletions', confirmed_rows: 3, asked_at } as const;
+  await daemon.engine.mirror.requests.add({ ...asked, actor: 'token:oleg', role: 'operator' });
+  await expect.poll(() => log().length, { timeout: 10_000 }).toBe(1);
+  expect(log()).toEqual([
+    expect.objectContaining({
+      action: 'accept_deletions',
+      outcome: 'failed',
+      note: 'the number of rows awaiting deletion changed: nothing that was confirmed is deleted',
+    }),
+  ]);
+  expect(count()).toBe(before);
 });
 
 test('a source held for two reasons goes on when the last one ends', async () => {

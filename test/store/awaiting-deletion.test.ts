@@ -155,6 +155,13 @@ describe('accepting', () => {
     expect(await fixture.rows('SELECT max(seq) - count(*) AS holes FROM changes')).toEqual([{ holes: 0 }]);
   });
 
+  test('accepting another number of rows than is marked deletes nothing', async () => {
+    const fixture = await doubted();
+    expect(await fixture.mirror.deleteAwaiting(fixture.lease, 1)).toBe(null);
+    expect(await shown(fixture)).toBe('a b c d / 2');
+    expect(await fixture.mirror.deleteAwaiting(fixture.lease, 2)).toMatchObject({ removed: 2 });
+  });
+
   test('accepting with an old fence token deletes nothing', async () => {
     const fixture = await doubted();
     const stale = { ...fixture.lease, fence: 0 };

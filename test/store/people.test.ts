@@ -38,6 +38,7 @@ describe.each(databases)('$database', ({ open }) => {
     const request = {
       source: 'acme',
       kind: 'resync',
+      confirmed_rows: null,
       actor: 'token:oleg',
       role: 'operator',
       asked_at: at(1),
@@ -51,6 +52,12 @@ describe.each(databases)('$database', ({ open }) => {
     ]);
     expect([await requests.take(request), await requests.take(request)]).toEqual([true, false]);
     expect((await requests.list()).map(({ kind }) => kind)).toEqual(['retry_quarantine']);
+    const confirmed = { ...request, kind: 'accept_deletions', confirmed_rows: 3 } as const;
+    const newer = { ...confirmed, confirmed_rows: 5, asked_at: at(4) };
+    await requests.add(confirmed);
+    await requests.add(newer);
+    expect(await requests.list()).toContainEqual(newer);
+    expect([await requests.take(confirmed), await requests.take(newer)]).toEqual([false, true]);
   });
 
   test('an undelivered notice can be made due again, a delivered one cannot', async () => {

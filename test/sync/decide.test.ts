@@ -292,6 +292,16 @@ describe('decide: accepted deletions', () => {
     expect(behind(complete, published).covers).toBe(false);
   });
 
+  test('a confirmed number of rows approves no listing, not even a complete one', () => {
+    const confirmed: TickEvent = { kind: 'deletions_accepted', rows: 3 };
+    const decision = decide(tickStart(following), confirmed, now);
+    expect(decision.effects).toEqual([{ kind: 'delete_awaiting', rows: 3 }]);
+    const complete = relisting({ token: null, final: 'f1' as Cursor });
+    let state = tickStart(complete);
+    for (const event of [confirmed, awaiting_deleted]) state = decide(state, event, now).next;
+    expect(state.acceptDeletions).toBe(false);
+  });
+
   test('accepted deletions have no effect on a first listing', () => {
     expect(behind(states.listing, deletions_accepted).last).toBe('fetch page p1');
   });

@@ -351,6 +351,24 @@ test('a relisting that would delete too much is published without the deletions,
   expect(rows()).toEqual(publishedRows());
 });
 
+test('a confirmed number of rows deletes exactly that many, or nothing', async () => {
+  for (let number = 1; number <= 100; number += 1) truth.publish(number, 5);
+  truth.freedom = { ...truth.freedom, perPage: 100 };
+  await tick();
+  for (let number = 1; number <= 60; number += 1) truth.publish(number, null);
+  truth.expire();
+  truth.publish(101, 7);
+  const resync = await tick({ trigger: 'manual', resync: true, acceptAwaiting: 3 });
+  expect(resync.report).toMatchObject({ outcome: 'done', applied: { removed: 0 } });
+  expect([resync.awaitingDeleted, mirror.of(acme).awaiting.size]).toEqual([undefined, 60]);
+  const stale = await tick({ trigger: 'manual', acceptAwaiting: 3 });
+  expect(stale.report).toMatchObject({ outcome: 'done', applied: { removed: 0 } });
+  expect([stale.awaitingDeleted, mirror.of(acme).awaiting.size]).toEqual([undefined, 60]);
+  const agreed = await tick({ trigger: 'manual', acceptAwaiting: 60 });
+  expect(agreed.report.applied.removed).toBe(60);
+  expect([agreed.awaitingDeleted, mirror.of(acme).awaiting.size]).toEqual([true, 0]);
+});
+
 test('accepting deletions together with a resync lets that listing delete every row it does not name', async () => {
   for (let number = 1; number <= 100; number += 1) truth.publish(number, 5);
   await tick();

@@ -93,9 +93,10 @@ export class MemoryMirror implements Mirror {
     return held.namesIncomplete;
   }
 
-  async deleteAwaiting(lease: Lease): Promise<Applied> {
+  async deleteAwaiting(lease: Lease, rows?: number): Promise<Applied | null> {
     const held = this.#under(lease);
     const removed = held.awaiting.size;
+    if (rows !== undefined && rows !== removed) return null;
     for (const id of held.awaiting) held.rows.delete(id);
     held.awaiting.clear();
     this.onCommit(held);

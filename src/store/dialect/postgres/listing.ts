@@ -151,7 +151,8 @@ export async function publishListing(
   return result;
 }
 
-export async function deleteAwaiting(commit: Commit): Promise<Applied> {
+export async function deleteAwaiting(commit: Commit, rows?: number): Promise<Applied | null> {
+  if (rows !== undefined && commit.source.awaiting_deletion !== rows) return null;
   await removeAwaiting(commit);
   commit.unmarkAll();
   return commit.applied(0, 0);

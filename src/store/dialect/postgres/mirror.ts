@@ -134,8 +134,8 @@ export class PostgresMirror implements Mirror, Rereading {
     return this.#commit(lease, (commit) => applyReread(commit, facts), { everySource: facts.deactivates });
   }
 
-  async deleteAwaiting(lease: Lease): Promise<Applied> {
-    return this.#commit(lease, (commit) => deleteAwaiting(commit));
+  async deleteAwaiting(lease: Lease, rows?: number): Promise<Applied | null> {
+    return this.#commit(lease, (commit) => deleteAwaiting(commit, rows));
   }
 
   async regainIdentity(lease: Lease): Promise<boolean> {

@@ -175,7 +175,8 @@ export function publishListing(
   return result;
 }
 
-export function deleteAwaiting(commit: Commit): Applied {
+export function deleteAwaiting(commit: Commit, rows?: number): Applied | null {
+  if (rows !== undefined && commit.source.awaiting_deletion !== rows) return null;
   removeAwaiting(commit);
   commit.unmarkAll();
   return commit.applied(0, 0);

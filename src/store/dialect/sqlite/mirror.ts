@@ -180,8 +180,8 @@ export class SqliteMirror implements Mirror, Rereading {
     return this.#commit('durable', lease, (commit) => applyReread(commit, facts));
   }
 
-  async deleteAwaiting(lease: Lease): Promise<Applied> {
-    return this.#commit('durable', lease, (commit) => deleteAwaiting(commit));
+  async deleteAwaiting(lease: Lease, rows?: number): Promise<Applied | null> {
+    return this.#commit('durable', lease, (commit) => deleteAwaiting(commit, rows));
   }
 
   async regainIdentity(lease: Lease): Promise<boolean> {
