@@ -162,6 +162,34 @@ test('an analyst shows names with a line in the audit log, and one for each page
   expect(JSON.stringify(logOf(world))).not.toMatch(/ada@example|lovelace|SELECT|the-token/i);
 });
 
+const leaking = "SELECT json_extract('{}', (SELECT group_concat(email) FROM identities))";
+
+test('a query that fails while names are shown has its line in the audit log, before its message is shown', async () => {
+  const world = await worldFor({ auth: people });
+  const visitor = await signedIn(world, 'analyst');
+  await visitor.post('/identity', { do: 'show', to: '/' });
+  for (const wanted of ['run', 'csv', 'parquet']) {
+    const answer = await visitor.post('/sql', { do: wanted, sql: leaking });
+    expect([wanted, answer.status]).toEqual([wanted, 422]);
+    expect(answer.body).toContain('ada@example.com');
+  }
+  expect(actionsOf(world).slice(2)).toEqual([
+    'token:analyst query refused',
+    // Before its first row is sent.
+    'token:analyst download_query done',
+    'token:analyst download_query refused',
+    'token:analyst download_query refused',
+  ]);
+  world.database.raw.exec(
+    "CREATE TRIGGER full BEFORE INSERT ON audit_log BEGIN SELECT RAISE(ABORT, 'full'); END",
+  );
+  for (const wanted of ['run', 'csv', 'parquet']) {
+    const answer = await visitor.post('/sql', { do: wanted, sql: leaking });
+    expect([wanted, answer.status]).toEqual([wanted, 503]);
+    expect(answer.body).not.toContain('@example.com');
+  }
+});
+
 test('names stay masked while the audit log cannot be written', async () => {
   const world = await worldFor({ auth: people });
   const visitor = await signedIn(world, 'analyst');

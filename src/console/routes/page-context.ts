@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { type Request, type RequestHandler, type Response, urlencoded } from 'express';
 import { defined } from '../../domain/defined.js';
+import { isFault } from '../../domain/fault.js';
 import { type Right, roleMay } from '../../domain/role.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { Logger } from '../../runtime/logger.js';
@@ -56,8 +57,17 @@ export interface PageContext extends DashboardParts {
     action: Reading,
     about: Pick<AuditLine, 'rows' | 'source' | 'subject'>,
   ): Promise<void>;
-  /** Logs that a query was rejected, and whether names were shown or masked, but never the query. */
-  auditRefusal(what: string, identity: boolean): void;
+  /**
+   * Logs that a query was rejected, and whether names were shown or masked, but never the query. While names are shown, it
+   * writes to the audit log too, because a message of the database may quote what the statement read. Call it before the
+   * message is sent: the message is not shown when it rejects.
+   */
+  auditRefusal(
+    response: Response,
+    action: 'query' | 'download_query',
+    identity: boolean,
+    error: unknown,
+  ): Promise<void>;
   /** Responds that the role of the client does not allow this. */
   refuse(request: Request, response: Response, why: string): void;
   /** Sends a page in the common layout. */
@@ -113,11 +123,15 @@ export function pageContextOf(parts: DashboardParts): PageContext {
       const fields = { ...defined({ rows: about.rows, investment: about.subject }), event: events[action] };
       logger.info(fields, 'identity was shown at the console');
     },
-    auditRefusal: (what, identity) =>
+    auditRefusal: async (response, action, identity, error) => {
+      const outcome = isFault(error, 'usage') ? 'refused' : 'failed';
+      if (identity) await operations.audit({ actor: visitOf(response).actor, action, outcome });
+      if (!isFault(error)) return;
       logger.info(
-        { event: what, outcome: 'refused', mode: identity ? 'identity shown' : 'identity masked' },
+        { event: events[action], outcome: 'refused', mode: identity ? 'identity shown' : 'identity masked' },
         'a query was refused at the console',
-      ),
+      );
+    },
   };
 }
 

@@ -91,8 +91,8 @@ export function sqlRoutes(context: PageContext): Router {
       if (identity) await context.audit(response, 'query', { rows: result.rows.length });
       return { result, problem: null };
     } catch (error) {
+      await context.auditRefusal(response, 'query', identity, error);
       if (!isFault(error)) throw error;
-      context.auditRefusal('query', identity);
       return { result: null, problem: problemOf(error) };
     }
   };
@@ -160,9 +160,9 @@ export function sqlRoutes(context: PageContext): Router {
       const pieces = await source.queryFile(sql, format, reading, goneSignal(response));
       if (identity) await context.audit(response, 'download_query', {});
       await sendFile(response, `query.${format}`, pieces);
-    }).catch((error: unknown) => {
+    }).catch(async (error: unknown) => {
+      await context.auditRefusal(response, 'download_query', identity, error);
       if (!isFault(error)) throw error;
-      context.auditRefusal('query file', identity);
       if (response.headersSent) throw error;
       show(request, response, typed, { result: null, problem: problemOf(error) });
     });
