@@ -16,6 +16,8 @@ export const boxMemoryMegabytes = 512;
 export interface BoxedReading {
   /** False refuses statements that would read names. */
   readonly identity: boolean;
+  /** False refuses statements that would read the audit log. */
+  readonly audit?: boolean;
   readonly asOf?: Instant;
 }
 

@@ -79,6 +79,21 @@ export function readsPeople(): Fault {
   });
 }
 
+export function readsAudit(): Fault {
+  return new Fault('usage', 'only operators may read audit_log and operator_requests', {
+    hint: 'Leave the audit log out of the query, or ask an operator.',
+  });
+}
+
+export function cannotCheckAudit(): Fault {
+  return new Fault('usage', 'this statement is refused: whether it reads the audit log cannot be checked', {
+    hint: 'Write it in a simpler way, or ask an operator.',
+  });
+}
+
+/** What users of the console did and asked for. */
+export const auditTables = ['audit_log', 'operator_requests'] as const;
+
 /** `what`: the part of the statement that could reveal masked data. */
 export function cannotJudge(what: string): Fault {
   return new Fault('usage', `while names are masked this statement is refused: ${what}`, {

@@ -162,6 +162,29 @@ test('an analyst shows names with a line in the audit log, and one for each page
   expect(JSON.stringify(logOf(world))).not.toMatch(/ada@example|lovelace|SELECT|the-token/i);
 });
 
+test('only an operator reads the audit log and the requests with SQL, also while names are shown', async () => {
+  const world = await worldFor({ auth: people });
+  const visitor = await signedIn(world, 'analyst');
+  await visitor.post('/identity', { do: 'show', to: '/' });
+  for (const sql of [
+    'SELECT actor FROM audit_log',
+    'SELECT actor FROM "main"."operator_requests"',
+    'SELECT count(*) FROM operator_requests WHERE source = 1',
+    'SELECT name, (SELECT group_concat(actor) FROM audit_log) FROM identities',
+    "EXPLAIN QUERY /**/ PLAN SELECT json_extract('{}', (SELECT group_concat(actor) FROM audit_log))",
+  ])
+    for (const wanted of ['run', 'csv', 'jsonl', 'parquet']) {
+      const answer = await visitor.post('/sql', { do: wanted, sql });
+      expect([sql, wanted, answer.status]).toEqual([sql, wanted, 422]);
+      expect(answer.body).not.toContain('token:oleg');
+    }
+  expect((await visitor.post('/sql', { do: 'run', sql: 'SELECT name FROM roster' })).body).toContain(person);
+  const operator = await signedIn(world, 'operator');
+  await operator.post('/identity', { do: 'show', to: '/' });
+  const read = await operator.post('/sql', { do: 'run', sql: 'SELECT actor FROM audit_log' });
+  expect([read.status, read.body.includes('token:analyst')]).toEqual([200, true]);
+});
+
 const leaking = "SELECT json_extract('{}', (SELECT group_concat(email) FROM identities))";
 
 test('a query that fails while names are shown has its line in the audit log, before its message is shown', async () => {

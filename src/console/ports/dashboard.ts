@@ -46,9 +46,11 @@ export interface DashboardSource {
   onChange(listener: () => void): () => void;
 }
 
-/** What a query may read: identity or not, the present or a past state. */
+/** What a query may read: identity or not, the audit log or not, the present or a past state. */
 export interface QueryReading {
   readonly identity: boolean;
+  /** False refuses `audit_log` and `operator_requests`, which only operators may read. */
+  readonly audit: boolean;
   readonly asOf?: Instant;
 }
 

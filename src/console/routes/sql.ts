@@ -43,13 +43,14 @@ interface Typed {
 
 interface Reading {
   readonly identity: boolean;
+  readonly audit: boolean;
   readonly asOf: string;
 }
 
 /** Throws `usage` for a text that is not a past time. */
-function wantedBy({ identity, asOf }: Reading, now: number): QueryReading {
+function wantedBy({ identity, audit, asOf }: Reading, now: number): QueryReading {
   const past = asOfFrom(asOf, now);
-  return past === null ? { identity } : { identity, asOf: past.at };
+  return past === null ? { identity, audit } : { identity, audit, asOf: past.at };
 }
 
 /** Returns null for a text that is not a past time; the query then fails with the reason. */
@@ -128,11 +129,12 @@ export function sqlRoutes(context: PageContext): Router {
       );
     const { sql, name } = ready;
     const identity = context.identityUntil(context.session(request, response)) !== null;
+    const audit = context.may(response, 'act');
     show(
       request,
       response,
       { sql, name, asOf, chart: 'auto' },
-      await answerTo(sql, { identity, asOf }, response),
+      await answerTo(sql, { identity, audit, asOf }, response),
     );
   });
 
@@ -149,14 +151,15 @@ export function sqlRoutes(context: PageContext): Router {
       return show(request, response, { sql, name: '', asOf, chart }, nothing);
     }
     const identity = context.identityUntil(context.session(request, response)) !== null;
+    const audit = context.may(response, 'act');
     const typed = { sql, name: '', asOf, chart };
     const format = formats[wanted];
     if (format === undefined) {
-      show(request, response, typed, await answerTo(sql, { identity, asOf }, response));
+      show(request, response, typed, await answerTo(sql, { identity, audit, asOf }, response));
       return;
     }
     await taking(async () => {
-      const reading = wantedBy({ identity, asOf }, clock.now());
+      const reading = wantedBy({ identity, audit, asOf }, clock.now());
       const pieces = await source.queryFile(sql, format, reading, goneSignal(response));
       if (identity) await context.audit(response, 'download_query', {});
       await sendFile(response, `query.${format}`, pieces);

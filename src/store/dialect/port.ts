@@ -103,6 +103,8 @@ export interface QueryLimits {
   readonly memoryMegabytes?: number;
   /** False refuses statements that would read names and addresses with `usage`. Default: true. */
   readonly identity?: boolean;
+  /** False refuses statements that would read what users of the console did or asked for. Default: true. */
+  readonly audit?: boolean;
   /** Reads the public views as they stood at this time. Throws `usage` when the history does not reach back to it. */
   readonly asOf?: Instant;
 }

@@ -23,6 +23,7 @@ import type { QueryHandle, QueryLimits, SqlValue } from '../port.js';
 import { presentOnlyCode, readAsOf } from './as-of.js';
 import { postgresFault } from './faults.js';
 import { resultTooLargeCode, rowTooLargeCode, withoutNames } from './masked-query.js';
+import { declaring, requireNoAudit } from './query-without-audit.js';
 import { cellsOf } from './row-text.js';
 
 const batchRowsMax = 500;
@@ -108,6 +109,7 @@ export async function queryPostgres(
       await travel();
       // Irreversible, as in masked-query.ts.
       if (asOf !== undefined) await client.query('SET TRANSACTION READ ONLY');
+      if (limits.audit === false) await requireNoAudit(client, statement);
       return await begin(client, statement, arriving);
     }
     const rowsMax = limits.rowsMax === null ? null : limits.rowsMax + 1;
@@ -150,8 +152,6 @@ interface Batch {
   readonly rows: readonly Row[];
   readonly next: () => Promise<Batch>;
 }
-
-const declaring = 'DECLARE rosterd_query NO SCROLL CURSOR FOR ';
 
 /** EXPLAIN and SHOW cannot be declared as cursors; their results are short. */
 const shortAnswer = /^(?:explain|show)\b/i;

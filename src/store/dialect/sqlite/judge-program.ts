@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3';
-import { cannotJudge, readsPeople } from '../../query-refusals.js';
+import { auditTables, cannotCheckAudit, cannotJudge, readsAudit, readsPeople } from '../../query-refusals.js';
 import type { SqlValue } from '../port.js';
 import { closedTables, hiddenColumns, openTables } from './masked-tables.js';
 import { callingInstructions, knownInstructions, openModules, plainFunctions } from './program-words.js';
@@ -19,6 +19,36 @@ export function prepareMasked(
   raw.prepare('SELECT 1 FROM sqlite_schema').get();
   checkProgram(raw, statement);
   return prepared;
+}
+
+/** Compiles a statement as `prepareMasked` does. Throws `usage` if it could read the audit log, and only then. */
+export function prepareWithoutAudit(
+  raw: Sqlite.Database,
+  statement: string,
+): Sqlite.Statement<unknown[], SqlValue[]> {
+  const prepared = prepareReading(raw, statement);
+  if (!raw.inTransaction) raw.exec('BEGIN');
+  raw.prepare('SELECT 1 FROM sqlite_schema').get();
+  const program = explained(raw, statement.replace(explaining, ''));
+  if (program === null || program.length === 0 || !program.every(isInstruction)) throw cannotCheckAudit();
+  const closed = auditTrees(raw);
+  for (const { opcode, p2, p3, p5 } of program) {
+    if (opcode !== 'OpenRead' && opcode !== 'ReopenIdx') continue;
+    if ((p5 & pageInRegister) !== 0) throw cannotCheckAudit();
+    if (p3 === 0 && closed.has(p2)) throw readsAudit();
+  }
+  return prepared;
+}
+
+/** Returns the root pages of these tables and their indexes, and of the planner's samples of any table's values. */
+function auditTrees(raw: Sqlite.Database): ReadonlySet<number> {
+  const closed: readonly string[] = [...auditTables, 'sqlite_stat4'];
+  const entries = raw
+    .prepare<[], { tbl_name: string; rootpage: number }>(
+      'SELECT tbl_name, rootpage FROM main.sqlite_schema WHERE rootpage > 0',
+    )
+    .all();
+  return new Set(entries.filter((entry) => closed.includes(entry.tbl_name)).map(({ rootpage }) => rootpage));
 }
 
 /**

@@ -8,7 +8,7 @@ import { statementText } from '../../statement-text.js';
 import type { SqlValue } from '../port.js';
 import { readAsOf } from './as-of.js';
 import { connectSqlite } from './connect.js';
-import { prepareMasked } from './judge-program.js';
+import { prepareMasked, prepareWithoutAudit } from './judge-program.js';
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
 import { prepareReading } from './reading-statement.js';
 
@@ -43,12 +43,18 @@ async function run(request: QueryRequest): Promise<void> {
     const { raw } = database;
     const text = statementText(request.sql);
     const younger = request.asOf === null ? [] : readAsOf(raw, request.asOf);
-    const statement = request.identity ? prepareReading(raw, text) : prepareMasked(raw, text);
+    const statement = preparedFor(request, raw, text);
     await send({ kind: 'columns', columns: statement.columns().map(({ name }) => name), younger });
     await sendAll(statement, request);
   } finally {
     database.close();
   }
+}
+
+function preparedFor({ identity, audit }: QueryRequest, raw: Sqlite.Database, text: string): Reading {
+  // The tables of the audit log are closed while names are masked.
+  if (!identity) return prepareMasked(raw, text);
+  return audit ? prepareReading(raw, text) : prepareWithoutAudit(raw, text);
 }
 
 type Reading = ReturnType<typeof prepareReading>;

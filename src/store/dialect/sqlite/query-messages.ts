@@ -13,6 +13,8 @@ export interface QueryRequest {
   readonly memoryMegabytes: number;
   /** With false, a statement that would read personal data is refused. */
   readonly identity: boolean;
+  /** With false, a statement that would read the audit log is refused. */
+  readonly audit: boolean;
   /** The past time to read; null for the present state. */
   readonly asOf: Instant | null;
 }

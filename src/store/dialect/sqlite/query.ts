@@ -88,6 +88,7 @@ export async function querySqlite(
     memoryMegabytes,
     rowsMax: limits.rowsMax,
     identity: limits.identity ?? true,
+    audit: limits.audit ?? true,
     rowBytesMax: limits.rowBytesMax ?? rowBytesMaxDefault,
     bytesMax: limits.bytesMax ?? null,
     asOf: limits.asOf ?? null,
