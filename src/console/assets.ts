@@ -26,6 +26,7 @@ const files: Readonly<Record<string, readonly [string, () => string]>> = {
   'language.js': ['text/javascript', () => own('language.js')],
   'charts.js': ['text/javascript', () => own('charts.js')],
   'query.js': ['text/javascript', () => own('query.js')],
+  'link-text.js': ['text/javascript', () => own('link-text.js')],
   'sql.css': ['text/css', () => own('sql.css')],
   // Made by the build, also where the console runs from its sources.
   'editor.js': ['text/javascript', () => join(packageRoot, 'dist/console/assets/editor.js')],

@@ -122,13 +122,13 @@ test('a link opens the statement without names and without running it', async ()
   const link = await page.getByLabel('Link to this statement').inputValue();
   expect(decodeURIComponent(link)).not.toMatch(/lovelace/i);
   expect(new URL(link).search).toBe('');
-  await page.getByText('1 text that could be a name was left out').waitFor();
+  await page.getByText('2 texts that could be a name were left out').waitFor();
 
   const other = await context.newPage();
   await other.goto(link);
   await other.getByText('Read it before you run it').waitFor();
   const text = await editor(other).textContent();
-  expect(text).toContain("status = 'active' AND id = 'inv_ada' AND 'x' <> '…'");
+  expect(text).toContain("status = 'active' AND id = 'inv_ada' AND '…' <> '…'");
   expect([await result(other).count(), new URL(other.url()).hash]).toEqual([0, '']);
   expect(complaints).toEqual([]);
 });

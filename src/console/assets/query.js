@@ -1,6 +1,8 @@
 // The SQL page: the editor, one's own saved queries, the history of this tab, and links. Without this script the page is
 // a plain form. Saved queries stay in this browser and the history in this tab: neither is sent to the server.
 
+import { withoutTexts } from './link-text.js';
+
 const box = document.getElementById('sql-text');
 const form = box?.form;
 const page = document.querySelector('[data-sql-page]');
@@ -126,23 +128,6 @@ function fromLink() {
   } catch {
     return null;
   }
-}
-
-/** Texts that may be in a link: ids, dates and times, formats of dates, and single lower-case words. */
-const harmless = /^(?:[a-z]{2,5}_\w*|[\d\-:.TZ +]*|[%YmdHMSjWw\-:/ T]*|[a-z][a-z_]*)$/;
-
-/** Leaves out comments and every text that could be a name, an address or a message. */
-function withoutTexts(statement) {
-  let left = 0;
-  const parts = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$/g;
-  const text = statement.replace(parts, (part) => {
-    if (part.startsWith('-') || part.startsWith('/')) return '';
-    // SQLite reads "a name" as a text where no column has that name.
-    if (!part.startsWith('$') && harmless.test(part.slice(1, -1))) return part;
-    left += 1;
-    return "'…'";
-  });
-  return { text, left };
 }
 
 async function showLink() {
