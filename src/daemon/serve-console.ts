@@ -5,6 +5,7 @@ import { ProcessMetrics } from '../console/process-metrics.js';
 import type { Membership } from '../fleet/membership.js';
 import type { Receiver } from '../inbox/receiver.js';
 import { leaveAddress } from '../reading/daemon-address.js';
+import { removeQueryFolders } from '../reading/query-folders.js';
 import { statusOf } from '../reading/status.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { packageVersion } from '../runtime/package-version.js';
@@ -48,6 +49,7 @@ export async function serveConsole(
   onAction: OnAction,
 ): Promise<ServedConsole> {
   const { clock, config, random } = parts;
+  removeQueryFolders(clock.now());
   const snapshots = await openSnapshots(config.database);
   lifecycle.add('status connections', () => snapshots.close());
   const readings = await openReadings(config.database, clock);

@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { writeParquet } from '../exports/parquet.js';
 import type { Cell, ExportColumn } from '../exports/ports.js';
 import { cellOf, type QueryHandle, type SqlValue } from './query.js';
+import { inQueryFolder } from './query-folders.js';
 import { distinct } from './query-json-lines.js';
 
 type Kind = Extract<ExportColumn['kind'], 'number' | 'real' | 'text'>;
@@ -25,8 +25,7 @@ export async function queryParquet(
   const first = await run();
   const kinds = await kindsOf(first);
   check(first);
-  const folder = await mkdtemp(join(tmpdir(), 'rosterd-query-'));
-  try {
+  return await inQueryFolder(async (folder) => {
     const file = join(folder, 'query.parquet');
     const handle = await run();
     const names = distinct(handle.columns);
@@ -39,9 +38,7 @@ export async function queryParquet(
     await writeParquet(file, { columns, rows }, signal);
     check(handle);
     return inPieces(await readFile(file));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 const pieceBytes = 64 * 1_024;
