@@ -10,7 +10,7 @@ import { Secret } from '../../src/config/secrets.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { statusOf } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
+import { configFor, control, freshFolder, partsFor, sandboxFor } from '../daemon/daemon-fixture.js';
 
 const key = 'a-secret-for-signing-runs';
 
