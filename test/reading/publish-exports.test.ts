@@ -19,9 +19,9 @@ import {
   removeNamedExports,
 } from '../../src/reading/publish-exports.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { systemRandom } from '../../src/runtime/random.js';
 import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { testRandom } from '../support/chance.js';
 
 const start = Date.parse('2026-11-01T00:00:00Z');
 const later = start + 86_400_000;
@@ -43,7 +43,7 @@ function world(folder = join(tempFolder(), 'exports')) {
     return publishExports(
       named,
       { folder, format: 'csv', tables: [identity ? 'roster' : 'investments'], identity },
-      { clock: { ...systemClock, now }, random: systemRandom, signal: new AbortController().signal },
+      { clock: { ...systemClock, now }, random: testRandom(), signal: new AbortController().signal },
     );
   };
   const forgetNow = () =>
