@@ -3,9 +3,9 @@ import { instantFromMillis } from '../domain/instant.js';
 import { alertBody, alertTargets, decideAlerts, type OpenAlert } from '../outbox/decide-alerts.js';
 import type { FullStatus } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
-import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
+import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import type { Alerts } from '../store/alerts.js';
 import { conditionsOf, failingSince } from './alert-conditions.js';
 
@@ -36,8 +36,6 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
   const { alerts, config, clock, logger } = parts;
   const stopping = new AbortController();
   let failing: ReadonlyMap<string, number> = new Map();
-  let asleep = new Interrupter();
-  let called = false;
 
   const draftsOf = (type: 'alert.raised' | 'alert.resolved', some: readonly OpenAlert[], now: number) =>
     some.flatMap((alert) =>
@@ -72,28 +70,11 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     if (drafts.length > 0) parts.onQueued();
   };
 
-  const run = async () => {
-    while (!stopping.signal.aborted) {
-      called = false;
-      await report().catch((error: unknown) => {
-        if (!stopping.signal.aborted) logger.debug({ error }, 'alerts could not be checked');
-      });
-      await clock.wait(spacingMillis, stopping.signal);
-      if (called || stopping.signal.aborted) continue;
-      asleep = new Interrupter();
-      await clock.wait(lookMillis - spacingMillis, asleep);
-    }
-  };
-  const running = run();
-  return {
-    look: () => {
-      called = true;
-      asleep.abort();
-    },
-    close: async () => {
-      stopping.abort();
-      asleep.abort();
-      await running;
-    },
-  };
+  return startWakeableLoop(clock, stopping, async () => {
+    await report().catch((error: unknown) => {
+      if (!stopping.signal.aborted) logger.debug({ error }, 'alerts could not be checked');
+    });
+    await clock.wait(spacingMillis, stopping.signal);
+    return lookMillis - spacingMillis;
+  });
 }

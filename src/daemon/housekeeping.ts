@@ -1,9 +1,10 @@
 import type { PlatformTime } from '../client/platform-time.js';
 import { instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
-import { Interrupter, type Interruption } from '../runtime/interruption.js';
+import type { Interruption } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
+import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import type { Awaitable, PendingErasures, Scrubbed } from '../store/erasures.js';
 
 const minuteMillis = 60_000;
@@ -61,8 +62,6 @@ export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
   /** Consecutive unfinished scrubs, and the monotonic time of the next attempt. */
   let kept = 0;
   let retryAt = Number.NEGATIVE_INFINITY;
-  let asleep = new Interrupter();
-  let called = false;
 
   const scrub = async () => {
     const now = clock.now();
@@ -143,28 +142,11 @@ export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
     }
   };
 
-  const run = async () => {
-    while (!stopping.signal.aborted) {
-      called = false;
-      await attempt(scrub, 'the file could not be scrubbed; retrying');
-      await attempt(purge, 'expired entries could not be deleted; retrying');
-      if (called || stopping.signal.aborted) continue;
-      asleep = new Interrupter();
-      await clock.wait(lookMillis, asleep);
-    }
-  };
-  const running = run();
-  return {
-    look: () => {
-      called = true;
-      asleep.abort();
-    },
-    close: async () => {
-      stopping.abort();
-      asleep.abort();
-      await running;
-    },
-  };
+  return startWakeableLoop(clock, stopping, async () => {
+    await attempt(scrub, 'the file could not be scrubbed; retrying');
+    await attempt(purge, 'expired entries could not be deleted; retrying');
+    return lookMillis;
+  });
 }
 
 /** `restedMillis` is the time since the last scrub, null before the first. An erasure from the future is overdue. */

@@ -1,10 +1,10 @@
 import { instantFromMillis, millisOf } from '../domain/instant.js';
 import { type BackoffPlan, backoffMillis } from '../runtime/backoff.js';
 import type { Clock } from '../runtime/clock.js';
-import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
+import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import {
   type AfterSyncMessage,
   type AfterSyncState,
@@ -58,38 +58,22 @@ const idleMillis = 60_000;
 export function startAfterSync(parts: AfterSyncParts): AfterSync {
   const { clock, logger } = parts;
   const stopping = new AbortController();
-  let asleep = new Interrupter();
-  let called = false;
-
-  const run = async () => {
-    let first = true;
-    while (!stopping.signal.aborted) {
-      called = false;
-      let wait = idleMillis;
-      try {
-        wait = parts.leads() ? await step(parts, first, stopping.signal) : idleMillis;
-        first = false;
-      } catch (error) {
-        if (!stopping.signal.aborted)
-          logger.warn({ error }, 'the after-sync hooks could not be read or settled');
-      }
-      if (called || stopping.signal.aborted) continue;
-      asleep = new Interrupter();
-      await clock.wait(wait, asleep);
+  let first = true;
+  return startWakeableLoop(clock, stopping, async () => {
+    if (!parts.leads()) {
+      first = false;
+      return idleMillis;
     }
-  };
-  const running = run();
-  return {
-    look: () => {
-      called = true;
-      asleep.abort();
-    },
-    close: async () => {
-      stopping.abort();
-      asleep.abort();
-      await running;
-    },
-  };
+    try {
+      const wait = await step(parts, first, stopping.signal);
+      first = false;
+      return wait;
+    } catch (error) {
+      if (!stopping.signal.aborted)
+        logger.warn({ error }, 'the after-sync hooks could not be read or settled');
+      return idleMillis;
+    }
+  });
 }
 
 /** Makes one step: nothing, one message, or one attempt. Returns how long to wait for the next one. */
