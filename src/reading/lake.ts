@@ -4,12 +4,8 @@ import { checkLake as checked, type LakeChecked } from '../exports/lake/check-la
 import { viewsOf } from '../exports/lake/current-rows.js';
 import { systemLakeDisk } from '../exports/lake/disk.js';
 import { readLake, readSnapshots } from '../exports/lake/layout.js';
-import {
-  type LakeAsk,
-  type LakeSynced,
-  removeUnnamedPeople,
-  syncLake as synced,
-} from '../exports/lake/sync-lake.js';
+import { type LakeAsk, type LakeSynced, syncLake as synced } from '../exports/lake/sync-lake.js';
+import { removeUnnamedPeople } from '../exports/lake/unnamed-people.js';
 import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { systemRandom } from '../runtime/random.js';

@@ -11,6 +11,11 @@ import { lockName } from './layout.js';
 const aliveMillis = 60_000;
 const staleMillis = 15 * aliveMillis;
 
+export interface LockParts {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
 export interface LakeLock {
   /** Throws `database_busy` when another process has taken the lock over. */
   confirm(): void;
@@ -23,7 +28,7 @@ export interface LakeLock {
  */
 export async function withLakeLock<Result>(
   folder: string,
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  { clock, random }: LockParts,
   work: (lock: LakeLock) => Promise<Result>,
 ): Promise<Result> {
   const path = join(folder, lockName);

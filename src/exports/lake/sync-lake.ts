@@ -1,5 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
-import { dirname, join, posix, sep } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { Fault } from '../../domain/fault.js';
 import { instantFromMillis } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
@@ -8,8 +7,9 @@ import { replaceFile } from '../../runtime/replace-file.js';
 import { columnList, type LoadDuckDb, quotedText, type Workshop, withWorkshop } from '../duckdb.js';
 import { columnTypes } from '../parquet-types.js';
 import type { LakeMirror, LakePosition, RowSource } from '../ports.js';
-import { investmentsOf, readFiles, viewsOf } from './current-rows.js';
+import { investmentsOf, readFiles } from './current-rows.js';
 import { type LakeDisk, measured } from './disk.js';
+import { diskFault } from './disk-fault.js';
 import {
   columnsOf,
   type LakeFile,
@@ -19,7 +19,6 @@ import {
   type LakeState,
   lakeFormat,
   lakeVersion,
-  lockName,
   manifestPath,
   numberText,
   pointerName,
@@ -27,11 +26,9 @@ import {
   readSnapshots,
   sha256Of,
   snapshotFolder,
-  snapshotNumbers,
-  tableNames,
-  viewsName,
 } from './layout.js';
 import { type LakeLock, withLakeLock } from './lock.js';
+import { refuseForeign, removeLeftovers, removeUnneeded, workshopStart, writeViews } from './own-files.js';
 
 export interface LakeAsk {
   readonly folder: string;
@@ -118,63 +115,6 @@ function underLock(mirror: LakeMirror, ask: LakeAsk, parts: LakeParts): Promise<
     }
   });
 }
-
-/** What a lake has of people: files that its current state names, files that a killed run left, or nothing. */
-export type PeopleInLake = 'named' | 'removed' | 'none';
-
-/**
- * Deletes the files of people that no state names, which a killed run left. Throws `database_busy` while another process
- * writes to the lake, and `usage` for a damaged or newer one: what it has of people is not known then.
- */
-export async function removeUnnamedPeople(
-  folder: string,
-  parts: Pick<LakeParts, 'clock' | 'random' | 'disk'>,
-): Promise<PeopleInLake> {
-  if (!mayHavePeople(folder)) return 'none';
-  refuseForeign(folder);
-  try {
-    return await withLakeLock(folder, parts, async () => {
-      const state = readLake(folder);
-      const before = peopleFiles(folder);
-      await removeLeftovers(folder, state, parts.disk);
-      if ((state?.pointer.identities ?? null) !== null) return 'named';
-      return before.length > 0 ? 'removed' : 'none';
-    });
-  } catch (error) {
-    throw diskFault(folder, error);
-  }
-}
-
-/** A lock without anything else is a first run that has just begun. */
-function mayHavePeople(folder: string): boolean {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
-  return readdirSync(folder).some(
-    (name) => [pointerName, lockName, 'identities'].includes(name) || name.startsWith(workshopStart),
-  );
-}
-
-/** A run's buffers may have people in them, too. */
-function peopleFiles(folder: string): readonly string[] {
-  const buffers = readdirSync(folder).filter((name) => name.startsWith(workshopStart));
-  return [...buffers, ...filesBelow(folder, 'identities')];
-}
-
-/** Returns a full disk and missing permissions as faults, and any other error unchanged. */
-function diskFault(folder: string, error: unknown): unknown {
-  const code = error instanceof Fault ? '' : ((error as NodeJS.ErrnoException).code ?? '');
-  if (code === 'ENOSPC')
-    return new Fault('database_full', `the disk of ${folder} is full; the lake is as it was`, {
-      hint: 'Free disk space: a new base needs as much as the old one.',
-      cause: error,
-    });
-  if (!['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code)) return error;
-  return new Fault('usage', `cannot write to ${folder} (${code})`, {
-    hint: 'Name a folder that this user can write to.',
-    cause: error,
-  });
-}
-
-const workshopStart = '.sync-';
 
 type ChangesFile = LakeManifest['tables']['investment_changes']['files'][number];
 
@@ -562,81 +502,3 @@ const rowsIn = (files: readonly LakeFile[]): number => files.reduce((sum, { rows
 
 const isSame = (one: readonly { name: string; type: string }[], other: typeof one): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
-
-/** Throws `usage` for a folder that has content of somebody else: files in it could be deleted as leftovers. */
-function refuseForeign(folder: string): void {
-  const stats = statSync(folder, { throwIfNoEntry: false });
-  if (stats === undefined) return;
-  if (!stats.isDirectory())
-    throw new Fault('usage', `${folder} is not a folder`, { hint: 'Name a new or empty folder.' });
-  const foreign = readdirSync(folder).filter((name) => !isOwn(name));
-  if (foreign.length === 0 || readdirSync(folder).includes(pointerName)) return;
-  throw new Fault('usage', `${folder} has other content and no lake`, {
-    hint: 'Name a new or empty folder.',
-  });
-}
-
-/** What `replaceFile` leaves when its process is killed. */
-const unfinishedNames: readonly string[] = [`${pointerName}.new`, `${viewsName}.new`];
-
-const ownNames: ReadonlySet<string> = new Set([
-  ...tableNames,
-  ...[pointerName, viewsName, lockName, snapshotFolder],
-  ...unfinishedNames,
-]);
-
-const isOwn = (name: string): boolean =>
-  ownNames.has(name) || name.startsWith(workshopStart) || name.startsWith(`${lockName}.`);
-
-const ownFile = /^\d{12}-[a-z]+-[0-9A-Za-z]{8}\.parquet$/;
-
-/** Removes what a killed process left: its buffers, and files that no snapshot names. */
-async function removeLeftovers(folder: string, state: LakeState | null, disk: LakeDisk): Promise<void> {
-  for (const name of readdirSync(folder))
-    if (name.startsWith(workshopStart) || unfinishedNames.includes(name))
-      await disk.remove(join(folder, name));
-  // A snapshot that was never made current.
-  for (const number of snapshotNumbers(folder))
-    if (number > (state?.manifest.snapshot ?? 0)) await disk.remove(join(folder, manifestPath(number)));
-  if (state !== null) await writeViews(folder, disk, state.manifest, state.pointer.identities);
-  await removeUnnamed(folder, state, disk);
-}
-
-async function writeViews(
-  folder: string,
-  disk: LakeDisk,
-  manifest: LakeManifest,
-  identities: LakeIdentities | null,
-): Promise<void> {
-  await replaceFile(join(folder, viewsName), viewsOf('', { manifest, identities }), disk);
-}
-
-/** Removes the oldest snapshots, then the files that no snapshot names any more. Returns the number of files. */
-async function removeUnneeded(folder: string, disk: LakeDisk, keep: number): Promise<number> {
-  for (const number of snapshotNumbers(folder).slice(keep))
-    await disk.remove(join(folder, manifestPath(number)));
-  return await removeUnnamed(folder, readLake(folder), disk);
-}
-
-async function removeUnnamed(folder: string, state: LakeState | null, disk: LakeDisk): Promise<number> {
-  const named = new Set<string>(state?.pointer.identities?.files.map(({ path }) => path));
-  for (const { tables } of state === null ? [] : readSnapshots(folder, state))
-    for (const { files } of Object.values(tables)) for (const { path } of files) named.add(path);
-  let removed = 0;
-  for (const table of tableNames) {
-    for (const path of filesBelow(folder, table)) {
-      if (named.has(path)) continue;
-      await disk.remove(join(folder, path));
-      removed += 1;
-    }
-  }
-  return removed;
-}
-
-/** Returns rosterd's own data files of a table. */
-function filesBelow(folder: string, table: string): readonly string[] {
-  if (statSync(join(folder, table), { throwIfNoEntry: false }) === undefined) return [];
-  return readdirSync(join(folder, table), { recursive: true, encoding: 'utf8' })
-    .map((path) => posix.join(table, path.split(sep).join('/')))
-    .filter((path) => ownFile.test(posix.basename(path)));
-}

@@ -1,0 +1,46 @@
+import { readdirSync, statSync } from 'node:fs';
+import type { LakeDisk } from './disk.js';
+import { diskFault } from './disk-fault.js';
+import { lockName, pointerName, readLake } from './layout.js';
+import { type LockParts, withLakeLock } from './lock.js';
+import { filesBelow, refuseForeign, removeLeftovers, workshopStart } from './own-files.js';
+
+/** What a lake has of people: files that its current state names, files that a killed run left, or nothing. */
+export type PeopleInLake = 'named' | 'removed' | 'none';
+
+/**
+ * Deletes the files of people that no state names, which a killed run left. Throws `database_busy` while another process
+ * writes to the lake, and `usage` for a damaged or newer one: what it has of people is not known then.
+ */
+export async function removeUnnamedPeople(
+  folder: string,
+  parts: LockParts & { readonly disk: LakeDisk },
+): Promise<PeopleInLake> {
+  if (!mayHavePeople(folder)) return 'none';
+  refuseForeign(folder);
+  try {
+    return await withLakeLock(folder, parts, async () => {
+      const state = readLake(folder);
+      const before = peopleFiles(folder);
+      await removeLeftovers(folder, state, parts.disk);
+      if ((state?.pointer.identities ?? null) !== null) return 'named';
+      return before.length > 0 ? 'removed' : 'none';
+    });
+  } catch (error) {
+    throw diskFault(folder, error);
+  }
+}
+
+/** A lock without anything else is a first run that has just begun. */
+function mayHavePeople(folder: string): boolean {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+  return readdirSync(folder).some(
+    (name) => [pointerName, lockName, 'identities'].includes(name) || name.startsWith(workshopStart),
+  );
+}
+
+/** A run's buffers may have people in them, too. */
+function peopleFiles(folder: string): readonly string[] {
+  const buffers = readdirSync(folder).filter((name) => name.startsWith(workshopStart));
+  return [...buffers, ...filesBelow(folder, 'identities')];
+}
