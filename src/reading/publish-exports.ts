@@ -59,7 +59,7 @@ const manifestName = 'manifest.json';
 /**
  * Writes one file for each table and a manifest into a new folder, which gets its name, the time, when all of them are on
  * disk. Folders have mode 0700 and files 0600. A failure leaves nothing; what a killed process left is removed first.
- * Throws `database_busy` when somebody is forgotten while files with names are written: a retry writes them without.
+ * Throws `database_busy` when a person is forgotten while files with names are written: a retry writes them without.
  */
 export async function publishExports(
   location: DatabaseLocation,
@@ -123,7 +123,7 @@ export async function publishExports(
 }
 
 function forgottenMeanwhile(cause?: unknown): Fault {
-  return new Fault('database_busy', 'somebody was forgotten while the export was written', {
+  return new Fault('database_busy', 'a person was forgotten while the export was written', {
     hint: 'The next attempt writes it without them.',
     ...(cause === undefined ? {} : { cause }),
   });

@@ -16,7 +16,7 @@ import { program, talkTo } from './talk.js';
 
 const tools = ['describe_schema', 'query', 'example_queries', 'status', 'history', 'changes'];
 
-/** A mirror with two versions of an investment, and unknown fields that could name somebody. */
+/** A mirror with two versions of an investment, and unknown fields that could name a person. */
 function mirrorWithHistory() {
   const mirror = freshMirror();
   seedSource(mirror, 1, { name: 'acme', rows_held: 1 });

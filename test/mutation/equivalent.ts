@@ -15,15 +15,15 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
   'investments/cursor.ts | 25 → 26 | const payloadBytes = 25;':
     'The layout of a value that only this file writes and reads; one byte more stays zero.',
   "investments/filters.ts | person === undefined → false | if (person === undefined) throw notFound('The investor');":
-    'Nobody is in no ledger, so the check after it throws the same 404; this one is for the type.',
+    'A missing user is in no ledger, so the check after it throws the same 404; this one is for the type.',
   "investments/filters.ts | throw notFound('The investor'); → ; | if (person === undefined) throw notFound('The investor');":
-    'Nobody is in no ledger, so the check after it throws the same 404; this one is for the type.',
+    'A missing user is in no ledger, so the check after it throws the same 404; this one is for the type.',
   "webhooks/reach.ts | caller.kind !== 'user' → false | if (caller.kind !== 'user') return false;":
     'Its only caller asks for users only; the check is for the type.',
   "members/moderate.ts | member.standing === 'member' && member.p… → true | return member.standing === 'member' && member.permission !== null ? ra…":
-    'Whoever is compared ranks above a member, and no rank is at most undefined either.',
+    'The compared person ranks above a member, and no rank is at most undefined either.',
   "members/moderate.ts | && → || | return member.standing === 'member' && member.permission !== null ? ra…":
-    'Whoever ceases to be a member loses the permission, so both conditions hold or the rank does not matter.',
+    'A person who ceases to be a member loses the permission, so both conditions hold or the rank does not matter.',
   'sessions/lifecycle.ts | overdue.length === 0 → false | if (overdue.length === 0) return;':
     'Without it, a transaction that writes nothing.',
   "intents/decide.ts | 403 → 404 | throw new Problem(403, 'forbidden', 'The person who approved may no lo…":

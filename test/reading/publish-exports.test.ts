@@ -86,11 +86,11 @@ test('scheduled exports: only folders with a manifest of a scheduled export are 
   for (const name of Object.keys(others)) expect(readdirSync(join(folder, name))).toHaveLength(2);
 });
 
-test('scheduled exports: an export with names is not published when somebody is forgotten while it is written', async () => {
+test('scheduled exports: an export with names is not published when a person is forgotten while it is written', async () => {
   const { folder, publish, forgetNow } = world();
   await expect(publish(true, { during: forgetNow })).rejects.toMatchObject({
     code: 'database_busy',
-    message: 'somebody was forgotten while the export was written',
+    message: 'a person was forgotten while the export was written',
   });
   expect(readdirSync(folder)).toEqual([]);
   await publish(false, { during: forgetNow });

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 export const freePort = (): Promise<number> => listenOnce(0);
 
 /**
- * Returns a port that the system gives to nobody who asks for any free port, so that a server can be stopped and started
+ * Returns a port that the system gives to no program that asks for any free port, so that a server can be stopped and started
  * again on it. Linux assigns ports from 32768.
  */
 export async function lastingPort(): Promise<number> {

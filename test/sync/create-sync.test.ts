@@ -331,7 +331,7 @@ describe('sync: webhook ticks follow the request quota', () => {
     expect(sync.spaced()).toEqual([]);
     sync.nudge(acme);
     await sync.idle();
-    expect(sync.spaced(), 'while there is plenty nobody has to know').toEqual([]);
+    expect(sync.spaced(), 'while there is plenty no other host has to know').toEqual([]);
     while (quota.left > 400) quota.spend();
     expect(sync.spaced()).toEqual([acme]);
     const alone = sync.spacingOf(acme);

@@ -26,7 +26,7 @@ document.addEventListener('click', async ({ target }) => {
   const box = target.closest('.id[data-id]');
   // A link leads to its page; everything else of an id copies it.
   if (box === null || target.closest('a') !== null) return;
-  // Somebody who selects a part of the id wants only that part.
+  // A reader who selects a part of the id wants only that part.
   if (target.closest('.copy') === null && String(getSelection()) !== '') return;
   const done = await copied(box.dataset.id);
   spoken.textContent = done ? `Copied ${box.dataset.id}` : 'Not copied: the browser does not allow it';

@@ -1,6 +1,6 @@
 import type { Role } from '../../domain/role.js';
 
-/** A user of the console: how it signed in and as whom, such as `token:ana`, and what it may do. */
+/** A user of the console: the name it signed in with, such as `token:ana`, and what it may do. */
 export interface Actor {
   readonly name: string;
   readonly role: Role;

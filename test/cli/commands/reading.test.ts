@@ -130,7 +130,7 @@ describe('export', () => {
     expect([terminal.code, terminal.err]).toEqual([2, expect.stringContaining('--out investments.xlsx')]);
   });
 
-  test('export --manifest describes the file without naming anybody, and --check compares the two', async () => {
+  test('export --manifest describes the file without naming a person, and --check compares the two', async () => {
     const { code, err } = await world.run([
       'export',
       '--out',

@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => platform.close());
 
 test.each(['at_test_unknown', 'at_live_unknown', 'no_token', 'pk_test_unknown'])(
-  'the credential %s, which nobody was given, returns 401 unauthorized',
+  'the credential %s, which was never issued, returns 401 unauthorized',
   async (token) => {
     const { status, body } = await platform.get('/investments', { token });
     expect([status, body.error.type]).toEqual([401, 'unauthorized']);
@@ -24,7 +24,7 @@ test('the first use of an access token is announced once', async () => {
   expect(uses).toHaveLength(1);
 });
 
-test('a token of a user without a user authenticates nobody', async () => {
+test('a token of a user without a user authenticates no one', async () => {
   platform.expectUndeclared();
   run(platform.services.state, "UPDATE access_tokens SET user_no = NULL WHERE kind = 'user'");
   expect((await platform.get('/explore', { token: user(platform).token })).status).toBe(500);

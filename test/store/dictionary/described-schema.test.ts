@@ -170,7 +170,7 @@ function describedAs(database: PostgresDatabase, role: string) {
   });
 }
 
-test('beside a schema analytics of somebody else, a second start writes nothing, and a later one only what differs', async () => {
+test('beside a schema analytics that another role owns, a second start writes nothing, and a later one only what differs', async () => {
   const database = await postgres('CREATE SCHEMA analytics');
   await migratePostgres(database, options);
   const why = expect.stringContaining('was not made by rosterd') as unknown;

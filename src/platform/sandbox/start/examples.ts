@@ -52,7 +52,7 @@ export function examples(base: string, { companies, users, apps }: WorldDocument
   ];
 }
 
-/** Nobody redeems the code of the start page's consent link, so its verifier is not secret. */
+/** The code of the start page's consent link is never redeemed, so its verifier is not secret. */
 const challenge = createHash('sha256').update('the start page of the sandbox').digest('base64url');
 
 /** Returns the path of the consent page for the first application of the sandbox realm. */

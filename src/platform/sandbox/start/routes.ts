@@ -24,7 +24,7 @@ export interface Start extends LiveState {
   reset(): void;
 }
 
-/** The start page with its script and its updates. Whoever may use the control API may open it. */
+/** The start page with its script and its updates. Every client of the control API may open it. */
 export function startRoutes(start: Start): readonly Route[] {
   const page = (exchange: Exchange): Reply => show(exchange, start, null);
   return [
