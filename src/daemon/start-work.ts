@@ -74,7 +74,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
   });
   lifecycle.add('fleet messages', () => void off());
   // No source is followed until the fleet assigns it to this daemon.
-  await Promise.all(sources.map((source) => sync.leave(source)));
+  await sync.leaveAll();
   await fleet.start();
 }
 

@@ -1,9 +1,10 @@
 import PQueue from 'p-queue';
+import { Fault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { SyncSource } from './ports.js';
 import { runTick, type TickAsk, type TickOptions, type TickParts, type TickResult } from './run-tick.js';
-import type { ManualAsk, SpacingSeen } from './schedule.js';
+import { type ManualAsk, type SpacingSeen, spacingElsewhere } from './schedule.js';
 import { SourceLoop } from './source-loop.js';
 import { TickLog } from './tick-log.js';
 import { isPlenty, type SharedBudget } from './webhook-spacing.js';
@@ -17,15 +18,28 @@ export interface SyncOptions extends TickOptions {
 }
 
 export interface SyncParts extends Omit<TickParts, 'options'> {
+  /** The sources at the start; `add` and `remove` change them. */
   readonly sources: readonly SyncSource[];
   readonly options: SyncOptions;
 }
 
 export type TickListener = (source: SourceName, result: TickResult) => void;
 
+/**
+ * What names a source does nothing once it was removed, except that `tick` throws: events about it may still arrive.
+ */
 export interface Sync extends Closable {
-  /** Ticks every source now, then on its timer. Before `start`, sources tick only on `nudge`, `recheck` and `tick`. */
+  /**
+   * Ticks every source now, then on its timer; also those that are added later. Before `start`, sources tick only on
+   * `nudge`, `recheck` and `tick`.
+   */
   start(): void;
+  /** Leaves every source to other processes until `follow`; also those that are added later. */
+  leaveAll(): Promise<void>;
+  /** Adds a source. Throws when one of this name exists or is still being removed. */
+  add(source: SyncSource): void;
+  /** Ends the running tick after the page it writes, and starts no more. Resolves when none is running. */
+  remove(source: SourceName): Promise<void>;
   /** Starts the timer of one source. Its first tick is due immediately. */
   follow(source: SourceName): void;
   /**
@@ -51,7 +65,7 @@ export interface Sync extends Closable {
    * again.
    */
   recheck(source: SourceName): void;
-  /** Runs one tick at a user's request and resolves with its result. */
+  /** Runs one tick at a user's request and resolves with its result. Throws `usage` for a source that does not exist. */
   tick(source: SourceName, ask?: ManualAsk): Promise<TickResult>;
   /**
    * The database is reachable again: sources that were waiting for it tick without waiting for the end of their
@@ -86,10 +100,12 @@ export function createSync(parts: SyncParts): Sync {
   const queue = new PQueue({ concurrency: options.concurrency });
   const listeners = new Set<TickListener>();
   const waitingForIdle = new Set<() => void>();
-  const loops = new Map<SourceName, SourceLoop>();
+  const followed = new Map<SourceName, Followed>();
+  /** What happens to a source that is added. */
+  let first: 'waits' | 'starts' | 'leaves' = 'waits';
   let elsewhere: ReadonlySet<SourceName> = new Set();
 
-  const isIdle = () => [...loops.values()].every((loop) => loop.isIdle);
+  const isIdle = () => [...followed.values()].every(({ loop }) => loop.isIdle);
   const onIdle = () => {
     if (waitingForIdle.size === 0 || !isIdle()) return;
     for (const resolve of waitingForIdle) resolve();
@@ -125,10 +141,10 @@ export function createSync(parts: SyncParts): Sync {
   const sharedBudgets = (source: SyncSource): readonly SharedBudget[] => {
     const limits = source.limits?.() ?? [];
     if (limits.every(isPlenty)) return limits.map((limit) => ({ ...limit, sharing: 1, elsewhere: 0 }));
-    const others = parts.sources.filter((other) => other !== source);
-    const here = others.filter(({ identity: { name } }) => loops.get(name)?.usesWebhookTicks === true);
+    const others = [...followed.values()].filter((other) => other.source !== source);
+    const here = others.filter(({ loop }) => loop.usesWebhookTicks);
     // A source that has just been handed over may be reported by two processes; it counts once.
-    const away = others.filter(({ identity: { name } }) => elsewhere.has(name));
+    const away = others.filter(({ source: { identity } }) => elsewhere.has(identity.name));
     const keysHere = here.map(keysOf);
     const keysAway = away.filter((other) => !here.includes(other)).map(keysOf);
     return limits.map((limit) => ({
@@ -139,61 +155,78 @@ export function createSync(parts: SyncParts): Sync {
     }));
   };
 
-  for (const source of parts.sources) {
+  const add = (source: SyncSource): void => {
     const { name } = source.identity;
-    if (loops.has(name)) throw new Error(`two sources are called ${name}`);
+    if (followed.has(name)) throw new Error(`two sources are called ${name}`);
     const log = logger.child({ source: name });
     const ticks = new TickLog(log, clock);
-    loops.set(
-      name,
-      new SourceLoop({
-        clock,
-        random,
-        onIdle,
-        intervalMillis: options.intervalMillis,
-        idleIntervalMillis: options.idleIntervalMillis,
-        runQueued: (urgent, ask, cut) => runQueued(source, log, ticks, urgent, ask, cut),
-        raise: () => queue.setPriority(name, urgentPriority),
-        budgets: () => sharedBudgets(source),
-      }),
-    );
-  }
-
-  const loopOf = (name: SourceName): SourceLoop => {
-    const loop = loops.get(name);
-    if (loop === undefined) throw new Error(`no source is called ${name}`);
-    return loop;
+    const loop = new SourceLoop({
+      clock,
+      random,
+      onIdle,
+      intervalMillis: options.intervalMillis,
+      idleIntervalMillis: options.idleIntervalMillis,
+      runQueued: (urgent, ask, cut) => runQueued(source, log, ticks, urgent, ask, cut),
+      raise: () => queue.setPriority(name, urgentPriority),
+      budgets: () => sharedBudgets(source),
+    });
+    followed.set(name, { source, loop });
+    if (first === 'starts') loop.start();
+    if (first === 'leaves') void loop.leave();
   };
+  for (const source of parts.sources) add(source);
+
+  const loopOf = (name: SourceName): SourceLoop | undefined => followed.get(name)?.loop;
+  const loops = (): readonly SourceLoop[] => [...followed.values()].map(({ loop }) => loop);
 
   return {
     start: () => {
-      for (const loop of loops.values()) loop.start();
+      first = 'starts';
+      for (const loop of loops()) loop.start();
     },
-    follow: (name) => loopOf(name).start(),
-    leave: (name) => loopOf(name).leave(),
-    pause: (name) => loopOf(name).pause(),
-    resume: (name) => loopOf(name).resume(),
-    isBusy: (name) => loopOf(name).busy,
-    nudge: (name) => loopOf(name).nudge(),
-    recheck: (name) => loopOf(name).recheck(),
-    tick: (name, ask = {}) => loopOf(name).ask(ask),
-    spacingOf: (name) => loopOf(name).spacing,
+    leaveAll: async () => {
+      first = 'leaves';
+      await Promise.all(loops().map((loop) => loop.leave()));
+    },
+    add,
+    remove: async (name) => {
+      const loop = loopOf(name);
+      await loop?.close();
+      if (loopOf(name) === loop) followed.delete(name);
+      onIdle();
+    },
+    follow: (name) => loopOf(name)?.start(),
+    leave: async (name) => await loopOf(name)?.leave(),
+    pause: async (name) => await loopOf(name)?.pause(),
+    resume: (name) => loopOf(name)?.resume(),
+    isBusy: (name) => loopOf(name)?.busy === true,
+    nudge: (name) => loopOf(name)?.nudge(),
+    recheck: (name) => loopOf(name)?.recheck(),
+    tick: (name, ask = {}) => {
+      const loop = loopOf(name);
+      if (loop === undefined) throw new Fault('usage', `no source is called ${name}`);
+      return loop.ask(ask);
+    },
+    spacingOf: (name) => loopOf(name)?.spacing ?? spacingElsewhere,
     spaced: () =>
-      parts.sources
-        .filter(({ identity: { name }, limits }) => {
-          return loops.get(name)?.usesWebhookTicks === true && limits?.().every(isPlenty) === false;
-        })
-        .map(({ identity: { name } }) => name),
+      [...followed.values()]
+        .filter(({ source, loop }) => loop.usesWebhookTicks && source.limits?.().every(isPlenty) === false)
+        .map(({ source }) => source.identity.name),
     spacedElsewhere: (names) => {
       elsewhere = new Set(names);
-      for (const { identity, refreshLimits } of parts.sources)
-        if (elsewhere.has(identity.name))
-          refreshLimits?.().catch((error: unknown) =>
-            logger.debug({ error, source: identity.name }, 'what is left of a quota could not be read'),
-          );
+      for (const { source } of followed.values())
+        if (elsewhere.has(source.identity.name))
+          source
+            .refreshLimits?.()
+            .catch((error: unknown) =>
+              logger.debug(
+                { error, source: source.identity.name },
+                'what is left of a quota could not be read',
+              ),
+            );
     },
     databaseIsBack: () => {
-      for (const loop of loops.values()) loop.databaseIsBack();
+      for (const loop of loops()) loop.databaseIsBack();
     },
     onTick: (listener) => {
       listeners.add(listener);
@@ -202,11 +235,17 @@ export function createSync(parts: SyncParts): Sync {
     idle: () =>
       isIdle() ? Promise.resolve() : new Promise((resolve) => waitingForIdle.add(() => resolve())),
     close: async () => {
-      await Promise.all([...loops.values()].map((loop) => loop.close()));
+      await Promise.all(loops().map((loop) => loop.close()));
     },
   };
 }
 
-function keysOf({ limits }: SyncSource): ReadonlySet<string> {
-  return new Set(limits?.().map(({ key }) => key));
+/** A source, and what runs its ticks. */
+interface Followed {
+  readonly source: SyncSource;
+  readonly loop: SourceLoop;
+}
+
+function keysOf({ source }: Followed): ReadonlySet<string> {
+  return new Set(source.limits?.().map(({ key }) => key));
 }

@@ -5,7 +5,13 @@ import { afterTick, type IdleStretch, stretched, watchful } from './idle-stretch
 import type { Phase, TickReport, Trigger } from './ports.js';
 import { afterRecheck, noRecheck, type RecheckSpacing, recheckDueAt } from './recheck-spacing.js';
 import type { TickAsk } from './run-tick.js';
-import { type SharedBudget, type SpacingReason, waitAfter, webhookSpacing } from './webhook-spacing.js';
+import {
+  type SharedBudget,
+  type SpacingReason,
+  unlimited,
+  waitAfter,
+  webhookSpacing,
+} from './webhook-spacing.js';
 
 /*
  * When the ticks of one source run, as a pure function: from the state and the event that just happened to the next
@@ -291,6 +297,9 @@ export interface SpacingSeen {
   readonly by: SharedBudget | null;
 }
 
+/** The spacing of a source that is not followed here. */
+export const spacingElsewhere: SpacingSeen = { ...unlimited, waitMillis: 0, reason: 'elsewhere' };
+
 export function spacingSeen(state: Schedule, now: number, budgets: readonly SharedBudget[]): SpacingSeen {
   const { gapMillis, reason, by } = webhookSpacing(budgets);
   // A tick under way may have read the feed already, so a webhook that arrives now needs the next one.
@@ -316,8 +325,8 @@ function databaseBack(state: Schedule, now: number): Scheduled {
 
 function begun(state: Schedule, now: number): Scheduled {
   if (state.tick.kind !== 'queued') throw new Error('only a queued tick can begin');
-  // Another process took the source, or an operator paused it, while the tick was queued.
-  if ((state.follows === 'elsewhere' || state.paused) && state.manual.length === 0)
+  // Another process took the source, an operator paused it, or it was removed, while the tick was queued.
+  if ((state.follows === 'elsewhere' || state.paused || state.closed) && state.manual.length === 0)
     return { next: { ...state, tick: none }, effects: [{ kind: 'pass' }] };
   const trigger = triggerOf(state, now);
   const grant = state.recheck ? unchecked : state.grant;
