@@ -2,6 +2,7 @@ import { isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import { millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
+import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
@@ -24,6 +25,7 @@ export interface SourceParts extends DimensionSource {
 }
 
 export interface DimensionsParts {
+  /** The sources at the start; `add` and `remove` change them. */
   readonly sources: readonly SourceParts[];
   readonly store: DimensionStore;
   readonly clock: Clock;
@@ -36,6 +38,10 @@ export interface DimensionsParts {
 }
 
 export interface Dimensions extends Closable {
+  /** Adds a source. Throws when one of this name exists. */
+  add(source: SourceParts): void;
+  /** Lists the source no more. Resolves when no listing of it is running. */
+  remove(source: SourceName): Promise<void>;
   /** A tick of the source ended. After a complete one, a listing that is due begins. */
   ticked(source: SourceName, isComplete: boolean): void;
   /** Investments of these rounds arrived. A listing is due when one of them is unknown. */
@@ -80,6 +86,10 @@ interface Lane {
   /** Whether the last tick read the feed to its end. Nothing is listed before one did. */
   isUpToDate: boolean;
   isQueued: boolean;
+  /** Resolves when what runs now has ended: a listing, or the preparation of the first one. */
+  running: Promise<void>;
+  /** Ends what the lane waits for and lists, when the source is removed. */
+  readonly ended: Interrupter;
   isWaiting: boolean;
   failures: number;
   /** How many listings followed one another closely, and when the last one ended. */
@@ -100,28 +110,29 @@ const spacingAfter = (burst: number) =>
  */
 export function createDimensions(parts: DimensionsParts): Dimensions {
   const { clock, random, logger, store } = parts;
-  const stopping = new AbortController();
-  const lanes = new Map<SourceName, Lane>(
-    parts.sources.map((source) => [
-      source.name,
-      {
-        source,
-        cache: new Map(),
-        labels: new Map(),
-        rounds: null,
-        unknown: new Set(),
-        asked: new Set(),
-        isUpToDate: false,
-        isQueued: false,
-        isWaiting: false,
-        failures: 0,
-        burst: 0,
-        endedAt: Number.NEGATIVE_INFINITY,
-        dueAt: 0,
-        notBefore: 0,
-      },
-    ]),
-  );
+  const lanes = new Map<SourceName, Lane>();
+  const add = (source: SourceParts): void => {
+    if (lanes.has(source.name)) throw new Error(`two sources are called ${source.name}`);
+    lanes.set(source.name, {
+      source,
+      cache: new Map(),
+      labels: new Map(),
+      rounds: null,
+      unknown: new Set(),
+      asked: new Set(),
+      isUpToDate: false,
+      isQueued: false,
+      running: Promise.resolve(),
+      ended: new Interrupter(),
+      isWaiting: false,
+      failures: 0,
+      burst: 0,
+      endedAt: Number.NEGATIVE_INFINITY,
+      dueAt: 0,
+      notBefore: 0,
+    });
+  };
+  for (const source of parts.sources) add(source);
   let queue: Promise<void> = Promise.resolve();
 
   const nextDue = () =>
@@ -150,7 +161,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       labelsOf: (round) => labelsOf(lane, round),
       cache: lane.cache,
       clock,
-      signal: stopping.signal,
+      signal: lane.ended,
     });
     const differences = await store.apply(name, known.attempt, listings);
     if (differences.added + differences.changed + differences.removed > 0)
@@ -208,13 +219,12 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     lane.isQueued = true;
     const run = queue.then(async () => {
       lane.isQueued = false;
-      if (stopping.signal.aborted) return;
-      try {
-        await list(lane, forced);
-      } catch (error) {
+      if (lane.ended.aborted) return;
+      lane.running = list(lane, forced).catch((error: unknown) => {
         lane.dueAt = clock.monotonic();
         postpone(lane, error);
-      }
+      });
+      await lane.running;
       consider(lane);
     });
     queue = run;
@@ -240,7 +250,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
   };
 
   const consider = (lane: Lane): void => {
-    if (lane.isQueued || !lane.isUpToDate || stopping.signal.aborted) return;
+    if (lane.isQueued || !lane.isUpToDate || lane.ended.aborted) return;
     if (isDue(lane)) void enqueue(lane, false);
     else if (lane.asked.size > 0) waitFor(lane);
   };
@@ -249,19 +259,22 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
   const waitFor = (lane: Lane): void => {
     if (lane.isWaiting) return;
     lane.isWaiting = true;
-    void clock.wait(lane.notBefore - clock.monotonic(), stopping.signal).then(() => {
+    void clock.wait(lane.notBefore - clock.monotonic(), lane.ended).then(() => {
       lane.isWaiting = false;
       consider(lane);
     });
   };
 
-  const started = new Set<Lane>();
+  const started = new WeakSet<Lane>();
   const start = (lane: Lane): void => {
     started.add(lane);
     lane.isQueued = true;
     queue = queue
-      .then(() => recall(lane, freshMillis))
-      .catch((error: unknown) => postpone(lane, error))
+      .then(async () => {
+        if (lane.ended.aborted) return;
+        lane.running = recall(lane, freshMillis).catch((error: unknown) => postpone(lane, error));
+        await lane.running;
+      })
       .then(() => {
         lane.isQueued = false;
         consider(lane);
@@ -271,6 +284,14 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
   const laneOf = (name: SourceName): Lane | undefined => lanes.get(name);
 
   return {
+    add,
+    remove: async (source) => {
+      const lane = laneOf(source);
+      if (lane === undefined) return;
+      lane.ended.abort();
+      await lane.running;
+      if (laneOf(source) === lane) lanes.delete(source);
+    },
     ticked: (source, isComplete) => {
       const lane = laneOf(source);
       if (lane === undefined) return;
@@ -312,7 +333,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
         labelsOf: (round) => labelsOf(lane, round),
         cache: new Map(),
         clock,
-        signal: stopping.signal,
+        signal: lane.ended,
       });
       if (fault !== null) throw fault;
       return compareListings(listings, known);
@@ -324,7 +345,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       }
     },
     close: async () => {
-      stopping.abort();
+      for (const lane of lanes.values()) lane.ended.abort();
       await queue;
     },
   };

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createDimensions } from '../../src/dimensions/create-dimensions.js';
+import { createDimensions, type SourceParts } from '../../src/dimensions/create-dimensions.js';
 import {
   type CollectionName,
   collectionNames,
@@ -21,6 +21,8 @@ const hourMillis = 3_600_000;
 const none: Differences = { added: 0, changed: 0, removed: 0 };
 
 interface Wish {
+  /** Each answer waits for it. */
+  readonly held?: Promise<void>;
   readonly listedAt?: Instant;
   /** When an event of a round was accepted. */
   readonly touchedAt?: Instant;
@@ -29,7 +31,7 @@ interface Wish {
 }
 
 /** One source on a clock that stands still, with a platform of one company and its round. */
-function world({ listedAt, touchedAt, faults = [] }: Wish = {}) {
+function world({ listedAt, touchedAt, faults = [], held }: Wish = {}) {
   const clock = new VirtualClock();
   const asked: string[] = [];
   const applied: Listing[][] = [];
@@ -60,23 +62,24 @@ function world({ listedAt, touchedAt, faults = [] }: Wish = {}) {
     '/offerings/{offering_id}/stats': stats('ofr_1'),
     '/companies/{id}/updates': updates([]),
   };
-  const dimensions = createDimensions({
-    sources: [
-      {
-        name: acme,
-        company: 'co_1',
-        offering: null,
-        isPersonal: false,
-        catalog: {
-          look: async ({ path }): Promise<Found> => {
-            asked.push(path);
-            const fault = faults.shift();
-            if (fault !== undefined) throw fault;
-            return { kind: 'found', body: answers[path] };
-          },
-        },
+  const source: SourceParts = {
+    name: acme,
+    company: 'co_1',
+    offering: null,
+    isPersonal: false,
+    catalog: {
+      look: async ({ path }, signal): Promise<Found> => {
+        asked.push(path);
+        await held;
+        if (signal.aborted) throw new Fault('stopped', 'stopped before the end');
+        const fault = faults.shift();
+        if (fault !== undefined) throw fault;
+        return { kind: 'found', body: answers[path] };
       },
-    ],
+    },
+  };
+  const dimensions = createDimensions({
+    sources: [source],
     store,
     clock,
     random: { bytes: (count) => Buffer.alloc(count), fraction: () => 0.5 },
@@ -97,7 +100,7 @@ function world({ listedAt, touchedAt, faults = [] }: Wish = {}) {
     }
   };
   const taken = () => asked.splice(0).length;
-  return { clock, dimensions, applied, tick, pass, taken };
+  return { clock, dimensions, source, applied, tick, pass, taken };
 }
 
 /** The company, its one round, the stats of it and a page of posts. */
@@ -228,4 +231,54 @@ test('a listing without quota waits until the quota resets', async () => {
   expect(taken()).toBe(0);
   await pass(6 * 60_000);
   expect(taken()).toBe(whole);
+});
+
+test('remove: ends the running listing, and neither ticks nor events list the source again', async () => {
+  let go = () => {};
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const { dimensions, clock, taken } = world({ held });
+  dimensions.ticked(acme, true);
+  await settled();
+  let isRemoved = false;
+  const removed = dimensions.remove(acme).then(() => {
+    isRemoved = true;
+  });
+  await settled();
+  expect(isRemoved).toBe(false);
+  go();
+  await removed;
+  expect(taken()).toBeLessThan(whole);
+  dimensions.ticked(acme, true);
+  dimensions.touched(acme, 'offering.updated');
+  await clock.advance(2 * dayMillis);
+  expect(taken()).toBe(0);
+});
+
+test('add: a source that is added is listed after its first complete tick, and refused twice', async () => {
+  const { dimensions, source, tick, taken } = world();
+  await tick();
+  expect(taken()).toBe(whole);
+  await dimensions.remove(acme);
+  dimensions.add(source);
+  expect(taken()).toBe(0);
+  await tick();
+  expect(taken()).toBe(whole);
+  expect(() => dimensions.add(source)).toThrow('two sources are called acme');
+});
+
+test('remove: a source that waits for its turn is removed without waiting for the others', async () => {
+  let go = () => {};
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const { dimensions, source } = world({ held });
+  const beta = 'beta' as SourceName;
+  dimensions.add({ ...source, name: beta });
+  dimensions.ticked(acme, true);
+  dimensions.ticked(beta, true);
+  await settled();
+  await dimensions.remove(beta);
+  go();
 });
