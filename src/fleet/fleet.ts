@@ -9,6 +9,7 @@ import { shareOf } from './share.js';
 export interface FleetParts {
   readonly open: OpenFleet;
   readonly member: string;
+  /** The sources at the start; `setSources` replaces them. */
   readonly sources: readonly SourceName[];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -37,6 +38,11 @@ export interface FleetParts {
 export interface Fleet extends Closable {
   /** Joins the fleet and claims the first share of sources. Throws when the database cannot be reached. */
   start(): Promise<void>;
+  /**
+   * Replaces the sources that this member can work, without leaving the fleet: it releases removed ones, and new ones are
+   * shared out. Takes effect with the next heartbeat, which is due now.
+   */
+  setSources(sources: readonly SourceName[]): void;
   holds(source: SourceName): boolean;
   readonly held: number;
   /** Number of living members, including this one. */
@@ -81,7 +87,15 @@ export function createFleet(parts: FleetParts): Fleet {
   let turns = 0;
   let others = '';
   let unreachable = false;
+  let { sources } = parts;
+  /** The sources that the database knows of this member. */
+  let registered: readonly SourceName[] | null = null;
 
+  const join = async () => {
+    const joining = sources;
+    await store.join(joining);
+    registered = joining;
+  };
   const call = () => {
     called = true;
     wake.abort();
@@ -122,17 +136,19 @@ export function createFleet(parts: FleetParts): Fleet {
       }
     const { take, release } = shareOf(parts.member, holdings, parts.isBusy);
     const surplus = release.filter((source) => !leaving.has(source));
-    const idle = surplus.filter((source) => !parts.isBusy(source));
+    const busy = surplus.filter((source) => parts.isBusy(source));
+    const idle = surplus.filter((source) => !busy.includes(source));
     // Idle sources are released in one statement, busy ones when their tick ends.
     for (const source of idle) held.delete(source);
     await Promise.all(idle.map((source) => parts.leave(source)));
     if (idle.length > 0) await store.release(idle);
-    for (const source of surplus) if (!idle.includes(source)) void releaseSource(source);
+    for (const source of busy) void releaseSource(source);
     if (idle.length > 0) await tell(members);
     const mine = [...holdings.held].filter(
       ([source, member]) => member === parts.member && !held.has(source),
     );
-    const found = mine.map(([source]) => source).filter((source) => !release.includes(source));
+    const released = new Set(release);
+    const found = mine.map(([source]) => source).filter((source) => !released.has(source));
     const taken = take.length === 0 ? [] : await store.take(take);
     const gained = [...found, ...taken].filter((source) => !leaving.has(source));
     for (const source of gained) {
@@ -147,10 +163,12 @@ export function createFleet(parts: FleetParts): Fleet {
   };
 
   const turn = async () => {
+    const isChanged = registered !== sources;
+    if (isChanged) await join();
     const spaced = parts.spaced();
     let beat = await store.beat(spaced);
     if (beat === null) {
-      await store.join(parts.sources);
+      await join();
       beat = await store.beat(spaced);
       if (beat === null) throw new Error('a member that has just joined is not registered');
     }
@@ -160,7 +178,10 @@ export function createFleet(parts: FleetParts): Fleet {
     living = alive.length;
     parts.onSpaced(alive.flatMap((other) => (other.member === parts.member ? [] : other.spaced)));
     turns += 1;
-    if (needsRebalance(beat, alive)) await rebalance();
+    // Not short-circuited: it remembers what it saw.
+    const isDue = needsRebalance(beat, alive);
+    if (isDue || isChanged) await rebalance();
+    if (isChanged) await tell(members);
     lead(alive);
     if (turns % lookEvery === 0) parts.onLook();
   };
@@ -218,10 +239,12 @@ export function createFleet(parts: FleetParts): Fleet {
   let running: Promise<void> | null = null;
   return {
     start: async () => {
-      await store.join(parts.sources);
       await turn();
-      await tell(members);
       running = clock.wait(beatMillis, wake.signal).then(run);
+    },
+    setSources: (next) => {
+      sources = next;
+      call();
     },
     holds: (source) => held.has(source),
     get held() {

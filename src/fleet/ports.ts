@@ -53,7 +53,7 @@ export type Message =
  */
 export interface FleetStore {
   /**
-   * Registers this member, also after its registration was deleted. Throws `database_unusable` when a later version of
+   * Registers this member and the sources it can work, also again with other sources. Throws `database_unusable` when a later version of
    * rosterd has migrated the database.
    */
   join(sources: readonly SourceName[]): Promise<void>;

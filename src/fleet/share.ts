@@ -23,8 +23,10 @@ export function shareOf(
   const known = new Set<SourceName>();
   for (const { able, sources } of groupsOf(members)) {
     for (const source of sources) known.add(source);
-    if (!able.includes(me)) continue;
     const mine = sources.filter((source) => held.get(source) === me);
+    // Sources that this member can no longer work.
+    if (!able.includes(me)) release.push(...mine);
+    if (!able.includes(me)) continue;
     const quota = quotaOf(me, able, sources, held);
     if (mine.length > quota) {
       const idleFirst = [...mine.filter((source) => !busy(source)), ...mine.filter(busy)];

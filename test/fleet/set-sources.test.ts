@@ -1,0 +1,150 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { SourceName } from '../../src/domain/ids.js';
+import type { Instant } from '../../src/domain/instant.js';
+import { beatMillis, createFleet, type Fleet } from '../../src/fleet/fleet.js';
+import type { FleetEars, FleetStore } from '../../src/fleet/ports.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
+
+const names = (...all: string[]) => all as SourceName[];
+
+/** The tables of a fleet in memory. Every member lives. */
+class Tables {
+  readonly members = new Map<string, readonly SourceName[]>();
+  readonly held = new Map<SourceName, string>();
+  readonly ears = new Map<string, FleetEars>();
+  joins = 0;
+  /** Thrown by the next registration. */
+  fault: Error | null = null;
+
+  readonly open = (member: string, ears: FleetEars): FleetStore => {
+    this.ears.set(member, ears);
+    return {
+      join: async (sources) => {
+        const fault = this.fault;
+        this.fault = null;
+        if (fault !== null) throw fault;
+        this.joins += 1;
+        this.members.set(member, sources);
+      },
+      beat: async () =>
+        this.members.has(member)
+          ? {
+              late: false,
+              members: [...this.members.keys()].map((one) => ({
+                member: one,
+                joinedAt: one as Instant,
+                alive: true,
+                holds: [...this.held.values()].filter((holder) => holder === one).length,
+                spaced: [],
+              })),
+            }
+          : null,
+      holdings: async () => ({
+        members: [...this.members].map(([one, sources]) => ({ member: one, sources })),
+        held: new Map(this.held),
+      }),
+      take: async (sources) => {
+        const free = sources.filter((source) => !this.held.has(source));
+        for (const source of free) this.held.set(source, member);
+        return free;
+      },
+      release: async (sources) => {
+        for (const source of sources) if (this.held.get(source) === member) this.held.delete(source);
+      },
+      markDead: async () => {},
+      leave: async () => {
+        this.members.delete(member);
+        for (const [source, holder] of this.held) if (holder === member) this.held.delete(source);
+      },
+      tell: async (message) => {
+        for (const [other, { onMessage }] of this.ears) if (other !== member) onMessage(message);
+      },
+      close: async () => {},
+    };
+  };
+
+  heldBy(member: string): readonly SourceName[] {
+    return [...this.held].flatMap(([source, holder]) => (holder === member ? [source] : [])).sort();
+  }
+}
+
+interface Member {
+  readonly fleet: Fleet;
+  readonly followed: Set<SourceName>;
+}
+
+async function started(
+  tables: Tables,
+  clock: VirtualClock,
+  member: string,
+  sources: SourceName[],
+): Promise<Member> {
+  const followed = new Set<SourceName>();
+  const fleet = createFleet({
+    open: tables.open,
+    member,
+    sources,
+    clock,
+    logger: silentLogger,
+    isGone: () => false,
+    follow: (source) => void followed.add(source),
+    leave: async (source) => void followed.delete(source),
+    isBusy: () => false,
+    spaced: () => [],
+    onSpaced: () => {},
+    onMessage: () => {},
+    onLook: () => {},
+    onLead: () => {},
+  });
+  onTestFinished(() => fleet.close());
+  await fleet.start();
+  return { fleet, followed };
+}
+
+test('setSources: a removed source is released at once, the others stay, and the member never leaves', async () => {
+  const [tables, clock] = [new Tables(), new VirtualClock()];
+  const { fleet, followed } = await started(tables, clock, 'one', names('a', 'b', 'c'));
+  expect(tables.heldBy('one')).toEqual(['a', 'b', 'c']);
+  fleet.setSources(names('a', 'c'));
+  await settled();
+  expect(tables.heldBy('one')).toEqual(['a', 'c']);
+  expect([...followed].sort()).toEqual(['a', 'c']);
+  expect([...tables.members]).toEqual([['one', ['a', 'c']]]);
+  expect([fleet.holds('b' as SourceName), fleet.leads, fleet.held]).toEqual([false, true, 2]);
+});
+
+test('setSources: sources that both members add are shared, and only those that one member removed move', async () => {
+  const [tables, clock] = [new Tables(), new VirtualClock()];
+  const one = await started(tables, clock, 'one', names('a', 'b'));
+  const two = await started(tables, clock, 'two', names('a', 'b'));
+  await clock.advance(4 * beatMillis);
+  for (const { fleet } of [one, two]) fleet.setSources(names('a', 'b', 'c', 'd'));
+  await clock.advance(4 * beatMillis);
+  expect([tables.heldBy('one').length, tables.heldBy('two').length]).toEqual([2, 2]);
+  const before = tables.heldBy('two');
+  // The other member still works them, so this one has to give up what it holds of them.
+  one.fleet.setSources(names('a', 'b'));
+  await clock.advance(6 * beatMillis);
+  expect(tables.held.size).toBe(4);
+  expect(tables.heldBy('one').every((source) => ['a', 'b'].includes(source))).toBe(true);
+  expect(tables.heldBy('two')).toEqual(
+    expect.arrayContaining(before.filter((source) => !['a', 'b'].includes(source))),
+  );
+  expect([...one.followed].sort()).toEqual(tables.heldBy('one'));
+});
+
+test('setSources: registers once per change, and retries a registration that failed', async () => {
+  const [tables, clock] = [new Tables(), new VirtualClock()];
+  const { fleet } = await started(tables, clock, 'one', names('a'));
+  await clock.advance(10 * beatMillis);
+  expect(tables.joins).toBe(1);
+  tables.fault = new Error('the database is away');
+  fleet.setSources(names('a', 'b'));
+  await settled();
+  expect(tables.heldBy('one')).toEqual(['a']);
+  await clock.advance(2 * beatMillis);
+  expect(tables.heldBy('one')).toEqual(['a', 'b']);
+  await clock.advance(10 * beatMillis);
+  expect(tables.joins).toBe(2);
+});
