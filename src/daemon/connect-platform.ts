@@ -28,6 +28,8 @@ export interface PlatformConnection {
   readonly client: Client;
   /** Returns the token provider of an access; the same one for every call. */
   tokensOf(access: Access): TokenProvider;
+  /** Drops the token provider of an access that is no longer used. */
+  forget(access: Access): void;
   close(): Promise<void>;
 }
 
@@ -74,6 +76,7 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
       providers.set(access, provider);
       return provider;
     },
+    forget: (access) => void providers.delete(access),
     close: () => pool.close(),
   };
 }

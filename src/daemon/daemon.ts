@@ -32,6 +32,7 @@ import { startExports, startLake } from './publications.js';
 import { type RequestWatch, watchRequests } from './request-watch.js';
 import { catalogOf, grantsOf, resolveSources } from './resolve-sources.js';
 import { SourceHolds } from './source-holds.js';
+import { configNow } from './source-set.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
 import { membershipOf, startWork } from './start-work.js';
 import { storageOf } from './storage.js';
@@ -138,12 +139,12 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       lifecycle.add('watch over requests', () => watched.close());
     }
     await startWork({ engine, parts, membership, drain, onLead }, lifecycle);
-    const watch = watchTokens({ sources: config.sources, engine, clock: parts.clock });
+    const watch = watchTokens({ engine, clock: parts.clock });
     lifecycle.add('watch over tokens', () => watch.close());
     logger.info(
       {
         component: 'daemon',
-        count: config.sources.length,
+        count: engine.sources.all.length,
         ...(receiver === null ? {} : { url: receiver.url }),
       },
       'following',
@@ -157,7 +158,8 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
         served?.rereadSecrets();
         const { management } = config.platform;
         if (management !== null) engine.platform.tokensOf(management).reload?.();
-        for (const { name, access } of config.sources) {
+        // The tokens of sources that came since are not secrets of the configuration.
+        for (const { name, access } of engine.sources.listed) {
           engine.platform.tokensOf(access).reload?.();
           engine.sync.recheck(name);
         }
@@ -314,7 +316,11 @@ async function reportAlerts(
     logger,
     leads: () => membership.leads,
     status: () =>
-      statusOf(snapshots, clock, config, { daemons: [], problems: engine.health.list(), spacings: {} }),
+      statusOf(snapshots, clock, configNow(config, engine), {
+        daemons: [],
+        problems: engine.health.list(),
+        spacings: {},
+      }),
     freeBytes: async () => (await storageOf(config.database))?.freeBytes ?? null,
     onQueued: () => delivery.wake(),
   });
@@ -350,21 +356,21 @@ export async function startReceiver(
   await care?.load();
   const ring = new SecretRing(settings.secrets, clock, logger, () => care?.secrets() ?? []);
   await ring.load();
-  const drain = openDrain(config, engine, membership, parts, lifecycle);
+  const drain = openDrain(engine, membership, parts, lifecycle);
   const receiver = createReceiver({
     inbox: engine.mirror.inbox,
     path: settings.path,
     signatureHeader: config.platform.headers.signature,
     secrets: () => ring.values(),
     newestSecrets: () => ring.newest(),
-    resolveSources: (event) => resolveSources(config.sources, event),
+    resolveSources: (event) => resolveSources(engine.sources, event),
     onAccepted: (event, sources) => {
       // No record shows that an installation was narrowed or ended, so the source's grant is checked again.
-      const granted = grantsOf(config.sources, event);
+      const granted = grantsOf(engine.sources, event);
       for (const name of granted) engine.sync.recheck(name);
       if (!granted.every((name) => membership.worksHere(name)))
         membership.tell({ kind: 'recheck', sources: granted });
-      const touched = catalogOf(config.sources, event);
+      const touched = catalogOf(engine.sources, event);
       for (const name of touched)
         if (membership.worksHere(name)) engine.dimensions?.touched(name, event.event);
       if (!touched.every((name) => membership.worksHere(name)))
@@ -406,7 +412,7 @@ function careFor(
     clock,
     logger: logger.child({ component: 'endpoint' }),
     catchUp: () => {
-      for (const { name } of config.sources) {
+      for (const { name } of engine.sources.all) {
         engine.sync.nudge(name);
         if (!membership.worksHere(name)) membership.announceAccepted(ownLane(name));
       }

@@ -39,7 +39,9 @@ import { rosterChoices, rosterCount, rosterPage, rosterRows } from '../store/rea
 import type { ReadingsApart } from '../store/reads/open-readings.js';
 
 export interface DashboardParts {
-  readonly config: Pick<Config, 'database' | 'platform' | 'sources'>;
+  readonly config: Pick<Config, 'database' | 'platform'>;
+  /** Returns a source for example queries; empty without sources. */
+  readonly firstSource: () => string;
   readonly clock: Clock;
   /** Reads the mirror without blocking the event loop. */
   readonly read: ReadingsApart['read'];
@@ -62,21 +64,24 @@ export function dashboardSource({
   config,
   clock,
   read,
+  firstSource,
   status,
   quotaOf,
   onTick,
 }: DashboardParts): DashboardSource {
   const location = config.database;
   const dialect = dialectFor(location);
-  const firstSource = config.sources[0]?.name ?? '';
   return {
     mirrorOf: new URL(config.platform.baseUrl).host,
     queryLimits,
-    // The example source of the documentation is replaced by a configured one.
-    queries: documentedQueries.map((query) => ({
-      ...query,
-      sql: dialect.sqlOf(query).replaceAll(`'acme'`, `'${firstSource}'`),
-    })),
+    // The example source of the documentation is replaced by one that is followed.
+    get queries() {
+      const source = firstSource();
+      return documentedQueries.map((query) => ({
+        ...query,
+        sql: dialect.sqlOf(query).replaceAll(`'acme'`, `'${source}'`),
+      }));
+    },
     overview: async () => {
       const seen = await status();
       return { ...seen, ...(await read((db) => readOverview(db, clock.now(), changeRows))) };

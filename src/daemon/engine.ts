@@ -10,6 +10,7 @@ import type { Logger } from '../runtime/logger.js';
 import { processName } from '../runtime/process-identity.js';
 import { type Random, randomText } from '../runtime/random.js';
 import { createSync, type Sync } from '../sync/create-sync.js';
+import type { SyncSource } from '../sync/ports.js';
 import { connectPlatform, type PlatformConnection } from './connect-platform.js';
 import { type DatabaseReturn, watchReturn } from './database-return.js';
 import { ForgottenLedger } from './forgotten-ledger.js';
@@ -17,8 +18,9 @@ import { leaseMillis, type OpenMirror } from './mirror-parts.js';
 import { NameBook } from './name-book.js';
 import { noticeHooks } from './notices.js';
 import { openMirror } from './open-mirror.js';
-import { openDimensions, reportingRounds } from './start-dimensions.js';
-import { type PageListener, syncSources } from './sync-sources.js';
+import { createSourceSet, type SourceSet } from './source-set.js';
+import { dimensionSources, openDimensions, reportingRounds } from './start-dimensions.js';
+import { type PageListener, syncSource } from './sync-sources.js';
 import { WorkWatch } from './work-watch.js';
 
 export interface EngineParts {
@@ -45,6 +47,8 @@ export interface Engine extends Closable {
   readonly mirror: OpenMirror;
   readonly platform: PlatformConnection;
   readonly sync: Sync;
+  /** The sources now: the configured ones, and those that came since. */
+  readonly sources: SourceSet;
   /** Keeps companies and rounds in step; null when the configuration disables it. */
   readonly dimensions: Dimensions | null;
   /** The problems this process knows of itself. */
@@ -89,25 +93,33 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       ...defined({ wire: parts.wire, beforeCall: parts.beforeCall }),
     });
     lifecycle.add('platform', platform.close);
-    if (config.notices.length > 0)
-      for (const { name } of parts.sources ?? config.sources)
-        names.learn(name, (await mirror.dimensions.state(name)).names);
-    const sources = await syncSources(config, parts.sources ?? config.sources, platform, parts.onPage);
-    const dimensions = openDimensions({
-      config,
-      platform,
-      clock,
-      random,
-      logger,
-      sources: parts.sources ?? config.sources,
-      store: mirror.dimensions,
-      onNames: names.learn,
-    });
+    const listed = parts.sources ?? config.sources;
+    const prepareSync = async (source: SourceConfig): Promise<SyncSource> => {
+      if (config.notices.length > 0)
+        names.learn(source.name, (await mirror.dimensions.state(source.name)).names);
+      const { mayReadIdentity, ...rest } = await syncSource(config, source, platform, parts.onPage);
+      return parts.asksGrants === false ? rest : { ...rest, ...defined({ mayReadIdentity }) };
+    };
+    const sources: SyncSource[] = [];
+    for (const source of listed) sources.push(await prepareSync(source));
+    const partsOf = dimensionSources({ config, platform, clock });
+    const dimensions = openDimensions(
+      {
+        config,
+        platform,
+        clock,
+        random,
+        logger,
+        sources: listed,
+        store: mirror.dimensions,
+        onNames: names.learn,
+      },
+      partsOf,
+    );
     if (dimensions !== null) lifecycle.add('catalog', () => dimensions.close());
     const holder = `${processName()}:${randomText(random, 8)}`;
     const sync = createSync({
-      sources:
-        parts.asksGrants === false ? sources.map(({ mayReadIdentity: _, ...source }) => source) : sources,
+      sources,
       mirror:
         dimensions === null
           ? mirror.mirror
@@ -128,6 +140,17 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     });
     lifecycle.add('sync', () => sync.close());
     sync.onTick((source, result) => watch.ticked(source, result));
+    const sourceSet = createSourceSet({
+      listed,
+      sync,
+      dimensions,
+      prepare: async (source) => ({ sync: await prepareSync(source), dimensions: partsOf(source) }),
+      forget: ({ name, access }) => {
+        names.forget(name);
+        watch.forget(name);
+        platform.forget(access);
+      },
+    });
     const listeners = [() => sync.databaseIsBack()];
     if (opened.server !== null) {
       back = watchReturn({
@@ -144,6 +167,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       mirror,
       platform,
       sync,
+      sources: sourceSet,
       dimensions,
       health,
       watch,

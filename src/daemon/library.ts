@@ -19,6 +19,7 @@ import { startEngine } from './engine.js';
 import { obeyPauses } from './pause-watch.js';
 import { pausedResults } from './paused-result.js';
 import type { SourceResult } from './source-result.js';
+import { configNow } from './source-set.js';
 import { startDrainAlone } from './start-drain.js';
 import { membershipOf, startWork } from './start-work.js';
 import { webhookSpacings } from './webhook-spacings.js';
@@ -91,7 +92,6 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       await engine.sync.close();
       await pumpAll();
     });
-    const names = config.sources.map(({ name }) => name);
     let receiverUrl: string | null = null;
     let started: Promise<void> | undefined;
     let stopped = false;
@@ -119,6 +119,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         return started;
       },
       async tick(source, ask = {}) {
+        const names = engine.sources.all.map(({ name }) => name);
         const chosen = source === undefined ? names : [nameAmong(names, source)];
         // After `stop` each tick reports that by itself.
         const paused = stopped ? new Map<string, TickResult>() : await pausedResults(engine, clock);
@@ -141,10 +142,10 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         return () => void pumps.delete(pump);
       },
       status: () =>
-        statusOf(config.database, clock, config, {
+        statusOf(config.database, clock, configNow(config, engine), {
           daemons: [],
           problems: engine.health.list(),
-          spacings: webhookSpacings(config.sources, engine.sync, clock),
+          spacings: webhookSpacings(engine.sources.all, engine.sync, clock),
         }),
       stop: () => {
         stopped = true;

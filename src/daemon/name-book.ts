@@ -10,6 +10,10 @@ export class NameBook {
     this.#names.set(source, names);
   };
 
+  forget(source: SourceName): void {
+    this.#names.delete(source);
+  }
+
   readonly of: NamesOf = ({ source, companyId, offeringId }) => {
     const names = this.#names.get(source);
     return {

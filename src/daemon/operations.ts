@@ -8,8 +8,8 @@ import type { OpenMirror } from './mirror-parts.js';
 
 export interface OperationsParts {
   readonly mirror: Pick<OpenMirror, 'audit' | 'requests' | 'pauses' | 'outbox'>;
-  /** The configured sources. */
-  readonly sources: readonly string[];
+  /** Whether a source of this name is followed; status also shows sources that no configuration has any more. */
+  readonly isSource: (name: string) => boolean;
   readonly status: () => Promise<Pick<FullStatus, 'sources'>>;
   readonly clock: Clock;
   /** Called when a request was stored, and when a notice is due again. */
@@ -26,7 +26,7 @@ export function operationsOf(parts: OperationsParts): Operations {
 
   const seenSource = async (name: string) => {
     const seen = (await parts.status()).sources.find(({ source }) => source === name);
-    if (seen === undefined || !parts.sources.includes(name))
+    if (seen === undefined || !parts.isSource(name))
       throw new Fault('usage', `no source of the configuration is called ${name}`);
     return seen;
   };
@@ -60,7 +60,7 @@ export function operationsOf(parts: OperationsParts): Operations {
     seen: async () => {
       const { sources } = await parts.status();
       return {
-        sources: sources.filter(({ source }) => parts.sources.includes(source)),
+        sources: sources.filter(({ source }) => parts.isSource(source)),
         notices: await mirror.outbox.undelivered(noticesMax),
         requests: await mirror.requests.list(),
       };

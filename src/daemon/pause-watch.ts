@@ -5,16 +5,19 @@ import type { Logger } from '../runtime/logger.js';
 import type { Pauses } from '../store/pauses.js';
 import type { Sync } from '../sync/create-sync.js';
 import type { Engine, EngineParts } from './engine.js';
+import type { SourceSet } from './source-set.js';
 
 /** Obeys pauses until `lifecycle` closes. Returns once those that are in force now are obeyed. */
 export async function obeyPauses(
-  engine: Pick<Engine, 'mirror' | 'dimensions'> & { readonly sync: Pick<Sync, 'pause' | 'resume'> },
+  engine: Pick<Engine, 'mirror' | 'dimensions' | 'sources'> & {
+    readonly sync: Pick<Sync, 'pause' | 'resume'>;
+  },
   parts: EngineParts,
   lifecycle: Lifecycle,
 ): Promise<void> {
   const watch = await watchPauses({
     pauses: engine.mirror.pauses,
-    sources: (parts.sources ?? parts.config.sources).map(({ name }) => name),
+    sources: engine.sources,
     sync: engine.sync,
     // Companies and rounds are listed after complete ticks only.
     onPaused: (source) => engine.dimensions?.ticked(source, false),
@@ -26,7 +29,7 @@ export async function obeyPauses(
 
 export interface PauseWatchParts {
   readonly pauses: Pick<Pauses, 'list'>;
-  readonly sources: readonly SourceName[];
+  readonly sources: Pick<SourceSet, 'find' | 'onChange'>;
   readonly sync: Pick<Sync, 'pause' | 'resume'>;
   /** Called once no tick of a paused source is running. */
   readonly onPaused?: (source: SourceName) => void;
@@ -45,23 +48,36 @@ export async function watchPauses(parts: PauseWatchParts): Promise<Closable> {
   const { pauses, sources, sync, clock, logger } = parts;
   const stopping = new AbortController();
   const paused = new Set<SourceName>();
+  /** The pauses in the database, also of sources that are not known here. */
+  let wanted: ReadonlySet<string> = new Set();
 
-  const look = async () => {
-    const wanted = new Set((await pauses.list()).map(({ source }) => source));
-    for (const source of sources) {
-      if (wanted.has(source) === paused.has(source)) continue;
-      if (wanted.has(source)) {
-        paused.add(source);
-        // Not awaited: the running tick of a source finishes its page.
-        void sync.pause(source).then(() => parts.onPaused?.(source));
-        logger.info({ source }, 'the source is paused');
-      } else {
-        paused.delete(source);
-        sync.resume(source);
-        logger.info({ source }, 'the source is resumed');
-      }
+  const obey = () => {
+    for (const name of wanted) {
+      const source = sources.find(name)?.name;
+      if (source === undefined || paused.has(source)) continue;
+      paused.add(source);
+      // Not awaited: the running tick of a source finishes its page.
+      void sync.pause(source).then(() => parts.onPaused?.(source));
+      logger.info({ source }, 'the source is paused');
+    }
+    for (const source of paused) {
+      if (wanted.has(source)) continue;
+      paused.delete(source);
+      sync.resume(source);
+      logger.info({ source }, 'the source is resumed');
     }
   };
+  const look = async () => {
+    wanted = new Set((await pauses.list()).map(({ source }) => source));
+    obey();
+  };
+  const off = sources.onChange(({ removed }) => {
+    for (const source of removed) {
+      // Ends what this watch counts for the source, so that one of the same name begins without.
+      if (paused.delete(source)) sync.resume(source);
+    }
+    obey();
+  });
 
   await look();
   const run = async () => {
@@ -74,6 +90,7 @@ export async function watchPauses(parts: PauseWatchParts): Promise<Closable> {
   const running = run();
   return {
     close: async () => {
+      off();
       stopping.abort();
       await running;
     },

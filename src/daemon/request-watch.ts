@@ -17,7 +17,7 @@ import { readPart } from './read-part.js';
 
 export interface RequestWatchParts {
   readonly config: Config;
-  readonly engine: Pick<Engine, 'mirror' | 'platform' | 'sync' | 'dimensions' | 'holder'>;
+  readonly engine: Pick<Engine, 'mirror' | 'platform' | 'sync' | 'sources' | 'dimensions' | 'holder'>;
   /** Keeps a source still while its records are read one by one. */
   readonly holds: Pick<Sync, 'pause' | 'resume'>;
   readonly worksHere: (source: SourceName) => boolean;
@@ -116,7 +116,7 @@ export function watchRequests(parts: RequestWatchParts): RequestWatch {
     if (waiting.length === 0) return;
     const paused = new Set((await pauses.list()).map(({ source }) => source));
     for (const request of waiting) {
-      const source = parts.config.sources.find(({ name }) => name === request.source);
+      const source = engine.sources.find(request.source);
       if (source === undefined || busy.has(source.name) || paused.has(source.name)) continue;
       if (!parts.worksHere(source.name)) continue;
       busy.add(source.name);

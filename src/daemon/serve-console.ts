@@ -1,4 +1,4 @@
-import type { ConsoleConfig, SourceConfig } from '../config/config.js';
+import type { ConsoleConfig } from '../config/config.js';
 import { createConsole } from '../console/console.js';
 import type { QuotaSeen } from '../console/ports/dashboard.js';
 import { ProcessMetrics } from '../console/process-metrics.js';
@@ -13,13 +13,13 @@ import { processName } from '../runtime/process-identity.js';
 import { randomText } from '../runtime/random.js';
 import { openReadings } from '../store/reads/open-readings.js';
 import { openSnapshots } from '../store/reads/snapshot.js';
-import type { PlatformConnection } from './connect-platform.js';
 import { consoleAuthOf } from './console-sign-in.js';
 import { dashboardSource } from './dashboard-source.js';
 import type { Engine, EngineParts } from './engine.js';
 import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
 import { operationsOf } from './operations.js';
+import { configNow } from './source-set.js';
 import { storageOf } from './storage.js';
 import { webhookSpacings } from './webhook-spacings.js';
 
@@ -56,9 +56,9 @@ export async function serveConsole(
   lifecycle.add('dashboard readings', () => readings.close());
   const name = processName();
   let consoleUrl: string | null = null;
-  const spacings = () => webhookSpacings(config.sources, engine.sync, clock);
+  const spacings = () => webhookSpacings(engine.sources.all, engine.sync, clock);
   const status = () =>
-    statusOf(snapshots, clock, config, {
+    statusOf(snapshots, clock, configNow(config, engine), {
       daemons: [{ pid: process.pid, console_url: consoleUrl, state: 'answers' }],
       problems: engine.health.list(),
       spacings: spacings(),
@@ -83,7 +83,7 @@ export async function serveConsole(
           membership.held === null
             ? null
             : { living: membership.living, held: membership.held, leads: membership.leads },
-        quotas: await quotasOf(config.sources, engine.platform),
+        quotas: await quotasOf(engine),
         storage: await storageOf(config.database),
       }),
     },
@@ -92,12 +92,13 @@ export async function serveConsole(
       clock,
       status,
       read: readings.read,
-      quotaOf: (source) => quotaOf(source, config.sources, engine.platform),
+      firstSource: () => engine.sources.all[0]?.name ?? '',
+      quotaOf: (source) => quotaOf(source, engine),
       onTick: (listener) => engine.sync.onTick(listener),
     }),
     operations: operationsOf({
       mirror: engine.mirror,
-      sources: config.sources.map(({ name }) => name),
+      isSource: (name) => engine.sources.find(name) !== undefined,
       status,
       clock,
       onRequest: onAction.request,
@@ -129,22 +130,18 @@ export async function serveConsole(
 /** Returns a local address for a listener on all addresses. */
 const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
 
-async function quotasOf(sources: readonly SourceConfig[], platform: PlatformConnection) {
+async function quotasOf(engine: Engine) {
   const quotas: Record<string, QuotaSeen> = {};
-  for (const { name } of sources) {
-    const quota = await quotaOf(name, sources, platform);
+  for (const { name } of engine.sources.all) {
+    const quota = await quotaOf(name, engine);
     if (quota !== null) quotas[name] = quota;
   }
   return quotas;
 }
 
-/** Returns the remaining request quota of a source's token; null for a source no longer configured. */
-async function quotaOf(
-  name: string,
-  sources: readonly SourceConfig[],
-  { client, tokensOf }: PlatformConnection,
-): Promise<QuotaSeen | null> {
-  const source = sources.find((one) => one.name === name);
-  const quota = source === undefined ? null : await client.quotaOf(tokensOf(source.access));
+/** Returns the remaining request quota of a source's token; null for a source that is not followed any more. */
+async function quotaOf(name: string, { sources, platform }: Engine): Promise<QuotaSeen | null> {
+  const source = sources.find(name);
+  const quota = source === undefined ? null : await platform.client.quotaOf(platform.tokensOf(source.access));
   return quota === null ? null : { limit: quota.limit, left: quota.left, resets_at: quota.resetsAt };
 }

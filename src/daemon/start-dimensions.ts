@@ -1,6 +1,6 @@
 import { staticToken } from '../client/tokens/static-token.js';
 import type { Config, SourceConfig } from '../config/config.js';
-import { createDimensions, type Dimensions } from '../dimensions/create-dimensions.js';
+import { createDimensions, type Dimensions, type SourceParts } from '../dimensions/create-dimensions.js';
 import type { DimensionStore, Names } from '../dimensions/ports.js';
 import type { SourceName } from '../domain/ids.js';
 import type { Clock } from '../runtime/clock.js';
@@ -21,33 +21,43 @@ export interface DimensionsOptions {
   readonly logger: Logger;
 }
 
-/** Returns what keeps companies and rounds in step; null when the configuration disables it. */
-export function openDimensions(options: DimensionsOptions): Dimensions | null {
-  const { config, platform, clock } = options;
-  const seconds = config.sync.catalogIntervalSeconds;
-  if (seconds === null) return null;
+export type SourcePartsOf = (source: SourceConfig) => SourceParts;
+
+/** Returns a function that binds a source to its token, for `openDimensions`. */
+export function dimensionSources({
+  config,
+  platform,
+  clock,
+}: Pick<DimensionsOptions, 'config' | 'platform' | 'clock'>): SourcePartsOf {
   const key = config.platform.publishableKey;
   const publicApi = key === null ? null : platform.client.besides(staticToken(() => key));
   const pace = config.platform.requestsPerHour === null ? null : new CatalogPace(clock);
+  return ({ name, access, company, installation, filters }) => {
+    const tokens = platform.tokensOf(access);
+    return {
+      name,
+      company: company ?? filters.companyId ?? null,
+      offering: filters.offeringId ?? null,
+      isPersonal: company === null && installation === null && filters.companyId === undefined,
+      catalog: createCatalog({
+        api: platform.client.besides(tokens),
+        publicApi,
+        quota: () => platform.client.quotaOf(tokens),
+        pace,
+      }),
+    };
+  };
+}
+
+/** Returns what keeps companies and rounds in step; null when the configuration disables it. */
+export function openDimensions(options: DimensionsOptions, partsOf: SourcePartsOf): Dimensions | null {
+  const seconds = options.config.sync.catalogIntervalSeconds;
+  if (seconds === null) return null;
   return createDimensions({
-    sources: options.sources.map(({ name, access, company, installation, filters }) => {
-      const tokens = platform.tokensOf(access);
-      return {
-        name,
-        company: company ?? filters.companyId ?? null,
-        offering: filters.offeringId ?? null,
-        isPersonal: company === null && installation === null && filters.companyId === undefined,
-        catalog: createCatalog({
-          api: platform.client.besides(tokens),
-          publicApi,
-          quota: () => platform.client.quotaOf(tokens),
-          pace,
-        }),
-      };
-    }),
+    sources: options.sources.map(partsOf),
     store: options.store,
     onNames: options.onNames,
-    clock,
+    clock: options.clock,
     random: options.random,
     logger: options.logger.child({ component: 'catalog' }),
     intervalMillis: seconds * 1000,

@@ -1,4 +1,3 @@
-import type { Config } from '../config/config.js';
 import { defined } from '../domain/defined.js';
 import type { Membership } from '../fleet/membership.js';
 import { createDrain, type Drain } from '../inbox/drain.js';
@@ -10,8 +9,7 @@ import { othersOf } from './start-work.js';
 
 /** Connects the inbox to the ticks of the sources its deliveries concern. `lifecycle` closes the drain. */
 export function openDrain(
-  { sources }: Pick<Config, 'sources'>,
-  { mirror, sync }: Engine,
+  { mirror, sync, sources }: Engine,
   membership: Membership,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
   lifecycle: Lifecycle,
@@ -30,12 +28,19 @@ export function openDrain(
           }),
         ),
     },
-    sources: sources.map(({ name }) => name),
+    sources: sources.all.map(({ name }) => name),
     ...defined({ others }),
     clock,
     logger: logger.child({ component: 'inbox' }),
   });
   lifecycle.add('drain', () => drain.close());
+  lifecycle.add(
+    'sources of the drain',
+    sources.onChange(({ added, removed }) => {
+      drain.added(added);
+      drain.removed(removed);
+    }),
+  );
   return drain;
 }
 
@@ -47,7 +52,7 @@ export async function startDrainAlone(
   lifecycle: Lifecycle,
 ): Promise<Drain | null> {
   if (othersOf(membership) === undefined) return null;
-  const drain = openDrain(parts.config, engine, membership, parts, lifecycle);
+  const drain = openDrain(engine, membership, parts, lifecycle);
   await drain.start();
   return drain;
 }

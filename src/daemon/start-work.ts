@@ -36,13 +36,13 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     sync.start();
     return;
   }
-  const { config, clock } = work.parts;
-  const sources = (work.parts.sources ?? config.sources).map(({ name }) => name);
+  const { clock } = work.parts;
+  const sourcesNow = () => engine.sources.all.map(({ name }) => name);
   const logger = work.parts.logger.child({ component: 'fleet' });
   const fleet = createFleet({
     open: mirror.fleet,
     member: holder,
-    sources,
+    sources: sourcesNow(),
     clock,
     logger,
     isGone: isSharedProcessGone,
@@ -73,6 +73,10 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     if (!membership.leads && changed > 0) membership.tell({ kind: 'committed' });
   });
   lifecycle.add('fleet messages', () => void off());
+  lifecycle.add(
+    'sources of the fleet',
+    engine.sources.onChange(() => fleet.setSources(sourcesNow())),
+  );
   // No source is followed until the fleet assigns it to this daemon.
   await sync.leaveAll();
   await fleet.start();

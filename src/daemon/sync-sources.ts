@@ -23,42 +23,47 @@ export async function syncSources(
   platform: PlatformConnection,
   onPage: PageListener = () => {},
 ): Promise<readonly SyncSource[]> {
-  return await Promise.all(
-    sources.map(async (source) => {
-      const tokens = platform.tokensOf(source.access);
-      const api = platform.client.as(tokens);
-      const { companyId, offeringId, investorId } = source.filters;
-      const scope = {
-        company: companyId ?? null,
-        filters: {
-          ...defined({ offering_id: offeringId, investor_id: investorId }),
-        },
-        perPage: config.sync.perPage,
-      };
-      const feed = (urgency: Urgency): Feed => {
-        const read = watched(investmentFeed(api, scope, urgency), (rows) => onPage(source.name, rows));
-        return config.identity === 'drop' ? withoutIdentity(read) : read;
-      };
-      return {
-        identity: {
-          name: source.name,
-          fingerprint: fingerprintOf(config, source, await realmOfAccess(source.access)),
-        },
-        feed,
-        limits: () => platform.client.limitsOf(tokens),
-        refreshLimits: () => platform.client.refreshLimits(tokens, never),
-        ...(config.identity === 'drop'
-          ? {}
-          : {
-              mayReadIdentity: async (signal: Interruption) => {
-                const sample = investmentFeed(api, { ...scope, perPage: sampleRecords }, 'routine');
-                return readPage((await sample.page({ kind: 'start' }, signal)).parse().items)
-                  .identityIncluded;
-              },
-            }),
-      };
-    }),
-  );
+  return await Promise.all(sources.map((source) => syncSource(config, source, platform, onPage)));
+}
+
+/** Returns a source with a feed bound to its token, filters and page size. */
+export async function syncSource(
+  config: Config,
+  source: SourceConfig,
+  platform: PlatformConnection,
+  onPage: PageListener = () => {},
+): Promise<SyncSource> {
+  const tokens = platform.tokensOf(source.access);
+  const api = platform.client.as(tokens);
+  const { companyId, offeringId, investorId } = source.filters;
+  const scope = {
+    company: companyId ?? null,
+    filters: {
+      ...defined({ offering_id: offeringId, investor_id: investorId }),
+    },
+    perPage: config.sync.perPage,
+  };
+  const feed = (urgency: Urgency): Feed => {
+    const read = watched(investmentFeed(api, scope, urgency), (rows) => onPage(source.name, rows));
+    return config.identity === 'drop' ? withoutIdentity(read) : read;
+  };
+  return {
+    identity: {
+      name: source.name,
+      fingerprint: fingerprintOf(config, source, await realmOfAccess(source.access)),
+    },
+    feed,
+    limits: () => platform.client.limitsOf(tokens),
+    refreshLimits: () => platform.client.refreshLimits(tokens, never),
+    ...(config.identity === 'drop'
+      ? {}
+      : {
+          mayReadIdentity: async (signal: Interruption) => {
+            const sample = investmentFeed(api, { ...scope, perPage: sampleRecords }, 'routine');
+            return readPage((await sample.page({ kind: 'start' }, signal)).parse().items).identityIncluded;
+          },
+        }),
+  };
 }
 
 function watched(feed: Feed, onPage: (rows: number) => void): Feed {

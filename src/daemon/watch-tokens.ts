@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import type { Access, SourceConfig } from '../config/config.js';
+import type { Access } from '../config/config.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Engine } from './engine.js';
@@ -8,8 +8,7 @@ import type { Engine } from './engine.js';
 const lookMillis = 2_000;
 
 interface WatchParts {
-  readonly sources: readonly SourceConfig[];
-  readonly engine: Pick<Engine, 'platform' | 'sync'>;
+  readonly engine: Pick<Engine, 'platform' | 'sync' | 'sources'>;
   readonly clock: Clock;
 }
 
@@ -18,13 +17,19 @@ interface WatchParts {
  * mounted files do not deliver change notifications reliably. A token refreshed by rosterd itself is noticed as well,
  * at the cost of one tick. Tokens from the environment or from a command are not watched.
  */
-export function watchTokens({ sources, engine, clock }: WatchParts): Closable {
+export function watchTokens({ engine, clock }: WatchParts): Closable {
   const stopping = new AbortController();
-  const watched = sources.flatMap(({ name, access }) => {
-    const file = fileOf(access);
-    return file === null ? [] : [{ name, access, file }];
-  });
+  const watchedNow = () =>
+    engine.sources.all.flatMap(({ name, access }) => {
+      const file = fileOf(access);
+      return file === null ? [] : [{ name, access, file }];
+    });
+  let watched = watchedNow();
   const seen = new Map<string, string | null>();
+  const off = engine.sources.onChange(({ removed }) => {
+    watched = watchedNow();
+    for (const name of removed) seen.delete(name);
+  });
 
   const look = async () => {
     for (const { name, access, file } of watched) {
@@ -37,7 +42,7 @@ export function watchTokens({ sources, engine, clock }: WatchParts): Closable {
     }
   };
   const run = async () => {
-    while (watched.length > 0 && !stopping.signal.aborted) {
+    while (!stopping.signal.aborted) {
       await look();
       await clock.wait(lookMillis, stopping.signal);
     }
@@ -45,6 +50,7 @@ export function watchTokens({ sources, engine, clock }: WatchParts): Closable {
   const running = run();
   return {
     close: async () => {
+      off();
       stopping.abort();
       await running;
     },

@@ -86,6 +86,12 @@ export class WorkWatch {
     if (recorded) this.#wrote(clock.monotonic() - tookMs);
   }
 
+  /** Clears what is known of a source that was removed. */
+  forget(source: SourceName): void {
+    this.parts.register.clear(`tick.${source}`);
+    this.parts.register.clear(`lease.${source}`);
+  }
+
   /** Records that a fleet heartbeat was written (null) or failed. */
   heartbeat(error: unknown): void {
     const { register, clock } = this.parts;

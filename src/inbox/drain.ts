@@ -23,7 +23,7 @@ export interface DrainParts {
   readonly ticks: Ticks;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Configured sources. Events that an earlier configuration left for other sources belong to none. */
+  /** The sources at the start. Events that an earlier configuration left for other sources belong to none. */
   readonly sources: readonly SourceName[];
   /** Other daemons on the same database; absent when there are none. */
   readonly others?: Others;
@@ -39,6 +39,10 @@ export interface DrainStatus {
 export interface Drain extends Closable {
   /** Resumes the events that an earlier process left. */
   start(): Promise<void>;
+  /** Sources were added: their events are worked from now on. */
+  added(sources: readonly SourceName[]): void;
+  /** Sources were removed: events that belong to no other source are ignored. */
+  removed(sources: readonly SourceName[]): void;
   /** An event is stored: tick its sources soon. */
   accepted(sources: readonly SourceName[]): void;
   /** Another daemon reports that it stored events of this lane. */
@@ -100,6 +104,18 @@ class LaneDrain implements Drain {
       this.#queue.settle(lane);
       this.#nudge(lane);
     }
+  }
+
+  added(sources: readonly SourceName[]): void {
+    for (const source of sources) this.#sources.add(source);
+  }
+
+  removed(sources: readonly SourceName[]): void {
+    for (const source of sources) this.#sources.remove(source);
+    const concerned = new Set(sources.map(ownLane));
+    for (const lane of this.#queue.lanes)
+      if (sourcesOf(lane).some((source) => concerned.has(ownLane(source)))) concerned.add(lane);
+    for (const lane of concerned) this.#queue.settle(lane);
   }
 
   accepted(sources: readonly SourceName[]): void {

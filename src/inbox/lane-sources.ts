@@ -7,14 +7,16 @@ const strangeMillis = 24 * 3_600_000;
 
 export interface LaneSourcesParts {
   readonly inbox: Pick<Inbox, 'proofOf'>;
-  /** Configured sources. Events that an earlier configuration left for other sources belong to none. */
+  /** The sources at the start. Events that an earlier configuration left for other sources belong to none. */
   readonly sources: readonly SourceName[];
   readonly others: Others | undefined;
 }
 
 /** Knows which sources of a lane this daemon works, and how far each source was read. */
 export class LaneSources {
-  readonly #known: ReadonlySet<SourceName>;
+  readonly #known: Set<SourceName>;
+  /** Sources that were removed while this daemon runs: no daemon will work their events. */
+  readonly #removed = new Set<SourceName>();
   /** For sources that this daemon works. */
   readonly #lastDone = new Map<SourceName, Proof>();
 
@@ -22,7 +24,17 @@ export class LaneSources {
     this.#known = new Set(parts.sources);
   }
 
-  /** Returns the configured sources of a lane. */
+  add(source: SourceName): void {
+    this.#known.add(source);
+    this.#removed.delete(source);
+  }
+
+  remove(source: SourceName): void {
+    if (this.#known.delete(source)) this.#removed.add(source);
+    this.#lastDone.delete(source);
+  }
+
+  /** Returns the known sources of a lane. */
   of(lane: Lane): readonly SourceName[] {
     return sourcesOf(lane).filter((source) => this.#known.has(source));
   }
@@ -55,7 +67,7 @@ export class LaneSources {
    */
   async proofsOf(lane: Lane, now: number): Promise<readonly Proof[] | null> {
     const sources = this.of(lane);
-    if (sources.length === 0) return this.#proofsOfUnknown(now);
+    if (sources.length === 0) return this.#proofsOfUnknown(lane, now);
     const proofs: Proof[] = [];
     const here = this.here(lane);
     for (const source of here) {
@@ -73,12 +85,12 @@ export class LaneSources {
   }
 
   /**
-   * Returns the proofs for a lane without configured sources, or null to keep it. Another daemon, perhaps only briefly
-   * away, may know its sources.
+   * Returns the proofs for a lane without known sources, or null to keep it. Another daemon, perhaps only briefly away,
+   * may know its sources, unless they were removed.
    */
-  #proofsOfUnknown(now: number): readonly Proof[] | null {
+  #proofsOfUnknown(lane: Lane, now: number): readonly Proof[] | null {
     const { others } = this.parts;
-    if (others === undefined) return [];
+    if (others === undefined || sourcesOf(lane).every((source) => this.#removed.has(source))) return [];
     const startedAt = instantFromMillis(now - strangeMillis);
     return others.alone() ? [{ startedAt, publishedThrough: null }] : null;
   }

@@ -78,7 +78,7 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
         pauses: new Pauses(connection),
         outbox: new Outbox(connection),
       },
-      sources: ['acme', 'hostile', 'newcomer'],
+      isSource: (name) => ['acme', 'hostile', 'newcomer'].includes(name),
       status,
       clock: systemClock,
       onRequest: () => {},
@@ -88,8 +88,8 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
       config: {
         database: place,
         platform: { baseUrl: 'https://api.example.com' },
-        sources: [{ name: 'acme' }],
       } as unknown as Parameters<typeof dashboardSource>[0]['config'],
+      firstSource: () => 'acme',
       quotaOf: async () => ({ limit: 1_000, left: 640, resets_at: at(40) }),
       onTick: (listener) => {
         listeners.add(listener);

@@ -23,6 +23,7 @@ test('the dashboard of a daemon reads the mirror in a child process', async () =
   const source = dashboardSource({
     config,
     clock,
+    firstSource: () => 'acme',
     onTick: () => () => {},
     quotaOf: async () => null,
     read: readings.read,

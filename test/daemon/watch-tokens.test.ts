@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { Secret } from '../../src/config/secrets.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { grantsOf } from '../../src/daemon/resolve-sources.js';
+import { SourceIndex } from '../../src/daemon/source-index.js';
 import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
 const seconds = { timeout: 40_000, interval: 50 };
@@ -59,7 +60,7 @@ test('an installation event concerns the grant of the sources of its installatio
   const { sources } = configFor(sandbox, { folder: freshFolder() });
   const installation = sources[1]?.installation ?? '';
   const about = (event: string, of: string, test = false) =>
-    grantsOf(sources, { event, installation: of, test });
+    grantsOf(new SourceIndex(sources), { event, installation: of, test });
   expect(about('installation.revoked', installation)).toEqual(['c1']);
   expect(about('installation.revoked', 'inst_other')).toEqual([]);
   expect(about('installation.revoked', '')).toEqual([]);
