@@ -275,3 +275,28 @@ test('drain: events proven by a tick right before a stop are settled with it', a
   await ended;
   expect(inbox.states()).toEqual(['worked']);
 });
+
+test('drain: the events of a removed source are ignored at once, and its nudges end', async () => {
+  await arrive();
+  await arrive([acme, beta]);
+  drain.removed([acme]);
+  await settled();
+  expect(inbox.states()).toEqual(['ignored', 'pending']);
+  ticks.nudges.length = 0;
+  drain.accepted([acme]);
+  expect(ticks.nudges).toEqual([]);
+  drain.removed([beta]);
+  await settled();
+  expect(inbox.states()).toEqual(['ignored', 'ignored']);
+});
+
+test('drain: a source that is added gets its nudges, and its events wait for its ticks', async () => {
+  const gamma = 'gamma' as SourceName;
+  drain.added([gamma]);
+  await arrive([gamma]);
+  expect(ticks.nudges).toEqual([gamma]);
+  await settled();
+  expect(inbox.states()).toEqual(['pending']);
+  await ticks.end(gamma, { publishedThrough: now() });
+  expect(inbox.states()).toEqual(['worked']);
+});

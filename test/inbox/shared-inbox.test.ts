@@ -223,3 +223,16 @@ test('shared inbox: deliveries for a source that no daemon knows are ignored aft
   await settled();
   expect(inbox.states()).toEqual(['ignored']);
 });
+
+test('shared inbox: events of a removed source are ignored, although another daemon may know sources that this one never knew', async () => {
+  const { drain } = daemon([acme]);
+  await store([acme]);
+  drain.heardAccepted(ownLane(acme));
+  drain.removed([acme]);
+  await settled();
+  expect(inbox.states()).toEqual(['ignored']);
+  await store(['gamma' as SourceName]);
+  await drain.look();
+  await settled();
+  expect(inbox.states()).toEqual(['ignored', 'pending']);
+});
