@@ -25,6 +25,7 @@ const rooms: Readonly<Record<string, Room>> = {
   dimensions: { rooms: core, packages: [] },
   store: { rooms: core, packages: ['kysely', 'better-sqlite3', 'pg', 'pg-copy-streams'] },
   fleet: { rooms: core, packages: [] },
+  vault: { rooms: core, packages: [] },
   inbox: { rooms: core, packages: ['express'] },
   outbox: { rooms: core, packages: ['standardwebhooks'] },
   exports: { rooms: core, packages: ['@duckdb/node-api'] },
@@ -81,12 +82,11 @@ const portReaders = [
   ],
   ...['reading', 'daemon', 'tasks', 'doctor'],
 ];
-const portFile = /^(?:sync|verify|dimensions|store|fleet|inbox|outbox|exports|console)\/ports(?:\/.+)?\.ts$/;
+const portFile =
+  /^(?:sync|verify|dimensions|store|fleet|inbox|outbox|exports|console|vault)\/ports(?:\/.+)?\.ts$/;
 
 /** Files outside `runtime` that use clock or randomness directly, with the reason. */
-const ambientAllowed: Readonly<Record<string, string>> = {
-  'client/tokens/file-lock.ts': 'names the owner of a lock among processes; nothing depends on its value',
-};
+const ambientAllowed: Readonly<Record<string, string>> = {};
 
 /** Files that run as a child process, with the reason. */
 const processAllowed: Readonly<Record<string, string>> = {

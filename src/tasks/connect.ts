@@ -3,13 +3,13 @@ import type { Api } from '../client/api.js';
 import { type Eligible, install, listEligible } from '../client/installations.js';
 import { revokeTokens } from '../client/oauth.js';
 import { writeCredentials } from '../client/tokens/credentials-file.js';
-import { withFileLock } from '../client/tokens/file-lock.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { ApplicationConfig } from '../config/config.js';
 import { openSession, type PlatformSession, type SessionParts } from '../daemon/platform-session.js';
 import { Fault } from '../domain/fault.js';
 import { type InstallationId, parseId } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
+import { withFileLock } from '../runtime/file-lock.js';
 import { makePrivateFolder, writePrivateFile } from '../runtime/private-file.js';
 import { authorizeUrlOf, type SignIn, signIn } from './sign-in.js';
 

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { Fault } from '../../domain/fault.js';
 import { type Instant, parseInstant } from '../../domain/instant.js';
 import { type Disk, replaceFile } from '../../runtime/replace-file.js';
-import { unwritable } from './unwritable.js';
+import { unwritable } from '../../runtime/unwritable.js';
 
 /** The tokens of a signed-in person and the client they were issued to. They are stored only here. */
 export interface Credentials {

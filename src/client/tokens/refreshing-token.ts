@@ -1,13 +1,13 @@
 import { Fault, isFault } from '../../domain/fault.js';
 import { instantFromMillis, millisOf } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
+import { withFileLock } from '../../runtime/file-lock.js';
 import type { Interruption } from '../../runtime/interruption.js';
 import type { Logger } from '../../runtime/logger.js';
 import type { Disk } from '../../runtime/replace-file.js';
 import type { Api } from '../api.js';
 import { refreshTokens, type TokenSet } from '../oauth.js';
 import { type Credentials, readCredentials, writeCredentials } from './credentials-file.js';
-import { withFileLock } from './file-lock.js';
 import type { TokenProvider } from './token-provider.js';
 
 /*

@@ -1,4 +1,4 @@
-import { Fault } from '../../domain/fault.js';
+import { Fault } from '../domain/fault.js';
 
 /**
  * Returns the fault for a failed write. A full disk is temporary and retried (`database_full`); any other cause needs

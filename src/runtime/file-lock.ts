@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { Fault } from '../../domain/fault.js';
-import type { Clock } from '../../runtime/clock.js';
-import type { Interruption } from '../../runtime/interruption.js';
-import { isRunning } from '../../runtime/process-identity.js';
+import { Fault } from '../domain/fault.js';
+import type { Clock } from './clock.js';
+import type { Interruption } from './interruption.js';
+import { isRunning } from './process-identity.js';
 import { unwritable } from './unwritable.js';
 
 /*
@@ -57,7 +57,7 @@ async function acquire({ path, clock, signal }: LockParts): Promise<string> {
   const from = clock.monotonic();
   try {
     while (clock.monotonic() - from < waitMillisMax) {
-      if (signal.aborted) throw new Fault('stopped', 'stopped while waiting for the credentials file');
+      if (signal.aborted) throw new Fault('stopped', 'stopped while waiting for a lock');
       const me: Holder = {
         nonce,
         pid: process.pid,

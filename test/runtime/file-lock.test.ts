@@ -4,10 +4,10 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { withFileLock } from '../../../src/client/tokens/file-lock.js';
-import { unwritable } from '../../../src/client/tokens/unwritable.js';
-import { type Clock, systemClock } from '../../../src/runtime/clock.js';
-import { FakeClock } from '../fake-clock.js';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
+import { withFileLock } from '../../src/runtime/file-lock.js';
+import { unwritable } from '../../src/runtime/unwritable.js';
+import { FakeClock } from '../client/fake-clock.js';
 
 const signal = new AbortController().signal;
 let folder: string;
