@@ -1,0 +1,158 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
+import { systemDisk } from '../../src/runtime/replace-file.js';
+import { openFileVault } from '../../src/vault/file-vault.js';
+
+const { signal } = new AbortController();
+const script = fileURLToPath(new URL('./dying-writer.ts', import.meta.url));
+let root: string;
+let folder: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'rosterd-vault-'));
+  folder = join(root, 'data', 'credentials');
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const open = () => openFileVault({ folder, clock: systemClock });
+
+test('file vault: an entry is a file of mode 0600 in a folder of mode 0700', async () => {
+  await open().write('sign-in/crm', 'canary-secret');
+  expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  expect(await readdir(folder)).toEqual(['sign-in.crm.secret']);
+  expect((await stat(join(folder, 'sign-in.crm.secret'))).mode & 0o777).toBe(0o600);
+  expect(await open().read('sign-in/crm')).toBe('canary-secret');
+  expect(await open().read('sign-in/other')).toBeNull();
+});
+
+test('file vault: lists keys by prefix and removes entries with what an interrupted write left', async () => {
+  const vault = open();
+  expect(await vault.keys('')).toEqual([]);
+  await vault.remove('installation/inst_1');
+  for (const key of ['installation/inst_B', 'installation/inst_b', 'sign-in/my.crm', 'endpoint/main'])
+    await vault.write(key, `secret of ${key}`);
+  await writeFile(join(folder, 'sign-in.my==crm.secret.new'), 'half');
+  await writeFile(join(folder, 'notes.txt'), 'of a person');
+  expect(await vault.keys('')).toEqual([
+    'endpoint/main',
+    'installation/inst_B',
+    'installation/inst_b',
+    'sign-in/my.crm',
+  ]);
+  expect(await vault.keys('installation/')).toEqual(['installation/inst_B', 'installation/inst_b']);
+  await vault.remove('sign-in/my.crm');
+  expect(await vault.read('sign-in/my.crm')).toBeNull();
+  expect((await readdir(folder)).filter((file) => file.startsWith('sign-in'))).toEqual([]);
+});
+
+test('file vault: no two keys share a file on a disk that ignores case', async () => {
+  const vault = open();
+  for (const name of ['aB', 'ab', 'Ab', 'a.b', '_b', '-b', 'a-b']) await vault.write(`sign-in/${name}`, name);
+  const files = await readdir(folder);
+  expect(new Set(files.map((file) => file.toLowerCase())).size).toBe(7);
+  expect(await Promise.all(['aB', 'ab', 'Ab', 'a.b'].map((name) => vault.read(`sign-in/${name}`)))).toEqual([
+    'aB',
+    'ab',
+    'Ab',
+    'a.b',
+  ]);
+});
+
+test.each([
+  ['../../etc/passwd'],
+  ['sign-in/../x'],
+  ['sign-in/.hidden'],
+  ['sign-in/a/b'],
+  ['sign-in/'],
+  ['crm'],
+  ['sign-in/a\u0000b'],
+  ['sign-in/a\nb'],
+  [`sign-in/${'x'.repeat(91)}`],
+  ['sign-in/é'],
+])('file vault: refuses the key %j', async (key) => {
+  await expect(open().write(key, 's')).rejects.toMatchObject({ code: 'usage' });
+  await expect(open().read(key)).rejects.toMatchObject({ code: 'usage' });
+  await expect(readdir(root)).resolves.toEqual([]);
+});
+
+test('file vault: the longest key has a file and a lock', async () => {
+  const key = `installation/${'X'.repeat(90)}`;
+  const vault = open();
+  await vault.withLock(key, signal, () => vault.write(key, 's'));
+  expect(await vault.keys('installation/')).toEqual([key]);
+});
+
+test('file vault: an entry that others can read, or that is empty, is an error without its secret', async () => {
+  const vault = open();
+  await vault.write('sign-in/crm', 'canary-secret');
+  const path = join(folder, 'sign-in.crm.secret');
+  await chmod(path, 0o644);
+  await expect(vault.read('sign-in/crm')).rejects.toMatchObject({
+    code: 'usage',
+    message: 'the vault entry "sign-in/crm" is open to others (mode 644)',
+    about: { hint: `chmod 600 ${path}` },
+  });
+  await writeFile(path, '');
+  await chmod(path, 0o600);
+  await expect(vault.read('sign-in/crm')).rejects.toThrow('the vault entry "sign-in/crm" is empty');
+});
+
+test('file vault: a full disk leaves the old secret and asks for room', async () => {
+  const full = { ...systemDisk, sync: () => Promise.reject(Object.assign(new Error(), { code: 'ENOSPC' })) };
+  await open().write('sign-in/crm', 'old');
+  await expect(
+    openFileVault({ folder, clock: systemClock, disk: full }).write('sign-in/crm', 'canary-new'),
+  ).rejects.toMatchObject({ code: 'database_full', about: { hint: 'make room on its disk' } });
+  expect(await open().read('sign-in/crm')).toBe('old');
+});
+
+test('file vault: writes of one process to one entry take turns', async () => {
+  const vault = open();
+  await Promise.all(Array.from({ length: 20 }, (_, at) => vault.write('sign-in/crm', `secret ${at}`)));
+  expect(await vault.read('sign-in/crm')).toBe('secret 19');
+  expect(await readdir(folder)).toEqual(['sign-in.crm.secret']);
+});
+
+test('file vault: one holder at a time has the lock of a key', async () => {
+  const first = open();
+  const second = open();
+  let holders = 0;
+  let most = 0;
+  const work = async (isMine: () => Promise<boolean>) => {
+    most = Math.max(most, ++holders);
+    expect(await isMine()).toBe(true);
+    holders -= 1;
+  };
+  await Promise.all([first, second, first].map((vault) => vault.withLock('sign-in/crm', signal, work)));
+  expect(most).toBe(1);
+});
+
+test.each([
+  ['write', 'before', 'old'],
+  ['write', 'after', 'old'],
+  ['sync', 'after', 'old'],
+  ['rename', 'before', 'old'],
+  ['rename', 'after', 'new'],
+])(
+  'file vault: a process killed at "%s" (%s) leaves the %s secret, and the next one takes over its lock',
+  async (step, when, expected) => {
+    const vault = open();
+    await vault.write('sign-in/crm', 'old');
+    const child = spawn(process.execPath, ['--import', 'tsx', script, folder, 'new', step, when], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    const [, killed] = await once(child, 'exit');
+    expect(killed).toBe('SIGKILL');
+    expect(await vault.read('sign-in/crm')).toBe(expected);
+    expect(await vault.keys('')).toEqual(['sign-in/crm']);
+    await vault.withLock('sign-in/crm', signal, () => vault.write('sign-in/crm', 'next'));
+    expect(await readFile(join(folder, 'sign-in.crm.secret'), 'utf8')).toBe('next');
+    expect(await readdir(folder)).toEqual(['sign-in.crm.secret']);
+  },
+);
