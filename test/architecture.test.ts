@@ -23,6 +23,7 @@ const rooms: Readonly<Record<string, Room>> = {
   sync: { rooms: core, packages: ['p-queue'] },
   verify: { rooms: core, packages: [] },
   dimensions: { rooms: core, packages: [] },
+  installations: { rooms: core, packages: [] },
   store: { rooms: core, packages: ['kysely', 'better-sqlite3', 'pg', 'pg-copy-streams'] },
   fleet: { rooms: core, packages: [] },
   vault: { rooms: core, packages: [] },
@@ -36,7 +37,7 @@ const rooms: Readonly<Record<string, Room>> = {
   daemon: {
     rooms: [
       ...[...core, 'config', 'client', 'sync', 'store', 'fleet', 'inbox', 'outbox', 'exports', 'console'],
-      ...['endpoint', 'reading', 'dimensions'],
+      ...['endpoint', 'reading', 'dimensions', 'installations'],
     ],
     packages: ['pino', 'pino-pretty'],
   },
@@ -72,6 +73,7 @@ const portReaders = [
     'sync',
     'verify',
     'dimensions',
+    'installations',
     'store',
     'fleet',
     'inbox',
@@ -83,7 +85,7 @@ const portReaders = [
   ...['reading', 'daemon', 'tasks', 'doctor'],
 ];
 const portFile =
-  /^(?:sync|verify|dimensions|store|fleet|inbox|outbox|exports|console|vault)\/ports(?:\/.+)?\.ts$/;
+  /^(?:sync|verify|dimensions|installations|store|fleet|inbox|outbox|exports|console|vault)\/ports(?:\/.+)?\.ts$/;
 
 /** Files outside `runtime` that use clock or randomness directly, with the reason. */
 const ambientAllowed: Readonly<Record<string, string>> = {};

@@ -1,0 +1,81 @@
+import type { InstallationId, SourceName } from '../domain/ids.js';
+import type { Instant } from '../domain/instant.js';
+
+/** The realm of an installation, from the token that the platform returns for it. */
+export type Realm = 'live' | 'test' | 'unknown';
+
+/**
+ * - `waiting`: known, and it has no token yet.
+ * - `connected`: it has a token and is followed.
+ * - `disconnected`: it is not followed. Its rows stay until `eraseAfter`.
+ * - `erased`: nothing of it is stored any more, except this entry.
+ */
+export type FollowedState = 'waiting' | 'connected' | 'disconnected' | 'erased';
+
+/**
+ * Why a source is no longer followed:
+ *
+ * - `revoked`: the platform reports the installation as revoked.
+ * - `gone`: a complete listing does not contain the installation.
+ * - `excepted`: the rule names the installation in `except`.
+ * - `rule_removed`: the configuration no longer contains the rule.
+ * - `forgotten`: a person asked to erase the source.
+ */
+export type DisconnectReason = 'revoked' | 'gone' | 'excepted' | 'rule_removed' | 'forgotten';
+
+/** A source that a follow rule created. It contains no secret and no person's data. */
+export interface FollowedSource {
+  readonly source: SourceName;
+  /** The name of the follow rule. */
+  readonly rule: string;
+  readonly realm: Realm;
+  readonly targetType: string;
+  /** The id of the company, co_…. One rule has at most one source for each target of a realm. */
+  readonly target: string;
+  /** The present installation. A company that installs the application again gets a new one. */
+  readonly installation: InstallationId;
+  readonly state: FollowedState;
+  /** Null unless the source is disconnected or erased. */
+  readonly reason: DisconnectReason | null;
+  /** The granted scopes; null before they are known. */
+  readonly scopes: readonly string[] | null;
+  /** Number of tokens asked for, for the present installation. */
+  readonly mints: number;
+  readonly lastMintAt: Instant | null;
+  readonly firstSeenAt: Instant;
+  readonly connectedAt: Instant | null;
+  readonly disconnectedAt: Instant | null;
+  /** When to erase what is stored of it; null for never. */
+  readonly eraseAfter: Instant | null;
+  readonly erasedAt: Instant | null;
+  /** Number of rows that the erasure deleted. */
+  readonly erasedRows: number | null;
+}
+
+export interface FollowedSourceChange {
+  readonly next: FollowedSource;
+  /** The entry as it was read; null when it must be new. */
+  readonly before: FollowedSource | null;
+}
+
+/** The registry of followed sources. All methods throw `database_busy`, `database_full`. */
+export interface FollowedSources {
+  /** Returns every followed source, by name. */
+  list(): Promise<readonly FollowedSource[]>;
+  /** Returns a number that grows with every write, so that other processes notice one. */
+  revision(): Promise<number>;
+  /**
+   * Writes the changes in one transaction. Returns the names of those that were not written: the stored `state`, `mints`
+   * or `installation` differ from `before`, or a new entry has the name or the target of another.
+   */
+  save(changes: readonly FollowedSourceChange[]): Promise<readonly SourceName[]>;
+}
+
+export interface SourceEraser {
+  /**
+   * Deletes everything stored of a source: identity first, then rows, history, changes, ticks, companies and rounds, and
+   * the cursor. Commits in slices, and may be repeated after a crash. Returns the number of rows that this call deleted.
+   * Throws `lease_lost` while another process holds the source, and when another process takes it meanwhile.
+   */
+  erase(source: SourceName): Promise<{ readonly rows: number }>;
+}
