@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { ApplicationConfig } from '../config/config.js';
+import { type ListedSource, listedSources } from '../config/source-entries.js';
 import { defined } from '../domain/defined.js';
 import { Fault, isFault } from '../domain/fault.js';
 import { mirroredBy } from '../reading/mirrored-by.js';
@@ -77,7 +78,7 @@ async function connectOne(
   before: readonly Connected[],
   { context: { options, signal }, loaded, folder }: ConnectingCommand,
 ): Promise<Connected> {
-  const { sources } = loaded.settings;
+  const sources = listedSources(loaded.settings.sources).map(({ source }) => source);
   const entries = sources.map(plainEntry);
   const same = entryOf(entries, company);
   const replaced = same === undefined ? await sourceToReplace() : undefined;
@@ -111,13 +112,13 @@ async function connectOne(
   }
 }
 
-function withCompany(source: ConnectingCommand['loaded']['settings']['sources'][number]) {
+function withCompany(source: ListedSource) {
   const { companyId } = source.filters;
   return { ...plainEntry(source), filters: companyId === undefined ? {} : { companyId } };
 }
 
 /** Copies a source without its undefined settings, as a configuration entry has it. */
-function plainEntry(source: ConnectingCommand['loaded']['settings']['sources'][number]) {
+function plainEntry(source: ListedSource) {
   const { name, token, credentials, company, installation } = source;
   return {
     name,

@@ -43,7 +43,7 @@ function sourceOf({ context, loaded }: ConnectingCommand): Omit<Kept, 'scopes'> 
       hint: `one of: ${loaded.config.sources.map((one) => one.name).join(', ')}`,
     });
   }
-  if (source.access.kind === 'token') {
+  if (source.access.kind !== 'credentials') {
     throw new Fault('usage', `source ${name} uses a token, not credentials`, {
       hint: '`rosterd connect` without --source creates a new token for its company',
     });

@@ -62,7 +62,7 @@ async function writeSources(
   connected: readonly Connected[],
 ): Promise<void> {
   const { io, options } = context;
-  const known = loaded.settings.sources.map(({ name }) => name);
+  const known = loaded.settings.sources.map(({ follow, name }) => (follow === undefined ? name : null));
   let next = known.length;
   const sources = connected.flatMap((one): Edit[] => {
     const held = known.indexOf(one.source);

@@ -20,6 +20,15 @@ import { type Listen, parseListen, parsePeriod, parseTimeOfDay } from './formats
 import { type Path, pathText } from './path.js';
 import { Secret, type SecretReference } from './secrets.js';
 import type { Settings } from './settings.js';
+import {
+  type AccessSettings,
+  type FollowRuleSettings,
+  followRules,
+  identityOf,
+  type ListedSource,
+  listedSources,
+  scopesOf,
+} from './source-entries.js';
 
 /** The parsed configuration: ids and addresses checked, paths absolute, frozen. */
 export interface Config {
@@ -33,10 +42,13 @@ export interface Config {
     readonly requestTimeoutMillis: number;
     readonly publishableKey: string | null;
     readonly application: ApplicationConfig | null;
-    readonly management: Access | null;
+    readonly management: ConfiguredAccess | null;
   };
   readonly database: DatabaseConfig;
+  /** The listed sources: those that the configuration names. */
   readonly sources: readonly SourceConfig[];
+  /** Rules that create further sources, one for each company that installed an application. */
+  readonly follows: readonly FollowRule[];
   readonly sync: Omit<Settings['sync'], 'quietHours'> & { readonly quietHours: QuietHoursConfig | null };
   readonly receiver: ReceiverConfig | null;
   readonly console: ConsoleConfig | null;
@@ -61,7 +73,31 @@ export interface SourceConfig {
   readonly filters: SourceFilters;
 }
 
-/** How to authenticate to the platform: a fixed access token, or a sign-in that rosterd refreshes. */
+/** Creates a source for each company on which an application is installed. */
+export interface FollowRule {
+  readonly rule: string;
+  /** The account of a manager of the application's organization. */
+  readonly access: Access;
+  readonly target: 'company';
+  /** Template of the names of its sources: {slug}, {company} and {installation} are replaced. */
+  readonly name: string;
+  /** The scopes of the tokens to mint. */
+  readonly scopes: readonly string[];
+  readonly identity: 'keep' | 'drop';
+  /** Days from the revocation until everything stored is erased. Null: rows stay. 0: erased at once. */
+  readonly keepDays: number | null;
+  readonly except: readonly InstallationId[];
+  readonly overrides: ReadonlyMap<InstallationId, FollowOverride>;
+}
+
+export interface FollowOverride {
+  readonly name?: SourceName;
+}
+
+/**
+ * How to authenticate to the platform: a fixed access token, a sign-in that rosterd refreshes, or a token that rosterd
+ * minted itself and keeps in its vault.
+ */
 export type Access =
   | { readonly kind: 'token'; readonly token: Secret }
   | {
@@ -70,7 +106,11 @@ export type Access =
       readonly clientId: string;
       /** Null for a public client. */
       readonly clientSecret: Secret | null;
-    };
+    }
+  | { readonly kind: 'stored'; readonly key: string };
+
+/** An access that a configuration can name. */
+export type ConfiguredAccess = Exclude<Access, { readonly kind: 'stored' }>;
 
 export interface ApplicationConfig {
   readonly clientId: string;
@@ -227,12 +267,23 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
           : accessFrom(platform.management, ['platform', 'management'], located, secret),
     },
     database: databaseFrom(settings, located, secret),
-    sources: settings.sources.map((source, index) => ({
+    sources: listedSources(settings.sources).map(({ source, at }) => ({
       name: checked(parseSourceName(source.name)),
-      access: accessFrom(source, ['sources', index], located, secret),
+      access: accessFrom(source, at, located, secret),
       company: idOrNull('company', source.company),
       installation: idOrNull('installation', source.installation),
       filters: filtersFrom(source),
+    })),
+    follows: followRules(settings.sources).map(({ rule, at }) => ({
+      rule: rule.rule,
+      access: accessFrom(rule, at, located, secret),
+      target: rule.targets,
+      name: rule.name,
+      scopes: scopesOf(rule, settings.identity),
+      identity: identityOf(rule, settings.identity),
+      keepDays: rule.afterRevoke.keepDays,
+      except: rule.except.map((id) => checked(parseId('installation', id))),
+      overrides: overridesFrom(rule),
     })),
     sync: { ...settings.sync, quietHours: quietHoursFrom(settings.sync.quietHours) },
     receiver:
@@ -312,7 +363,6 @@ export function databaseAt(
 
 type Locate = (file: string, ...path: Path) => string;
 type MakeSecret = (reference: SecretReference, name: string, ...path: Path) => Secret;
-type SourceSettings = Settings['sources'][number];
 
 function databaseFrom(
   { database, databasePassword }: Settings,
@@ -336,11 +386,11 @@ function databaseFrom(
 }
 
 function accessFrom(
-  { token, credentials }: Pick<SourceSettings, 'token' | 'credentials'>,
+  { token, credentials }: AccessSettings,
   at: Path,
   located: Locate,
   secret: MakeSecret,
-): Access {
+): ConfiguredAccess {
   const place = pathText(at);
   if (token !== undefined) {
     return { kind: 'token', token: secret(token, `${place}.token`, ...at, 'token') };
@@ -429,13 +479,22 @@ function endpointFrom(
   };
 }
 
-function filtersFrom(source: SourceSettings): SourceFilters {
+function filtersFrom(source: ListedSource): SourceFilters {
   const companyId = parseId('company', source.filters.companyId ?? source.company);
   const offeringId = parseId('offering', source.filters.offeringId);
   const investorId = parseId('user', source.filters.investorId);
   return {
     ...defined({ companyId, offeringId, investorId }),
   };
+}
+
+function overridesFrom(rule: FollowRuleSettings): FollowRule['overrides'] {
+  return new Map(
+    Object.entries(rule.overrides).map(([id, { name }]) => [
+      checked(parseId('installation', id)),
+      name === undefined ? {} : { name: checked(parseSourceName(name)) },
+    ]),
+  );
 }
 
 function quietHoursFrom(quiet: Settings['sync']['quietHours']): QuietHoursConfig | null {

@@ -35,7 +35,7 @@ function rowsBelow(node: SchemaNode, below: Path, within: string | null): readon
     const group = required.has(key) ? within : textOf(path);
     if (holdsOptions(child)) return rowsBelow(child, path, group);
     if (child.writeOnly !== true && item !== undefined && holdsOptions(item)) {
-      return rowsBelow(item, [...path, 0], required.has(key) ? within : textOf([...path, 0]));
+      return rowsOfItems(item, [...path, 0], required.has(key) ? within : textOf([...path, 0]));
     }
     return [
       {
@@ -49,6 +49,25 @@ function rowsBelow(node: SchemaNode, below: Path, within: string | null): readon
       },
     ];
   });
+}
+
+/** Returns the rows of each form of a list's items. Forms without a `kind` are told apart by a key that one of them has. */
+function rowsOfItems(item: SchemaNode, path: Path, within: string | null): readonly OptionRow[] {
+  const [first, ...others] = variantsOf(item);
+  if (first === undefined || others.length === 0 || first.properties?.kind !== undefined)
+    return rowsBelow(item, path, within);
+  const rows = [...rowsBelow(first, path, within)];
+  for (const other of others) {
+    const mark = other.required?.find((key) => first.properties?.[key] === undefined);
+    const form = mark === undefined ? within : `${textOf(path)} with ${mark}`;
+    const more = rowsBelow(other, path, form);
+    rows.push(
+      ...more.filter(
+        (row) => !rows.some((one) => one.path === row.path && one.description === row.description),
+      ),
+    );
+  }
+  return rows;
 }
 
 /** Names the kind of group that has the option, when not all kinds have it: `notices[] of kind slack`. */

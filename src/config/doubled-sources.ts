@@ -1,5 +1,6 @@
 import type { Clash } from './clash.js';
 import type { Settings } from './settings.js';
+import { listedSources, type ListedSource as Source } from './source-entries.js';
 
 /*
  * Two sources that read the same records store and count each record twice: every total over all sources is then wrong,
@@ -9,18 +10,17 @@ import type { Settings } from './settings.js';
  * visible to both, which is a warning and not an error.
  */
 
-type Source = Settings['sources'][number];
-
 /** Returns an error for each source that reads exactly the same records as an earlier one. */
-export function doubledSources(sources: readonly Source[]): readonly Clash[] {
-  return sources.flatMap((source, index) => {
-    const first = sources.findIndex((other) => isSame(other, source));
+export function doubledSources(entries: Settings['sources']): readonly Clash[] {
+  const sources = listedSources(entries);
+  return sources.flatMap(({ source, at }) => {
+    const first = sources.find((other) => isSame(other.source, source));
     // A repeated name is reported separately.
-    if (first === index || sources[first]?.name === source.name) return [];
+    if (first === undefined || first.source === source || first.source.name === source.name) return [];
     return [
       {
-        path: ['sources', index],
-        message: `reads the same records as sources[${first}] ("${sources[first]?.name}"); every record would be counted twice`,
+        path: at,
+        message: `reads the same records as sources[${first.index}] ("${first.source.name}"); every record would be counted twice`,
         hint: 'keep one of them. To use two accounts of one company, set "installation" on both',
       },
     ];
@@ -28,11 +28,12 @@ export function doubledSources(sources: readonly Source[]): readonly Clash[] {
 }
 
 /** Returns a warning for each pair of sources that may store some records twice but is allowed. */
-export function overlappingSources(sources: readonly Source[]): readonly string[] {
-  return sources.flatMap((source, index) =>
+export function overlappingSources(entries: Settings['sources']): readonly string[] {
+  const sources = listedSources(entries);
+  return sources.flatMap(({ source, index }, at) =>
     sources
-      .slice(0, index)
-      .flatMap((other, before) =>
+      .slice(0, at)
+      .flatMap(({ source: other, index: before }) =>
         companyOf(source) !== undefined && !isSame(other, source) && mayShare(other, source)
           ? [
               `sources[${index}] ("${source.name}") and sources[${before}] ("${other.name}") both read ${companyOf(source)}: records visible to both are counted twice in totals over all sources`,

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { type IdKind, parseId, parseSourceName } from '../domain/ids.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
 import { isPostgresUrl } from './database.js';
+import { isSourceTemplate } from './source-template.js';
 
 /** Checks of text that a pattern cannot express. They are used by the declarations and by the quick check. */
 
@@ -86,6 +87,7 @@ export const formats = {
   'user-header': (text: string) => !ownHeaders.has(text.toLowerCase()),
   'receiver-path': (text: string) => text !== '/healthz',
   'source-name': (text: string) => parseSourceName(text) !== undefined,
+  'source-template': isSourceTemplate,
   /** Rejects a secret typed instead of its name, because names are printed. */
   'variable-name': (text: string) => maskCredentials(text) === text,
   'company-id': isId('company'),

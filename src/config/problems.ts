@@ -61,6 +61,7 @@ function unknownKey(path: Path, { root, whereOf }: Examined): Found {
 }
 
 function badValue(issue: z.core.$ZodIssue, path: Path, { root, input, whereOf }: Examined): Found {
+  if (issue.code === 'invalid_key') return badKey(issue, path, whereOf(path));
   const node = nodeAt(root, path);
   const value = valueAt(input, path);
   const secret = isSecretPath(root, path);
@@ -83,6 +84,12 @@ function badValue(issue: z.core.$ZodIssue, path: Path, { root, input, whereOf }:
     missing: value === undefined,
     ...(meant === undefined ? {} : { hint: `did you mean ${meant}?` }),
   };
+}
+
+/** A key that is data, such as an id. */
+function badKey({ issues }: z.core.$ZodIssueInvalidKey, path: Path, where: string): Found {
+  const expected = issues[0]?.message ?? 'another key';
+  return { path: printable(pathText(path)), where, message: `cannot be a key here; expected ${expected}` };
 }
 
 function oneOf(choices: readonly unknown[]): string {

@@ -18,7 +18,7 @@ export function quickSettings(schema: SchemaNode, input: unknown): Settings | nu
 
 const known: ReadonlySet<string> = new Set([
   ...['$schema', 'title', 'description', 'writeOnly', 'default', 'type', 'enum', 'const', 'anyOf', 'oneOf'],
-  ...['properties', 'required', 'additionalProperties', 'items', 'minItems', 'maxItems'],
+  ...['properties', 'required', 'additionalProperties', 'propertyNames', 'items', 'minItems', 'maxItems'],
   ...['minimum', 'maximum', 'minLength', 'pattern', 'format'],
 ]);
 
@@ -58,6 +58,7 @@ function read(node: SchemaNode, given: unknown): unknown {
 function readObject(node: SchemaNode, value: unknown): object | Doubtful {
   const { properties = {}, required = [], additionalProperties } = node;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return doubtful;
+  if (typeof additionalProperties === 'object') return readRecord(node, additionalProperties, value);
   if (additionalProperties !== false) return doubtful;
   if (Object.keys(value).some((key) => !Object.hasOwn(properties, key))) return doubtful;
   const settings: Record<string, unknown> = {};
@@ -69,6 +70,21 @@ function readObject(node: SchemaNode, value: unknown): object | Doubtful {
     if (setting !== undefined) settings[key] = setting;
   }
   return settings;
+}
+
+/** Reads an object whose keys are data, such as ids. */
+function readRecord({ properties, propertyNames }: SchemaNode, inner: SchemaNode, value: object) {
+  if (properties !== undefined || propertyNames === undefined) return doubtful;
+  const record: Record<string, unknown> = {};
+  for (const [key, given] of Object.entries(value)) {
+    // The full check ignores it, too.
+    if (key === '__proto__') continue;
+    const entry =
+      read(propertyNames, key) === doubtful || given === undefined ? doubtful : read(inner, given);
+    if (entry === doubtful) return doubtful;
+    record[key] = entry;
+  }
+  return record;
 }
 
 function readArray({ items, minItems = 0, maxItems = Infinity }: SchemaNode, value: unknown) {

@@ -1,21 +1,25 @@
 import { isSandboxToken } from '../wire/credential-shapes.js';
+import { accessClashes } from './access-clashes.js';
 import type { Clash } from './clash.js';
 import { isPostgres, withoutPassword } from './database.js';
 import { doubledSources, overlappingSources } from './doubled-sources.js';
 import { tablesOfPeople } from './export-tables.js';
+import { followClashes, followedTwice } from './follow-clashes.js';
 import { isLoopback, parseListen } from './formats.js';
 import type { Path } from './path.js';
 import type { Settings } from './settings.js';
+import { followRules, type ListedSource, listedSources } from './source-entries.js';
 
 /** Rules over more than one value, and warnings about allowed settings. */
 
 export function clashesIn(settings: Settings): readonly Clash[] {
   return [
-    ...repeatedNames('sources', settings.sources),
+    ...repeatedSources(settings.sources),
     ...repeatedNames('notices', settings.notices),
     ...repeatedNames('afterSync', settings.afterSync),
-    ...settings.sources.flatMap(sourceClashes),
+    ...listedSources(settings.sources).flatMap(({ source, at }) => sourceClashes(source, at)),
     ...doubledSources(settings.sources),
+    ...followClashes(settings),
     ...settings.notices.flatMap((notice, index) =>
       unknownSources(notice.rules.sources ?? [], ['notices', index, 'rules', 'sources'], settings),
     ),
@@ -93,38 +97,32 @@ function repeatedNames(
   });
 }
 
-function sourceClashes(source: Settings['sources'][number], index: number): readonly Clash[] {
-  const clashes: Clash[] = [...accessClashes(source, ['sources', index], 'ROSTERD_TOKEN')];
+function repeatedSources(entries: Settings['sources']): readonly Clash[] {
+  const sources = listedSources(entries);
+  return sources.flatMap(({ source: { name }, at, index }) => {
+    const first = sources.find(({ source }) => source.name === name);
+    return first === undefined || first.index === index
+      ? []
+      : [
+          {
+            path: [...at, 'name'],
+            message: `is ${name}, the name of sources[${first.index}]; expected another name`,
+          },
+        ];
+  });
+}
+
+function sourceClashes(source: ListedSource, at: Path): readonly Clash[] {
+  const clashes: Clash[] = [...accessClashes(source, at, 'ROSTERD_TOKEN')];
   const filtered = source.filters.companyId;
   if (source.company !== undefined && filtered !== undefined && filtered !== source.company) {
     clashes.push({
-      path: ['sources', index, 'filters', 'companyId'],
+      path: [...at, 'filters', 'companyId'],
       message: `is ${filtered}, but company is ${source.company}; expected the same`,
       hint: 'remove filters.companyId: company sets it',
     });
   }
   return clashes;
-}
-
-/** Requires either a token or credentials. */
-function accessClashes(
-  access: Pick<Settings['sources'][number], 'token' | 'credentials'>,
-  path: Path,
-  variable: string,
-): readonly Clash[] {
-  if (access.token === undefined && access.credentials === undefined) {
-    return [
-      {
-        path: [...path, 'token'],
-        message: 'is missing; expected token or credentials',
-        hint: `for example "token": {"env": "${variable}"}`,
-      },
-    ];
-  }
-  if (access.token === undefined || access.credentials === undefined) return [];
-  return [
-    { path: [...path, 'credentials'], message: 'cannot be combined with token; expected one of the two' },
-  ];
 }
 
 function receiverClashes({ receiver, platform }: Settings): readonly Clash[] {
@@ -149,7 +147,9 @@ function receiverClashes({ receiver, platform }: Settings): readonly Clash[] {
 }
 
 function unknownSources(named: readonly string[], path: Path, settings: Settings): readonly Clash[] {
-  const known = settings.sources.map(({ name }) => name);
+  // The names of followed sources are not known here.
+  if (followRules(settings.sources).length > 0) return [];
+  const known = listedSources(settings.sources).map(({ source }) => source.name);
   return named.flatMap((name, at) =>
     known.includes(name)
       ? []
@@ -184,7 +184,7 @@ export function warningsAbout(settings: Settings): readonly string[] {
         ]
       : [],
   );
-  return [...writtenOut, ...overlappingSources(settings.sources)];
+  return [...writtenOut, ...overlappingSources(settings.sources), ...followedTwice(settings.sources)];
 }
 
 /** Requires `console.auth` when others can reach the console, because it shows rows. */

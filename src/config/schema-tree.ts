@@ -22,7 +22,9 @@ export interface SchemaNode {
   readonly minLength?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
-  readonly additionalProperties?: boolean;
+  /** A schema: any key is allowed, and this is what each value is. */
+  readonly additionalProperties?: boolean | SchemaNode;
+  readonly propertyNames?: SchemaNode;
 }
 
 /** Returns the variants of a node, with anyOf and oneOf expanded. */
@@ -55,7 +57,10 @@ function pick({ description, writeOnly }: SchemaNode): SchemaNode {
 export function childOf(node: SchemaNode, step: string | number): SchemaNode | undefined {
   if (typeof step === 'number') return variantsOf(node).find((variant) => variant.items)?.items;
   const properties = propertiesOf(node);
-  return Object.hasOwn(properties, step) ? properties[step] : undefined;
+  if (Object.hasOwn(properties, step)) return properties[step];
+  return variantsOf(node).flatMap(({ additionalProperties: any }) =>
+    typeof any === 'object' ? [any] : [],
+  )[0];
 }
 
 /** Returns the schema of a path, or undefined for an unknown path. */

@@ -40,9 +40,20 @@ export function stubInvalid(input: unknown, wrong: readonly Path[]): StubbedSett
     return name !== undefined;
   };
 
+  const stubRule = (path: Path) => {
+    const { data: rule } = sourceName.safeParse(valueAt(input, [...path, 'rule']) ?? 'installations');
+    // Two stubs of one account would be the same rule twice.
+    const credentials = { file: path.join('-'), clientId: 'pk_unknown' };
+    put(path, { follow: 'installations', rule: rule ?? path.join('-'), credentials });
+    if (rule !== undefined) real.push([...path, 'rule']);
+  };
+
   let namesKnown = !isWrong(['sources']) || Array.isArray(valueAt(input, ['sources']));
-  for (const index of items('sources').keys())
-    if (isWrong(['sources', index])) namesKnown = stub(['sources', index], { token: secret }) && namesKnown;
+  for (const index of items('sources').keys()) {
+    if (!isWrong(['sources', index])) continue;
+    if (valueAt(input, ['sources', index, 'follow']) !== undefined) stubRule(['sources', index]);
+    else namesKnown = stub(['sources', index], { token: secret }) && namesKnown;
+  }
   for (const index of items('notices').keys()) {
     if (isWrong(['notices', index])) stub(['notices', index], { kind: 'http', url, secret });
     else if (!namesKnown) madeUp.push(['notices', index, 'rules', 'sources']);

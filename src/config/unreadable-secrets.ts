@@ -31,7 +31,7 @@ function secretsOf(config: Config): readonly Secret[] {
     ...(database.kind === 'postgres' && database.password !== null ? [database.password] : []),
     ...(application?.clientSecret == null ? [] : [application.clientSecret]),
     ...(management === null ? [] : secretsOfAccess(management)),
-    ...config.sources.flatMap(({ access }) => secretsOfAccess(access)),
+    ...[...config.sources, ...config.follows].flatMap(({ access }) => secretsOfAccess(access)),
     ...(config.receiver?.secrets ?? []),
     ...secretsOfConsole(config.console?.auth ?? null),
     ...config.notices.flatMap((notice) => {
@@ -44,6 +44,7 @@ function secretsOf(config: Config): readonly Secret[] {
 
 function secretsOfAccess(access: Access): readonly Secret[] {
   if (access.kind === 'token') return [access.token];
+  if (access.kind === 'stored') return [];
   return access.clientSecret === null ? [] : [access.clientSecret];
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { sandboxTokenPrefix } from '../wire/credential-shapes.js';
 import { isPostgres } from './database.js';
 import { formats, parsePeriod, parseTimeOfDay } from './formats.js';
+import { expectedTemplate } from './source-template.js';
 
 /**
  * The types of option values. Every custom message completes the sentence "expected …".
@@ -49,6 +50,15 @@ export const sourceName = z
     'a name such as acme: lower-case letters, digits, ".", "_" and "-", at most 63',
   )
   .meta({ pattern: '^[a-z0-9][a-z0-9._-]{0,62}$', format: 'source-name' });
+
+export const sourceTemplate = z
+  .string()
+  .refine(formats['source-template'], { error: ({ input }) => expectedTemplate(String(input)) })
+  .meta({ format: 'source-template' });
+
+export const scope = z
+  .string()
+  .regex(/^(?:read|write):[a-z_]+(?::[a-z_]+)?$/, 'a scope such as read:investments');
 
 export function idOf(kind: 'company' | 'installation' | 'offering' | 'user', example: string) {
   return z

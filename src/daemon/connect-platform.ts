@@ -12,6 +12,7 @@ import { authoritiesIn, untimely } from '../runtime/authority.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
+import { noVault } from './stored-access.js';
 
 export interface PlatformParts {
   readonly clock: Clock;
@@ -60,6 +61,7 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
   const providers = new Map<Access, TokenProvider>();
   const providerOf = (access: Access): TokenProvider => {
     if (access.kind === 'token') return staticToken(() => access.token.reveal());
+    if (access.kind === 'stored') throw noVault(access.key);
     const { file: path, clientSecret } = access;
     return refreshingToken({
       path,

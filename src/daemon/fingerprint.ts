@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Access, Config, SourceConfig } from '../config/config.js';
 import { canonicalJson } from '../domain/json.js';
+import { noVault } from './stored-access.js';
 
 /**
  * Returns a digest of what a cursor is bound to. A cursor does not carry the filters it was issued for, so changed
@@ -20,6 +21,7 @@ export function fingerprintOf(
 
 /** Returns the realm from the prefix of the token, or of the client id, which needs no token file to exist yet. */
 export async function realmOfAccess(access: Access): Promise<'test' | 'live' | 'unknown'> {
+  if (access.kind === 'stored') throw noVault(access.key);
   const credential = access.kind === 'token' ? await access.token.reveal() : access.clientId;
   const realm = /^(?:at|pk)_(test|live)_/.exec(credential)?.[1];
   return realm === 'test' || realm === 'live' ? realm : 'unknown';

@@ -58,6 +58,7 @@ export function watchTokens({ engine, clock }: WatchParts): Closable {
 }
 
 function fileOf(access: Access): string | null {
+  if (access.kind === 'stored') return null;
   return access.kind === 'credentials' ? access.file : access.token.file;
 }
 

@@ -23,9 +23,9 @@ export async function credentialsCheck(config: Config): Promise<Check> {
   }
 }
 
-function accessesOf({ sources, platform }: Config): readonly Access[] {
+function accessesOf({ sources, follows, platform }: Config): readonly Access[] {
   return [
-    ...sources.map(({ access }) => access),
+    ...[...sources, ...follows].map(({ access }) => access),
     ...(platform.management === null ? [] : [platform.management]),
   ];
 }

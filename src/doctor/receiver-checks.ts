@@ -2,7 +2,7 @@ import { get } from 'node:http';
 import { readCredentials } from '../client/tokens/credentials-file.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import { listEndpoints, type WebhookEndpoint } from '../client/webhook-endpoints.js';
-import type { Access, Config, EndpointConfig } from '../config/config.js';
+import type { Config, ConfiguredAccess, EndpointConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
 import { type EndpointState, liveSecrets, readEndpointState } from '../endpoint/state.js';
@@ -85,7 +85,7 @@ export async function endpointChecks(
   }
 }
 
-async function tokenOf(access: Access): Promise<string> {
+async function tokenOf(access: ConfiguredAccess): Promise<string> {
   return access.kind === 'token'
     ? await access.token.reveal()
     : (await readCredentials(access.file)).accessToken;

@@ -7,6 +7,7 @@ import { readCredentials } from '../client/tokens/credentials-file.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { Access, Config, SourceConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
+import { noVault } from '../daemon/stored-access.js';
 import { defined } from '../domain/defined.js';
 import { type Fault, isFault } from '../domain/fault.js';
 import type { SpentBudget } from '../store/budgets.js';
@@ -46,6 +47,7 @@ export async function sourceChecks(
 
 /** Returns the stored token as it is: a check must not spend a refresh token. */
 async function tokenOf(access: Access): Promise<string> {
+  if (access.kind === 'stored') throw noVault(access.key);
   return access.kind === 'token'
     ? await access.token.reveal()
     : (await readCredentials(access.file)).accessToken;

@@ -17,7 +17,24 @@ const settings = [
 ];
 const keys = fc.constantFrom(
   ...[...settings, 'baseUrl', 'name', 'token', 'env', 'file', 'command', 'listen', 'secrets', 'filters'],
-  ...['intervalSeconds', 'brake', 'share', 'auth', 'kind', 'url', 'level', '__proto__', 'constructor', ''],
+  ...[
+    'follow',
+    'rule',
+    'scopes',
+    'except',
+    'overrides',
+    'afterRevoke',
+    'intervalSeconds',
+    'brake',
+    'share',
+    'auth',
+    'kind',
+    'url',
+    'level',
+    '__proto__',
+    'constructor',
+    '',
+  ],
 );
 const scalars = fc.constantFrom<unknown>(
   ...['acme', 'https://api.example.com', 'sqlite:./mirror.db', '127.0.0.1:0', 'debug', '\u0000', '../../x'],
@@ -40,6 +57,9 @@ const contents = fc.oneof(
   fc
     .dictionary(keys, values, { maxKeys: 3 })
     .map((set) => ({ ...minimal, sources: [{ ...minimal.sources[0], ...set }] })),
+  fc
+    .dictionary(keys, values, { maxKeys: 3 })
+    .map((set) => ({ ...minimal, sources: [{ follow: 'installations', token: { env: 'A' }, ...set }] })),
   values,
   fc.string().map((text) => text),
 );
@@ -53,7 +73,8 @@ test('any content of the file yields a configuration or a list of problems with 
       fc.dictionary(fc.constantFrom('ROSTERD_LOG_LEVEL', 'ROSTERD_SYNC'), fc.string()),
       (content, env) => {
         try {
-          expect(load(content, { cwd, env }).config.sources.length).toBeGreaterThan(0);
+          const { sources, follows } = load(content, { cwd, env }).config;
+          expect(sources.length + follows.length).toBeGreaterThan(0);
         } catch (error) {
           refused += 1;
           if (error instanceof InvalidConfig) {

@@ -41,6 +41,16 @@ const complete = {
     },
     { name: 'umbrella', credentials: { file: 'u.json', clientId: 'pk_1' }, filters: { investorId: 'usr_1' } },
     { name: 'sandbox', token: 'at_test_abc', company: 'co_2' },
+    {
+      follow: 'installations',
+      rule: 'crm',
+      token: { env: 'MANAGER' },
+      name: 'crm-{slug}',
+      scopes: ['read:investments'],
+      afterRevoke: { keepDays: 0 },
+      except: ['inst_2'],
+      overrides: { inst_3: { name: 'three' } },
+    },
   ],
   sync: { intervalSeconds: 30, brake: { share: 0.5 } },
   receiver: {
@@ -178,6 +188,8 @@ function nodesIn(node: SchemaNode): readonly SchemaNode[] {
     ...(node.anyOf ?? []),
     ...(node.oneOf ?? []),
     ...(node.items === undefined ? [] : [node.items]),
+    ...(typeof node.additionalProperties === 'object' ? [node.additionalProperties] : []),
+    ...(node.propertyNames === undefined ? [] : [node.propertyNames]),
   ];
   return [node, ...inner.flatMap(nodesIn)];
 }
