@@ -8,7 +8,7 @@ GRANT USAGE ON SCHEMA :"schema" TO rosterd_analyst, rosterd_identity;
 GRANT SELECT ON investments, investment_history, changes, incoming, awaiting_deletion, round_totals, daily_raised,
   investor_totals, companies, rounds, round_stats, company_updates, company_history, round_history, collections,
   sync_status, sources, ticks, drift, notices, erasures, migrations, fleet_members, fleet_sources,
-  pauses, open_alerts, alert_rows, after_sync_rows
+  pauses, open_alerts, alert_rows, after_sync_rows, followed_sources, followed_revision
   TO rosterd_analyst, rosterd_identity;
 GRANT SELECT (quarantine_no, source, id, problem, seen_at, resolved_at, times) ON quarantine TO rosterd_analyst;
 GRANT SELECT (inbox_no, event_id, installation, event, source, investment, observed_at, test, received_at, state,

@@ -664,5 +664,5 @@ export const refusedKeys: Readonly<Record<string, string>> = {
   'sources.filters.updatedSince': 'the mirror keeps its own cursor',
   'sources.filters.cursor': 'the mirror keeps its own cursor',
   'sources.filters.perPage': 'set sync.perPage instead',
-  'sources.overrides.token': 'rosterd mints the token of a followed source itself',
+  'sources.overrides.token': 'the token of a followed source is minted, not configured',
 };

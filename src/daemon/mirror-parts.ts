@@ -2,6 +2,7 @@ import type { BudgetStore } from '../client/ports.js';
 import type { DimensionStore } from '../dimensions/ports.js';
 import type { Instant } from '../domain/instant.js';
 import type { OpenFleet } from '../fleet/ports.js';
+import type { FollowedSources } from '../installations/ports.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { AfterSyncHooks } from '../store/after-sync.js';
@@ -34,6 +35,8 @@ export interface OpenMirror {
   readonly afterSync: AfterSyncHooks;
   readonly audit: AuditLog;
   readonly requests: OperatorRequests;
+  /** The registry of followed sources. */
+  readonly followed: FollowedSources;
   readonly erasures: Erasures;
   readonly upkeep: Upkeep;
   /** Joins the fleet of daemons that share the database; null where one daemon owns it. */

@@ -10,6 +10,7 @@ import { type PostgresLocation, secretUrlOf } from '../store/database-location.j
 import { PostgresDimensions } from '../store/dialect/postgres/dimensions.js';
 import { PostgresErasures } from '../store/dialect/postgres/erasures.js';
 import { PostgresFleet } from '../store/dialect/postgres/fleet.js';
+import { PostgresFollowedSources } from '../store/dialect/postgres/followed-sources.js';
 import { migratePostgres } from '../store/dialect/postgres/migrate.js';
 import { PostgresMirror } from '../store/dialect/postgres/mirror.js';
 import { openPostgres } from '../store/dialect/postgres/open.js';
@@ -68,6 +69,7 @@ export async function openPostgresMirror(
       afterSync: new AfterSyncHooks(postgresConnection(main)),
       audit: new AuditLog(postgresConnection(main)),
       requests: new OperatorRequests(postgresConnection(main)),
+      followed: new PostgresFollowedSources(main),
       erasures,
       upkeep: {
         scrub: () => erasures.scrub(),

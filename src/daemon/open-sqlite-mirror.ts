@@ -12,6 +12,7 @@ import type { SqliteLocation } from '../store/database-location.js';
 import { removeBackups } from '../store/dialect/sqlite/backups.js';
 import { SqliteDimensions } from '../store/dialect/sqlite/dimensions.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
+import { SqliteFollowedSources } from '../store/dialect/sqlite/followed-sources.js';
 import { ListingProcess } from '../store/dialect/sqlite/listing-process.js';
 import { type ListingHelper, SqliteMirror } from '../store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
@@ -79,6 +80,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       afterSync: gate.guard(new AfterSyncHooks(sqliteConnection(main))),
       audit: gate.guard(new AuditLog(sqliteConnection(main))),
       requests: gate.guard(new OperatorRequests(sqliteConnection(main))),
+      followed: gate.guard(new SqliteFollowedSources(main)),
       erasures,
       upkeep: {
         scrub: (rewritten, signal) => gate.closedFor(() => scrubbed(rewritten, signal)),

@@ -2,7 +2,15 @@ import type { InvestmentId, UserId } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 
 /** Why identity data was erased. `removed`: a value was replaced or trimmed; only the scrub records this cause. */
-export type Cause = 'tombstone' | 'absent' | 'deactivated' | 'grant_lost' | 'dropped' | 'forget' | 'removed';
+export type Cause =
+  | 'tombstone'
+  | 'absent'
+  | 'deactivated'
+  | 'grant_lost'
+  | 'dropped'
+  | 'forget'
+  | 'source_erased'
+  | 'removed';
 
 export type PersonOrInvestment = InvestmentId | UserId;
 

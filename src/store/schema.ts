@@ -44,6 +44,8 @@ export interface Database {
   after_sync_rows: AfterSyncRowsTable;
   audit_log: AuditLogTable;
   operator_requests: OperatorRequestsTable;
+  followed_sources: FollowedSourcesTable;
+  followed_revision: FollowedRevisionTable;
   investments: InvestmentsView;
   identities: IdentitiesView;
   investment_history: InvestmentHistoryView;
@@ -151,6 +153,33 @@ export interface SourcesTable {
   history_from: string | null;
   awaiting_deletion: Generated<number>;
   names_from_generation: number | null;
+  erasing_since: string | null;
+}
+
+export interface FollowedSourcesTable {
+  source: string;
+  rule: string;
+  realm: 'live' | 'test' | 'unknown';
+  target_type: string;
+  target: string;
+  installation: string;
+  state: 'waiting' | 'connected' | 'disconnected' | 'erased';
+  reason: 'revoked' | 'gone' | 'excepted' | 'rule_removed' | 'forgotten' | null;
+  /** Separated by spaces. */
+  scopes: string | null;
+  mints: number;
+  last_mint_at: string | null;
+  first_seen_at: string;
+  connected_at: string | null;
+  disconnected_at: string | null;
+  erase_after: string | null;
+  erased_at: string | null;
+  erased_rows: number | null;
+}
+
+export interface FollowedRevisionTable {
+  one: number;
+  revision: number;
 }
 
 export interface ListingsTable {

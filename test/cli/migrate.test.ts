@@ -98,6 +98,12 @@ function fillEveryTable(path: string): void {
     "INSERT INTO operator_requests (source, kind, actor, role, asked_at) VALUES ('elsewhere', 'resync', 'token:oleg', 'operator', ?)",
     at,
   );
+  add(
+    `INSERT INTO followed_sources (source, rule, realm, target_type, target, installation, state, mints, first_seen_at)
+     VALUES ('elsewhere', 'crm', 'live', 'company', 'co_2', 'inst_2', 'connected', 1, ?)`,
+    at,
+  );
+  add('INSERT INTO followed_revision (one, revision) VALUES (1, 3)');
   add("INSERT INTO pauses (source, paused_at) VALUES ('elsewhere', ?)", at);
   add("INSERT INTO open_alerts (key, kind, text, since) VALUES ('backup', 'backup', ?, ?)", odd, at);
   add("INSERT INTO after_sync_rows (hook, done_seq, tried_seq, last_error) VALUES ('dbt', 1, 2, ?)", odd);

@@ -187,6 +187,16 @@ async function fill(store: Store): Promise<void> {
   await seedRow(store, 'erasures', { source_no: 1, id: 'inv_9', cause: 'tombstone', invisible_at: at });
   await seedRow(store, 'erasures', { id: 'usr_9', cause: 'forget', invisible_at: at, scrubbed_at: later });
   await seedRow(store, 'forgotten', { id: 'usr_9', forgotten_at: at });
+  await seedRow(store, 'followed_sources', {
+    ...{ source: 'acme', rule: 'crm', realm: 'live', target_type: 'company', target: 'co_1' },
+    ...{
+      installation: 'inst_1',
+      state: 'connected',
+      scopes: 'read:investments',
+      mints: 1,
+      first_seen_at: at,
+    },
+  });
 }
 
 /** The company and the round of the investments, which every view names, and others. */

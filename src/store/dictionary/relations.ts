@@ -108,7 +108,11 @@ export const publicRelations: readonly RelationEntry[] = [
     kind: 'view',
     meaning: 'The local change feed: every change, in commit order.',
     columns: [
-      column('seq', 'integer', 'Number of the change, without gaps across all sources'),
+      column(
+        'seq',
+        'integer',
+        'Number of the change, without gaps across all sources except where a source was erased',
+      ),
       source,
       column('id', 'text', 'Id of the investment, company, round or post', '`kind` is `snapshot`'),
       column(
@@ -370,6 +374,50 @@ export const publicRelations: readonly RelationEntry[] = [
         'Number of the first listing that can complete the identities that earlier pages left out',
         'none was left out',
       ),
+      column(
+        'erasing_since',
+        'time',
+        'When the erasure of the source began: it is deleted in slices, and no view shows what is left',
+        'it is not being erased',
+      ),
+    ],
+  },
+  {
+    name: 'followed_sources',
+    kind: 'table',
+    meaning:
+      'Sources that follow rules created: one for each company on which an application is installed. An entry stays after its source is erased.',
+    columns: [
+      column('source', 'text', 'Name of the source'),
+      column('rule', 'text', 'Name of the follow rule in the configuration'),
+      column('realm', 'text', '`live`, `test` or `unknown`'),
+      column('target_type', 'text', 'What the installation is on: `company`'),
+      column('target', 'text', 'Id of the company; unique within a rule and realm'),
+      column(
+        'installation',
+        'text',
+        'Id of the present installation. A company that installs again gets a new one',
+      ),
+      column(
+        'state',
+        'text',
+        '`waiting` (for a token), `connected` (is followed), `disconnected` (is not followed; rows may still be there) or `erased`',
+      ),
+      column(
+        'reason',
+        'text',
+        'Why it is not followed: `revoked`, `gone` (from a complete list of installations), `excepted`, `rule_removed` or `forgotten`',
+        'it is followed, or will be',
+      ),
+      column('scopes', 'text', 'Granted scopes, separated by spaces', 'not known yet'),
+      column('mints', 'integer', 'Number of tokens asked for, for the present installation'),
+      column('last_mint_at', 'time', 'When the last one was asked for', 'none was'),
+      column('first_seen_at', 'time', 'When the company was first seen'),
+      column('connected_at', 'time', 'When it was last connected', 'never'),
+      column('disconnected_at', 'time', 'When it was last disconnected', 'never'),
+      column('erase_after', 'time', 'When to erase what is stored of it', 'its rows stay'),
+      column('erased_at', 'time', 'When everything stored of it was erased', 'not erased'),
+      column('erased_rows', 'integer', 'Number of rows that the erasure deleted', 'not erased'),
     ],
   },
   {
@@ -399,12 +447,22 @@ export const publicRelations: readonly RelationEntry[] = [
     meaning: 'Receipts of erased identities, without identity.',
     columns: [
       column('erasure', 'integer', 'Number of the receipt'),
-      column('source_no', 'integer', '`sources.no`', 'every source was affected'),
-      column('id', 'text', 'Id of the investment or investor', 'a whole source at once'),
+      column(
+        'source_no',
+        'integer',
+        '`sources.no`',
+        'every source was affected, or the source itself was erased',
+      ),
+      column(
+        'id',
+        'text',
+        'Id of the investment or investor; for `source_erased`, name of the source',
+        'a whole source at once',
+      ),
       column(
         'cause',
         'text',
-        '`tombstone`, `absent` (from a complete listing), `deactivated`, `grant_lost`, `dropped` (by configuration), `forget`, or `removed`: a value that was replaced',
+        '`tombstone`, `absent` (from a complete listing), `deactivated`, `grant_lost`, `dropped` (by configuration), `forget`, `source_erased`, or `removed`: a value that was replaced',
       ),
       column('invisible_at', 'time', 'When the identity became invisible to queries'),
       column('scrubbed_at', 'time', 'When its bytes were scrubbed from the file', 'still to be scrubbed'),

@@ -47,6 +47,8 @@ export const migratedTables: readonly MigratedTable[] = [
   { name: 'after_sync_rows', key: ['hook'] },
   { name: 'audit_log', key: ['entry'], counter: 'entry' },
   { name: 'operator_requests', key: ['source', 'kind'] },
+  { name: 'followed_sources', key: ['source'] },
+  { name: 'followed_revision', key: ['one'] },
 ];
 
 /** The tables that are not copied, with the reason. */

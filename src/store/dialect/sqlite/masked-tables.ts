@@ -21,7 +21,7 @@ export const openTables: ReadonlySet<string> = new Set([
   ...['update_rows', 'round_stat_rows', 'collection_rows'],
   ...['change_rows', 'tick_rows', 'drift_rows', 'notice_rows'],
   ...['erasures', 'identity_residue', 'pauses', 'open_alerts', 'alert_rows'],
-  'after_sync_rows',
+  ...['after_sync_rows', 'followed_sources', 'followed_revision'],
 ]);
 
 /** Columns that contain names or bodies as received. The other columns of these tables are open. */
