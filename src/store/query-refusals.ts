@@ -91,6 +91,16 @@ export function cannotCheckAudit(): Fault {
   });
 }
 
+export function readsVault(): Fault {
+  return new Fault(
+    'usage',
+    'queries do not read the vault, in which rosterd keeps tokens and signing secrets',
+    {
+      hint: '`rosterd vault status` shows its entries by key.',
+    },
+  );
+}
+
 /** What users of the console did and asked for. */
 export const auditTables = ['audit_log', 'operator_requests'] as const;
 

@@ -26,3 +26,48 @@ export interface Vault {
     work: (isMine: () => Promise<boolean>) => Promise<R>,
   ): Promise<R>;
 }
+
+/** An entry as the database holds it: nonce, ciphertext and tag, in base64. */
+export interface SealedEntry {
+  readonly key: string;
+  /** Names the key that encrypts it; see `keyring.ts`. */
+  readonly keyId: string;
+  readonly sealed: string;
+}
+
+/** The encrypted entries of a database, and one lock for each key. It sees no secret and no encryption key. */
+export interface SealedEntries {
+  read(key: string): Promise<SealedEntry | null>;
+  /**
+   * Durable when it resolves. With a fence, writes only while that lock is held, and returns whether it wrote. Without
+   * one, always writes.
+   */
+  write(entry: SealedEntry, fence: number | null): Promise<boolean>;
+  /** Replaces an entry that is still exactly `before`. Returns whether it was. */
+  replace(before: SealedEntry, after: SealedEntry): Promise<boolean>;
+  remove(key: string): Promise<void>;
+  keys(prefix: string): Promise<readonly string[]>;
+  /** Returns the number of entries for each encryption key. */
+  byKeyId(): Promise<readonly { readonly keyId: string; readonly entries: number }[]>;
+  /** Returns at most `limit` entries after `after`, in the order of keys, that another key than `keyId` encrypts. */
+  underOtherKeys(keyId: string, after: string, limit: number): Promise<readonly SealedEntry[]>;
+  /** Takes a free or expired lock. Returns its fence, or null while another holder has it. */
+  claim(key: string, holder: string): Promise<number | null>;
+  /** Extends a lock. Returns false when it belongs to another holder by now. */
+  renew(key: string, fence: number): Promise<boolean>;
+  release(key: string, fence: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How an encrypted vault is doing. Contains no secret and no encryption key. */
+export interface VaultStatus {
+  readonly entries: number;
+  readonly keys: readonly VaultKeyStatus[];
+}
+
+export interface VaultKeyStatus {
+  readonly id: string;
+  /** `first` encrypts what is written; `older` only decrypts; `missing` is not in the configuration. */
+  readonly role: 'first' | 'older' | 'missing';
+  readonly entries: number;
+}

@@ -4,6 +4,7 @@ import { type Described, describeColumns } from './described.js';
 import { analyticsSchemaOf } from './described-schema.js';
 import { identitySchemaOf } from './open.js';
 import { readerRoles } from './roles.js';
+import { vaultSchemaOf } from './schema-sql.js';
 
 /** While names are masked, a query may read what this role may read: see `schema/postgres/grants.sql`. */
 const [maskedRole] = readerRoles;
@@ -143,6 +144,7 @@ async function requireNoNameAccess(client: pg.Client, schema: string): Promise<v
     schema,
     identitySchemaOf(schema),
     analyticsSchemaOf(schema),
+    vaultSchemaOf(schema),
   ]);
   const [first] = rows;
   if (first === undefined) return;
@@ -157,7 +159,7 @@ const mayRead = `
   SELECT format('%I.%I', n.nspname, c.relname) AS what
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p', 'v', 'm') AND has_any_column_privilege(c.oid, 'SELECT')
-    AND (n.nspname = $2 OR n.nspname = $3 AND c.relname IN ('identities', 'roster') OR n.nspname = $1 AND c.relname IN ('identities', 'roster', 'identity_rows', 'staged_rows', 'quarantine_rows'))
+    AND (n.nspname IN ($2, $4) OR n.nspname = $3 AND c.relname IN ('identities', 'roster') OR n.nspname = $1 AND c.relname IN ('identities', 'roster', 'identity_rows', 'staged_rows', 'quarantine_rows'))
   UNION ALL
   SELECT format('%I.%I.%I', n.nspname, c.relname, a.attname)
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { auditTables, cannotCheckAudit, readsAudit } from '../../query-refusals.js';
+import { auditTables, cannotCheckAudit, readsAudit, readsVault } from '../../query-refusals.js';
 
 /**
  * Throws `usage` if a statement could read the audit log. It checks the plan, which names every table behind views,
@@ -10,9 +10,7 @@ export async function requireNoAudit(client: pg.Client, statement: string): Prom
   if (/^show\b/i.test(statement)) return;
   // EXPLAIN ANALYZE runs what it explains, and an error may quote what that read.
   const explained = statement.replace(explaining, '');
-  await client.query('SAVEPOINT rosterd_judged');
-  const plan = await planOf(client, explained).catch(() => null);
-  await client.query('ROLLBACK TO SAVEPOINT rosterd_judged');
+  const plan = await planOrNull(client, explained);
   if (plan === null) {
     // A cursor plans the statement and does not run it. This fails with the place of the mistake.
     if (explained === statement) await client.query({ text: `${declaring}${statement}`, ...extended });
@@ -20,6 +18,25 @@ export async function requireNoAudit(client: pg.Client, statement: string): Prom
   }
   if (closedRelations.test(plan)) throw readsAudit();
   if (readingFunctions.test(plan)) throw cannotCheckAudit();
+}
+
+/**
+ * Throws `usage` if the plan of a statement names a table of the vault. What those contain is encrypted with keys that
+ * the server does not have; a function of the user's own that reads them gets no further than that.
+ */
+export async function requireNoVault(client: pg.Client, statement: string): Promise<void> {
+  if (/^show\b/i.test(statement)) return;
+  const plan = await planOrNull(client, statement.replace(explaining, ''));
+  if (plan !== null && vaultRelations.test(plan)) throw readsVault();
+}
+
+const vaultRelations = /"Relation Name": "vault_(?:entries|locks)"/;
+
+async function planOrNull(client: pg.Client, statement: string): Promise<string | null> {
+  await client.query('SAVEPOINT rosterd_judged');
+  const plan = await planOf(client, statement).catch(() => null);
+  await client.query('ROLLBACK TO SAVEPOINT rosterd_judged');
+  return plan;
 }
 
 export const declaring = 'DECLARE rosterd_query NO SCROLL CURSOR FOR ';

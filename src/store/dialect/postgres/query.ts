@@ -23,7 +23,7 @@ import type { QueryHandle, QueryLimits, SqlValue } from '../port.js';
 import { presentOnlyCode, readAsOf } from './as-of.js';
 import { postgresFault } from './faults.js';
 import { resultTooLargeCode, rowTooLargeCode, withoutNames } from './masked-query.js';
-import { declaring, requireNoAudit } from './query-without-audit.js';
+import { declaring, requireNoAudit, requireNoVault } from './query-without-audit.js';
 import { cellsOf } from './row-text.js';
 
 const batchRowsMax = 500;
@@ -109,6 +109,7 @@ export async function queryPostgres(
       await travel();
       // Irreversible, as in masked-query.ts.
       if (asOf !== undefined) await client.query('SET TRANSACTION READ ONLY');
+      await requireNoVault(client, statement);
       if (limits.audit === false) await requireNoAudit(client, statement);
       return await begin(client, statement, arriving);
     }

@@ -5,11 +5,20 @@ import type { PostgresDatabase } from './open.js';
 
 type Schemas = Pick<PostgresDatabase, 'schema' | 'identitySchema'>;
 
-/** Replaces psql's variables with the two schema names. The files of `schema/postgres` also run in psql. */
+/** Returns the schema of the vault, quoted: `rosterd_vault` for schema `public`, otherwise `SCHEMA_vault`. */
+export function vaultSchemaSql(schema: string): string {
+  return pg.escapeIdentifier(vaultSchemaOf(schema));
+}
+
+export const vaultSchemaOf = (schema: string): string =>
+  schema === 'public' ? 'rosterd_vault' : `${schema}_vault`;
+
+/** Replaces psql's variables with the schema names. The files of `schema/postgres` also run in psql. */
 export function withSchemas(sql: string, { schema, identitySchema }: Schemas): string {
   return sql
     .replaceAll(':"schema"', pg.escapeIdentifier(schema))
-    .replaceAll(':"identity"', pg.escapeIdentifier(identitySchema));
+    .replaceAll(':"identity"', pg.escapeIdentifier(identitySchema))
+    .replaceAll(':"vault"', vaultSchemaSql(schema));
 }
 
 export function schemaSql(file: string, schemas: Schemas): string {
