@@ -33,7 +33,7 @@ const rooms: Readonly<Record<string, Room>> = {
   console: { rooms: core, packages: ['express', 'prom-client'] },
   platform: { rooms: core, packages: ['zod', 'zod-openapi'] },
   endpoint: { rooms: [...core, 'config', 'client'], packages: [] },
-  reading: { rooms: [...core, 'config', 'store', 'exports', 'endpoint'], packages: [] },
+  reading: { rooms: [...core, 'config', 'store', 'exports', 'endpoint', 'vault'], packages: [] },
   daemon: {
     rooms: [
       ...[...core, 'config', 'client', 'sync', 'store', 'fleet', 'inbox', 'outbox', 'exports', 'console'],

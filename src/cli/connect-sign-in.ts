@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Access, ApplicationConfig } from '../config/config.js';
+import type { Access, ApplicationConfig, CredentialPlace } from '../config/config.js';
 import { configFileOf } from '../config/document.js';
 import { editConfigFile } from '../config/edit-file.js';
 import { defined } from '../domain/defined.js';
@@ -13,11 +13,11 @@ import { platformEdits } from './write-connected.js';
 
 interface Kept {
   readonly application: ApplicationConfig;
-  readonly file: string;
+  readonly place: CredentialPlace;
   readonly scopes: readonly string[];
 }
 
-/** `rosterd connect --source` and `--management`: a sign-in stored in its own file, which rosterd keeps refreshed. */
+/** `rosterd connect --source` and `--management`: a sign-in in a file or vault entry of its own, which rosterd keeps refreshed. */
 export async function connectSignIn(command: ConnectingCommand): Promise<ExitCode> {
   const { context, loaded, person } = command;
   const { out, options, signal } = context;
@@ -28,10 +28,10 @@ export async function connectSignIn(command: ConnectingCommand): Promise<ExitCod
         scopes: [...mirrorScopes, ...(options.flag('withoutIdentity') ? [] : [identityScope])],
       };
   const parts = { ...(await sessionPartsOf(context, loaded)), application: kept.application, person };
-  const scopes = await keepSignIn(parts, kept.file, kept.scopes, signal);
+  const scopes = await keepSignIn(parts, kept.place, kept.scopes, signal);
   const config = options.flag('management') ? await saveManagement(command, kept) : undefined;
-  if (options.flag('json')) out.json({ file: kept.file, scopes, ...defined({ config }) });
-  else out.line(`signed in; the tokens are in ${kept.file}, and rosterd keeps them refreshed`);
+  if (options.flag('json')) out.json({ ...kept.place, scopes, ...defined({ config }) });
+  else out.line(`signed in; the tokens are in ${placeText(kept.place)}, and rosterd keeps them refreshed`);
   return exitCodes.done;
 }
 
@@ -48,15 +48,18 @@ function sourceOf({ context, loaded }: ConnectingCommand): Omit<Kept, 'scopes'> 
       hint: '`rosterd connect` without --source creates a new token for its company',
     });
   }
-  return { application: signedInAs(loaded, source.access), file: source.access.file };
+  return { application: signedInAs(loaded, source.access), place: source.access.at };
 }
 
 function managementOf({ loaded, folder }: ConnectingCommand): Omit<Kept, 'scopes'> {
   const { management } = loaded.config.platform;
   if (management?.kind === 'credentials')
-    return { application: signedInAs(loaded, management), file: management.file };
-  return { application: applicationOf(loaded.config), file: resolve(folder, managementFile) };
+    return { application: signedInAs(loaded, management), place: management.at };
+  return { application: applicationOf(loaded.config), place: { file: resolve(folder, managementFile) } };
 }
+
+const placeText = (place: CredentialPlace): string =>
+  'file' in place ? place.file : `the vault entry "${place.entry}"`;
 
 const managementFile = 'credentials/management.json';
 

@@ -13,8 +13,26 @@ export function accessClashes(access: AccessSettings, path: Path, variable: stri
       },
     ];
   }
-  if (access.token === undefined || access.credentials === undefined) return [];
-  return [
-    { path: [...path, 'credentials'], message: 'cannot be combined with token; expected one of the two' },
-  ];
+  if (access.token !== undefined && access.credentials !== undefined)
+    return [
+      { path: [...path, 'credentials'], message: 'cannot be combined with token; expected one of the two' },
+    ];
+  return access.credentials === undefined ? [] : placeClashes(access.credentials, [...path, 'credentials']);
+}
+
+/** Requires either a file or the name of a vault entry. */
+function placeClashes(
+  { file, vault }: NonNullable<AccessSettings['credentials']>,
+  path: Path,
+): readonly Clash[] {
+  if (file === undefined && vault === undefined)
+    return [
+      {
+        path: [...path, 'file'],
+        message: 'is missing; expected file or vault',
+        hint: 'for example "file": "credentials/crm.json"; or "vault": "crm", which every host of a fleet can use',
+      },
+    ];
+  if (file === undefined || vault === undefined) return [];
+  return [{ path: [...path, 'vault'], message: 'cannot be combined with file; expected one of the two' }];
 }

@@ -49,6 +49,7 @@ export interface Config {
   readonly sources: readonly SourceConfig[];
   /** Rules that create further sources, one for each company that installed an application. */
   readonly follows: readonly FollowRule[];
+  readonly vault: VaultConfig;
   readonly sync: Omit<Settings['sync'], 'quietHours'> & { readonly quietHours: QuietHoursConfig | null };
   readonly receiver: ReceiverConfig | null;
   readonly console: ConsoleConfig | null;
@@ -94,6 +95,12 @@ export interface FollowOverride {
   readonly name?: SourceName;
 }
 
+/** Where rosterd keeps the secrets that it writes itself. Without keys: in the folder. */
+export interface VaultConfig {
+  readonly folder: string;
+  readonly keys: readonly Secret[];
+}
+
 /**
  * How to authenticate to the platform: a fixed access token, a sign-in that rosterd refreshes, or a token that rosterd
  * minted itself and keeps in its vault.
@@ -102,7 +109,7 @@ export type Access =
   | { readonly kind: 'token'; readonly token: Secret }
   | {
       readonly kind: 'credentials';
-      readonly file: string;
+      readonly at: CredentialPlace;
       readonly clientId: string;
       /** Null for a public client. */
       readonly clientSecret: Secret | null;
@@ -111,6 +118,9 @@ export type Access =
 
 /** An access that a configuration can name. */
 export type ConfiguredAccess = Exclude<Access, { readonly kind: 'stored' }>;
+
+/** Where a rotating sign-in is stored: a file of this host, or an entry of the vault. */
+export type CredentialPlace = { readonly file: string } | { readonly entry: string };
 
 export interface ApplicationConfig {
   readonly clientId: string;
@@ -163,6 +173,8 @@ export interface EndpointConfig {
   readonly mode: 'live' | 'test';
   readonly events: readonly string[];
   readonly file: string;
+  /** The vault entry that has the state instead of the file; null without `vault.keys`. */
+  readonly entry: string | null;
   readonly checkMillis: number;
   readonly rotateMillis: number | null;
 }
@@ -285,6 +297,12 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
       except: rule.except.map((id) => checked(parseId('installation', id))),
       overrides: overridesFrom(rule),
     })),
+    vault: {
+      folder: located(settings.vault.folder, 'vault', 'folder'),
+      keys: settings.vault.keys.map((reference, index) =>
+        secret(reference, `vault.keys[${index}]`, 'vault', 'keys', index),
+      ),
+    },
     sync: { ...settings.sync, quietHours: quietHoursFrom(settings.sync.quietHours) },
     receiver:
       receiver === null
@@ -295,7 +313,10 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
             secrets: receiver.secrets.map((reference, index) =>
               secret(reference, `receiver.secrets[${index}]`, 'receiver', 'secrets', index),
             ),
-            endpoint: receiver.endpoint === null ? null : endpointFrom(receiver.endpoint, located),
+            endpoint:
+              receiver.endpoint === null
+                ? null
+                : endpointFrom(receiver.endpoint, settings.vault.keys.length > 0, located),
             maxConnections: receiver.maxConnections,
             maxConnectionsPerAddress:
               receiver.maxConnectionsPerAddress ?? Math.ceil(receiver.maxConnections / 2),
@@ -395,10 +416,13 @@ function accessFrom(
   if (token !== undefined) {
     return { kind: 'token', token: secret(token, `${place}.token`, ...at, 'token') };
   }
-  const { file, clientId, clientSecret } = checked(credentials);
+  const { file, vault, clientId, clientSecret } = checked(credentials);
   return {
     kind: 'credentials',
-    file: located(file, ...at, 'credentials', 'file'),
+    at:
+      vault === undefined
+        ? { file: located(checked(file), ...at, 'credentials', 'file') }
+        : { entry: `sign-in/${vault}` },
     clientId,
     clientSecret:
       clientSecret === undefined
@@ -466,6 +490,7 @@ function signInFrom(
 
 function endpointFrom(
   endpoint: NonNullable<NonNullable<Settings['receiver']>['endpoint']>,
+  hasVault: boolean,
   located: Locate,
 ): EndpointConfig {
   const { publicUrl, mode, events, file, checkSeconds, rotateDays } = endpoint;
@@ -474,6 +499,7 @@ function endpointFrom(
     mode,
     events,
     file: located(file, 'receiver', 'endpoint', 'file'),
+    entry: hasVault ? `endpoint/${mode}` : null,
     checkMillis: checkSeconds * 1000,
     rotateMillis: rotateDays === null ? null : rotateDays * 86_400_000,
   };

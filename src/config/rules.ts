@@ -9,6 +9,7 @@ import { isLoopback, parseListen } from './formats.js';
 import type { Path } from './path.js';
 import type { Settings } from './settings.js';
 import { followRules, type ListedSource, listedSources } from './source-entries.js';
+import { vaultClashes } from './vault-clashes.js';
 
 /** Rules over more than one value, and warnings about allowed settings. */
 
@@ -32,6 +33,7 @@ export function clashesIn(settings: Settings): readonly Clash[] {
     ...receiverClashes(settings),
     ...sharedAddress(settings),
     ...databaseClashes(settings),
+    ...vaultClashes(settings),
     ...emptyQuietHours(settings),
     ...exportsOfPeople(settings),
     ...openConsole(settings),

@@ -33,8 +33,12 @@ const token = accessTokenReference.optional();
 
 const credentials = z
   .strictObject({
-    file: z.string().min(1).meta({
-      description: 'File in which `rosterd connect` stores the rotating tokens; created with mode 0600',
+    file: z.string().min(1).optional().meta({
+      description:
+        'File in which `rosterd connect` stores the rotating tokens; created with mode 0600. Set this or vault',
+    }),
+    vault: sourceName.optional().meta({
+      description: 'Name of the vault entry in which `rosterd connect` stores the rotating tokens',
     }),
     clientId: z.string().min(1).meta({ description: 'Publishable key of the application, pk_…' }),
     clientSecret: secretReference.optional().meta({
@@ -215,6 +219,26 @@ const followRule = z
   .meta({ description: 'A rule: the companies that installed an application, one source each' });
 
 const source = z.discriminatedUnion('follow', [listedSource, followRule]);
+const vault = z
+  .strictObject({
+    folder: z.string().min(1).default('credentials/vault').meta({
+      description:
+        'Folder for these secrets, a file of mode 0600 each, while there are no keys; created with mode 0700',
+    }),
+    keys: z
+      .array(secretReference)
+      .max(10)
+      .default([])
+      .meta({
+        ...secretMark,
+        description:
+          'Keys that encrypt these secrets in PostgreSQL, where every host can use them. The first encrypts, all decrypt: list two during a rotation. 32 bytes each, as base64 or hexadecimal; `openssl rand -base64 32` makes one',
+      }),
+  })
+  .prefault({})
+  .meta({
+    description: 'Secrets that rosterd writes itself: rotating sign-ins and signing secrets of its endpoint',
+  });
 
 const sync = z
   .strictObject({
@@ -282,7 +306,8 @@ const endpoint = z
           'Events to subscribe to: changes of investments, and the lifecycle of rounds, so that a round that changed is listed at once',
       }),
     file: z.string().min(1).default('credentials/endpoint.json').meta({
-      description: 'File in which the daemon stores the signing secrets; created with mode 0600',
+      description:
+        'File in which the daemon stores the signing secrets; created with mode 0600. With vault.keys they are in the vault, which takes over the file at the first start',
     }),
     checkSeconds: z.int().min(10).max(86_400).default(300).meta({
       description: 'Seconds between checks of the endpoint; 300 uses 12 of the 1,000 requests an hour',
@@ -541,6 +566,7 @@ export const settingsSchema = z
       .array(source)
       .min(1)
       .meta({ description: 'What to mirror: sources, and rules that create sources' }),
+    vault,
     sync,
     receiver,
     console: consoleSettings,

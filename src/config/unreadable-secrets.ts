@@ -1,4 +1,5 @@
 import { Fault } from '../domain/fault.js';
+import { vaultKeyBytes, vaultKeyHint } from '../runtime/vault-key.js';
 import type { Access, Config, ConsoleSignIn } from './config.js';
 import type { Secret } from './secrets.js';
 
@@ -16,6 +17,7 @@ export async function secretFaults(config: Config): Promise<readonly Fault[]> {
   for (const secret of secretsOf(config)) {
     try {
       await secret.check();
+      if (config.vault.keys.includes(secret)) await checkVaultKey(secret);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       faults.push(error);
@@ -24,11 +26,18 @@ export async function secretFaults(config: Config): Promise<readonly Fault[]> {
   return faults;
 }
 
+/** Throws `usage` for a text that is not a key. A command is not run for it. */
+export async function checkVaultKey(secret: Secret): Promise<void> {
+  if (secret.runsCommand || vaultKeyBytes(await secret.reveal()) !== null) return;
+  throw new Fault('usage', `${secret.name}: is not a key (${secret.origin})`, { hint: vaultKeyHint });
+}
+
 function secretsOf(config: Config): readonly Secret[] {
   const { application, management } = config.platform;
   const { database } = config;
   return [
     ...(database.kind === 'postgres' && database.password !== null ? [database.password] : []),
+    ...config.vault.keys,
     ...(application?.clientSecret == null ? [] : [application.clientSecret]),
     ...(management === null ? [] : secretsOfAccess(management)),
     ...[...config.sources, ...config.follows].flatMap(({ access }) => secretsOfAccess(access)),

@@ -4,7 +4,7 @@ import { openConnectionPool } from '../client/fetch/connection-pool.js';
 import type { WireFetch } from '../client/fetch/fetch.js';
 import type { BudgetStore } from '../client/ports.js';
 import { refreshingToken } from '../client/tokens/refreshing-token.js';
-import { staticToken } from '../client/tokens/static-token.js';
+import { staticToken, storedToken } from '../client/tokens/static-token.js';
 import type { TokenProvider } from '../client/tokens/token-provider.js';
 import type { Access, Config } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
@@ -12,13 +12,16 @@ import { authoritiesIn, untimely } from '../runtime/authority.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
-import { noVault } from './stored-access.js';
+import type { Vault } from '../vault/ports.js';
+import { credentialsAt } from './credentials-at.js';
 
 export interface PlatformParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly budgets: BudgetStore;
+  /** For sign-ins and tokens that rosterd keeps there. */
+  readonly vault: Vault;
   /** Replaces the network in tests. */
   readonly wire?: WireFetch;
   /** Called before every request, retries included. Throwing prevents the request. */
@@ -36,7 +39,7 @@ export interface PlatformConnection {
 
 /** Returns one client for all sources: they share connections, request budgets and the measured platform time. */
 export function connectPlatform({ platform }: Config, parts: PlatformParts): PlatformConnection {
-  const { clock, random, logger, budgets } = parts;
+  const { clock, random, logger, budgets, vault } = parts;
   const pool =
     parts.wire === undefined
       ? openConnectionPool({
@@ -61,10 +64,10 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
   const providers = new Map<Access, TokenProvider>();
   const providerOf = (access: Access): TokenProvider => {
     if (access.kind === 'token') return staticToken(() => access.token.reveal());
-    if (access.kind === 'stored') throw noVault(access.key);
-    const { file: path, clientSecret } = access;
+    if (access.kind === 'stored') return storedToken(vault, access.key);
+    const { at, clientSecret } = access;
     return refreshingToken({
-      path,
+      store: credentialsAt(at, vault, clock),
       application: client.asApplication,
       clock,
       logger,

@@ -1,6 +1,7 @@
 import type { Config, ReceiverConfig } from '../config/config.js';
 import { createEndpointCare, type EndpointCare } from '../endpoint/care.js';
 import { SecretRing } from '../endpoint/secret-ring.js';
+import { endpointStore } from '../endpoint/state-store.js';
 import type { Membership } from '../fleet/membership.js';
 import type { Drain } from '../inbox/drain.js';
 import { ownLane } from '../inbox/ports.js';
@@ -154,6 +155,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       receiverUrl: receiver?.url ?? null,
       consoleUrl: served?.url ?? null,
       rereadSecrets: async () => {
+        engine.vault.reload();
         await receiver?.rereadSecrets();
         served?.rereadSecrets();
         const { management } = config.platform;
@@ -320,6 +322,7 @@ async function reportAlerts(
         daemons: [],
         problems: engine.health.list(),
         spacings: {},
+        vault: engine.vault,
       }),
     freeBytes: async () => (await storageOf(config.database))?.freeBytes ?? null,
     onQueued: () => delivery.wake(),
@@ -354,7 +357,7 @@ export async function startReceiver(
   const logger = parts.logger.child({ component: 'inbox' });
   const care = careFor(config, settings, engine, parts, membership);
   await care?.load();
-  const ring = new SecretRing(settings.secrets, clock, logger, () => care?.secrets() ?? []);
+  const ring = new SecretRing(settings.secrets, clock, logger, ...(care === null ? [] : [care]));
   await ring.load();
   const drain = openDrain(engine, membership, parts, lifecycle);
   const receiver = createReceiver({
@@ -409,6 +412,7 @@ function careFor(
   return createEndpointCare({
     api: engine.platform.client.as(engine.platform.tokensOf(management)),
     wanted: endpoint,
+    store: endpointStore(endpoint, engine.vault),
     clock,
     logger: logger.child({ component: 'endpoint' }),
     catchUp: () => {

@@ -2,6 +2,7 @@ import type { WireFetch } from '../client/fetch/fetch.js';
 import type { Config, SourceConfig } from '../config/config.js';
 import type { Dimensions } from '../dimensions/create-dimensions.js';
 import { defined } from '../domain/defined.js';
+import { type OpenVault, openVault } from '../reading/open-vault.js';
 import type { Clock } from '../runtime/clock.js';
 import { HealthRegister } from '../runtime/health-register.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
@@ -46,6 +47,8 @@ export interface EngineParts {
 export interface Engine extends Closable {
   readonly mirror: OpenMirror;
   readonly platform: PlatformConnection;
+  /** The secrets that rosterd writes itself. */
+  readonly vault: OpenVault;
   readonly sync: Sync;
   /** The sources now: the configured ones, and those that came since. */
   readonly sources: SourceSet;
@@ -85,7 +88,10 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     });
     lifecycle.add('mirror', () => opened.close());
     const mirror = watch.over(opened);
+    const vault = openVault(config, { clock, random });
+    lifecycle.add('vault', () => vault.close());
     const platform = connectPlatform(config, {
+      vault,
       clock,
       random,
       logger,
@@ -166,6 +172,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     return {
       mirror,
       platform,
+      vault,
       sync,
       sources: sourceSet,
       dimensions,

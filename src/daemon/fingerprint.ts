@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { TokenProvider } from '../client/tokens/token-provider.js';
 import type { Access, Config, SourceConfig } from '../config/config.js';
 import { canonicalJson } from '../domain/json.js';
-import { noVault } from './stored-access.js';
 
 /**
  * Returns a digest of what a cursor is bound to. A cursor does not carry the filters it was issued for, so changed
@@ -19,10 +19,22 @@ export function fingerprintOf(
   return createHash('sha256').update(canonicalJson(bound)).digest('hex');
 }
 
-/** Returns the realm from the prefix of the token, or of the client id, which needs no token file to exist yet. */
-export async function realmOfAccess(access: Access): Promise<'test' | 'live' | 'unknown'> {
-  if (access.kind === 'stored') throw noVault(access.key);
-  const credential = access.kind === 'token' ? await access.token.reveal() : access.clientId;
+/**
+ * Returns the realm from the prefix of the token, or of the client id, which needs no sign-in to exist yet. `tokens` is
+ * asked for a token in the vault only.
+ */
+export async function realmOfAccess(
+  access: Access,
+  tokens: Pick<TokenProvider, 'current'>,
+): Promise<'test' | 'live' | 'unknown'> {
+  const credential = await credentialOf(access, tokens);
   const realm = /^(?:at|pk)_(test|live)_/.exec(credential)?.[1];
   return realm === 'test' || realm === 'live' ? realm : 'unknown';
 }
+
+async function credentialOf(access: Access, tokens: Pick<TokenProvider, 'current'>): Promise<string> {
+  if (access.kind === 'token') return await access.token.reveal();
+  return access.kind === 'stored' ? await tokens.current(never) : access.clientId;
+}
+
+const never = new AbortController().signal;

@@ -146,6 +146,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
           daemons: [],
           problems: engine.health.list(),
           spacings: webhookSpacings(engine.sources.all, engine.sync, clock),
+          vault: engine.vault,
         }),
       stop: () => {
         stopped = true;

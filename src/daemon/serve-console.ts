@@ -62,6 +62,7 @@ export async function serveConsole(
       daemons: [{ pid: process.pid, console_url: consoleUrl, state: 'answers' }],
       problems: engine.health.list(),
       spacings: spacings(),
+      vault: engine.vault,
     });
   const key = randomText(random, keyLength);
   const processed = new ProcessMetrics();

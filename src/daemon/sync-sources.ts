@@ -50,7 +50,7 @@ export async function syncSource(
   return {
     identity: {
       name: source.name,
-      fingerprint: fingerprintOf(config, source, await realmOfAccess(source.access)),
+      fingerprint: fingerprintOf(config, source, await realmOfAccess(source.access, tokens)),
     },
     feed,
     limits: () => platform.client.limitsOf(tokens),

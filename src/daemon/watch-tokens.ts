@@ -1,28 +1,36 @@
+import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import type { Access } from '../config/config.js';
+import type { Access, CredentialPlace } from '../config/config.js';
+import { isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
+import type { Vault } from '../vault/ports.js';
 import type { Engine } from './engine.js';
 
 /** Short, because a person who signed in again waits for the source to continue. */
 const lookMillis = 2_000;
 
+/** An entry of the vault costs a query on a shared server. */
+const entryLookMillis = 10_000;
+
 interface WatchParts {
-  readonly engine: Pick<Engine, 'platform' | 'sync' | 'sources'>;
+  readonly engine: Pick<Engine, 'platform' | 'sync' | 'sources' | 'vault'>;
   readonly clock: Clock;
 }
 
 /**
- * Watches the files that contain tokens for replacement, by `rosterd connect` or by other means. It polls, because
- * mounted files do not deliver change notifications reliably. A token refreshed by rosterd itself is noticed as well,
- * at the cost of one tick. Tokens from the environment or from a command are not watched.
+ * Watches the files and vault entries that contain sign-ins, and the files of tokens, for replacement by `rosterd
+ * connect`, by another host or by other means. It polls, because mounted files do not deliver change notifications
+ * reliably. A token refreshed by rosterd itself is noticed as well,
+ * at the cost of one tick. Tokens from the
+ * environment or from a command are not watched, and neither are minted ones, which this daemon stores itself.
  */
 export function watchTokens({ engine, clock }: WatchParts): Closable {
   const stopping = new AbortController();
   const watchedNow = () =>
     engine.sources.all.flatMap(({ name, access }) => {
-      const file = fileOf(access);
-      return file === null ? [] : [{ name, access, file }];
+      const place = placeOf(access);
+      return place === null ? [] : [{ name, access, place }];
     });
   let watched = watchedNow();
   const seen = new Map<string, string | null>();
@@ -30,10 +38,16 @@ export function watchTokens({ engine, clock }: WatchParts): Closable {
     watched = watchedNow();
     for (const name of removed) seen.delete(name);
   });
+  let entriesDue = Number.NEGATIVE_INFINITY;
 
   const look = async () => {
-    for (const { name, access, file } of watched) {
-      const mark = await markOf(file);
+    const withEntries = clock.monotonic() >= entriesDue;
+    if (withEntries) entriesDue = clock.monotonic() + entryLookMillis;
+    for (const { name, access, place } of watched) {
+      if ('entry' in place && !withEntries) continue;
+      const mark = 'file' in place ? await markOf(place.file) : await markOfEntry(engine.vault, place.entry);
+      // A server that is away for a moment has not lost the entry.
+      if (mark === null && 'entry' in place) continue;
       const before = seen.get(name);
       seen.set(name, mark);
       if (before === undefined || before === mark || mark === null || stopping.signal.aborted) continue;
@@ -57,9 +71,21 @@ export function watchTokens({ engine, clock }: WatchParts): Closable {
   };
 }
 
-function fileOf(access: Access): string | null {
-  if (access.kind === 'stored') return null;
-  return access.kind === 'credentials' ? access.file : access.token.file;
+function placeOf(access: Access): CredentialPlace | null {
+  if (access.kind === 'credentials') return access.at;
+  if (access.kind === 'stored' || access.token.file === null) return null;
+  return { file: access.token.file };
+}
+
+/** Returns a digest of the entry; null when it cannot be read. */
+async function markOfEntry(vault: Pick<Vault, 'read'>, key: string): Promise<string | null> {
+  try {
+    const secret = await vault.read(key);
+    return secret === null ? null : createHash('sha256').update(secret).digest('hex');
+  } catch (error) {
+    if (isFault(error)) return null;
+    throw error;
+  }
 }
 
 /** Returns a mark that differs between versions of a file; null when it cannot be read. */

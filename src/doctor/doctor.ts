@@ -4,6 +4,7 @@ import { openSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { askDaemons } from '../reading/daemon-address.js';
+import { openVault } from '../reading/open-vault.js';
 import { statusOf } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
@@ -13,7 +14,7 @@ import { connectionTo } from '../store/connection.js';
 import { namelessSources } from '../store/reads/nameless-sources.js';
 import { openReader } from '../store/reads/open-reader.js';
 import { type Check, failedBy, pass } from './check.js';
-import { credentialsCheck, secretsCheck } from './config-checks.js';
+import { credentialsCheck, secretsCheck, vaultCheck } from './config-checks.js';
 import { consoleCheck } from './console-check.js';
 import { daemonChecks } from './daemon-checks.js';
 import { databaseChecks } from './database-checks.js';
@@ -63,10 +64,12 @@ async function configured(
 ): Promise<readonly Check[]> {
   const { clock } = parts;
   const checks: Check[] = [pass('config', `${file ?? 'the environment'} is valid`)];
-  checks.push(await secretsCheck(config), await credentialsCheck(config));
+  const vault = openVault(config, parts);
+  checks.push(await secretsCheck(config), await credentialsCheck(config, vault, clock));
+  checks.push(await vaultCheck(vault));
   const database = await checksOf(config.database, clock, signal);
   checks.push(...database.checks);
-  const session = openSession({ config, ...parts });
+  const session = openSession({ config, ...parts, vault });
   const reader = database.usable ? await openReader(config.database) : null;
   try {
     const network = await platformChecks(config, session, signal);
@@ -104,6 +107,7 @@ async function configured(
   } finally {
     await reader?.close();
     await session.close();
+    await vault.close();
   }
 }
 

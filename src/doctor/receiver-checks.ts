@@ -1,11 +1,11 @@
 import { get } from 'node:http';
-import { readCredentials } from '../client/tokens/credentials-file.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import { listEndpoints, type WebhookEndpoint } from '../client/webhook-endpoints.js';
-import type { Config, ConfiguredAccess, EndpointConfig } from '../config/config.js';
+import type { Config, EndpointConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
-import { type EndpointState, liveSecrets, readEndpointState } from '../endpoint/state.js';
+import { type EndpointState, liveSecrets } from '../endpoint/state.js';
+import { endpointStore } from '../endpoint/state-store.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
 
 type Listen = NonNullable<Config['console']>['listen'];
@@ -63,7 +63,7 @@ export async function endpointChecks(
   if (management === null) return all('platform.management is not set');
   let state: EndpointState;
   try {
-    state = await readEndpointState(wanted.file);
+    state = await endpointStore(wanted, session.vault).read();
   } catch (error) {
     return [
       ...all('the state of the endpoint cannot be read').slice(0, 2),
@@ -72,7 +72,7 @@ export async function endpointChecks(
   }
   if (!reachable) return all('the platform cannot be reached');
   try {
-    const token = await tokenOf(management);
+    const token = await session.storedToken(management);
     const { endpoints } = await listEndpoints(session.client.as(staticToken(() => token)), signal);
     return judged(ours(endpoints, state, wanted), state, now);
   } catch (error) {
@@ -83,12 +83,6 @@ export async function endpointChecks(
       ...all('the platform did not say').slice(1),
     ];
   }
-}
-
-async function tokenOf(access: ConfiguredAccess): Promise<string> {
-  return access.kind === 'token'
-    ? await access.token.reveal()
-    : (await readCredentials(access.file)).accessToken;
 }
 
 function ours(

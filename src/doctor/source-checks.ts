@@ -3,11 +3,9 @@ import { keyOfToken } from '../client/fetch/with-budget.js';
 import { getInstallation } from '../client/installations.js';
 import { investmentFeed } from '../client/investments.js';
 import { refusesVersion } from '../client/judge-response.js';
-import { readCredentials } from '../client/tokens/credentials-file.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { Access, Config, SourceConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
-import { noVault } from '../daemon/stored-access.js';
 import { defined } from '../domain/defined.js';
 import { type Fault, isFault } from '../domain/fault.js';
 import type { SpentBudget } from '../store/budgets.js';
@@ -32,9 +30,9 @@ export async function sourceChecks(
 ): Promise<readonly Check[]> {
   const { name } = source;
   const names = [`token.${name}`, `scopes.${name}`, `identity.${name}`, `version.${name}`];
-  const token = await tokenOf(source.access).catch((error: unknown) =>
-    failedBy(names[0] ?? '', error, anotherToken(source.access)),
-  );
+  const token = await tools.session
+    .storedToken(source.access)
+    .catch((error: unknown) => failedBy(names[0] ?? '', error, anotherToken(source.access)));
   if (typeof token !== 'string') {
     return [token, ...names.slice(1).map((one) => skip(one, 'there is no token to ask with'))];
   }
@@ -43,14 +41,6 @@ export async function sourceChecks(
     ? await askedChecks(source, token, tools)
     : names.map((one) => skip(one, 'the platform cannot be reached'));
   return [...checks, await installationCheck(source, reachable, tools), budget];
-}
-
-/** Returns the stored token as it is: a check must not spend a refresh token. */
-async function tokenOf(access: Access): Promise<string> {
-  if (access.kind === 'stored') throw noVault(access.key);
-  return access.kind === 'token'
-    ? await access.token.reveal()
-    : (await readCredentials(access.file)).accessToken;
 }
 
 async function askedChecks(
@@ -155,7 +145,7 @@ async function installationCheck(
     return skip(check, 'platform.management is not set, only it can see installations');
   if (!reachable) return skip(check, 'the platform cannot be reached');
   try {
-    const token = await tokenOf(management);
+    const token = await session.storedToken(management);
     const { status } = await getInstallation(
       session.client.as(staticToken(() => token)),
       installation,

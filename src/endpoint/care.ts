@@ -19,23 +19,27 @@ import {
   type EndpointHealth,
   type EndpointState,
   liveSecrets,
-  readEndpointState,
   unknownEndpoint,
   withSecret,
-  writeEndpointState,
 } from './state.js';
+import type { EndpointStore } from './state-store.js';
 
 /*
  * Manages the receiver's own webhook endpoint: creates it, keeps it enabled and rotates its secret. Polling alone keeps
  * the mirror correct, so a failure here never stops the daemon: it is stored, logged and retried at the next check.
  *
- * A new secret is written to disk before it is used to verify deliveries. A rotation is recorded on disk before it is
- * requested: otherwise a lost response would go unnoticed until the old secret expires a day later.
+ * A new secret is stored before it is used to verify deliveries. A rotation is recorded before it is requested:
+ * otherwise a lost response would go unnoticed until the old secret expires a day later.
+ *
+ * In a fleet with a vault, every host runs this. The check is due by the time of the last one, whichever host made it,
+ * and a host makes it under the lock of the entry, from the state that is stored then. So any host may die at any step:
+ * the next one goes on from there.
  */
 
 export interface EndpointCareParts {
   readonly api: Api;
   readonly wanted: EndpointConfig;
+  readonly store: EndpointStore;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called when webhooks may have been missed that are not resent: every source must sync. */
@@ -43,11 +47,15 @@ export interface EndpointCareParts {
 }
 
 export interface EndpointCare extends Closable {
+  /** Whether other hosts rotate the secrets, too. */
+  readonly shared: boolean;
   /** Loads the state of an earlier run, so that deliveries verify from the first one on. */
   load(): Promise<void>;
   start(): void;
   /** Returns the secrets that currently sign deliveries, newest first. */
   secrets(): readonly string[];
+  /** Reads what another host may have stored meanwhile. Never throws. */
+  reread(): Promise<void>;
 }
 
 /** Enough for the longest sequence: create, rotate, update and reenable, with room to spare. */
@@ -55,6 +63,9 @@ const stepsMax = 6;
 
 /** Health is stored when it changes, and at this interval so that its time does not look stale. */
 const rewriteMillis = 3_600_000;
+
+/** A check of another host within this share of the interval counts as the own one: hosts do not look at one moment. */
+const freshShare = 0.9;
 
 /** After these faults it is unknown whether the platform executed the request. */
 const outcomeUnknown: readonly FaultCode[] = [
@@ -76,22 +87,52 @@ class Care implements EndpointCare {
   #loaded = false;
   #running: Promise<void> | undefined;
   #reenabledAt: Instant | null = null;
+  #rereading: Promise<void> | undefined;
+  /** The first check of a process follows its configuration, which may be new. */
+  #checked = false;
+  /** Counts the states that this process stored. */
+  #keptCount = 0;
 
   constructor(parts: EndpointCareParts) {
     this.#parts = parts;
   }
 
+  get shared(): boolean {
+    return this.#parts.store.shared;
+  }
+
   async load(): Promise<void> {
     try {
-      this.#state = await readEndpointState(this.#parts.wanted.file);
-      this.#reenabledAt = this.#state.health?.reenabledAt ?? null;
-      this.#loaded = true;
+      await this.#read();
     } catch (error) {
       this.#parts.logger.error(
-        { error, file: this.#parts.wanted.file },
+        { error, file: this.#parts.store.place },
         'the webhook endpoint cannot be managed',
       );
     }
+  }
+
+  async reread(): Promise<void> {
+    const { logger } = this.#parts;
+    if (!this.shared) return;
+    this.#rereading ??= this.#read()
+      .catch((error: unknown) =>
+        logger.warn({ error }, 'the signing secrets cannot be read; the ones read before stay in use'),
+      )
+      .finally(() => {
+        this.#rereading = undefined;
+      });
+    await this.#rereading;
+  }
+
+  async #read(): Promise<void> {
+    const before = this.#keptCount;
+    const state = await this.#parts.store.read();
+    // This host stored a newer state while this one was on its way.
+    if (before !== this.#keptCount) return;
+    this.#state = state;
+    this.#reenabledAt = state.health?.reenabledAt ?? this.#reenabledAt;
+    this.#loaded = true;
   }
 
   start(): void {
@@ -116,13 +157,36 @@ class Care implements EndpointCare {
     }
   }
 
-  /** Checks and repairs the endpoint once. Never throws. Returns the platform's `retryAt`, if it sent one. */
+  /** Checks and repairs the endpoint once, unless another host just did. Never throws. Returns the platform's `retryAt`. */
   async #look(): Promise<Instant | undefined> {
+    const { store } = this.#parts;
+    if (!store.shared) return await this.#check();
     try {
-      if (!this.#loaded) {
-        this.#state = await readEndpointState(this.#parts.wanted.file);
-        this.#loaded = true;
-      }
+      return await store.withLock(this.#stop.signal, async () => {
+        await this.#read();
+        const isFresh = this.#checked && this.#isFresh();
+        this.#checked = true;
+        return isFresh ? undefined : await this.#check();
+      });
+    } catch (error) {
+      // The server is away, or another host has the lock: nothing may be stored without it.
+      if (!this.#stop.signal.aborted)
+        this.#parts.logger.warn({ error, file: store.place }, 'the webhook endpoint was not checked');
+      return undefined;
+    }
+  }
+
+  #isFresh(): boolean {
+    const { clock, wanted } = this.#parts;
+    const { health } = this.#state;
+    if (health === null) return false;
+    const age = clock.now() - millisOf(health.checkedAt);
+    return age >= 0 && age < wanted.checkMillis * freshShare;
+  }
+
+  async #check(): Promise<Instant | undefined> {
+    try {
+      if (!this.#loaded) await this.#read();
       await this.#report(healthOf(await this.#reconcile(), this.#parts.clock.now()));
       return undefined;
     } catch (error) {
@@ -208,10 +272,11 @@ class Care implements EndpointCare {
     }
   }
 
-  /** Writes the state to disk, without expired secrets, before using it to verify deliveries. */
+  /** Stores the state, without expired secrets, before using it to verify deliveries. */
   async #keep(state: EndpointState): Promise<void> {
     const kept = { ...state, secrets: liveSecrets(state, this.#parts.clock.now()) };
-    await writeEndpointState(this.#parts.wanted.file, kept);
+    await this.#parts.store.write(kept);
+    this.#keptCount += 1;
     this.#state = kept;
   }
 
@@ -229,7 +294,9 @@ class Care implements EndpointCare {
     } else if (changed && health.state === 'failing')
       logger.warn({ state: health.lastDeliveryStatus ?? '' }, 'webhooks do not arrive; polling continues');
     else if (changed && before !== null) logger.info({}, 'webhooks arrive again');
-    const stale = before === null || now - millisOf(before.checkedAt) >= rewriteMillis;
+    // Other hosts see by the time whether a check is due.
+    const stale =
+      this.#parts.store.shared || before === null || now - millisOf(before.checkedAt) >= rewriteMillis;
     const comparable = (one: EndpointHealth | null) =>
       JSON.stringify({ ...one, checkedAt: null, lastDeliveryAt: null });
     // Do not overwrite a file that could not be read.

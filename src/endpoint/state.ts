@@ -3,7 +3,7 @@ import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf, parseInstant } from '../domain/instant.js';
 import { writePrivateFile } from '../runtime/private-file.js';
 
-/** The state of the endpoint that the daemon manages. It is stored only in the endpoint's file. */
+/** The state of the endpoint that the daemon manages. It is stored only in the endpoint's file or vault entry. */
 export interface EndpointState {
   readonly id: string | null;
   /** Newest first. */
@@ -84,8 +84,10 @@ export function liveSecrets(state: EndpointState, now: number): readonly Managed
 }
 
 export async function writeEndpointState(file: string, state: EndpointState): Promise<void> {
-  await writePrivateFile(file, `${JSON.stringify(state, null, 2)}\n`);
+  await writePrivateFile(file, endpointStateText(state));
 }
+
+export const endpointStateText = (state: EndpointState): string => `${JSON.stringify(state, null, 2)}\n`;
 
 /**
  * Reads the state. Returns `unknownEndpoint` when the file does not exist or its content is unusable: a rotation then
@@ -105,13 +107,14 @@ export async function readEndpointState(file: string): Promise<EndpointState> {
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
       throw new Fault('usage', `others on this machine can read ${file}`, { hint: `chmod 600 ${file}` });
     }
-    return parsed(await handle.readFile('utf8'));
+    return parseEndpointState(await handle.readFile('utf8'));
   } finally {
     await handle.close();
   }
 }
 
-function parsed(text: string): EndpointState {
+/** Returns `unknownEndpoint` for an unusable text. */
+export function parseEndpointState(text: string): EndpointState {
   let value: unknown;
   try {
     value = JSON.parse(text);

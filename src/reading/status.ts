@@ -1,6 +1,12 @@
-import type { Config } from '../config/config.js';
+import type { Config, EndpointConfig } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
-import { blockedHealth, type EndpointHealth, readEndpointState } from '../endpoint/state.js';
+import {
+  blockedHealth,
+  type EndpointHealth,
+  type EndpointState,
+  readEndpointState,
+} from '../endpoint/state.js';
+import { endpointStore } from '../endpoint/state-store.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthReport } from '../runtime/health-register.js';
 import type { DatabaseLocation } from '../store/database-location.js';
@@ -14,6 +20,7 @@ import {
   type StatusWanted,
   type SourceStatus as StoredStatus,
 } from '../store/reads/status.js';
+import type { Vault } from '../vault/ports.js';
 import { type BackupsSeen, backupsSeen } from './backups.js';
 import type { DaemonSeen } from './daemon-address.js';
 import type { WebhookSpacing, WebhookSpacings } from './webhook-spacing.js';
@@ -47,6 +54,8 @@ export interface Known {
   readonly daemons: readonly DaemonSeen[];
   readonly problems: readonly HealthReport[];
   readonly spacings: WebhookSpacings;
+  /** The vault of a daemon, which is open already. */
+  readonly vault?: Vault;
 }
 
 const nothingKnown: Known = { daemons: [], problems: [], spacings: {} };
@@ -59,7 +68,7 @@ export async function statusOf(
   location: DatabaseLocation | Snapshots,
   clock: Clock,
   config?: Config | null,
-  { daemons, problems, spacings }: Known = nothingKnown,
+  { daemons, problems, spacings, vault }: Known = nothingKnown,
 ): Promise<FullStatus> {
   const database = 'take' in location ? config?.database : location;
   const shared = database !== undefined && dialectFor(database).shared;
@@ -77,7 +86,7 @@ export async function statusOf(
   return {
     ...document,
     sources: document.sources.map((one) => ({ ...one, webhook_spacing: spacings[one.source] ?? null })),
-    endpoint: await endpointHealth(config?.receiver?.endpoint?.file ?? null, clock),
+    endpoint: config == null ? null : await endpointHealth(config, clock, vault),
     backup: backupsSeen(config, clock.now()),
     daemons,
   };
@@ -99,12 +108,34 @@ export function statusWanted(config: Config | null | undefined): StatusWanted {
   };
 }
 
-async function endpointHealth(file: string | null, clock: Clock): Promise<EndpointHealth | null> {
-  if (file === null) return null;
+async function endpointHealth(
+  config: Config,
+  clock: Clock,
+  vault: Vault | undefined,
+): Promise<EndpointHealth | null> {
+  const wanted = config.receiver?.endpoint ?? null;
+  if (wanted === null) return null;
   try {
-    return (await readEndpointState(file)).health;
+    return (await endpointStateOf(config, wanted, clock, vault)).health;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return blockedHealth(null, error, clock.now());
+  }
+}
+
+async function endpointStateOf(
+  config: Config,
+  wanted: EndpointConfig,
+  clock: Clock,
+  vault: Vault | undefined,
+): Promise<EndpointState> {
+  if (wanted.entry === null) return await readEndpointState(wanted.file);
+  if (vault !== undefined) return await endpointStore(wanted, vault).read();
+  const { openVault } = await import('./open-vault.js');
+  const own = openVault(config, { clock });
+  try {
+    return await endpointStore(wanted, own).read();
+  } finally {
+    await own.close();
   }
 }

@@ -1,16 +1,14 @@
-import { dirname } from 'node:path';
 import type { Api } from '../client/api.js';
 import { type Eligible, install, listEligible } from '../client/installations.js';
 import { revokeTokens } from '../client/oauth.js';
-import { writeCredentials } from '../client/tokens/credentials-file.js';
 import { staticToken } from '../client/tokens/static-token.js';
-import type { ApplicationConfig } from '../config/config.js';
+import type { ApplicationConfig, CredentialPlace } from '../config/config.js';
+import { credentialsAt } from '../daemon/credentials-at.js';
 import { openSession, type PlatformSession, type SessionParts } from '../daemon/platform-session.js';
 import { Fault } from '../domain/fault.js';
 import { type InstallationId, parseId } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
-import { withFileLock } from '../runtime/file-lock.js';
-import { makePrivateFolder, writePrivateFile } from '../runtime/private-file.js';
+import { writePrivateFile } from '../runtime/private-file.js';
 import { authorizeUrlOf, type SignIn, signIn } from './sign-in.js';
 
 export type { Eligible } from '../client/installations.js';
@@ -103,12 +101,12 @@ async function installOn(
 }
 
 /**
- * Signs a person in and stores the rotating tokens in `file`, under the lock that a refresh takes as well. The client
+ * Signs a person in and stores the rotating tokens, under the lock that a refresh takes as well. The client
  * secret is not written there: it stays where the configuration keeps it. Returns the granted scopes.
  */
 export async function keepSignIn(
   parts: ConnectParts,
-  file: string,
+  place: CredentialPlace,
   scopes: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly string[]> {
@@ -118,9 +116,9 @@ export async function keepSignIn(
     const api = session.client.asApplication(client.clientId);
     const { clock, random } = parts;
     const tokens = await signIn({ ...signInOf(parts, scopes), client }, { api, clock, random }, signal);
-    await makePrivateFolder(dirname(file));
-    await withFileLock({ path: `${file}.lock`, clock, signal }, () =>
-      writeCredentials(file, {
+    const store = credentialsAt(place, session.vault, clock);
+    await store.withLock(signal, () =>
+      store.write({
         clientId: client.clientId,
         clientSecret: null,
         accessToken: tokens.accessToken,

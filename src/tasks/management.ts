@@ -1,7 +1,7 @@
 import type { Api } from '../client/api.js';
 import type { Access } from '../config/config.js';
 import { realmOfAccess } from '../daemon/fingerprint.js';
-import { openSession, type SessionParts } from '../daemon/platform-session.js';
+import { openSession, type PlatformSession, type SessionParts } from '../daemon/platform-session.js';
 import { Fault, isFault } from '../domain/fault.js';
 import type { Closable } from '../runtime/lifecycle.js';
 
@@ -33,7 +33,7 @@ export function openManagement(parts: SessionParts, source: string | undefined):
   const session = openSession(parts);
   return {
     api: session.as(access),
-    explained: (error) => explained(error, access),
+    explained: (error) => explained(error, access, session),
     close: () => session.close(),
   };
 }
@@ -42,7 +42,7 @@ export function openManagement(parts: SessionParts, source: string | undefined):
  * A 404 concerns the named endpoint. Endpoints are managed with live keys, those for sandbox events included; the
  * platform's refusal does not say so.
  */
-async function explained(error: unknown, access: Access): Promise<unknown> {
+async function explained(error: unknown, access: Access, session: PlatformSession): Promise<unknown> {
   if (isFault(error, 'refused') && error.about.status === 404) {
     return new Fault('refused', error.message, {
       ...error.about,
@@ -50,7 +50,11 @@ async function explained(error: unknown, access: Access): Promise<unknown> {
       cause: error,
     });
   }
-  if (!isFault(error, 'forbidden') || (await realmOfAccess(access)) !== 'test') return error;
+  if (
+    !isFault(error, 'forbidden') ||
+    (await realmOfAccess(access, { current: () => session.storedToken(access) })) !== 'test'
+  )
+    return error;
   return new Fault('forbidden', error.message, {
     ...error.about,
     hint: 'a live token (at_live_…): this one is of the sandbox, and endpoints are managed with live keys, also those with --mode test',

@@ -10,7 +10,7 @@ function source(name: string, installation: string | null, company: string | nul
     name: name as SourceName,
     installation: installation as InstallationId | null,
     company: company as CompanyId | null,
-    access: { kind: 'credentials', file: '/none', clientId: 'pk', clientSecret: null },
+    access: { kind: 'credentials', at: { file: '/none' }, clientId: 'pk', clientSecret: null },
     filters: {},
   };
 }

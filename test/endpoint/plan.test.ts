@@ -12,6 +12,7 @@ const wanted: EndpointConfig = {
   mode: 'live',
   events: ['investment.changed'],
   file: '/nowhere',
+  entry: null,
   checkMillis: 300_000,
   rotateMillis: 24 * hour,
 };

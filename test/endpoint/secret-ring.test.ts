@@ -18,7 +18,11 @@ function ringOf(first: string) {
           })
         : Promise.resolve(value),
   };
-  const ring = new SecretRing([secret as Secret], clock, silentLogger, () => ['managed']);
+  const ring = new SecretRing([secret as Secret], clock, silentLogger, {
+    shared: false,
+    secrets: () => ['managed'],
+    reread: async () => {},
+  });
   return {
     ring,
     clock,

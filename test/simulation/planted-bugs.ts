@@ -67,7 +67,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'rotated tokens stay in memory',
     'src/client/tokens/refreshing-token.ts',
-    'await writeCredentials(path, fresh, this.#parts.disk);',
+    'await store.write(fresh);',
     '',
   ),
   bug(

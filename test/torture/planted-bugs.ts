@@ -42,15 +42,15 @@ export const plantedBugs: readonly TortureBug[] = [
     'refresh',
     'rotated tokens stay in memory',
     'src/client/tokens/refreshing-token.ts',
-    'await writeCredentials(path, fresh, this.#parts.disk);',
+    'await store.write(fresh);',
     '',
   ),
   of(
     'refresh',
     'a token pair is used before it is on disk',
     'src/client/tokens/refreshing-token.ts',
-    'await writeCredentials(path, fresh, this.#parts.disk);',
-    'void this.#parts.clock.wait(300).then(() => writeCredentials(path, fresh, this.#parts.disk)).catch(() => {});',
+    'await store.write(fresh);',
+    'void this.#parts.clock.wait(300).then(() => store.write(fresh)).catch(() => {});',
   ),
   of(
     'sigterm',

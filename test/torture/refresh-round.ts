@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '../../src/client/create-client.js';
 import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
+import { fileCredentials } from '../../src/client/tokens/credential-store.js';
 import { readCredentials, writeCredentials } from '../../src/client/tokens/credentials-file.js';
 import { refreshingToken } from '../../src/client/tokens/refreshing-token.js';
 import { systemClock } from '../../src/runtime/clock.js';
@@ -104,7 +105,7 @@ async function goOn(world: RunningPlatform, path: string): Promise<void> {
       requestsPerHour: null,
     });
     const tokens = refreshingToken({
-      path,
+      store: fileCredentials(path, systemClock),
       application: client.asApplication,
       clock: systemClock,
       logger: silentLogger,

@@ -1,5 +1,6 @@
 import { createClient } from '../../src/client/create-client.js';
 import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
+import { fileCredentials } from '../../src/client/tokens/credential-store.js';
 import { readCredentials } from '../../src/client/tokens/credentials-file.js';
 import { refreshingToken } from '../../src/client/tokens/refreshing-token.js';
 import { systemClock } from '../../src/runtime/clock.js';
@@ -46,11 +47,10 @@ const client = createClient({
   retry: { failuresMax: 2, rateLimitsMax: 0, backoff: { baseMillis: 5, capMillis: 10 }, waitMillisMax: 10 },
 });
 const tokens = refreshingToken({
-  path,
+  store: fileCredentials(path, systemClock, disk),
   application: client.asApplication,
   clock: systemClock,
   logger: silentLogger,
-  disk,
 });
 const { signal } = new AbortController();
 await tokens.renew((await readCredentials(path)).accessToken, signal);

@@ -25,7 +25,7 @@ export interface Credentials {
 const othersMask = 0o077;
 
 export async function readCredentials(path: string): Promise<Credentials> {
-  return parse(path, await readPrivate(path));
+  return parseCredentials(`the credentials file ${path}`, await readPrivate(path));
 }
 
 /**
@@ -34,11 +34,14 @@ export async function readCredentials(path: string): Promise<Credentials> {
  */
 export async function writeCredentials(path: string, credentials: Credentials, disk?: Disk): Promise<void> {
   try {
-    await replaceFile(path, `${JSON.stringify(credentials, null, 2)}\n`, disk);
+    await replaceFile(path, credentialsText(credentials), disk);
   } catch (error) {
     throw unwritable(`the credentials file ${path}`, error);
   }
 }
+
+export const credentialsText = (credentials: Credentials): string =>
+  `${JSON.stringify(credentials, null, 2)}\n`;
 
 /** Reads mode and content from the same open file, so the file cannot be replaced between the check and the read. */
 async function readPrivate(path: string): Promise<string> {
@@ -68,9 +71,10 @@ async function readPrivate(path: string): Promise<string> {
   }
 }
 
-function parse(path: string, text: string): Credentials {
+/** Parses stored credentials. `place` names them in the error, which is `reauthorize`. */
+export function parseCredentials(place: string, text: string): Credentials {
   const broken = (field: string) =>
-    new Fault('reauthorize', `the credentials file ${path} is not usable: ${field}`, {
+    new Fault('reauthorize', `${place} is not usable: ${field}`, {
       hint: 'run `rosterd connect` to sign in again',
     });
   let value: unknown;

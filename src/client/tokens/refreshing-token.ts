@@ -1,39 +1,35 @@
 import { Fault, isFault } from '../../domain/fault.js';
 import { instantFromMillis, millisOf } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
-import { withFileLock } from '../../runtime/file-lock.js';
 import type { Interruption } from '../../runtime/interruption.js';
 import type { Logger } from '../../runtime/logger.js';
-import type { Disk } from '../../runtime/replace-file.js';
 import type { Api } from '../api.js';
 import { refreshTokens, type TokenSet } from '../oauth.js';
-import { type Credentials, readCredentials, writeCredentials } from './credentials-file.js';
+import type { CredentialStore } from './credential-store.js';
+import type { Credentials } from './credentials-file.js';
 import type { TokenProvider } from './token-provider.js';
 
 /*
  * Stores a rotating refresh token so that no crash loses the sign-in. The platform keeps the old refresh token valid
  * until the new access token is first used, hence this order:
  *
- *   lock → read the file again → refresh → write a temporary file, sync, rename, sync the directory → only now use it
+ *   lock → read again → refresh → store durably (file: write, sync, rename, sync the folder) → only now use it
  *
- * A crash before the rename leaves the old pair: its refresh token still works, because the new access token was
- * never used. A crash after the rename leaves the new pair. A lost response is the first case. Two refreshes cannot
- * run at once: callers in this process share one, and other processes wait for the lock and then read the new file.
+ * A crash before the pair is stored leaves the old pair: its refresh token still works, because the new access token was
+ * never used. A crash after it leaves the new pair. A lost response is the first case. Two refreshes cannot
+ * run at once: callers in this process share one, and other processes and hosts wait for the lock and then read the new pair.
  */
 
 export interface RefreshingTokenParts {
-  /** Path of the credentials file; the lock file is next to it. */
-  readonly path: string;
+  readonly store: CredentialStore;
   /** Returns the API of an application: `client.asApplication`. */
   readonly application: (clientId: string) => Api;
   /**
-   * Returns the client secret when it is not stored in the credentials file. Otherwise the file has it, or there is
-   * none.
+   * Returns the client secret when it is not stored with the tokens. Otherwise it is stored there, or there is none.
    */
   readonly clientSecret?: () => Promise<string>;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly disk?: Disk;
 }
 
 /** Refresh this long before expiry: early enough for a running request, late enough not to waste a refresh. */
@@ -59,7 +55,7 @@ class RefreshingToken implements TokenProvider {
   }
 
   async current(signal: Interruption): Promise<string> {
-    const known = this.#known ?? (await readCredentials(this.#parts.path));
+    const known = this.#known ?? (await this.#parts.store.read());
     this.#known = known;
     if (known.refreshToken === null || this.#lifeLeft(known) > leewayMillis) return known.accessToken;
     try {
@@ -88,9 +84,9 @@ class RefreshingToken implements TokenProvider {
   }
 
   #rotate(refused: string, signal: Interruption): Promise<Credentials> {
-    const { path, clock } = this.#parts;
-    return withFileLock({ path: `${path}.lock`, clock, signal }, async (isMine) => {
-      const stored = await readCredentials(path);
+    const { store } = this.#parts;
+    return store.withLock(signal, async (isMine) => {
+      const stored = await store.read();
       // Another process refreshed first, or a person signed in again.
       if (stored.accessToken !== refused) return stored;
       if (stored.refreshToken === null) return stored;
@@ -98,9 +94,9 @@ class RefreshingToken implements TokenProvider {
       const fresh = await this.#ask(stored, refreshToken, signal);
       if (fresh === undefined) return this.#adoptOther(refreshToken, dead());
       // This process stalled until another one took the lock. Use what that one stored; our pair was never used.
-      if (!(await isMine())) return this.#adoptOther(refreshToken, takenOver(path));
-      await writeCredentials(path, fresh, this.#parts.disk);
-      this.#parts.logger.debug({ component: 'tokens', file: path }, 'access token refreshed');
+      if (!(await isMine())) return this.#adoptOther(refreshToken, takenOver(store.place));
+      await store.write(fresh);
+      this.#parts.logger.debug({ component: 'tokens', file: store.place }, 'access token refreshed');
       return fresh;
     });
   }
@@ -130,7 +126,7 @@ class RefreshingToken implements TokenProvider {
 
   /** Returns the credentials that another process stored meanwhile. Throws `otherwise` when there are none. */
   async #adoptOther(sent: string, otherwise: Fault): Promise<Credentials> {
-    const stored = await readCredentials(this.#parts.path);
+    const stored = await this.#parts.store.read();
     if (stored.refreshToken !== sent) return stored;
     if (otherwise.code === 'reauthorize') this.#dead = sent;
     throw otherwise;
@@ -180,8 +176,8 @@ function refusedRefresh({ message, about }: Fault): Fault {
   });
 }
 
-function takenOver(path: string): Fault {
-  return new Fault('unreachable', `another process took over the refresh of ${path}`);
+function takenOver(place: string): Fault {
+  return new Fault('unreachable', `another process took over the refresh of ${place}`);
 }
 
 function isTransient(error: unknown): boolean {

@@ -1,4 +1,5 @@
 import { Fault } from '../../domain/fault.js';
+import type { Vault } from '../../vault/ports.js';
 import type { TokenProvider } from './token-provider.js';
 
 /**
@@ -27,6 +28,17 @@ export function staticToken(read: () => string | Promise<string>): TokenProvider
     current: async () => known ?? readOnce(),
     renew: async (refused) => (known !== undefined && known !== refused ? known : readOnce()),
   };
+}
+
+/** Returns a provider for a token that rosterd minted. After a 401 the entry is read again: another host may have replaced it. */
+export function storedToken(vault: Pick<Vault, 'read'>, key: string): TokenProvider {
+  return staticToken(async () => {
+    const token = await vault.read(key);
+    if (token !== null) return token;
+    throw new Fault('reauthorize', `there is no token: the vault has no entry "${key}"`, {
+      hint: 'rosterd mints one when it next looks at the installations; or restore the entry',
+    });
+  });
 }
 
 /** Throws `usage` for an empty token and for characters that a header cannot carry. */

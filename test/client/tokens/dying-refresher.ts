@@ -1,5 +1,6 @@
 import { createClient } from '../../../src/client/create-client.js';
 import { openConnectionPool } from '../../../src/client/fetch/connection-pool.js';
+import { fileCredentials } from '../../../src/client/tokens/credential-store.js';
 import { refreshingToken } from '../../../src/client/tokens/refreshing-token.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { silentLogger } from '../../../src/runtime/logger.js';
@@ -37,11 +38,10 @@ const client = createClient({
   budgets: { load: async () => null, save: async () => {} },
 });
 const tokens = refreshingToken({
-  path,
+  store: fileCredentials(path, systemClock, disk),
   application: client.asApplication,
   clock: systemClock,
   logger: silentLogger,
-  disk,
 });
 process.stdout.write(await tokens.renew('at_old', new AbortController().signal));
 await pool.close();

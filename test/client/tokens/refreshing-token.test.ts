@@ -2,6 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fileCredentials } from '../../../src/client/tokens/credential-store.js';
 import {
   type Credentials,
   readCredentials,
@@ -38,7 +39,8 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 function provider(server: TokenServer, disk: Disk = systemDisk) {
-  return refreshingToken({ path, application: () => server.api(clock), clock, logger: silentLogger, disk });
+  const store = fileCredentials(path, clock, disk);
+  return refreshingToken({ store, application: () => server.api(clock), clock, logger: silentLogger });
 }
 
 describe('refreshing token: an access token', () => {
@@ -53,7 +55,7 @@ describe('refreshing token: an access token', () => {
     let sent = '';
     server.wire = async (send) => send();
     const tokens = refreshingToken({
-      path,
+      store: fileCredentials(path, clock),
       application: (clientId) => {
         sent = clientId;
         return server.api(clock);
