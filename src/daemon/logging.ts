@@ -38,6 +38,8 @@ const kinds: { readonly [Field in keyof Required<LogFields>]: 'text' | 'number' 
   event: 'text',
   eventId: 'text',
   installation: 'text',
+  rule: 'text',
+  reason: 'text',
   investment: 'text',
   endpoint: 'text',
   trigger: 'text',

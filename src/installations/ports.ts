@@ -1,5 +1,6 @@
 import type { InstallationId, SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
+import type { Interruption } from '../runtime/interruption.js';
 
 /** The realm of an installation, from the token that the platform returns for it. */
 export type Realm = 'live' | 'test' | 'unknown';
@@ -16,7 +17,7 @@ export type FollowedState = 'waiting' | 'connected' | 'disconnected' | 'erased';
  * Why a source is no longer followed:
  *
  * - `revoked`: the platform reports the installation as revoked.
- * - `gone`: a complete listing does not contain the installation.
+ * - `gone`: the platform no longer knows the installation and refuses its token.
  * - `excepted`: the rule names the installation in `except`.
  * - `rule_removed`: the configuration no longer contains the rule.
  * - `forgotten`: a person asked to erase the source.
@@ -62,7 +63,7 @@ export interface FollowedSourceChange {
 export interface FollowedSources {
   /** Returns every followed source, by name. */
   list(): Promise<readonly FollowedSource[]>;
-  /** Returns a number that grows with every write, so that other processes notice one. */
+  /** Returns a number that grows by one with every `save` that writes, so that other processes notice it. */
   revision(): Promise<number>;
   /**
    * Writes the changes in one transaction. Returns the names of those that were not written: the stored `state`, `mints`
@@ -78,4 +79,46 @@ export interface SourceEraser {
    * Throws `lease_lost` while another process holds the source, and when another process takes it meanwhile.
    */
   erase(source: SourceName): Promise<{ readonly rows: number }>;
+}
+
+/** An installation as the platform states it. */
+export interface ListedInstallation {
+  readonly id: InstallationId;
+  readonly targetType: string;
+  readonly target: string;
+  readonly targetName: string;
+  readonly isActive: boolean;
+  readonly revokedAt: Instant | null;
+}
+
+export interface InstallationList {
+  readonly installations: readonly ListedInstallation[];
+  /** Whether every installation that the account may see was named and could be read. */
+  readonly isComplete: boolean;
+}
+
+/** The installations of one application, as an account that manages it sees them. All throw the faults of the client. */
+export interface InstallationsApi {
+  list(signal: Interruption): Promise<InstallationList>;
+  /** Returns null when the platform knows no such installation. */
+  get(id: InstallationId, signal: Interruption): Promise<ListedInstallation | null>;
+  mint(id: InstallationId, scopes: readonly string[], signal: Interruption): Promise<MintedToken>;
+  /** Whether the platform accepts a token of an installation. */
+  accepts(token: string, signal: Interruption): Promise<boolean>;
+  /** The realm of the account, from its token. */
+  realm(): Promise<Realm>;
+}
+
+export interface MintedToken {
+  readonly token: string;
+  /** The granted scopes. The platform silently drops those that it does not grant. */
+  readonly scopes: readonly string[];
+}
+
+/** Where the tokens of installations are kept. `write` is durable when it resolves. */
+export interface TokenVault {
+  read(key: string): Promise<string | null>;
+  write(key: string, secret: string): Promise<void>;
+  remove(key: string): Promise<void>;
+  keys(prefix: string): Promise<readonly string[]>;
 }

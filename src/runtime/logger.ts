@@ -15,6 +15,8 @@ export interface LogFields {
   readonly event?: string;
   readonly eventId?: string;
   readonly installation?: string;
+  readonly rule?: string;
+  readonly reason?: string;
   readonly application?: string;
   readonly investment?: string;
   readonly endpoint?: string;

@@ -1,0 +1,50 @@
+import type { InstallationId, SourceName } from '../domain/ids.js';
+import type { Closable } from '../runtime/lifecycle.js';
+import { startWakeableLoop } from '../runtime/wakeable-loop.js';
+import { type FollowingParts, InstallationFollower } from './installation-follower.js';
+
+export interface Following extends Closable {
+  /** Resolves when the stored sources are synced. Needs no answer of the platform. */
+  readonly ready: Promise<void>;
+  /** An event named an installation that was created, changed or revoked. The event is only a reason to look. */
+  seen(installation: InstallationId): void;
+  /** The platform refused the token of a source. */
+  refused(source: SourceName): void;
+  /** The stored sources may have changed, or this daemon became the leader. */
+  look(): void;
+}
+
+/**
+ * Keeps the followed sources equal to the installations of the configured applications. At start, each hour and after
+ * events it asks the platform what is installed. It stores what the answer means and acts on what is stored, so a crash at
+ * any step loses nothing. What a failed or incomplete answer leaves out is not disconnected.
+ */
+export function followInstallations(parts: FollowingParts): Following {
+  const follower = new InstallationFollower(parts);
+  const stopping = new AbortController();
+  let readied = () => {};
+  const ready = new Promise<void>((resolve) => {
+    readied = resolve;
+  });
+  const loop = startWakeableLoop(parts.clock, stopping, async () => {
+    const wait = await follower.turn(stopping.signal);
+    if (follower.isKnown) readied();
+    return wait;
+  });
+  return {
+    ready,
+    seen: (installation) => {
+      follower.events.add(installation);
+      loop.look();
+    },
+    refused: (source) => {
+      follower.refused.add(source);
+      loop.look();
+    },
+    look: loop.look,
+    close: async () => {
+      await loop.close();
+      readied();
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { isFault } from '../domain/fault.js';
+import type { InstallationId, SourceName } from '../domain/ids.js';
+import { millisOf } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Random } from '../runtime/random.js';
+import { FollowedBook } from './followed-book.js';
+import { erased, isErasureDue, isOpen, planRules } from './plan-following.js';
+import type { FollowedSource, FollowedSources, SourceEraser, TokenVault } from './ports.js';
+import { type FollowedRule, RuleFollower } from './rule-follower.js';
+import { tokenKey } from './token-key.js';
+
+export interface FollowingParts {
+  readonly rules: readonly FollowedRule[];
+  readonly store: FollowedSources;
+  readonly vault: TokenVault;
+  readonly eraser: SourceEraser;
+  /** Makes the daemon sync exactly these followed sources. Called at the start and after each change. */
+  readonly onConnected: (connected: readonly FollowedSource[]) => Promise<void>;
+  /** Names that listed sources or rows of the database use. */
+  readonly takenNames: () => Promise<ReadonlySet<string>>;
+  /** In a fleet, the leader alone asks the platform and writes. */
+  readonly leads: () => boolean;
+  /** How long other daemons may need to notice that a source is no longer synced. */
+  readonly noticeMillis: number;
+  /** Called after each successful and each failed reading of the installations of a rule. */
+  readonly onAsked: (rule: string, error: unknown) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** How often other daemons than the leader look for stored changes. */
+const pollMillis = 2_000;
+const idleMillis = 60_000;
+const retryMillis = 10_000;
+/** More events than this are covered by a listing. */
+const eventsMax = 1_000;
+
+/** One daemon's view of the followed sources; each turn does what is due. */
+export class InstallationFollower {
+  readonly events = new Set<InstallationId>();
+  readonly refused = new Set<SourceName>();
+  /** Whether the stored sources were read and synced. */
+  isKnown = false;
+  readonly #parts: FollowingParts;
+  readonly #book: FollowedBook;
+  readonly #rules: readonly RuleFollower[];
+  #hasSwept = false;
+
+  constructor(parts: FollowingParts) {
+    this.#parts = parts;
+    this.#book = new FollowedBook(parts.store, parts.onConnected);
+    this.#rules = parts.rules.map((rule) => new RuleFollower({ ...parts, rule, book: this.#book }));
+  }
+
+  /** Returns how long to wait for the next turn. Never throws. */
+  async turn(signal: AbortSignal): Promise<number> {
+    const { leads, logger } = this.#parts;
+    try {
+      await this.#book.refresh();
+      // The first turn syncs what is stored before the platform is asked anything.
+      if (!this.isKnown) {
+        this.isKnown = true;
+        return 0;
+      }
+      if (leads()) return await this.#lead(signal);
+      this.events.clear();
+      this.refused.clear();
+      return pollMillis;
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ error }, 'the followed sources could not be read or stored');
+      return retryMillis;
+    }
+  }
+
+  async #lead(signal: AbortSignal): Promise<number> {
+    const reasons = this.#takeReasons();
+    await this.#applyRules();
+    for (const rule of this.#rules) {
+      if (signal.aborted) return 0;
+      await rule.turn(reasons, signal);
+    }
+    // The realm of a rule is known only after its first turn.
+    await this.#applyRules();
+    await this.#removeTokens();
+    const erasing = await this.#eraseNext();
+    const waits = this.#rules.map((rule) => rule.untilDue());
+    return Math.min(idleMillis, erasing, ...waits);
+  }
+
+  #takeReasons() {
+    const events = [...this.events];
+    const refused = [...this.refused];
+    this.events.clear();
+    this.refused.clear();
+    if (events.length > eventsMax) for (const rule of this.#rules) rule.listSoon();
+    return {
+      events: events.length > eventsMax ? [] : events,
+      refused,
+      isInterrupted: () => this.events.size + this.refused.size > 0,
+    };
+  }
+
+  /** Ends sources whose rule is no longer configured, and applies other times of erasure. */
+  async #applyRules(): Promise<void> {
+    const { clock, logger } = this.#parts;
+    const rules = new Map(this.#rules.map((one) => [one.rule.rule, one]));
+    const changes = await this.#book.save(planRules(rules, this.#book.rows(), clock.now()));
+    const count = changes.filter(({ before, next }) => before?.reason !== next.reason).length;
+    if (count > 0)
+      logger.warn({ count }, 'sources without a follow rule are no longer synced; their rows stay');
+  }
+
+  /** Removes the tokens of sources that are not synced. Once: later ones go with the change that ends a source. */
+  async #removeTokens(): Promise<void> {
+    if (this.#hasSwept) return;
+    const { vault } = this.#parts;
+    const kept = new Set(await vault.keys(tokenKey('')));
+    for (const row of this.#book.rows())
+      if (!isOpen(row) && kept.has(tokenKey(row.installation)))
+        await vault.remove(tokenKey(row.installation));
+    this.#hasSwept = true;
+  }
+
+  /** Erases the next source whose time is up. Returns how long until another is due. */
+  async #eraseNext(): Promise<number> {
+    const { clock, eraser, logger, noticeMillis } = this.#parts;
+    const now = clock.now();
+    const due = this.#book.rows().filter((row) => isErasureDue(row, now));
+    const row = due.find(
+      ({ disconnectedAt }) => disconnectedAt === null || now - millisOf(disconnectedAt) >= noticeMillis,
+    );
+    if (row === undefined) return due.length > 0 ? noticeMillis : idleMillis;
+    try {
+      const { rows } = await eraser.erase(row.source);
+      await this.#book.save([{ before: row, next: erased(row, rows, clock.now()) }]);
+      logger.info({ source: row.source, count: rows }, 'a source was erased');
+      return 0;
+    } catch (error) {
+      const isBusy = isFault(error, 'lease_lost') || isFault(error, 'database_busy');
+      logger[isBusy ? 'debug' : 'warn']({ source: row.source, error }, 'a source could not be erased yet');
+      return retryMillis;
+    }
+  }
+}

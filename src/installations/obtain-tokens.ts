@@ -1,0 +1,112 @@
+import { Fault, isFault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Logger } from '../runtime/logger.js';
+import type { FollowedBook } from './followed-book.js';
+import { mintWaitMillis } from './mint-spacing.js';
+import { connected, mintCounted } from './plan-following.js';
+import type { FollowedSource, InstallationsApi, TokenVault } from './ports.js';
+import { tokenKey } from './token-key.js';
+
+/*
+ * How a waiting source gets its token:
+ *
+ *   count the request in the database → ask the platform → store the token in the vault → store that it is connected
+ *
+ * A crash before the third step may leave a token that no process knows. The count says so, and the next request waits.
+ * A crash before the fourth step leaves the token in the vault, where the next process finds it.
+ */
+
+export interface TokenParts {
+  readonly book: FollowedBook;
+  readonly vault: TokenVault;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Requests at the same time. */
+const atOnce = 4;
+
+/**
+ * Gives waiting sources their tokens, as far as they may be asked for now. Ends early when `isInterrupted`. Returns
+ * whether the platform was asked. Throws the platform's refusal, after storing what was received beside it.
+ */
+export async function obtainTokens(
+  parts: TokenParts,
+  api: InstallationsApi,
+  scopes: readonly string[],
+  waiting: readonly FollowedSource[],
+  isInterrupted: () => boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const unknown = await connectFound(parts, waiting);
+  const due = unknown.filter((row) => mintWaitMillis(row.mints, row.lastMintAt, parts.clock.now()) === 0);
+  let asked = false;
+  for (let from = 0; from < due.length; from += atOnce) {
+    if (signal.aborted || isInterrupted()) break;
+    asked = true;
+    const batch = due.slice(from, from + atOnce);
+    const counted = await parts.book.save(
+      batch.map((before) => ({ before, next: mintCounted(before, parts.clock.now()) })),
+    );
+    const results = await Promise.allSettled(
+      counted.map(({ next }) => mintOne(parts, api, scopes, next, signal)),
+    );
+    const received = results.flatMap((one) =>
+      one.status === 'fulfilled' && one.value !== null ? [one.value] : [],
+    );
+    await connect(parts, received);
+    const failed = results.find((one) => one.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+  return asked;
+}
+
+/** Connects the sources whose token is in the vault already. Returns the others. */
+async function connectFound(
+  parts: TokenParts,
+  waiting: readonly FollowedSource[],
+): Promise<readonly FollowedSource[]> {
+  const found: Connected[] = [];
+  const others: FollowedSource[] = [];
+  for (const row of waiting) {
+    const isThere = row.mints > 0 && (await parts.vault.read(tokenKey(row.installation))) !== null;
+    if (isThere) found.push({ row, scopes: row.scopes });
+    else others.push(row);
+  }
+  await connect(parts, found);
+  return others;
+}
+
+interface Connected {
+  readonly row: FollowedSource;
+  readonly scopes: readonly string[] | null;
+}
+
+/** Returns null when the installation is of no use: the next listing says why. */
+async function mintOne(
+  { vault, logger }: TokenParts,
+  api: InstallationsApi,
+  scopes: readonly string[],
+  row: FollowedSource,
+  signal: AbortSignal,
+): Promise<Connected | null> {
+  const fields = { source: row.source, installation: row.installation, count: row.mints };
+  try {
+    const minted = await api.mint(row.installation, scopes, signal);
+    await vault.write(tokenKey(row.installation), minted.token);
+    logger.info(fields, 'an installation got a token');
+    return { row, scopes: minted.scopes };
+  } catch (error) {
+    // Refused for this installation alone: it was revoked meanwhile, or the account may not mint for it.
+    const isItsOwn = isFault(error, 'refused') || isFault(error, 'forbidden');
+    if (!isItsOwn || !(error instanceof Fault)) throw error;
+    logger.warn({ ...fields, error }, 'the platform gave an installation no token; asked again later');
+    return null;
+  }
+}
+
+async function connect({ book, clock }: TokenParts, received: readonly Connected[]): Promise<void> {
+  await book.save(
+    received.map(({ row, scopes }) => ({ before: row, next: connected(row, scopes, clock.now()) })),
+  );
+}

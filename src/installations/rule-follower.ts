@@ -1,0 +1,222 @@
+import { isFault } from '../domain/fault.js';
+import type { InstallationId, SourceName } from '../domain/ids.js';
+import { millisOf } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Random } from '../runtime/random.js';
+import type { FollowedBook } from './followed-book.js';
+import { mintWaitMillis } from './mint-spacing.js';
+import { obtainTokens } from './obtain-tokens.js';
+import { gone, isOpen, planListing, type Rule, tokenRefused } from './plan-following.js';
+import type {
+  FollowedSource,
+  FollowedSourceChange,
+  InstallationList,
+  InstallationsApi,
+  Realm,
+  TokenVault,
+} from './ports.js';
+import { tokenKey } from './token-key.js';
+
+/** A rule with the account that manages its application. */
+export interface FollowedRule extends Rule {
+  readonly scopes: readonly string[];
+  readonly api: InstallationsApi;
+}
+
+export interface RuleFollowerParts {
+  readonly rule: FollowedRule;
+  readonly book: FollowedBook;
+  readonly vault: TokenVault;
+  readonly takenNames: () => Promise<ReadonlySet<string>>;
+  /** Called after each successful and each failed turn that asked the platform: with null, or with the error. */
+  readonly onAsked: (rule: string, error: unknown) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** What a turn looks at beside what is due. */
+export interface Reasons {
+  /** Installations that events named. */
+  readonly events: readonly InstallationId[];
+  /** Sources whose token the platform refused. */
+  readonly refused: readonly SourceName[];
+  /** Whether another reason has come up since, which goes before a long queue of tokens. */
+  readonly isInterrupted: () => boolean;
+}
+
+/** All installations are listed this often: events may be lost. */
+export const listingMillis = 3_600_000;
+const retryMillisMin = 60_000;
+const retryMillisMax = 3_600_000;
+const jitterShare = 0.05;
+
+/** Follows the installations of one rule. */
+export class RuleFollower {
+  readonly #parts: RuleFollowerParts;
+  /** Null before the token of the account was read. */
+  #realm: Realm | null = null;
+  /** On the monotonic clock: when everything is listed again, and before which the platform is asked nothing. */
+  #listAt = Number.NEGATIVE_INFINITY;
+  #notBefore = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+
+  constructor(parts: RuleFollowerParts) {
+    this.#parts = parts;
+  }
+
+  get rule(): FollowedRule {
+    return this.#parts.rule;
+  }
+
+  get realm(): Realm | null {
+    return this.#realm;
+  }
+
+  /** Makes the next turn list everything. */
+  listSoon(): void {
+    this.#listAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Does what is due. A failure postpones the rest, and the listing after it covers the events. Never throws a fault. */
+  async turn(reasons: Reasons, signal: AbortSignal): Promise<void> {
+    const { rule, clock, onAsked, logger } = this.#parts;
+    if (clock.monotonic() < this.#notBefore) {
+      if (reasons.events.length > 0) this.listSoon();
+      return;
+    }
+    try {
+      const realm = await rule.api.realm();
+      this.#realm = realm;
+      const read = await this.#read(realm, reasons.events, signal);
+      await this.#lookAtRefused(realm, reasons.refused, signal);
+      const waiting = this.#rows(realm).filter(({ state }) => state === 'waiting');
+      const asked = await obtainTokens(
+        this.#parts,
+        rule.api,
+        rule.scopes,
+        waiting,
+        reasons.isInterrupted,
+        signal,
+      );
+      if (!read && !asked) return;
+      this.#failures = 0;
+      onAsked(rule.rule, null);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#postpone(error);
+      onAsked(rule.rule, error);
+      logger.warn(
+        { rule: rule.rule, error },
+        'the installations could not be followed and are retried later',
+      );
+    }
+  }
+
+  /** Returns how long until something is due. */
+  untilDue(): number {
+    const { clock, book, rule } = this.#parts;
+    const now = clock.monotonic();
+    const mints = book
+      .rows()
+      .filter(
+        ({ state, rule: name, realm }) => state === 'waiting' && name === rule.rule && realm === this.#realm,
+      )
+      .map(({ mints, lastMintAt }) => mintWaitMillis(mints, lastMintAt, clock.now()));
+    const due = mints.reduce((least, one) => Math.min(least, one), this.#listAt - now);
+    return Math.max(0, due, this.#notBefore - now);
+  }
+
+  #rows(realm: Realm): readonly FollowedSource[] {
+    const { book, rule } = this.#parts;
+    return book.rows().filter((row) => row.rule === rule.rule && row.realm === realm);
+  }
+
+  #postpone(error: unknown): void {
+    const { clock } = this.#parts;
+    this.#failures += 1;
+    const growing = Math.min(retryMillisMax, retryMillisMin * 2 ** Math.min(this.#failures - 1, 10));
+    const retryAt = isFault(error) ? error.about.retryAt : undefined;
+    const stated = retryAt === undefined ? null : Math.min(retryMillisMax, millisOf(retryAt) - clock.now());
+    this.#notBefore = clock.monotonic() + (stated ?? growing);
+    this.listSoon();
+  }
+
+  /** Lists everything when the time has come, otherwise the installations of events. Returns whether it asked. */
+  async #read(realm: Realm, events: readonly InstallationId[], signal: AbortSignal): Promise<boolean> {
+    const { rule, clock, random } = this.#parts;
+    if (clock.monotonic() >= this.#listAt) {
+      const list = await rule.api.list(signal);
+      await this.#store(realm, list, signal);
+      this.#listAt = clock.monotonic() + listingMillis * (1 + jitterShare * (2 * random.fraction() - 1));
+      return true;
+    }
+    for (const id of events) {
+      const one = await rule.api.get(id, signal);
+      await this.#store(realm, { installations: one === null ? [] : [one], isComplete: false }, signal);
+    }
+    return events.length > 0;
+  }
+
+  /** Stores what an answer means. */
+  async #store(realm: Realm, list: InstallationList, signal: AbortSignal): Promise<void> {
+    const { rule, book, clock, takenNames } = this.#parts;
+    const taken = await takenNames();
+    const known = { realm, rows: book.rows(), isTaken: (name: SourceName) => taken.has(name) };
+    const { changes, missing } = planListing(rule, list, known, clock.now());
+    await this.#save(changes);
+    for (const row of missing) await this.#confirm(realm, row, signal);
+  }
+
+  async #save(changes: readonly FollowedSourceChange[]): Promise<void> {
+    const { book, vault, logger } = this.#parts;
+    // The row is the only record of the previous installation, so its token goes before the row forgets it.
+    for (const { before, next } of changes)
+      if (before !== null && before.installation !== next.installation)
+        await vault.remove(tokenKey(before.installation));
+    for (const { before, next } of await book.save(changes)) {
+      const { source, installation, reason } = next;
+      if (before !== null && !isOpen(next)) await vault.remove(tokenKey(installation));
+      if (before === null) logger.info({ source, installation }, 'an installation was found');
+      else if (isOpen(next)) logger.info({ source, installation }, 'an installation is active again');
+      else logger.info({ source, installation, reason: reason ?? 'unknown' }, 'a source is no longer synced');
+    }
+  }
+
+  /**
+   * An installation that a complete listing lacks has ended, or the account lost its right to see it. The token of the
+   * installation tells: the platform refuses it after a revocation.
+   */
+  async #confirm(realm: Realm, row: FollowedSource, signal: AbortSignal): Promise<void> {
+    const { rule, vault, clock, logger } = this.#parts;
+    const one = await rule.api.get(row.installation, signal);
+    if (one !== null) {
+      await this.#store(realm, { installations: [one], isComplete: false }, signal);
+      return;
+    }
+    const token = await vault.read(tokenKey(row.installation));
+    const isOver = token !== null && !(await rule.api.accepts(token, signal));
+    if (isOver) await this.#save([{ before: row, next: gone(rule, row, clock.now()) }]);
+    else
+      logger.warn(
+        { source: row.source, installation: row.installation },
+        'the account does not see an installation that may still be active, so its source stays',
+      );
+  }
+
+  /** Finds out why the platform refuses the token of a source: the installation ended, or only the token did. */
+  async #lookAtRefused(realm: Realm, refused: readonly SourceName[], signal: AbortSignal): Promise<void> {
+    const { book, vault, logger } = this.#parts;
+    const names = new Set(refused);
+    for (const row of this.#rows(realm)) {
+      if (!names.has(row.source) || row.state !== 'connected') continue;
+      await this.#confirm(realm, row, signal);
+      const now = book.find(row.source);
+      if (now?.state !== 'connected' || now.installation !== row.installation) continue;
+      await book.save([{ before: now, next: tokenRefused(now) }]);
+      await vault.remove(tokenKey(row.installation));
+      logger.warn({ source: row.source }, 'the platform refuses the token of an active installation');
+    }
+  }
+}

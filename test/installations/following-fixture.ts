@@ -1,0 +1,113 @@
+import type { InstallationId, SourceName } from '../../src/domain/ids.js';
+import { InstallationFollower } from '../../src/installations/installation-follower.js';
+import type { FollowedSource } from '../../src/installations/ports.js';
+import type { FollowedRule } from '../../src/installations/rule-follower.js';
+import type { Logger } from '../../src/runtime/logger.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { FakeClock } from '../client/fake-clock.js';
+import { testRandom } from '../support/chance.js';
+import { FakeApplication, MemoryFollowedSources } from './fake-application.js';
+
+/** Everything around a follower that survives the death of its process. */
+export class FollowingWorld {
+  readonly clock = new FakeClock(Date.parse('2026-11-01T00:00:00Z'));
+  readonly application = new FakeApplication(() => this.clock.now());
+  readonly store = new MemoryFollowedSources();
+  readonly tokens = new Map<string, string>();
+  readonly taken = new Set<string>();
+  readonly erasures: string[] = [];
+  readonly errors: unknown[] = [];
+  /** What the daemon syncs now. */
+  synced: readonly FollowedSource[] = [];
+  leads = true;
+  logger: Logger = silentLogger;
+  /** Called before and after each step that lasts; throws to let the process die there. */
+  fault: (call: string, after: boolean) => void = () => {};
+  eraseFault: () => void = () => {};
+  rules: readonly Partial<FollowedRule>[] = [{}];
+
+  #step<Result>(call: string, act: () => Result): Result {
+    this.fault(call, false);
+    const result = act();
+    this.fault(call, true);
+    return result;
+  }
+
+  start(): InstallationFollower {
+    this.application.fault = (call, after) => this.fault(call, after);
+    this.store.fault = (call, after) => this.fault(call, after);
+    return new InstallationFollower({
+      rules: this.rules.map((rule) => ({
+        rule: 'installations',
+        target: 'company',
+        name: '{slug}',
+        keepDays: 30,
+        except: [],
+        overrides: new Map(),
+        scopes: ['read:investments'],
+        api: this.application,
+        ...rule,
+      })),
+      store: this.store,
+      vault: {
+        read: async (key) => this.tokens.get(key) ?? null,
+        write: async (key, secret) => this.#step(`write ${key}`, () => void this.tokens.set(key, secret)),
+        remove: async (key) => this.#step(`remove ${key}`, () => void this.tokens.delete(key)),
+        keys: async (prefix) => [...this.tokens.keys()].filter((key) => key.startsWith(prefix)),
+      },
+      eraser: {
+        erase: async (source) =>
+          this.#step(`erase ${source}`, () => {
+            this.eraseFault();
+            this.erasures.push(source);
+            return { rows: 7 };
+          }),
+      },
+      onConnected: async (connected) => {
+        this.synced = connected;
+      },
+      takenNames: async () => this.taken,
+      leads: () => this.leads,
+      noticeMillis: 0,
+      onAsked: (_, error) => void this.errors.push(error),
+      clock: this.clock,
+      random: testRandom(),
+      logger: this.logger,
+    });
+  }
+
+  /** Runs turns until nothing is due for `quietMillis`. */
+  async settle(follower: InstallationFollower, quietMillis = 30_000): Promise<void> {
+    const { signal } = new AbortController();
+    for (let turns = 0; turns < 1_000; turns += 1) if ((await follower.turn(signal)) >= quietMillis) return;
+    throw new Error('the follower finds no rest');
+  }
+
+  /** Lets time pass, with a turn whenever one is due. */
+  async pass(follower: InstallationFollower, millis: number): Promise<void> {
+    const { signal } = new AbortController();
+    const until = this.clock.monotonic() + millis;
+    while (this.clock.monotonic() < until) {
+      const wait = await follower.turn(signal);
+      this.clock.advance(Math.min(Math.max(wait, 1), until - this.clock.monotonic()));
+    }
+    await follower.turn(signal);
+  }
+
+  row(source: string): FollowedSource | undefined {
+    return this.store.rows.get(source);
+  }
+
+  names(): readonly string[] {
+    return this.synced.map(({ source }) => source).sort();
+  }
+
+  tokenOf(installation: string): string | null {
+    return this.tokens.get(`installation/${installation}`) ?? null;
+  }
+}
+
+export const installation = (id: string) => id as InstallationId;
+export const source = (name: string) => name as SourceName;
+export const hours = 3_600_000;
+export const days = 24 * hours;

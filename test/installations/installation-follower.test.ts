@@ -1,0 +1,361 @@
+import { expect, test } from 'vitest';
+import { Fault } from '../../src/domain/fault.js';
+import { days, FollowingWorld, hours, installation, source } from './following-fixture.js';
+
+async function worldWith(...companies: readonly string[]) {
+  const world = new FollowingWorld();
+  const ids = companies.map((company) => world.application.install(`co_${company}`, company));
+  const follower = world.start();
+  await world.settle(follower);
+  return { world, follower, ids: ids as readonly string[], first: ids[0] as string };
+}
+
+test('each installation gets one token, stored before its source is synced', async () => {
+  const { world, ids } = await worldWith('Acme', 'Beta');
+  expect(world.names()).toEqual(['acme', 'beta']);
+  for (const id of ids) {
+    expect(world.application.minted(id)).toBe(1);
+    expect(world.application.isValid(world.tokenOf(id))).toBe(true);
+  }
+  expect(world.row('acme')).toMatchObject({ state: 'connected', mints: 1, scopes: ['read:investments'] });
+});
+
+test('a start syncs the stored sources before the platform is asked, and mints nothing again', async () => {
+  const { world } = await worldWith('Acme');
+  const asked = world.application.calls.length;
+  world.synced = [];
+  const again = world.start();
+  const { signal } = new AbortController();
+  await again.turn(signal);
+  expect(world.names()).toEqual(['acme']);
+  expect(world.application.calls.length).toBe(asked);
+  await world.settle(again);
+  expect(world.application.minted('inst_1')).toBe(1);
+});
+
+test('an event for a new installation leads to a source with one request for it and no listing', async () => {
+  const { world, follower } = await worldWith('Acme');
+  const id = world.application.install('co_new', 'New');
+  world.application.calls.length = 0;
+  follower.events.add(id);
+  await follower.turn(new AbortController().signal);
+  expect(world.names()).toEqual(['acme', 'new']);
+  expect(world.application.calls).toEqual([`get ${id}`, `mint ${id}`]);
+});
+
+test('an event for an unknown installation changes nothing', async () => {
+  const { world, follower } = await worldWith('Acme');
+  follower.events.add(installation('inst_elsewhere'));
+  await world.settle(follower);
+  expect(world.names()).toEqual(['acme']);
+});
+
+test('the hourly listing finds an installation and a revocation whose events were lost', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.install('co_late', 'Late');
+  world.application.revoke(first);
+  await world.pass(follower, 1.1 * hours);
+  expect(world.names()).toEqual(['late']);
+  expect(world.row('acme')).toMatchObject({ state: 'disconnected', reason: 'revoked' });
+  expect(world.tokenOf(first)).toBeNull();
+});
+
+test('rows are erased after the days of the rule, counted from the revocation, once', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.revoke(first);
+  await world.pass(follower, 29.9 * days);
+  expect(world.erasures).toEqual([]);
+  await world.pass(follower, 0.2 * days);
+  expect(world.erasures).toEqual(['acme']);
+  expect(world.row('acme')).toMatchObject({ state: 'erased', erasedRows: 7, eraseAfter: null });
+  await world.pass(follower, 5 * days);
+  expect(world.erasures).toEqual(['acme']);
+});
+
+test('null keeps the rows of a revoked installation; a shorter time set later applies to it', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.rules = [{ keepDays: null }];
+  const kept = world.start();
+  world.application.revoke(first);
+  await world.pass(kept, 90 * days);
+  expect(world.erasures).toEqual([]);
+  expect(world.row('acme')).toMatchObject({ state: 'disconnected', eraseAfter: null });
+  world.rules = [{ keepDays: 10 }];
+  await world.settle(world.start());
+  expect(world.erasures).toEqual(['acme']);
+  expect(follower.isKnown).toBe(true);
+});
+
+test('an erasure that fails is repeated until it succeeds', async () => {
+  const { world, first } = await worldWith('Acme');
+  world.rules = [{ keepDays: 0 }];
+  let fails = 3;
+  world.eraseFault = () => {
+    fails -= 1;
+    if (fails >= 0) throw new Fault('lease_lost', 'another process works on the source');
+  };
+  world.application.revoke(first);
+  const follower = world.start();
+  await world.pass(follower, 0.1 * hours);
+  expect(world.erasures).toEqual(['acme']);
+  expect(world.row('acme')?.state).toBe('erased');
+});
+
+test('a company that installs again keeps its source under a new installation and token', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.revoke(first);
+  follower.events.add(installation(first));
+  await world.settle(follower);
+  expect(world.names()).toEqual([]);
+  const second = world.application.install('co_Acme', 'Acme renamed');
+  follower.events.add(second);
+  await world.settle(follower);
+  expect(world.names()).toEqual(['acme']);
+  expect(world.synced[0]).toMatchObject({ installation: second, mints: 1, reason: null, eraseAfter: null });
+  await world.pass(follower, 60 * days);
+  expect(world.erasures).toEqual([]);
+});
+
+test('a revocation and a new installation between two listings change the installation of the source', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.revoke(first);
+  const second = world.application.install('co_Acme', 'Acme');
+  await world.pass(follower, 1.1 * hours);
+  expect(world.synced.map((row) => row.installation)).toEqual([second]);
+  expect(world.tokenOf(first)).toBeNull();
+});
+
+test('a listing that fails disconnects no source and is repeated', async () => {
+  const { world, follower } = await worldWith('Acme', 'Beta');
+  let fails = 5;
+  world.fault = (call, after) => {
+    if (call === 'list' && after && fails > 0) {
+      fails -= 1;
+      throw new Fault('platform_error', 'the platform answered 500', { status: 500 });
+    }
+  };
+  world.application.install('co_new', 'New');
+  await world.pass(follower, 3 * hours);
+  expect(world.names()).toEqual(['acme', 'beta', 'new']);
+  expect(world.errors.filter((error) => error !== null)).toHaveLength(5);
+  expect(world.errors.at(-1)).toBeNull();
+});
+
+test('a listing that lacks installations, complete or not, disconnects none whose token still works', async () => {
+  const { world, follower } = await worldWith('Acme', 'Beta');
+  world.application.hidden = () => true;
+  await world.pass(follower, 5 * hours);
+  world.application.isComplete = false;
+  await world.pass(follower, 5 * hours);
+  expect(world.names()).toEqual(['acme', 'beta']);
+});
+
+test('an installation that the platform no longer knows and whose token it refuses is gone', async () => {
+  const { world, follower, first } = await worldWith('Acme', 'Beta');
+  world.application.revoke(first);
+  world.application.drop(first);
+  await world.pass(follower, 1.1 * hours);
+  expect(world.names()).toEqual(['beta']);
+  expect(world.row('acme')).toMatchObject({ state: 'disconnected', reason: 'gone' });
+  await world.pass(follower, 31 * days);
+  expect(world.erasures).toEqual(['acme']);
+});
+
+test('an incomplete listing still tells which installations are new and which are revoked', async () => {
+  const { world, follower, first } = await worldWith('Acme', 'Beta');
+  world.application.isComplete = false;
+  world.application.revoke(first);
+  world.application.install('co_new', 'New');
+  await world.pass(follower, 1.1 * hours);
+  expect(world.names()).toEqual(['beta', 'new']);
+});
+
+test('a refused token of an active installation is replaced by one other token, after a wait', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.refuseTokens(first);
+  follower.refused.add(source('acme'));
+  await follower.turn(new AbortController().signal);
+  expect(world.names()).toEqual([]);
+  expect(world.row('acme')?.state).toBe('waiting');
+  await world.pass(follower, 2 * 60_000);
+  expect(world.names()).toEqual(['acme']);
+  expect(world.application.minted(first)).toBe(2);
+  expect(world.application.isValid(world.tokenOf(first))).toBe(true);
+});
+
+test('a refused token of a revoked installation ends its source at once', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.revoke(first);
+  follower.refused.add(source('acme'));
+  await follower.turn(new AbortController().signal);
+  expect(world.names()).toEqual([]);
+  expect(world.row('acme')).toMatchObject({ state: 'disconnected', reason: 'revoked' });
+});
+
+test('an installation that the rule excepts gets no token, and one that is excepted later keeps its rows', async () => {
+  const { world, ids, first } = await worldWith('Acme', 'Beta');
+  const third = world.application.install('co_third', 'Third');
+  world.rules = [{ except: [installation(first), third] }];
+  const follower = world.start();
+  await world.pass(follower, 60 * days);
+  expect(world.names()).toEqual(['beta']);
+  expect(world.application.minted(third)).toBe(0);
+  expect(world.row('acme')).toMatchObject({ state: 'disconnected', reason: 'excepted', eraseAfter: null });
+  world.rules = [{}];
+  await world.settle(world.start());
+  expect(world.names()).toEqual(['acme', 'beta', 'third']);
+  expect(ids).toHaveLength(2);
+});
+
+test('an excepted installation that ends has its rows erased after the days of the rule', async () => {
+  const { world, first } = await worldWith('Acme');
+  world.rules = [{ except: [installation(first)] }];
+  const follower = world.start();
+  await world.pass(follower, 2 * hours);
+  world.application.revoke(first);
+  await world.pass(follower, 29 * days);
+  expect(world.erasures).toEqual([]);
+  await world.pass(follower, 2 * days);
+  expect(world.erasures).toEqual(['acme']);
+});
+
+test('sources of a rule that is gone stop and keep their rows, and continue when it returns', async () => {
+  const { world } = await worldWith('Acme');
+  world.rules = [{ rule: 'other' }];
+  world.application.hidden = () => true;
+  await world.pass(world.start(), 90 * days);
+  expect(world.names()).toEqual([]);
+  expect(world.row('acme')).toMatchObject({
+    state: 'disconnected',
+    reason: 'rule_removed',
+    eraseAfter: null,
+  });
+  world.rules = [{}];
+  world.application.hidden = () => false;
+  await world.settle(world.start());
+  expect(world.names()).toEqual(['acme']);
+  expect(world.erasures).toEqual([]);
+});
+
+test('an account of another realm never takes over sources', async () => {
+  const { world } = await worldWith('Acme');
+  world.application.realmName = 'test';
+  await world.settle(world.start());
+  expect(world.row('acme')).toMatchObject({ realm: 'live', state: 'disconnected', reason: 'rule_removed' });
+  expect(world.row('acme-2')).toMatchObject({ realm: 'test', state: 'connected' });
+});
+
+test('a source that an operator forgot is not brought back, not even by a new installation', async () => {
+  const { world, first } = await worldWith('Acme');
+  const row = world.row('acme');
+  if (row === undefined) throw new Error('there is a row');
+  world.store.rows.set('acme', { ...row, state: 'erased', reason: 'forgotten' });
+  const follower = world.start();
+  await world.pass(follower, 3 * hours);
+  world.application.revoke(first);
+  world.application.install('co_Acme', 'Acme');
+  await world.pass(follower, 3 * hours);
+  expect(world.names()).toEqual([]);
+});
+
+test('names of listed sources and of other rows are never used', async () => {
+  const world = new FollowingWorld();
+  world.taken.add('acme');
+  world.application.install('co_1', 'Acme');
+  world.application.install('co_2', 'Acme');
+  world.rules = [{ overrides: new Map([[installation('inst_2'), { name: source('second-acme') }]]) }];
+  await world.settle(world.start());
+  expect(world.names()).toEqual(['acme-2', 'second-acme']);
+});
+
+test('another application has installations and sources of its own, and its failure disturbs no other', async () => {
+  const world = new FollowingWorld();
+  world.application.install('co_1', 'Acme');
+  const broken = {
+    ...world.application,
+    realm: async () => {
+      throw new Fault('reauthorize', 'sign in again');
+    },
+  };
+  world.rules = [{ rule: 'broken', api: broken as never }, { rule: 'crm' }];
+  await world.pass(world.start(), 3 * hours);
+  expect(world.row('acme')).toMatchObject({ rule: 'crm', state: 'connected' });
+  expect(world.errors.some((error) => error instanceof Fault && error.code === 'reauthorize')).toBe(true);
+});
+
+test('a daemon that does not lead asks the platform nothing and syncs what the leader stored', async () => {
+  const { world, follower } = await worldWith('Acme');
+  const other = new FollowingWorld();
+  other.leads = false;
+  Object.assign(other, { store: world.store, application: world.application });
+  const second = other.start();
+  const asked = world.application.calls.length;
+  await second.turn(new AbortController().signal);
+  await second.turn(new AbortController().signal);
+  expect(other.names()).toEqual(['acme']);
+  expect(world.application.calls.length).toBe(asked);
+  const id = world.application.install('co_b', 'Beta');
+  world.leads = true;
+  follower.events.add(id);
+  await follower.turn(new AbortController().signal);
+  await second.turn(new AbortController().signal);
+  expect(other.names()).toEqual(['acme', 'beta']);
+});
+
+test('two daemons that both believe they lead mint one token', async () => {
+  const world = new FollowingWorld();
+  world.application.install('co_1', 'Acme');
+  const [one, two] = [world.start(), world.start()];
+  const { signal } = new AbortController();
+  for (let turn = 0; turn < 6; turn += 1) await Promise.all([one.turn(signal), two.turn(signal)]);
+  expect(world.application.minted('inst_1')).toBe(1);
+  expect(world.names()).toEqual(['acme']);
+});
+
+test('a 429 postpones everything of its rule until the time that it states', async () => {
+  const { world, follower } = await worldWith('Acme');
+  const until = new Date(world.clock.now() + 40 * 60_000).toISOString();
+  world.fault = (call, after) => {
+    if (!after && call.startsWith('mint') && world.clock.now() < Date.parse(until))
+      throw new Fault('rate_limited', 'spent', { retryAt: until as never });
+  };
+  const id = world.application.install('co_new', 'New');
+  follower.events.add(id);
+  await follower.turn(new AbortController().signal);
+  world.application.calls.length = 0;
+  await world.pass(follower, 39 * 60_000);
+  expect(world.application.calls).toEqual([]);
+  await world.pass(follower, 3 * 60_000);
+  expect(world.names()).toEqual(['acme', 'new']);
+});
+
+test('a flood of events is answered by one listing', async () => {
+  const { world, follower } = await worldWith('Acme');
+  world.application.calls.length = 0;
+  for (let index = 0; index < 5_000; index += 1) follower.events.add(installation(`inst_flood${index}`));
+  await follower.turn(new AbortController().signal);
+  expect(world.application.calls).toEqual(['list']);
+});
+
+test('no token is in a log', async () => {
+  const lines: string[] = [];
+  const logger = {
+    debug: (...line: unknown[]) => void lines.push(JSON.stringify(line)),
+    info: (...line: unknown[]) => void lines.push(JSON.stringify(line)),
+    warn: (...line: unknown[]) => void lines.push(JSON.stringify(line)),
+    error: (...line: unknown[]) => void lines.push(JSON.stringify(line)),
+    child: () => logger,
+  };
+  const world = new FollowingWorld();
+  world.logger = logger;
+  const id = world.application.install('co_1', 'Acme');
+  const follower = world.start();
+  await world.settle(follower);
+  world.application.refuseTokens(id);
+  follower.refused.add(source('acme'));
+  await world.pass(follower, 3 * hours);
+  world.application.revoke(id);
+  await world.pass(follower, 31 * days);
+  expect(lines.length).toBeGreaterThan(4);
+  expect(lines.join('\n')).not.toContain('canary');
+});
