@@ -1,7 +1,9 @@
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { type InstallationId, parseId } from '../domain/ids.js';
+import type { Interruption } from '../runtime/interruption.js';
 import { paths } from '../wire/paths.js';
 import type { Api } from './api.js';
+import { installationsAnswer } from './fetch/body-limits.js';
 import { tokenShape } from './oauth.js';
 import {
   brokenResource,
@@ -69,15 +71,33 @@ export async function listEligible(
   });
 }
 
-export async function listInstallations(api: Api, signal: AbortSignal): Promise<readonly Installation[]> {
-  const { body } = await api({ path: paths.installations, signal });
-  return listOf(body, 'installation').map((item) => installationOf(item));
+export interface InstallationsSeen {
+  readonly installations: readonly Installation[];
+  /** Whether every entry could be read and there are as many as the platform counted. */
+  readonly isComplete: boolean;
+}
+
+/** The list has no pages, and a manager's list names every installation of the application. */
+export async function listInstallations(api: Api, signal: Interruption): Promise<InstallationsSeen> {
+  const { body } = await api({ path: paths.installations, limits: installationsAnswer, signal });
+  const entries = listOf(body, 'installation');
+  const installations: Installation[] = [];
+  for (const entry of entries)
+    try {
+      installations.push(installationOf(entry));
+    } catch (error) {
+      // The others are still worth reading.
+      if (!isFault(error, 'contract_broken')) throw error;
+    }
+  const { count } = fieldsOf(fieldsOf(body).meta);
+  const isCounted = typeof count !== 'number' || count === entries.length;
+  return { installations, isComplete: isCounted && installations.length === entries.length };
 }
 
 export async function getInstallation(
   api: Api,
   id: InstallationId,
-  signal: AbortSignal,
+  signal: Interruption,
 ): Promise<Installation> {
   const { body } = await api({ path: paths.installation, params: { external_id: id }, signal });
   return installationOf(fieldsOf(body).data);
@@ -119,7 +139,7 @@ export async function mintToken(
   api: Api,
   id: InstallationId,
   scopes: readonly string[] | undefined,
-  signal: AbortSignal,
+  signal: Interruption,
 ): Promise<MintedToken> {
   const { body } = await api({
     method: 'POST',

@@ -73,6 +73,11 @@ export interface SourceIdentity {
   readonly name: SourceName;
   /** Hash of account, realm, base URL and filters. A cursor is only used under the fingerprint it was issued with. */
   readonly fingerprint: string;
+  /**
+   * Lists again by itself when the fingerprint has changed, because a company that installs an application again gets
+   * another account. Any other source halts until an operator confirms the change.
+   */
+  readonly relistsWhenChanged?: boolean;
 }
 
 /** Committed sync state of a source. */

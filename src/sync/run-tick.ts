@@ -23,6 +23,7 @@ import {
   type Opened,
   type Phase,
   type ReceivedPage,
+  type SourceIdentity,
   type SyncSource,
   type TickReport,
   type Trigger,
@@ -214,7 +215,7 @@ class Tick {
         breachWaitMillis: waitMillis(planOf(this.ask, this.parts)),
         quiet: this.ask.trigger === 'manual' ? null : (this.parts.options.quiet ?? null),
       }),
-      openingEvent(this.ask, opened.filtersChanged),
+      openingEvent(this.ask, opened, this.source.identity),
       this.parts.clock.now(),
     );
     for (;;) {
@@ -419,9 +420,10 @@ function mainEffect(decision: Decision): Exclude<Effect, { kind: 'prefetch' }> {
   throw new Error('every decision names something to do besides reading ahead');
 }
 
-function openingEvent(ask: TickAsk, filtersChanged: boolean): TickEvent {
+function openingEvent(ask: TickAsk, { filtersChanged }: Opened, identity: SourceIdentity): TickEvent {
   if (ask.resync === true) return { kind: 'resync_asked' };
-  if (filtersChanged) return { kind: 'filters_changed' };
+  if (filtersChanged)
+    return { kind: identity.relistsWhenChanged === true ? 'resync_asked' : 'filters_changed' };
   if (ask.acceptDeletions === true) return { kind: 'deletions_accepted' };
   if (ask.acceptAwaiting !== undefined) return { kind: 'deletions_accepted', rows: ask.acceptAwaiting };
   return { kind: 'tick_asked', trigger: ask.trigger };

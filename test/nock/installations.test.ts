@@ -123,10 +123,37 @@ test('the client lists, reads and revokes installations', async () => {
     .reply(200, { data: [data], meta: { count: 1 } });
   nock(host).get('/installations/inst_1').reply(200, { data });
   nock(host).delete('/installations/inst_1').reply(200, { data: revoked });
-  expect((await listInstallations(api, signal)).map((one) => one.id)).toEqual([id]);
+  const { installations, isComplete } = await listInstallations(api, signal);
+  expect(installations.map((one) => one.id)).toEqual([id]);
+  expect(isComplete).toBe(true);
   expect((await getInstallation(api, id, signal)).status).toBe('active');
   expect(await revokeInstallation(api, id, signal)).toMatchObject({
     status: 'revoked',
     revokedAt: '2026-11-01T00:00:00Z',
   });
+});
+
+test('a list with fewer entries than the platform counted, or with one that cannot be read, is incomplete', async () => {
+  nock(host)
+    .get('/installations')
+    .reply(200, { data: [data], meta: { count: 2 } });
+  const short = await listInstallations(api, signal);
+  expect(short.isComplete).toBe(false);
+  expect(short.installations).toHaveLength(1);
+  nock(host)
+    .get('/installations')
+    .reply(200, { data: [{ type: 'installation' }, data], meta: { count: 2 } });
+  const broken = await listInstallations(api, signal);
+  expect(broken.isComplete).toBe(false);
+  expect(broken.installations.map((one) => one.id)).toEqual([id]);
+});
+
+test('a list of ten thousand installations is read', async () => {
+  const many = Array.from({ length: 10_000 }, (_, index) => ({ ...data, id: `inst_${index}` }));
+  nock(host)
+    .get('/installations')
+    .reply(200, { data: many, meta: { count: many.length } });
+  const { installations, isComplete } = await listInstallations(api, signal);
+  expect(isComplete).toBe(true);
+  expect(installations).toHaveLength(10_000);
 });

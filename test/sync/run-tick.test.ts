@@ -26,8 +26,12 @@ beforeEach(() => {
 const tick = (
   ask: Partial<TickAsk> = {},
   feed: Feed = truth,
-  { signal = never, port = mirror as Mirror, fingerprint = 'f1' } = {},
-) => runTick(sourceOf(feed, acme, fingerprint), { trigger: 'timer', ...ask }, partsOf(port, clock), signal);
+  { signal = never, port = mirror as Mirror, fingerprint = 'f1', relistsWhenChanged = false } = {},
+) => {
+  const source = sourceOf(feed, acme, fingerprint);
+  const identity = { ...source.identity, relistsWhenChanged };
+  return runTick({ ...source, identity }, { trigger: 'timer', ...ask }, partsOf(port, clock), signal);
+};
 
 const kinds = () => truth.asked.map(({ kind }) => kind);
 const rows = () =>
@@ -317,6 +321,18 @@ describe('run tick: following', () => {
     expect(phase?.kind).toBe('halted');
     expect(truth.asked).toEqual([]);
     expect((await tick({ trigger: 'manual', resync: true }, truth, changed)).report.outcome).toBe('done');
+    expect((await tick({}, truth, changed)).report).toMatchObject({ outcome: 'done', mode: 'delta' });
+  });
+
+  test('a source that relists when its account changed does so once, also when the first try fails', async () => {
+    const changed = { fingerprint: 'f2', relistsWhenChanged: true };
+    truth.publish(9, 900);
+    const broken = truthWith((_position, times) => {
+      if (times === 2) throw fault('unreachable');
+    });
+    expect((await tick({}, broken, changed)).report.outcome).toBe('failed');
+    expect((await tick({}, truth, changed)).report).toMatchObject({ outcome: 'done', mode: 'relisting' });
+    expect(rows()).toEqual(publishedRows());
     expect((await tick({}, truth, changed)).report).toMatchObject({ outcome: 'done', mode: 'delta' });
   });
 });

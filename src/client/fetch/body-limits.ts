@@ -21,8 +21,11 @@ export function pageAnswer(perPage: number): BodyLimits {
   return { bytesMax: items * recordBytesMax, partsMax: items * recordPartsMax };
 }
 
+/** A list without pages: room for some 30,000 installations of half a kilobyte. */
+export const installationsAnswer: BodyLimits = { bytesMax: 16 * 1024 * 1024, partsMax: 1_000_000 };
+
 /** The largest response of any kind; the connection pool enforces it on the wire. */
-export const answerBytesMax = pageAnswer(pageItemsMin).bytesMax;
+export const answerBytesMax = Math.max(pageAnswer(pageItemsMin).bytesMax, installationsAnswer.bytesMax);
 
 /** How much of an error response is read. A gateway may send more with its 502; the status counts anyway. */
 export const refusalBytesMax = 64 * 1024;
