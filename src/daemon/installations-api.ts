@@ -1,0 +1,62 @@
+import { getInstallation, type Installation, listInstallations, mintToken } from '../client/installations.js';
+import { investmentFeed } from '../client/investments.js';
+import { staticToken } from '../client/tokens/static-token.js';
+import type { Access } from '../config/config.js';
+import { isFault } from '../domain/fault.js';
+import { parseInstant } from '../domain/instant.js';
+import type { InstallationsApi, ListedInstallation } from '../installations/ports.js';
+import type { PlatformConnection } from './connect-platform.js';
+import { realmOfAccess } from './fingerprint.js';
+
+/** Returns the installations of an application, as the account of a follow rule sees them. */
+export function installationsApi(
+  platform: Pick<PlatformConnection, 'client' | 'tokensOf'>,
+  access: Access,
+): InstallationsApi {
+  // Nothing of this holds up the feed of a source.
+  const api = platform.client.besides(platform.tokensOf(access));
+  return {
+    realm: () => realmOfAccess(access),
+    list: async (signal) => {
+      const { installations, isComplete } = await listInstallations(api, signal);
+      return { installations: installations.map(listed), isComplete };
+    },
+    get: async (id, signal) => {
+      try {
+        return listed(await getInstallation(api, id, signal));
+      } catch (error) {
+        if (isFault(error, 'refused') && error.about.status === 404) return null;
+        throw error;
+      }
+    },
+    mint: async (id, scopes, signal) => {
+      const { accessToken, scopes: granted } = await mintToken(api, id, scopes, signal);
+      return { token: accessToken, scopes: granted };
+    },
+    accepts: async (token, signal) => {
+      const own = platform.client.besides(staticToken(async () => token));
+      try {
+        await investmentFeed(own, oneRecord, 'routine').page({ kind: 'start' }, signal);
+        return true;
+      } catch (error) {
+        if (isFault(error, 'unauthorized')) return false;
+        // Any other refusal is about the request: the platform knew the token.
+        if (isFault(error, 'forbidden') || isFault(error, 'refused')) return true;
+        throw error;
+      }
+    },
+  };
+}
+
+const oneRecord = { company: null, filters: {}, perPage: 1 };
+
+function listed({ id, target, status, revokedAt }: Installation): ListedInstallation {
+  return {
+    id,
+    targetType: target.type,
+    target: target.id,
+    targetName: target.name,
+    isActive: status === 'active',
+    revokedAt: parseInstant(revokedAt) ?? null,
+  };
+}
