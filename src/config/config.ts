@@ -72,6 +72,15 @@ export interface SourceConfig {
   readonly company: CompanyId | null;
   readonly installation: InstallationId | null;
   readonly filters: SourceFilters;
+  /** What a follow rule says of the source; absent for a listed one. */
+  readonly followed?: FollowedAs;
+}
+
+/** The part of a follow rule, and of the registry, that a source needs. */
+export interface FollowedAs {
+  readonly rule: string;
+  readonly realm: 'live' | 'test' | 'unknown';
+  readonly identity: 'keep' | 'drop';
 }
 
 /** Creates a source for each company on which an application is installed. */

@@ -6,6 +6,7 @@ import type { Membership } from '../fleet/membership.js';
 import type { Drain } from '../inbox/drain.js';
 import { ownLane } from '../inbox/ports.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
+import type { Following } from '../installations/follow-installations.js';
 import type { AfterSync } from '../outbox/after-sync.js';
 import { type Delivery, startDelivery } from '../outbox/deliver.js';
 import { statusOf } from '../reading/status.js';
@@ -31,10 +32,11 @@ import { noticeTargets } from './notices.js';
 import { obeyPauses } from './pause-watch.js';
 import { startExports, startLake } from './publications.js';
 import { type RequestWatch, watchRequests } from './request-watch.js';
-import { catalogOf, grantsOf, resolveSources } from './resolve-sources.js';
+import { catalogOf, grantsOf, installationIn, resolveSources } from './resolve-sources.js';
 import { SourceHolds } from './source-holds.js';
 import { configNow } from './source-set.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
+import { startFollowing } from './start-following.js';
 import { membershipOf, startWork } from './start-work.js';
 import { storageOf } from './storage.js';
 import { watchTokens } from './watch-tokens.js';
@@ -63,10 +65,20 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     lifecycle.add('engine', engine.close);
     const clockWatch = watchClock(engine, parts, lifecycle);
     const membership = membershipOf(engine);
+    const following = await startFollowing(engine, parts, membership, lifecycle);
     const receiver =
       config.receiver === null
         ? null
-        : await startReceiver(config, config.receiver, engine, parts, membership, lifecycle, clockWatch);
+        : await startReceiver(
+            config,
+            config.receiver,
+            engine,
+            parts,
+            membership,
+            lifecycle,
+            clockWatch,
+            following,
+          );
     const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
     const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
     const housekeeping = startHousekeeping({
@@ -123,6 +135,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       delivery?.wake();
       alerts?.look();
       hooks?.look();
+      following?.look();
     };
     const holds = new SourceHolds(engine.sync);
     await obeyPauses({ ...engine, sync: holds }, parts, lifecycle);
@@ -139,7 +152,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       requests = watched;
       lifecycle.add('watch over requests', () => watched.close());
     }
-    await startWork({ engine, parts, membership, drain, onLead }, lifecycle);
+    await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
     const watch = watchTokens({ engine, clock: parts.clock });
     lifecycle.add('watch over tokens', () => watch.close());
     logger.info(
@@ -352,6 +365,7 @@ export async function startReceiver(
   membership: Membership,
   lifecycle: Lifecycle,
   clockWatch: ClockWatch,
+  following: Following | null,
 ): Promise<StartedReceiver> {
   const { clock } = parts;
   const logger = parts.logger.child({ component: 'inbox' });
@@ -373,6 +387,11 @@ export async function startReceiver(
       for (const name of granted) engine.sync.recheck(name);
       if (!granted.every((name) => membership.worksHere(name)))
         membership.tell({ kind: 'recheck', sources: granted });
+      const installation = following === null ? null : installationIn(event);
+      if (installation !== null) {
+        following?.seen(installation);
+        if (!membership.leads) membership.tell({ kind: 'installed', installations: [installation] });
+      }
       const touched = catalogOf(engine.sources, event);
       for (const name of touched)
         if (membership.worksHere(name)) engine.dimensions?.touched(name, event.event);

@@ -16,7 +16,7 @@ export function installationsApi(
   // Nothing of this holds up the feed of a source.
   const api = platform.client.besides(platform.tokensOf(access));
   return {
-    realm: () => realmOfAccess(access),
+    realm: () => realmOfAccess(access, platform.tokensOf(access)),
     list: async (signal) => {
       const { installations, isComplete } = await listInstallations(api, signal);
       return { installations: installations.map(listed), isComplete };

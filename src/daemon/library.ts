@@ -21,6 +21,7 @@ import { pausedResults } from './paused-result.js';
 import type { SourceResult } from './source-result.js';
 import { configNow } from './source-set.js';
 import { startDrainAlone } from './start-drain.js';
+import { startFollowing } from './start-following.js';
 import { membershipOf, startWork } from './start-work.js';
 import { webhookSpacings } from './webhook-spacings.js';
 
@@ -98,14 +99,25 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     const start = async () => {
       const membership = membershipOf(engine);
       const clockWatch = watchClock(engine, parts, lifecycle);
+      const following = await startFollowing(engine, parts, membership, lifecycle);
       const receiver =
         config.receiver === null
           ? null
-          : await startReceiver(config, config.receiver, engine, parts, membership, lifecycle, clockWatch);
+          : await startReceiver(
+              config,
+              config.receiver,
+              engine,
+              parts,
+              membership,
+              lifecycle,
+              clockWatch,
+              following,
+            );
       receiverUrl = receiver?.url ?? null;
       const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
       await obeyPauses(engine, parts, lifecycle);
-      await startWork({ engine, parts, membership, drain }, lifecycle);
+      const onLead = () => following?.look();
+      await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
     };
     return {
       database: locationText(config.database),

@@ -1,4 +1,4 @@
-import type { SourceName } from '../domain/ids.js';
+import { type InstallationId, parseId, type SourceName } from '../domain/ids.js';
 import type { EventSeen } from '../inbox/ports.js';
 import type { SourceIndex } from './source-index.js';
 
@@ -18,6 +18,14 @@ export function grantsOf(
 ): readonly SourceName[] {
   if (event.test || !event.event.startsWith('installation.') || event.installation === '') return [];
   return sources.withInstallation(event.installation).map(({ name }) => name);
+}
+
+/** Returns the installation that an event says was created, changed or revoked; null for any other event. */
+export function installationIn(
+  event: Pick<EventSeen, 'event' | 'installation' | 'test'>,
+): InstallationId | null {
+  if (event.test || !event.event.startsWith('installation.')) return null;
+  return parseId('installation', event.installation) ?? null;
 }
 
 /** Returns the sources whose companies and rounds an event may have changed. */

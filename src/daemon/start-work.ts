@@ -3,6 +3,7 @@ import { alone, FleetMembership, type Membership } from '../fleet/membership.js'
 import type { Message } from '../fleet/ports.js';
 import type { Drain } from '../inbox/drain.js';
 import type { Others } from '../inbox/ports.js';
+import type { Following } from '../installations/follow-installations.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { isSharedProcessGone } from '../runtime/process-identity.js';
 import type { Engine, EngineParts } from './engine.js';
@@ -20,6 +21,8 @@ export interface WorkParts {
   readonly drain: Drain | null;
   /** Called when leader-only work may be due: this daemon became the leader, or another member committed changes. */
   readonly onLead?: () => void;
+  /** Follows what is installed, if the configuration has a rule. */
+  readonly following?: Following | null;
 }
 
 /** Starts following the sources: all of them, or in a fleet the share assigned to this daemon. */
@@ -82,7 +85,11 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
   await fleet.start();
 }
 
-function handleMessage(message: Message, { engine, membership, drain }: WorkParts, onLead: () => void): void {
+function handleMessage(
+  message: Message,
+  { engine, membership, drain, following }: WorkParts,
+  onLead: () => void,
+): void {
   switch (message.kind) {
     case 'accepted':
       for (const lane of message.lanes) drain?.heardAccepted(lane);
@@ -96,6 +103,9 @@ function handleMessage(message: Message, { engine, membership, drain }: WorkPart
       return;
     case 'ticked':
       drain?.heardTicked(message.source);
+      return;
+    case 'installed':
+      for (const installation of message.installations) following?.seen(installation);
       return;
     case 'committed':
       if (membership.leads) onLead();

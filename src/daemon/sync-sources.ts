@@ -43,19 +43,25 @@ export async function syncSource(
     },
     perPage: config.sync.perPage,
   };
+  const dropsIdentity = config.identity === 'drop' || source.followed?.identity === 'drop';
   const feed = (urgency: Urgency): Feed => {
     const read = watched(investmentFeed(api, scope, urgency), (rows) => onPage(source.name, rows));
-    return config.identity === 'drop' ? withoutIdentity(read) : read;
+    return dropsIdentity ? withoutIdentity(read) : read;
   };
   return {
     identity: {
       name: source.name,
-      fingerprint: fingerprintOf(config, source, await realmOfAccess(source.access, tokens)),
+      fingerprint: fingerprintOf(
+        config,
+        source,
+        source.followed?.realm ?? (await realmOfAccess(source.access, tokens)),
+      ),
+      relistsWhenChanged: source.followed !== undefined,
     },
     feed,
     limits: () => platform.client.limitsOf(tokens),
     refreshLimits: () => platform.client.refreshLimits(tokens, never),
-    ...(config.identity === 'drop'
+    ...(dropsIdentity
       ? {}
       : {
           mayReadIdentity: async (signal: Interruption) => {

@@ -1,4 +1,4 @@
-import type { SourceName } from '../domain/ids.js';
+import type { InstallationId, SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 import type { Lane } from '../inbox/ports.js';
 
@@ -42,6 +42,8 @@ export type Message =
   | { readonly kind: 'touched'; readonly sources: readonly SourceName[]; readonly event: string }
   /** A source that shares deliveries with other members was read to its end; its commits say how far. */
   | { readonly kind: 'ticked'; readonly source: SourceName }
+  /** Events named installations that may have been created or revoked. */
+  | { readonly kind: 'installed'; readonly installations: readonly InstallationId[] }
   /** A commit queued notices or erased a person's data. */
   | { readonly kind: 'committed' }
   /** A member joined, left or released a source. */

@@ -1,4 +1,4 @@
-import { parseSourceName, type SourceName } from '../../../domain/ids.js';
+import { type InstallationId, parseId, parseSourceName, type SourceName } from '../../../domain/ids.js';
 import type { Message } from '../../../fleet/ports.js';
 import { type Lane, parseLane } from '../../../inbox/ports.js';
 
@@ -39,7 +39,7 @@ function objectIn(payload: string): Fields | null {
   }
 }
 
-function messageOf({ kind, lanes, sources, source, event }: Fields): Message | null {
+function messageOf({ kind, lanes, sources, source, event, installations }: Fields): Message | null {
   switch (kind) {
     case 'accepted':
       return isListOf(lanes, isLane) ? { kind, lanes } : null;
@@ -49,6 +49,8 @@ function messageOf({ kind, lanes, sources, source, event }: Fields): Message | n
       return isListOf(sources, isSource) && isEvent(event) ? { kind, sources, event } : null;
     case 'ticked':
       return isSource(source) ? { kind, source } : null;
+    case 'installed':
+      return isListOf(installations, isInstallation) ? { kind, installations } : null;
     case 'committed':
     case 'members':
       return { kind };
@@ -63,6 +65,9 @@ function isListOf<Value>(value: unknown, is: (one: unknown) => one is Value): va
 
 const isSource = (value: unknown): value is SourceName => parseSourceName(value) !== undefined;
 
+const isInstallation = (value: unknown): value is InstallationId =>
+  parseId('installation', value) !== undefined;
+
 const isEvent = (value: unknown): value is string =>
   typeof value === 'string' && /^[\w.-]{1,100}$/.test(value);
 
@@ -74,6 +79,8 @@ function inParts(message: Message): readonly Message[] {
       return chunks(message.lanes).map((lanes) => ({ kind: 'accepted', lanes }));
     case 'recheck':
       return chunks(message.sources).map((sources) => ({ kind: 'recheck', sources }));
+    case 'installed':
+      return chunks(message.installations).map((installations) => ({ kind: 'installed', installations }));
     case 'touched':
       return chunks(message.sources).map((sources) => ({ ...message, sources }));
     default:

@@ -1,0 +1,20 @@
+import type { FollowRule, SourceConfig } from '../config/config.js';
+import { parseId } from '../domain/ids.js';
+import type { FollowedSource } from '../installations/ports.js';
+import { tokenKey } from '../installations/token-key.js';
+
+/** Returns a followed source as one that the configuration could have listed. */
+export function followedSource(
+  { identity }: Pick<FollowRule, 'identity'>,
+  { source, rule, realm, target, installation }: FollowedSource,
+): SourceConfig {
+  const company = parseId('company', target) ?? null;
+  return {
+    name: source,
+    access: { kind: 'stored', key: tokenKey(installation) },
+    company,
+    installation,
+    filters: company === null ? {} : { companyId: company },
+    followed: { rule, realm, identity },
+  };
+}

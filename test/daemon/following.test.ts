@@ -1,0 +1,235 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Config, configFrom } from '../../src/config/config.js';
+import { Secret } from '../../src/config/secrets.js';
+import { settingsSchema } from '../../src/config/settings.js';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
+import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
+import { freePort } from '../support/free-port.js';
+import { control, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
+
+const soon = { timeout: 20_000, interval: 25 };
+
+interface Following {
+  readonly sandbox: Sandbox;
+  readonly config: Config;
+  readonly folder: string;
+  readonly daemon: Daemon;
+}
+
+function ruleConfig(
+  { ready }: Sandbox,
+  folder: string,
+  more: Readonly<Record<string, unknown>> = {},
+  receiver: { port: number; secret: string } | null = null,
+): Config {
+  const owner = ready.users.find(({ email }) => email.startsWith('owner'));
+  if (owner === undefined) throw new Error('a sandbox without an owner');
+  const config = configFrom(
+    settingsSchema.parse({
+      platform: { baseUrl: ready.baseUrl },
+      database: 'sqlite:mirror.db',
+      sources: [{ follow: 'installations', token: owner.token, ...more }],
+      sync: { intervalSeconds: 3_600 },
+      console: { listen: '127.0.0.1:0' },
+      vault: { folder: 'vault' },
+      receiver:
+        receiver === null
+          ? null
+          : { listen: `127.0.0.1:${receiver.port}`, secrets: [{ env: 'UNUSED' }] },
+    }),
+    { env: {}, folderOf: () => folder },
+  );
+  if (config.receiver === null || receiver === null) return config;
+  const secret = new Secret('receiver.secrets[0]', receiver.secret, { env: {}, folder });
+  return { ...config, receiver: { ...config.receiver, secrets: [secret] } };
+}
+
+async function follow(sandbox: Sandbox, more: Readonly<Record<string, unknown>> = {}): Promise<Following> {
+  const folder = freshFolder();
+  const port = await freePort();
+  const { secret } = (await control(sandbox, 'POST', '/webhooks', {
+    url: `http://127.0.0.1:${port}/webhooks`,
+    events: ['investment.changed', 'installation.created', 'installation.revoked'],
+  })) as { secret: string };
+  const config = ruleConfig(sandbox, folder, more, { port, secret });
+  return { sandbox, config, folder, daemon: await startDaemon(partsFor(config)) };
+}
+
+const rowsOf = ({ config }: Following) =>
+  readerOf(config)
+    .prepare('SELECT source, count(*) AS n FROM investments GROUP BY source ORDER BY source')
+    .all() as { source: string; n: number }[];
+
+const registryOf = ({ config }: Following) =>
+  readerOf(config)
+    .prepare(
+      'SELECT source, target, installation, state, reason, mints, erased_rows FROM followed_sources ORDER BY source',
+    )
+    .all() as {
+    source: string;
+    target: string;
+    installation: string;
+    state: string;
+    reason: string | null;
+    mints: number;
+    erased_rows: number | null;
+  }[];
+
+const tokensIn = (folder: string) => readdirSync(join(folder, 'vault')).filter((name) => !name.startsWith('.'));
+
+test('every company that installed the application becomes a source, with one narrowed token in a private file', async () => {
+  const sandbox = await sandboxFor({ companies: 3, records: 40 });
+  const following = await follow(sandbox, { scopes: ['read:investments'], identity: 'drop' });
+  const { daemon, folder, config } = following;
+  try {
+    await expect.poll(() => rowsOf(following), soon).toHaveLength(3);
+    await expect
+      .poll(() => rowsOf(following).map(({ n }) => n), soon)
+      .toEqual(sandbox.ready.companies.map(({ investments }) => investments));
+    const registry = registryOf(following);
+    expect(registry.map(({ state, mints }) => ({ state, mints }))).toEqual(
+      registry.map(() => ({ state: 'connected', mints: 1 })),
+    );
+    expect(new Set(registry.map(({ target }) => target))).toEqual(
+      new Set(sandbox.ready.companies.map(({ id }) => id)),
+    );
+    const files = tokensIn(folder);
+    expect(files).toHaveLength(3);
+    for (const file of files) expect(statSync(join(folder, 'vault', file)).mode & 0o777).toBe(0o600);
+    const token = readFileSync(join(folder, 'vault', files[0] as string), 'utf8').trim();
+    expect(token).toMatch(/^at_test_/);
+    const identities = readerOf(config).prepare('SELECT count(*) FROM identities').pluck().get();
+    expect(identities).toBe(0);
+    expect(readFileSync(join(folder, 'mirror.db')).includes(token)).toBe(false);
+  } finally {
+    await daemon.close();
+  }
+});
+
+test('a company that installs becomes a source by its event, and one that revokes is disconnected and erased', async () => {
+  const sandbox = await sandboxFor({ companies: 3, records: 30, installed: 0.67 });
+  const following = await follow(sandbox, { afterRevoke: { keepDays: 0 } });
+  const { daemon } = following;
+  try {
+    await expect.poll(() => rowsOf(following), soon).toHaveLength(2);
+    await control(sandbox, 'POST', '/installations', { all: true });
+    await expect.poll(() => rowsOf(following), soon).toHaveLength(3);
+    const [first] = registryOf(following);
+    if (first === undefined) throw new Error('there are three');
+    await control(sandbox, 'POST', `/installations/${first.installation}/revoke`, {});
+    await expect
+      .poll(() => registryOf(following).find(({ source }) => source === first.source), soon)
+      .toMatchObject({ state: 'erased', reason: 'revoked' });
+    expect(rowsOf(following)).toHaveLength(2);
+    expect(tokensIn(following.folder)).toHaveLength(2);
+    expect(daemon.engine.sources.find(first.source)).toBeUndefined();
+  } finally {
+    await daemon.close();
+  }
+});
+
+test('a company that installs again within its time continues its history after a listing', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 30 });
+  const following = await follow(sandbox);
+  const { daemon, config } = following;
+  try {
+    await expect.poll(() => rowsOf(following), soon).toHaveLength(1);
+    await daemon.engine.sync.idle();
+    const [before] = registryOf(following);
+    const [{ n } = { n: 0 }] = rowsOf(following);
+    await control(sandbox, 'POST', '/installations/reinstall', { all: true });
+    await expect
+      .poll(() => registryOf(following)[0]?.installation !== before?.installation, soon)
+      .toBe(true);
+    await expect.poll(() => registryOf(following)[0]?.state, soon).toBe('connected');
+    const relisted = () =>
+      readerOf(config).prepare("SELECT count(*) FROM ticks WHERE mode = 'relisting' AND outcome = 'done'").pluck().get();
+    await expect.poll(relisted, soon).toBe(1);
+    expect(rowsOf(following)).toEqual([{ source: before?.source, n }]);
+    const changes = readerOf(config)
+      .prepare("SELECT count(*) FROM changes WHERE kind IN ('removed', 'changed')")
+      .pluck()
+      .get();
+    expect(changes).toBe(0);
+  } finally {
+    await daemon.close();
+  }
+});
+
+test('a daemon that starts again uses the tokens it has, also while the platform is away', async () => {
+  const sandbox = await sandboxFor({ companies: 2, records: 20 });
+  const following = await follow(sandbox);
+  await expect.poll(() => rowsOf(following), soon).toHaveLength(2);
+  await following.daemon.close();
+  await control(sandbox, 'POST', '/faults', [
+    { method: 'GET', path: '/installations', times: 100, action: { status: 503 } },
+  ]);
+  const again = await startDaemon(partsFor(following.config));
+  try {
+    expect(again.engine.sources.all).toHaveLength(2);
+    await again.engine.sync.idle();
+    const ticked = readerOf(following.config)
+      .prepare("SELECT count(*) FROM ticks WHERE trigger = 'start' AND outcome = 'done'")
+      .pluck()
+      .get();
+    expect(Number(ticked)).toBeGreaterThanOrEqual(2);
+    expect(registryOf(following).map(({ mints }) => mints)).toEqual([1, 1]);
+  } finally {
+    await again.close();
+  }
+});
+
+test('a list that lacks installations disconnects none', async () => {
+  const sandbox = await sandboxFor({ companies: 3, records: 20 });
+  const following = await follow(sandbox);
+  await expect.poll(() => rowsOf(following), soon).toHaveLength(3);
+  await following.daemon.close();
+  await control(sandbox, 'POST', '/faults', [
+    { method: 'GET', path: '/installations', times: 100, action: { omit: 2, recount: true } },
+  ]);
+  const again = await startDaemon(partsFor(following.config));
+  try {
+    await again.engine.sync.idle();
+    expect(registryOf(following).map(({ state }) => state)).toEqual(['connected', 'connected', 'connected']);
+  } finally {
+    await again.close();
+  }
+});
+
+test('a rule that is no longer configured disconnects its sources and keeps their rows', async () => {
+  const sandbox = await sandboxFor({ companies: 2, records: 20 });
+  const following = await follow(sandbox);
+  await expect.poll(() => rowsOf(following), soon).toHaveLength(2);
+  await following.daemon.close();
+  const [company] = sandbox.ready.companies;
+  const listed = {
+    ...following.config,
+    follows: [],
+    sources: ruleless(sandbox, following.folder),
+  };
+  const again = await startDaemon(partsFor(listed));
+  try {
+    await expect
+      .poll(() => registryOf(following).map(({ reason }) => reason), soon)
+      .toEqual(['rule_removed', 'rule_removed']);
+    expect(rowsOf(following).filter(({ source }) => source !== 'listed')).toHaveLength(2);
+    expect(tokensIn(following.folder)).toHaveLength(0);
+    expect(company).toBeDefined();
+  } finally {
+    await again.close();
+  }
+});
+
+function ruleless({ ready }: Sandbox, folder: string): Config['sources'] {
+  const [company] = ready.companies;
+  return configFrom(
+    settingsSchema.parse({
+      platform: { baseUrl: ready.baseUrl },
+      database: 'sqlite:mirror.db',
+      sources: [{ name: 'listed', token: company?.token, company: company?.id }],
+    }),
+    { env: {}, folderOf: () => folder },
+  ).sources;
+}
