@@ -86,8 +86,8 @@ export function derive(source: Omit<Source, 'no'>): Derived {
     average_share_price: size.price,
     needs_whitelisting: source.status === 'needs_whitelisting',
     investor: { id: source.investor_id, deactivated, via_entity: source.entity_name !== null },
-    blockers: JSON.parse(source.blockers) as Json,
-    contracts: JSON.parse(source.contracts) as Json,
+    blockers: listOf(source.blockers),
+    contracts: listOf(source.contracts),
   };
   const identity: JsonObject = {
     external_username: deactivated ? null : source.external_username,
@@ -104,6 +104,9 @@ export function derive(source: Omit<Source, 'no'>): Derived {
   };
   return overridden({ content, identity, visible, gone, raisedCents }, source.overrides);
 }
+
+/** Most lists are empty, and a large world has a million of them. */
+const listOf = (text: string): Json => (text === '[]' ? [] : (JSON.parse(text) as Json));
 
 /** Applies fields set by a control call. Fields inside `investor` are identity and are applied there. */
 function overridden(derived: Derived, overrides: string | null): Derived {

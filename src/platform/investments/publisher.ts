@@ -72,7 +72,7 @@ export function publish(services: Services, no: number, reason: PublicationReaso
   const companySeesChange =
     before?.visible === 1 || derived.visible || (left !== null && companyHasHistory(state, no));
   const feed = advanceFeed(state, 4, now);
-  writePublication(state, no, source, derived, feed.observedAt);
+  run(state, upsertPublication, publicationRow(no, source, derived, feed.observedAt));
   if (left !== null) {
     depart(state, no, left, 'company', feed.head - 3, feed.observedAt);
     depart(state, no, left, 'investor', feed.head - 2, feed.observedAt);
@@ -130,18 +130,35 @@ function depart(
   );
 }
 
-/** Publishes a new record without events, for the sandbox seed. */
-export function publishFirst(
-  state: State,
-  no: number,
-  source: Unnumbered,
-  observedAt: number,
-  seq: number,
-): void {
-  const derived = derive(source);
-  writePublication(state, no, source, derived, observedAt);
-  if (derived.visible) append(state, no, source, 'company', seq, true, 'changed', observedAt);
-  append(state, no, source, 'investor', seq + 1, true, 'changed', observedAt);
+/**
+ * Writes the publication of a new record without events, for the sandbox seed. `appendFirst` then adds it to the feed, many
+ * records at once.
+ */
+export function publishFirst(state: State, no: number, source: Unnumbered, observedAt: number): void {
+  run(state, insertPublication, publicationRow(no, source, derive(source), observedAt));
+}
+
+/**
+ * Adds the records that `publishFirst` wrote from the row `from` on to the feed, two numbers each, in the order of their
+ * rows. The rows have consecutive numbers, because nothing else inserts investments meanwhile.
+ */
+export function appendFirst(state: State, from: number): void {
+  const count =
+    (one<{ last: number | null }>(state, 'SELECT max(investment_no) AS last FROM publications')?.last ?? 0) -
+    from +
+    1;
+  if (count <= 0) return;
+  const head = one<{ head: number }>(state, 'SELECT head FROM feed')?.head ?? 0;
+  run(
+    state,
+    `INSERT INTO ledger (seq, audience, investment_no, company_no, offering_no, investor_no, shown, reason, observed_at)
+     SELECT $head + 2 * (p.investment_no - $from) + a.n, a.audience, p.investment_no, p.company_no, p.offering_no,
+       p.investor_no, 1, 'changed', p.observed_at
+     FROM publications p CROSS JOIN (SELECT 1 AS n, 'company' AS audience UNION ALL SELECT 2, 'investor') a
+     WHERE p.investment_no >= $from AND (p.visible = 1 OR a.n = 2)`,
+    { head, from },
+  );
+  run(state, 'UPDATE feed SET head = ?', [head + 2 * count]);
 }
 
 /** Allocates feed numbers. The feed's time never decreases, so ordering by number and by time is the same. */
@@ -155,36 +172,28 @@ export function advanceFeed(state: State, count: number, now: number): { head: n
   return row;
 }
 
-function writePublication(
-  state: State,
-  no: number,
-  source: Unnumbered,
-  derived: Derived,
-  observedAt: number,
-): void {
-  run(
-    state,
-    `INSERT INTO publications (investment_no, company_no, offering_no, investor_no, status, committed_cents,
-       raised_cents, visible, gone, content, identity, observed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (investment_no) DO UPDATE SET offering_no = excluded.offering_no, status = excluded.status,
-       committed_cents = excluded.committed_cents, raised_cents = excluded.raised_cents, visible = excluded.visible,
-       gone = excluded.gone, content = excluded.content, identity = excluded.identity, observed_at = excluded.observed_at`,
-    [
-      no,
-      source.company_no,
-      source.offering_no,
-      source.investor_no,
-      source.status,
-      source.committed_cents,
-      derived.raisedCents,
-      derived.visible ? 1 : 0,
-      derived.gone ? 1 : 0,
-      packed(contentShape, derived.content),
-      packed(identityShape, derived.identity),
-      observedAt,
-    ],
-  );
-}
+const insertPublication = `INSERT INTO publications (investment_no, company_no, offering_no, investor_no, status,
+  committed_cents, raised_cents, visible, gone, content, identity, observed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const upsertPublication = `${insertPublication}
+  ON CONFLICT (investment_no) DO UPDATE SET offering_no = excluded.offering_no, status = excluded.status,
+    committed_cents = excluded.committed_cents, raised_cents = excluded.raised_cents, visible = excluded.visible,
+    gone = excluded.gone, content = excluded.content, identity = excluded.identity, observed_at = excluded.observed_at`;
+
+const publicationRow = (no: number, source: Unnumbered, derived: Derived, observedAt: number) => [
+  no,
+  source.company_no,
+  source.offering_no,
+  source.investor_no,
+  source.status,
+  source.committed_cents,
+  derived.raisedCents,
+  derived.visible ? 1 : 0,
+  derived.gone ? 1 : 0,
+  packed(contentShape, derived.content),
+  packed(identityShape, derived.identity),
+  observedAt,
+];
 
 function append(
   state: State,

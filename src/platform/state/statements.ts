@@ -15,19 +15,16 @@ function prepared(state: State, sql: string): Sqlite.Statement<unknown[], unknow
   return statement;
 }
 
-const bound = (parameters: Parameters): unknown[] =>
-  Array.isArray(parameters) ? [...parameters] : [parameters];
-
 /** Returns the first row. `Row` is not checked: the caller states the type of its own SELECT. */
 export function one<Row>(state: State, sql: string, parameters: Parameters = []): Row | undefined {
-  return prepared(state, sql).get(...bound(parameters)) as Row | undefined;
+  return prepared(state, sql).get(parameters) as Row | undefined;
 }
 
 export function all<Row>(state: State, sql: string, parameters: Parameters = []): Row[] {
-  return prepared(state, sql).all(...bound(parameters)) as Row[];
+  return prepared(state, sql).all(parameters) as Row[];
 }
 
 export function run(state: State, sql: string, parameters: Parameters = []): { changes: number; no: number } {
-  const result = prepared(state, sql).run(...bound(parameters));
+  const result = prepared(state, sql).run(parameters);
   return { changes: result.changes, no: Number(result.lastInsertRowid) };
 }

@@ -158,6 +158,7 @@ test('a data file of an earlier version gains the live realm and keeps its own',
   run(state, `DELETE FROM users WHERE username IN ('newcomer', 'partner')`);
   run(state, `DELETE FROM access_tokens WHERE kind = 'syndicate_key'`);
   deleteOrphans(state);
+  run(state, 'DELETE FROM ledger WHERE investment_no NOT IN (SELECT no FROM investments)');
   run(state, `UPDATE sandbox SET document = json_remove(document, '$.live', '$.attribution')`);
   await first.close();
   const second = await startPlatform({ dataFile });

@@ -2,14 +2,14 @@ import { Fault } from '../../../domain/fault.js';
 import { exemptionLabels, securityLabels } from '../../contract/vocabulary.js';
 import type { Source } from '../../investments/derive.js';
 import { insertInvestment } from '../../investments/model.js';
-import { publishFirst } from '../../investments/publisher.js';
+import { appendFirst, publishFirst } from '../../investments/publisher.js';
 import { newId } from '../../state/secrets.js';
 import { one, run } from '../../state/statements.js';
 import type { WorldCompany, WorldUser } from '../document.js';
 import { type SeededApplication, type Seeding, seedWorldUser } from '../seed/accounts.js';
 import { seedProfile } from '../seed/catalog.js';
 import { type InstalledCompany, seedInstalledCompany } from '../seed/companies.js';
-import { publishedAt } from '../seed/investments.js';
+import { type Investor, publishedAt } from '../seed/investments.js';
 import { anyLine, type CompanyLine, type InvestmentLine, type OfferingLine } from './line-shapes.js';
 import { type Line, linesOf } from './lines.js';
 
@@ -50,22 +50,11 @@ type Round = Pick<
   'offering_no' | 'offering_id' | 'currency' | 'investment_type' | 'offering_type' | 'share_price_cents'
 > & { readonly company: ImportedCompany; readonly reservations: boolean };
 
-interface Investor {
-  readonly investor_no: number;
-  readonly investor_id: string;
-  readonly name: string;
-  readonly legal_name: string;
-  readonly email: string;
-  readonly address: string | null;
-  readonly bio: string | null;
-  readonly deactivated_at: number | null;
-}
-
 class Importer {
   readonly #companies = new Map<string, ImportedCompany>();
   readonly #rounds = new Map<string, Round>();
   readonly #publishedAt: number;
-  #seq: number;
+  #first: number | null = null;
   #investments = 0;
   #line = 0;
 
@@ -74,7 +63,6 @@ class Importer {
     readonly wanted: Import,
   ) {
     this.#publishedAt = publishedAt(seeding.now);
-    this.#seq = one<{ head: number }>(seeding.state, 'SELECT head FROM feed')?.head ?? 0;
   }
 
   take({ number, text }: Line): void {
@@ -96,8 +84,7 @@ class Importer {
   }
 
   finish(): Imported {
-    const { state } = this.seeding;
-    run(state, 'UPDATE feed SET head = ?', [this.#seq]);
+    if (this.#first !== null) appendFirst(this.seeding.state, this.#first);
     const companies = [...this.#companies.values()];
     return {
       companies: companies.map((company) => ({
@@ -238,8 +225,8 @@ class Importer {
       overrides: null,
     };
     const no = insertInvestment(state, source);
-    publishFirst(state, no, source, this.#publishedAt, this.#seq + 1);
-    this.#seq += 2;
+    publishFirst(state, no, source, this.#publishedAt);
+    this.#first ??= no;
     round.company.investments += 1;
     this.#investments += 1;
     if (this.#investments % progressEvery === 0) this.wanted.progress(this.#investments);

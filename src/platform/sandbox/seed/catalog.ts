@@ -1,10 +1,10 @@
 import type { Random } from '../../../runtime/random.js';
 import { exemptionLabels, securityLabels } from '../../contract/vocabulary.js';
 import { insertInvestment } from '../../investments/model.js';
-import { publishFirst } from '../../investments/publisher.js';
+import { appendFirst, publishFirst } from '../../investments/publisher.js';
 import type { State } from '../../state/database.js';
 import { newId } from '../../state/secrets.js';
-import { one, run } from '../../state/statements.js';
+import { run } from '../../state/statements.js';
 import { type SeededUser, type Seeding, seedUser } from './accounts.js';
 import type { SeededCompany, SeededOffering } from './companies.js';
 import { type DirectoryEntry, directory, type RoundPlan } from './directory.js';
@@ -257,9 +257,8 @@ function back(
     canceled_at: null,
   } as const;
   const no = insertInvestment(state, investment);
-  const head = one<{ head: number }>(state, 'SELECT head FROM feed')?.head ?? 0;
-  publishFirst(state, no, investment, publishedAt(now), head + 1);
-  run(state, 'UPDATE feed SET head = ?', [head + 2]);
+  publishFirst(state, no, investment, publishedAt(now));
+  appendFirst(state, no);
 }
 
 /** Gives the first investor of the ready document access to everything; the second has only the public view. */

@@ -8,7 +8,8 @@ import type { SeededCompany } from './companies.js';
 import { inventPerson } from './people.js';
 import { between, chance, pick, weighted } from './picks.js';
 
-type Investor = Pick<
+/** The investor's part of the input of a record. */
+export type Investor = Pick<
   Source,
   'investor_no' | 'investor_id' | 'name' | 'legal_name' | 'email' | 'address' | 'bio' | 'deactivated_at'
 >;

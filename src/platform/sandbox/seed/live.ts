@@ -1,8 +1,8 @@
 import { grantedScopes, selfServeScopes } from '../../contract/scopes.js';
 import { insertInvestment } from '../../investments/model.js';
-import { publishFirst } from '../../investments/publisher.js';
+import { appendFirst, publishFirst } from '../../investments/publisher.js';
 import { newId } from '../../state/secrets.js';
-import { one, run } from '../../state/statements.js';
+import { run } from '../../state/statements.js';
 import type { LiveRealm, WorldApp, WorldCompany, WorldSyndicate } from '../document.js';
 import {
   type SeededApplication,
@@ -133,9 +133,8 @@ function seedInvestment(
   };
   const invented = inventInvestment(random, now, company, investor);
   const no = insertInvestment(state, invented);
-  const head = one<{ head: number }>(state, 'SELECT head FROM feed')?.head ?? 0;
-  publishFirst(state, no, invented, now, head + 1);
-  run(state, 'UPDATE feed SET head = ?', [head + 2]);
+  publishFirst(state, no, invented, now);
+  appendFirst(state, no);
 }
 
 function seedSyndicate(seeding: Seeding, { application }: LivePlan, company: LiveCompany): WorldSyndicate {

@@ -1,7 +1,7 @@
 import { type Random, seededRandom } from '../../../runtime/random.js';
 import { selfServeScopes } from '../../contract/scopes.js';
 import { insertInvestment } from '../../investments/model.js';
-import { publishFirst } from '../../investments/publisher.js';
+import { appendFirst, publishFirst } from '../../investments/publisher.js';
 import type { State } from '../../state/database.js';
 import { one, run } from '../../state/statements.js';
 import type { SandboxRealm, WorldPlan } from '../document.js';
@@ -113,7 +113,7 @@ function seedInvestments(
   const { state, random, now } = seeding;
   const crowd = new Crowd(seeding);
   const published = publishedAt(now);
-  let seq = 0;
+  let first: number | null = null;
   for (const [number, company] of companies.entries()) {
     const [open, closed] = [company.offerings.find(isPlainSafe), past[number]];
     for (let index = 0; index < records; index += 1) {
@@ -136,11 +136,11 @@ function seedInvestments(
       if (old && closed !== undefined && invented.offering_no === open?.no)
         invented = { ...invented, offering_no: closed.no, offering_id: closed.id };
       const no = insertInvestment(state, invented);
-      publishFirst(state, no, invented, published, seq + 1);
-      seq += 2;
+      publishFirst(state, no, invented, published);
+      first ??= no;
     }
   }
-  run(state, 'UPDATE feed SET head = ?', [seq]);
+  if (first !== null) appendFirst(state, first);
 }
 
 export const isSeeded = (state: State): boolean => one(state, 'SELECT 1 FROM feed') !== undefined;
