@@ -18,6 +18,10 @@ export const sandbox: Command = {
     ],
     ['rosterd sandbox --records 5000 --companies 3 --seed 7', 'the same data every time'],
     [
+      'rosterd sandbox --companies 1000 --records 20 --installed 0.8',
+      'many companies, of which a fifth can install the application later',
+    ],
+    [
       'rosterd sandbox --import world.jsonl --data world.db --limits off',
       'a world of your own, for load tests',
     ],
@@ -28,6 +32,10 @@ export const sandbox: Command = {
     { flags: '--seed <number>', summary: 'seed of the made-up data (default: 1)' },
     { flags: '--companies <number>', summary: 'number of companies (default: 2)' },
     { flags: '--records <number>', summary: 'investments per company (default: 100)' },
+    {
+      flags: '--installed <share>',
+      summary: 'share of the companies that have the application installed, 0 to 1 (default: 1)',
+    },
     {
       flags: '--import <file>',
       summary: 'add the companies, rounds and investments of a file of JSON Lines',
@@ -80,15 +88,26 @@ function sandboxOptions(options: Options, cwd: string, parse: typeof parseListen
   const companies = options.whole('companies', { min: 1, max: 10_000 });
   const imported = options.text('import');
   const records = options.whole('records', { min: 0, max: 10_000_000 });
+  const installed = shareOf(options, 'installed');
   return {
     listen,
     limits: options.text('limits') !== 'off',
     ...(data === undefined || data === ':memory:' ? {} : { dataFile: data }),
-    ...defined({ seed, companies, records, headerPrefix, requestIdHeader }),
+    ...defined({ seed, companies, records, installed, headerPrefix, requestIdHeader }),
     // Absolute, because a data file stores it for a sandbox that is started in another folder.
     ...(imported === undefined ? {} : { importFile: resolve(cwd, imported) }),
     allowLoopbackWebhooks: options.flag('allowLoopbackWebhooks'),
   };
+}
+
+function shareOf(options: Options, name: string): number | undefined {
+  const text = options.text(name);
+  if (text === undefined) return undefined;
+  const share = /^\d(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+  if (share >= 0 && share <= 1) return share;
+  throw new Fault('usage', `--${name} is ${JSON.stringify(text)}`, {
+    hint: 'a share from 0 to 1, such as 0.8',
+  });
 }
 
 function headerText(options: Options, name: string, flag: string, example: string): string | undefined {

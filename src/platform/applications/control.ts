@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { programScopes } from '../contract/scopes.js';
-import { type Exchange, ok } from '../http/exchange.js';
-import { notFound } from '../http/problem.js';
+import { ok } from '../http/exchange.js';
 import type { Route } from '../http/route.js';
 import { controlRoute } from '../sandbox/control/control-route.js';
-import { one } from '../state/statements.js';
-import { type Application, applicationByNo } from './model.js';
+import { applicationByNo } from './model.js';
+import { namedApplication } from './named.js';
 import { assignProgramScopes } from './scope-edits.js';
 import { approveIdentity, decideReview, suspend } from './standing.js';
 
@@ -21,7 +20,7 @@ const standing = z.strictObject({
 export const applicationControl: readonly Route[] = [
   controlRoute('PATCH', '/_sandbox/applications/{id}', standing, (exchange, body) => {
     const { services, now } = exchange;
-    const app = named(exchange);
+    const app = namedApplication(services.state, exchange.params.id ?? '');
     services.state.transaction(() => {
       if (body.approved !== undefined) decideReview(services, app, body.approved, now);
       if (body.piiApproved !== undefined) approveIdentity(services, app, body.piiApproved);
@@ -32,17 +31,3 @@ export const applicationControl: readonly Route[] = [
     return ok({ id, status, approved: approved_at !== null, piiApproved, scopes });
   }),
 ];
-
-/** Finds an application by its id or by either client id. The ready document contains the client ids. */
-function named(exchange: Exchange): Application {
-  const { state } = exchange.services;
-  const id = exchange.params.id ?? '';
-  const row = one<{ no: number }>(
-    state,
-    `SELECT a.no FROM applications a WHERE a.status <> 'deleted' AND
-       (a.id = $id OR EXISTS (SELECT 1 FROM clients c WHERE c.application_no = a.no AND c.client_id = $id))`,
-    { id },
-  );
-  if (row === undefined) throw notFound(`The application ${id}`);
-  return applicationByNo(state, row.no);
-}

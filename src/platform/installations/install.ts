@@ -1,5 +1,5 @@
+import type { Version } from '../../wire/versions.js';
 import { applicationByNo } from '../applications/model.js';
-import type { Caller } from '../http/caller.js';
 import { notFound, Problem } from '../http/problem.js';
 import { insertToken, type MintedToken } from '../oauth/tokens.js';
 import type { Services } from '../services.js';
@@ -24,23 +24,46 @@ export interface InstallWish {
   readonly tier: Tier | undefined;
 }
 
-type UserCaller = Extract<Caller, { kind: 'user' }>;
+/** The application, and the person who installs it. */
+export interface Installer {
+  readonly applicationNo: number;
+  readonly realm: Realm;
+  readonly userNo: number;
+}
 
 export interface Installed {
   readonly installation: Installation;
   readonly token: MintedToken;
 }
 
-/** Installs the application. Checks run in the order of their errors: 404, then 403, 409 and 422. */
+/** Installs the application and mints the first token of the installation, in one transaction. */
 export function install(
   services: Services,
-  caller: UserCaller,
-  version: Parameters<typeof installRightOn>[3],
+  caller: Installer,
+  version: Version,
   wish: InstallWish,
   now: number,
 ): Installed {
+  return services.state.transaction(() => {
+    const installation = installWithoutToken(services, caller, version, wish, now);
+    const token = mintFor(services, installation, installation.scopes.split(' '), now);
+    return { installation, token };
+  })();
+}
+
+/**
+ * Installs the application. Its managers mint the tokens, as after an install that a founder made in the browser. Checks
+ * run in the order of their errors: 404, then 403, 409 and 422.
+ */
+export function installWithoutToken(
+  services: Services,
+  caller: Installer,
+  version: Version,
+  wish: InstallWish,
+  now: number,
+): Installation {
   const { state } = services;
-  const app = applicationByNo(state, caller.app.no);
+  const app = applicationByNo(state, caller.applicationNo);
   const target = findTarget(state, caller.realm, wish.targetType, wish.targetId);
   const right = target && installRightOn(state, target, caller.userNo, version, wish.tier);
   // A target the user may not edit is reported like one that does not exist.
@@ -78,7 +101,7 @@ export function install(
     const installation = insertInstallation(services, at, now);
     const role = actorRole(state, target, caller.userNo);
     announceInstallation(services, 'installation.created', installation, role, now);
-    return { installation, token: mintFor(services, installation, scopes, now) };
+    return installation;
   })();
 }
 

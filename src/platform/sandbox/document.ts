@@ -4,6 +4,8 @@ export interface WorldPlan {
   readonly companies: number;
   /** Investments per company. */
   readonly records: number;
+  /** Share of the companies that have the application installed, from 0 to 1. */
+  readonly installed: number;
   /** Absolute path of a file of JSON Lines whose companies, rounds and investments are added. */
   readonly importFile: string | null;
 }
@@ -33,11 +35,16 @@ export interface WorldCompany {
   readonly investments: number;
 }
 
+/** A company that has not installed the application. */
+export type UninstalledCompany = Omit<WorldCompany, 'installation' | 'token' | 'tokenWithoutIdentity'>;
+
 /** The seeded sandbox realm. */
 export interface SandboxRealm {
   readonly apps: readonly WorldApp[];
   readonly users: readonly WorldUser[];
   readonly companies: readonly WorldCompany[];
+  /** Empty unless the plan leaves companies without an installation. */
+  readonly uninstalled: readonly UninstalledCompany[];
   readonly syndicates: readonly Omit<WorldSyndicate, 'key'>[];
 }
 

@@ -26,6 +26,8 @@ export interface SandboxOptions {
   readonly seed?: number;
   readonly companies?: number;
   readonly records?: number;
+  /** Share of the companies that have the application installed; default 1. */
+  readonly installed?: number;
   /** A file of JSON Lines with further companies, rounds and investments. Absolute. */
   readonly importFile?: string;
   /** Called while the file is imported, with the number of investments so far. */

@@ -26,12 +26,13 @@ const importStream = 0x696d706f;
 const largeImport = 5_000_000;
 
 /** The help of `rosterd sandbox` names these numbers. */
-export const defaultPlan: WorldPlan = { seed: 1, companies: 2, records: 100, importFile: null };
+export const defaultPlan: WorldPlan = { seed: 1, companies: 2, records: 100, installed: 1, importFile: null };
 
 interface Row {
   readonly seed: number;
   readonly companies: number;
   readonly records: number;
+  readonly installed: number;
   readonly offset_millis: number;
   readonly document: string | null;
   readonly import_file: string | null;
@@ -146,12 +147,13 @@ const withFounders = (users: readonly WorldUser[], founders: readonly WorldUser[
 function remember(state: State, plan: WorldPlan, clock: MovableClock, document: WorldDocument | null): void {
   run(
     state,
-    `INSERT OR REPLACE INTO sandbox (no, seed, companies, records, offset_millis, document, import_file)
-     VALUES (1, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO sandbox (no, seed, companies, records, installed, offset_millis, document, import_file)
+     VALUES (1, ?, ?, ?, ?, ?, ?, ?)`,
     [
       plan.seed,
       plan.companies,
       plan.records,
+      plan.installed,
       clock.offsetMillis,
       document === null ? null : JSON.stringify(document),
       plan.importFile,
@@ -159,10 +161,15 @@ function remember(state: State, plan: WorldPlan, clock: MovableClock, document: 
   );
 }
 
-type StoredDocument = WorldDocument | (SandboxRealm & { readonly live?: undefined });
+/** A file of an earlier version has only the sandbox realm. */
+type EarlierDocument = SandboxRealm & { readonly live?: undefined };
+type StoredDocument = WorldDocument | EarlierDocument;
 
 function storedDocument(stored: Row): StoredDocument {
-  if (stored.document !== null) return JSON.parse(stored.document) as StoredDocument;
+  if (stored.document !== null) {
+    // The list is newer than the live realm.
+    return Object.assign({ uninstalled: [] }, JSON.parse(stored.document)) as StoredDocument;
+  }
   throw new Fault('usage', 'the data file has a half-seeded world', {
     hint: 'Delete the file, or give another --data file.',
   });
@@ -173,13 +180,14 @@ function planFrom(asked: Partial<WorldPlan>): WorldPlan {
     seed: asked.seed ?? defaultPlan.seed,
     companies: asked.companies ?? defaultPlan.companies,
     records: asked.records ?? defaultPlan.records,
+    installed: asked.installed ?? defaultPlan.installed,
     importFile: asked.importFile ?? defaultPlan.importFile,
   };
 }
 
 /** Returns the plan of the data file. Throws if the options ask for a different world. */
 function requireSamePlan(stored: Row, asked: Partial<WorldPlan>): WorldPlan {
-  for (const key of ['seed', 'companies', 'records'] as const) {
+  for (const key of ['seed', 'companies', 'records', 'installed'] as const) {
     const wanted = asked[key];
     if (wanted !== undefined && wanted !== stored[key]) {
       throw new Fault('usage', `the data file has a world with ${key} ${stored[key]}, not ${wanted}`, {
@@ -194,7 +202,8 @@ function requireSamePlan(stored: Row, asked: Partial<WorldPlan>): WorldPlan {
       hint: 'Omit --import to continue that world, or give another --data file.',
     });
   }
-  return { seed: stored.seed, companies: stored.companies, records: stored.records, importFile };
+  const { seed, companies, records, installed } = stored;
+  return { seed, companies, records, installed, importFile };
 }
 
 /** Empties every table except the migrations. */

@@ -159,10 +159,14 @@ test('a data file of an earlier version gains the live realm and keeps its own',
   run(state, `DELETE FROM access_tokens WHERE kind = 'syndicate_key'`);
   deleteOrphans(state);
   run(state, 'DELETE FROM ledger WHERE investment_no NOT IN (SELECT no FROM investments)');
-  run(state, `UPDATE sandbox SET document = json_remove(document, '$.live', '$.attribution')`);
+  run(
+    state,
+    `UPDATE sandbox SET document = json_remove(document, '$.live', '$.attribution', '$.uninstalled')`,
+  );
   await first.close();
   const second = await startPlatform({ dataFile });
   expect(second.ready.companies).toEqual(companies);
+  expect(second.ready.uninstalled).toEqual([]);
   const [live] = second.ready.live.companies;
   expect((await second.get('/investments', { token: live?.token ?? '' })).status).toBe(200);
   const document = one<{ document: string }>(second.services.state, 'SELECT document FROM sandbox')?.document;

@@ -9,6 +9,7 @@ import { controlPath, type RequestLedger } from '../requests.js';
 import { amend, companyOf, deactivate, invest, revoke, withdraw } from './act.js';
 import { churn } from './churn.js';
 import { controlRoute } from './control-route.js';
+import { installRoutes } from './install-routes.js';
 import { recordPatch } from './record-patch.js';
 import {
   changeCompany,
@@ -26,7 +27,7 @@ export interface Controlled {
   readonly clock: MovableClock;
   readonly faults: Faults;
   readonly requests: RequestLedger;
-  ready(): ReadyDocument;
+  readonly ready: () => ReadyDocument;
   /** Returns to the state of the seed, without faults and without recorded requests. */
   reset(): void;
 }
@@ -145,6 +146,7 @@ export function controlRoutes(controlled: Controlled): readonly Route[] {
         return [id];
       }),
     ),
+    ...installRoutes(controlled.ready),
     controlRoute('GET', at('/clock'), null, () => ok(timeOf(clock))),
     controlRoute('POST', at('/clock'), clockBody, (_exchange, body) => {
       if ('now' in body) clock.moveTo(Date.parse(body.now));

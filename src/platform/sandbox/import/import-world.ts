@@ -8,7 +8,12 @@ import { one, run } from '../../state/statements.js';
 import type { WorldCompany, WorldUser } from '../document.js';
 import { type SeededApplication, type Seeding, seedWorldUser } from '../seed/accounts.js';
 import { seedProfile } from '../seed/catalog.js';
-import { type InstalledCompany, seedInstalledCompany } from '../seed/companies.js';
+import {
+  type PeopledCompany,
+  type SeededInstall,
+  seedInstall,
+  seedPeopledCompany,
+} from '../seed/companies.js';
 import { type Investor, publishedAt } from '../seed/investments.js';
 import { anyLine, type CompanyLine, type InvestmentLine, type OfferingLine } from './line-shapes.js';
 import { type Line, linesOf } from './lines.js';
@@ -40,7 +45,8 @@ export function importWorld(seeding: Seeding, wanted: Import): Imported {
   return importer.finish();
 }
 
-interface ImportedCompany extends InstalledCompany {
+interface ImportedCompany extends PeopledCompany {
+  readonly install: SeededInstall;
   readonly offerings: string[];
   investments: number;
 }
@@ -93,9 +99,7 @@ class Importer {
         offering: company.offerings[0] ?? '',
         offerings: company.offerings,
         founder: company.founder.id,
-        installation: company.installation,
-        token: company.token,
-        tokenWithoutIdentity: company.tokenWithoutIdentity,
+        ...company.install,
         investments: company.investments,
       })),
       founders: companies.map(({ founder }) => seedWorldUser(this.seeding, this.wanted.application, founder)),
@@ -120,15 +124,16 @@ class Importer {
   #company({ id, name, slug, tagline }: CompanyLine): void {
     const number = this.wanted.companiesBefore + this.#companies.size + 1;
     const chosen = slug ?? `imported-company-${number}`;
-    const installed = seedInstalledCompany(this.seeding, this.wanted.application.no, {
+    const peopled = seedPeopledCompany(this.seeding, {
       id,
       name,
       slug: chosen,
       number,
       tagline: tagline ?? 'An imported company.',
     });
-    seedProfile(this.seeding, installed.no, chosen, { industries: ['technology'], models: ['b2b'] });
-    this.#companies.set(id, { ...installed, offerings: [], investments: 0 });
+    const install = seedInstall(this.seeding, this.wanted.application.no, peopled);
+    seedProfile(this.seeding, peopled.no, chosen, { industries: ['technology'], models: ['b2b'] });
+    this.#companies.set(id, { ...peopled, install, offerings: [], investments: 0 });
   }
 
   #offering(line: OfferingLine): void {

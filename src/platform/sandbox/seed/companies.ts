@@ -39,34 +39,42 @@ export interface SeededOffering {
   readonly reservations: boolean;
 }
 
-/** A company with people and an installation of the application, which it has two tokens of. */
-export interface InstalledCompany {
-  readonly no: number;
-  readonly id: string;
-  readonly name: string;
+/** An installation of the application with two tokens. */
+export interface SeededInstall {
   readonly installation: string;
   readonly token: string;
   readonly tokenWithoutIdentity: string;
+}
+
+/** A company with people. */
+export interface PeopledCompany {
+  readonly no: number;
+  readonly id: string;
+  readonly name: string;
   readonly founder: SeededUser;
 }
 
-export interface SeededCompany extends InstalledCompany {
+export interface SeededCompany extends PeopledCompany {
+  /** Null: the application is not installed. */
+  readonly install: SeededInstall | null;
   /** Rounds that take investments or reservations. */
   readonly offerings: readonly SeededOffering[];
 }
 
-export function seedCompany(seeding: Seeding, application: number, index: number): SeededCompany {
+/** Seeds a company. Without an application, it has installed none. */
+export function seedCompany(seeding: Seeding, application: number | null, index: number): SeededCompany {
   const { random } = seeding;
   const id = newId(random, 'co_');
   const name = `${pick(random, firstWords)} ${pick(random, secondWords)} ${index + 1}`;
-  const installed = seedInstalledCompany(seeding, application, {
+  const peopled = seedPeopledCompany(seeding, {
     id,
     name,
     slug: `sandbox-company-${index + 1}`,
     tagline: 'A company that does not exist.',
     number: index + 1,
   });
-  return { ...installed, offerings: seedOfferings(seeding, installed.no, index) };
+  const install = application === null ? null : seedInstall(seeding, application, peopled);
+  return { ...peopled, install, offerings: seedOfferings(seeding, peopled.no, index) };
 }
 
 export interface CompanyPlan {
@@ -78,12 +86,11 @@ export interface CompanyPlan {
   readonly number: number;
 }
 
-/** Seeds a company with a founder, a read-only administrator and an installation of the application. */
-export function seedInstalledCompany(
+/** Seeds a company with a founder and a read-only administrator. */
+export function seedPeopledCompany(
   seeding: Seeding,
-  application: number,
   { id, name, slug, tagline, number }: CompanyPlan,
-): InstalledCompany {
+): PeopledCompany {
   const { state, now } = seeding;
   const { no } = run(
     state,
@@ -95,17 +102,18 @@ export function seedInstalledCompany(
   const member = 'INSERT INTO company_members (company_no, user_no, tier, can_edit) VALUES (?, ?, ?, ?)';
   run(state, member, [no, founder.no, 'founder', 1]);
   run(state, member, [no, reader.no, 'admin', 0]);
+  return { no, id, name, founder };
+}
+
+/** Installs the application, as the founder would, and mints a token with identity and one without. */
+export function seedInstall(seeding: Seeding, application: number, company: PeopledCompany): SeededInstall {
   const installation = seedInstallation(seeding, {
     application,
-    installer: founder,
+    installer: company.founder,
     tier: 'founder',
-    companyNo: no,
+    companyNo: company.no,
   });
   return {
-    no,
-    id,
-    name,
-    founder,
     installation: installation.id,
     token: installationToken(seeding, application, installation.no, grantedScopes),
     tokenWithoutIdentity: installationToken(seeding, application, installation.no, scopesWithoutIdentity),
@@ -130,7 +138,10 @@ const pastBegan = 540 * 86_400_000;
 export const pastEnded = 150 * 86_400_000;
 
 /** Seeds a closed SAFE round of a company, which has the older investments of its open one. */
-export function seedPastRound(seeding: Seeding, { no, offerings }: SeededCompany): SeededOffering {
+export function seedPastRound(
+  seeding: Seeding,
+  { no, offerings }: Pick<SeededCompany, 'no' | 'offerings'>,
+): SeededOffering {
   const like = offerings.find(isPlainSafe);
   if (like === undefined) throw new Error('a seeded company has a SAFE round');
   const { now } = seeding;

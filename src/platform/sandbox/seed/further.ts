@@ -23,7 +23,9 @@ export function seedFurther(
     acceptTermsForAll(seeding);
     const application = firstApplication(state, sandbox);
     const people = (ids: readonly string[]) => ids.map((id) => personById(state, id));
-    const founders = people([...new Set(sandbox.companies.map(({ founder }) => founder))]);
+    const seeded = [...sandbox.companies, ...sandbox.uninstalled];
+    // The live realm and the attribution program need the first ones only.
+    const founders = people([...new Set(seeded.slice(0, foundersMax).map(({ founder }) => founder))]);
     const investors = named(state, ['ida', 'ivan']);
     const live = seedLive(seeding, {
       application,
@@ -40,7 +42,7 @@ export function seedFurther(
     if (founder === undefined) throw new Error('a world has at least one company');
     const company = (id: string | undefined) => ({ no: numberOf(state, 'companies', id ?? '') });
     const attribution = seedAttribution(seeding, {
-      companies: { test: company(sandbox.companies[0]?.id), live: company(live.companies[0]?.id) },
+      companies: { test: company(seeded[0]?.id), live: company(live.companies[0]?.id) },
       founder,
       investors,
     });
@@ -48,6 +50,7 @@ export function seedFurther(
   })();
 }
 
+const foundersMax = 20;
 const backers = Array.from({ length: 10 }, (_, index) => `backer${index + 1}`);
 
 export function firstApplication(state: State, { apps }: SandboxRealm): SeededApplication {

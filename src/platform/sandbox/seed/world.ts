@@ -4,7 +4,7 @@ import { insertInvestment } from '../../investments/model.js';
 import { appendFirst, publishFirst } from '../../investments/publisher.js';
 import type { State } from '../../state/database.js';
 import { one, run } from '../../state/statements.js';
-import type { SandboxRealm, WorldPlan } from '../document.js';
+import type { SandboxRealm, UninstalledCompany, WorldPlan } from '../document.js';
 import {
   type SeededUser,
   type Seeding,
@@ -50,8 +50,9 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
       scopes: selfServeScopes,
       approved: true,
     });
+    const without = uninstalledOf(plan);
     const companies = Array.from({ length: plan.companies }, (_, index) =>
-      seedCompany(seeding, application.no, index),
+      seedCompany(seeding, without.has(index) ? null : application.no, index),
     );
     const earlier: Seeding = { state, random: seededRandom(plan.seed ^ pastStream), now };
     const past = companies.map((company) => {
@@ -80,22 +81,41 @@ export function seedWorld(state: State, random: Random, plan: WorldPlan, now: nu
         },
       ],
       users,
-      companies: companies.map((company, index) => ({
-        id: company.id,
-        name: company.name,
-        offering: company.offerings[0]?.id ?? '',
-        offerings: [...company.offerings, past[index]].flatMap((round) => round?.id ?? []),
-        founder: company.founder.id,
-        installation: company.installation,
-        token: company.token,
-        tokenWithoutIdentity: company.tokenWithoutIdentity,
-        investments: plan.records,
-      })),
+      companies: companies.flatMap((company, index) =>
+        company.install === null
+          ? []
+          : [{ ...outlineOf(company, past[index], plan.records), ...company.install }],
+      ),
+      uninstalled: companies.flatMap((company, index) =>
+        company.install === null ? [outlineOf(company, past[index], plan.records)] : [],
+      ),
       syndicates,
     };
   })();
 }
 
+const outlineOf = (
+  company: SeededCompany,
+  past: SeededOffering | undefined,
+  investments: number,
+): UninstalledCompany => ({
+  id: company.id,
+  name: company.name,
+  offering: company.offerings[0]?.id ?? '',
+  offerings: [...company.offerings, past].flatMap((round) => round?.id ?? []),
+  founder: company.founder.id,
+  investments,
+});
+
+/** Chooses the companies that have not installed the application, from a random stream of their own. */
+function uninstalledOf({ seed, companies, installed }: WorldPlan): ReadonlySet<number> {
+  const random = seededRandom(seed ^ uninstalledStream);
+  const order = Array.from({ length: companies }, (_, index) => ({ index, rank: random.fraction() }));
+  order.sort((a, b) => a.rank - b.rank);
+  return new Set(order.slice(Math.round(companies * installed)).map(({ index }) => index));
+}
+
+const uninstalledStream = 0x756e696e;
 /** An arbitrary constant that derives a second random stream from the seed. */
 const catalogStream = 0x0ca7a106;
 /** Below this, creating the indexes again takes longer than keeping them. */
