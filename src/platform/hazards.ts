@@ -1,3 +1,5 @@
+import type { EventName } from '../wire/events.js';
+
 /**
  * A fault injected into one webhook delivery attempt. The delivery loop asks for one per attempt and applies it.
  * Only a sandbox sets hazards.
@@ -18,8 +20,8 @@ export interface DeliveryHazard {
 }
 
 export interface Hazards {
-  /** Returns the fault for the next attempt, or null for none. */
-  forDelivery(): DeliveryHazard | null;
+  /** Returns the fault for the next attempt to deliver this event, or null for none. */
+  forDelivery(event: EventName): DeliveryHazard | null;
 }
 
 export const noHazards: Hazards = { forDelivery: () => null };

@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { defined } from '../../domain/defined.js';
+import type { EventName } from '../../wire/events.js';
 import { type ErrorStatus, errorTypes } from '../contract/errors.js';
 import type { DeliveryHazard, Hazards } from '../hazards.js';
 import { type Answer, problemAnswer } from '../http/envelope.js';
 import type { Exchange } from '../http/exchange.js';
 import { Problem } from '../http/problem.js';
 import type { Interceptor } from '../http/server.js';
+import { withoutItems } from './omit-items.js';
 import { isOperatorPath } from './requests.js';
 
 export interface FaultAction {
@@ -17,6 +19,10 @@ export interface FaultAction {
   readonly drop?: boolean | undefined;
   /** Process the request and close the connection after this many bytes of the response body. */
   readonly truncate?: number | undefined;
+  /** Lists only: leave out the last items of `data`, by their number, or the items with these ids. */
+  readonly omit?: number | readonly string[] | undefined;
+  /** With `omit`: `meta.count` and `meta.page_count` are those of the shorter list. */
+  readonly recount?: boolean | undefined;
   /** Webhook deliveries only, see `DeliveryHazard`. */
   readonly lose?: boolean | undefined;
   readonly duplicate?: boolean | undefined;
@@ -27,6 +33,8 @@ export interface FaultRule {
   readonly method?: string | undefined;
   /** `*` matches any text, `{name}` one segment; `webhook` matches deliveries. */
   readonly path: string;
+  /** With the path `webhook`: the name of an event; `*` matches any text, as in `installation.*`. */
+  readonly event?: string | undefined;
   /** Number of matches to skip first. */
   readonly after?: number | undefined;
   /** How many times the rule applies. */
@@ -37,6 +45,8 @@ export interface FaultRule {
 interface ActiveRule {
   readonly rule: FaultRule;
   readonly pattern: RegExp;
+  /** Null: every event. */
+  readonly event: RegExp | null;
   passes: number;
   strikes: number;
 }
@@ -45,6 +55,7 @@ interface ActiveRule {
 export interface RuleInForce {
   readonly method: string;
   readonly path: string;
+  readonly event: string | null;
   /** Matches that still pass before the rule applies. */
   readonly passes: number;
   /** How many times the rule still applies. */
@@ -62,6 +73,7 @@ export class Faults implements Interceptor, Hazards {
       this.#rules.push({
         rule,
         pattern: patternOf(rule.path),
+        event: rule.event === undefined ? null : patternOf(rule.event),
         passes: rule.after ?? 0,
         strikes: rule.times ?? 1,
       });
@@ -77,14 +89,17 @@ export class Faults implements Interceptor, Hazards {
     return this.#rules.map(({ rule, passes, strikes }) => ({
       method: rule.method?.toUpperCase() ?? '*',
       path: rule.path,
+      event: rule.event ?? null,
       passes,
       strikes,
       action: rule.action,
     }));
   }
 
-  forDelivery(): DeliveryHazard | null {
-    const action = this.#strike((active) => active.rule.path === webhookPath);
+  forDelivery(name: EventName): DeliveryHazard | null {
+    const action = this.#strike(
+      ({ rule, event }) => rule.path === webhookPath && (event === null || event.test(name)),
+    );
     if (action === null) return null;
     const { status, delayMs, drop, lose, duplicate, hold } = action;
     return {
@@ -113,10 +128,17 @@ export class Faults implements Interceptor, Hazards {
       response.destroy();
       return true;
     }
-    if (action?.truncate === undefined) return false;
-    response.writeHead(answer.status, answer.headers);
+    const sent =
+      action?.omit === undefined ? answer : withoutItems(answer, action.omit, action.recount === true);
+    if (action?.truncate === undefined) {
+      if (sent === answer) return false;
+      response.writeHead(sent.status, sent.headers);
+      response.end(sent.body);
+      return true;
+    }
+    response.writeHead(sent.status, sent.headers);
     response.flushHeaders();
-    response.write(Buffer.from(answer.body).subarray(0, action.truncate), () => response.destroy());
+    response.write(Buffer.from(sent.body).subarray(0, action.truncate), () => response.destroy());
     return true;
   }
 

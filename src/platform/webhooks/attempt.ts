@@ -26,7 +26,7 @@ export async function attempt(
   const { state, clock, random } = services;
   const endpoint = endpointByNo(state, delivery.endpoint_no);
   if (endpoint === undefined) return;
-  const { delayMillis, hold, ...hazard } = services.hazards.forDelivery() ?? {};
+  const { delayMillis, hold, ...hazard } = services.hazards.forDelivery(delivery.event) ?? {};
   if (hold === true) return postpone(state, delivery.no, clock.now() + heldMillisMax, true);
   if (delayMillis !== undefined) {
     // A delay alone postpones the delivery and frees the endpoint's slot. With other hazards it must wait here.

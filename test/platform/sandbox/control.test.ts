@@ -280,7 +280,7 @@ test('control: webhook faults apply to deliveries only', async () => {
   ]);
   expect((await world.get('/webhook', { token: token() })).status).toBe(404);
   const { hazards } = world.services;
-  expect([1, 2, 3, 4].map(() => hazards.forDelivery())).toEqual([
+  expect([1, 2, 3, 4].map(() => hazards.forDelivery('investment.changed'))).toEqual([
     { drop: true },
     { drop: true },
     { duplicate: true, delayMillis: 5 },

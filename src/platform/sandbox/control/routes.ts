@@ -54,21 +54,29 @@ const faultAction = z
     delayMs: z.number().min(0).max(3_600_000).optional(),
     drop: flag,
     truncate: z.int().min(0).optional(),
+    omit: z.union([z.int().min(1), z.array(z.string()).min(1)]).optional(),
+    recount: flag,
     lose: flag,
     duplicate: flag,
     hold: flag,
   })
   .refine(
-    ({ body, headers, ...does }) => Object.values(does).some((value) => value !== undefined),
-    'is empty: give status, delayMs, drop, truncate, lose, duplicate or hold',
+    ({ body, headers, recount, ...does }) => Object.values(does).some((value) => value !== undefined),
+    'is empty: give status, delayMs, drop, truncate, omit, lose, duplicate or hold',
   );
-const faultRule = z.strictObject({
-  method: z.string().optional(),
-  path: z.string().min(1),
-  after: z.int().min(0).optional(),
-  times: z.int().min(1).optional(),
-  action: faultAction,
-});
+const faultRule = z
+  .strictObject({
+    method: z.string().optional(),
+    path: z.string().min(1),
+    event: z.string().min(1).optional(),
+    after: z.int().min(0).optional(),
+    times: z.int().min(1).optional(),
+    action: faultAction,
+  })
+  .refine(({ path, event }) => event === undefined || path === 'webhook', {
+    path: ['event'],
+    message: 'is for webhook deliveries: give "path": "webhook"',
+  });
 const faultBody = z.union([z.array(faultRule), faultRule]);
 
 export function controlRoutes(controlled: Controlled): readonly Route[] {

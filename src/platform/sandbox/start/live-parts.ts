@@ -62,20 +62,24 @@ export function faultsPart({ faults }: LiveState): Html {
 }
 
 const ruleRow = (rule: RuleInForce): readonly Html[] => [
-  html`<code>${rule.path === 'webhook' ? 'webhook deliveries' : `${rule.method} ${rule.path}`}</code>`,
+  html`<code>${requestsOf(rule)}</code>`,
   html`${effectOf(rule.action)}`,
   html`${rule.strikes}`,
   html`${rule.passes}`,
 ];
 
+const requestsOf = ({ path, method, event }: RuleInForce): string =>
+  path === 'webhook' ? `webhook deliveries${event === null ? '' : ` of ${event}`}` : `${method} ${path}`;
+
 /** Describes an action without the body and the headers that it sends. */
 function effectOf(action: FaultAction): string {
-  const { status, delayMs, drop, truncate, lose, duplicate, hold } = action;
+  const { status, delayMs, drop, truncate, omit, lose, duplicate, hold } = action;
   return [
     ...(delayMs === undefined ? [] : [`delayed by ${delayMs} ms`]),
     ...(drop === true ? ['connection cut'] : []),
     ...(status === undefined ? [] : [`status ${status}`]),
     ...(truncate === undefined ? [] : [`cut after ${truncate} bytes`]),
+    ...(omit === undefined ? [] : [`${typeof omit === 'number' ? omit : omit.length} items left out`]),
     ...(lose === true ? ['lost'] : []),
     ...(duplicate === true ? ['sent twice'] : []),
     ...(hold === true ? ['held back'] : []),
