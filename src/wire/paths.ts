@@ -16,6 +16,7 @@ export const paths = {
   eligibleInstallations: '/installations/eligible',
   installation: '/installations/{external_id}',
   installationTokens: '/installations/{external_id}/tokens',
+  installLink: '/install/{client_id}',
   webhookEndpoints: '/webhook_endpoints',
   webhookEndpoint: '/webhook_endpoints/{external_id}',
   me: '/users/me',

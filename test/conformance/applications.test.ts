@@ -453,6 +453,7 @@ test('the sandbox control API decides the review of an application', async () =>
     approved: true,
     piiApproved: true,
     scopes: ['read:profile', 'read:investments', 'write:webhooks', 'write:installations'],
+    setupUrl: null,
   });
   expect((await patch({ suspended: true }, client.applicationId)).body.status).toBe('suspended');
   expect((await world.get(authorizePath(client))).status).toBe(400);

@@ -366,6 +366,10 @@ class Walk {
     await this.ask('POST', `/installations/${second.installation}/tokens`, founder);
     await this.ask('DELETE', `/installations/${second.installation}`, founder);
     await this.ask('POST', '/installations', founder, { target_type: 'company', target_id: second.id });
+    const visitor = new Visitor(this.world);
+    const link = `/install/${this.scene.keys.clientId}`;
+    await visitor.signIn(link, this.scene.investor);
+    await visitor.answer(link, { action: 'cancel' });
     const [app] = (await this.ask('GET', '/connected-apps', investorToken)).data;
     await this.ask('DELETE', `/connected-apps/${app.id}`, investorToken);
   }

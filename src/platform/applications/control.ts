@@ -3,7 +3,7 @@ import { programScopes } from '../contract/scopes.js';
 import { ok } from '../http/exchange.js';
 import type { Route } from '../http/route.js';
 import { controlRoute } from '../sandbox/control/control-route.js';
-import { applicationByNo } from './model.js';
+import { applicationByNo, changeApplication } from './model.js';
 import { namedApplication } from './named.js';
 import { assignProgramScopes } from './scope-edits.js';
 import { approveIdentity, decideReview, suspend } from './standing.js';
@@ -12,6 +12,11 @@ const standing = z.strictObject({
   approved: z.boolean().optional(),
   piiApproved: z.boolean().optional(),
   suspended: z.boolean().optional(),
+  /** Where the browser goes after an install link. The API sets it too. */
+  setupUrl: z
+    .url({ protocol: /^https?$/ })
+    .nullable()
+    .optional(),
   /** The scopes of the platform's programs that the application has from now on. */
   programScopes: z.array(z.enum(programScopes)).optional(),
 });
@@ -25,9 +30,14 @@ export const applicationControl: readonly Route[] = [
       if (body.approved !== undefined) decideReview(services, app, body.approved, now);
       if (body.piiApproved !== undefined) approveIdentity(services, app, body.piiApproved);
       if (body.suspended !== undefined) suspend(services, app, body.suspended);
+      if (body.setupUrl !== undefined)
+        changeApplication(services.state, app.no, { ...app, setupUrl: body.setupUrl });
       if (body.programScopes !== undefined) assignProgramScopes(services, app, body.programScopes, now);
     })();
-    const { id, status, approved_at, piiApproved, scopes } = applicationByNo(services.state, app.no);
-    return ok({ id, status, approved: approved_at !== null, piiApproved, scopes });
+    const { id, status, approved_at, piiApproved, scopes, setupUrl } = applicationByNo(
+      services.state,
+      app.no,
+    );
+    return ok({ id, status, approved: approved_at !== null, piiApproved, scopes, setupUrl });
   }),
 ];

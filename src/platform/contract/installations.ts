@@ -166,3 +166,42 @@ export const mintInstallationToken = operation({
   responses: { 201: { description: 'The token, shown only in this response', schema: minted } },
   errors: [403, 404, 409, 422],
 });
+
+const linkQuery = z.object({
+  state: z.string().optional().meta({ description: 'Returned unchanged to the setup URL.' }),
+  scope: z
+    .string()
+    .optional()
+    .meta({ description: 'Space-separated. Defaults to everything the application declares.' }),
+});
+const linkPage = {
+  200: { description: 'An HTML page: sign in, then install or cancel', type: 'text/html' },
+} as const;
+
+export const openInstallLink = operation({
+  id: 'openInstallLink',
+  method: 'GET',
+  path: paths.installLink,
+  tag,
+  summary: 'Open the page on which a founder installs the application',
+  description:
+    'After the install, the browser goes to the setup URL of the application with `installation_id` and `state`; on cancel with `error=access_denied`.',
+  scopes: null,
+  query: linkQuery,
+  responses: linkPage,
+  errors: [403, 404],
+});
+
+export const answerInstallLink = operation({
+  id: 'answerInstallLink',
+  method: 'POST',
+  path: paths.installLink,
+  tag,
+  summary: 'Sign in, install or cancel',
+  scopes: null,
+  query: linkQuery,
+  bodyType: 'form',
+  body: z.record(z.string(), z.string()),
+  responses: { ...linkPage, 303: { description: 'Redirect to the setup URL, or back to the page' } },
+  errors: [400, 403, 404, 409, 422],
+});

@@ -6,10 +6,12 @@ import { created, type Exchange, ok, type Reply, userOf } from '../http/exchange
 import { notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { guarded } from '../http/steps/guarded.js';
+import { spendIp } from '../http/steps/spend.js';
 import type { MintedToken } from '../oauth/tokens.js';
 import type { State } from '../state/database.js';
 import { narrowedScopes } from './grantable.js';
 import { install, mintFor, noGrantableScopes, suspended } from './install.js';
+import { answerInstallLink, openInstallLink } from './install-link.js';
 import {
   activeInstallation,
   findInstallation,
@@ -22,6 +24,8 @@ import { actorRole, installRightOn, mayManageTarget, type Target, targetsOf } fr
 
 type UserCaller = Extract<Caller, { kind: 'user' }>;
 
+const anyone = spendIp('ip');
+
 export const installationRoutes: readonly Route[] = [
   route(operations.listInstallations, ...guarded, list),
   route(operations.listEligible, ...guarded, eligible),
@@ -31,6 +35,8 @@ export const installationRoutes: readonly Route[] = [
   ),
   route(operations.revokeInstallation, ...guarded, revoke),
   route(operations.mintInstallationToken, ...guarded, mint),
+  route(operations.openInstallLink, anyone, openInstallLink),
+  route(operations.answerInstallLink, anyone, answerInstallLink),
 ];
 
 const targetOf = (row: Installation): Pick<Target, 'type' | 'no'> => {

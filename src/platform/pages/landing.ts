@@ -25,6 +25,8 @@ export interface Landing {
   readonly lead: Html;
   /** The recipient of the link. An account is created if they sign in with this email and have none. */
   readonly invited?: { readonly email: string; readonly name: string };
+  /** External redirect target of the answers, see `Page`. */
+  readonly leadsTo?: string;
   /** The actions of a signed-in visitor, by button value. */
   readonly answers: readonly {
     readonly value: string;
@@ -45,6 +47,7 @@ export function showLanding(exchange: Exchange, landing: Landing, unknownEmail: 
     status: unknownEmail === null ? 200 : 422,
     title: landing.title,
     body: html`${realmBadge(landing.realm)}<h1>${landing.title}</h1>${landing.lead}${question}`,
+    ...(landing.leadsTo === undefined ? {} : { leadsTo: landing.leadsTo }),
     ...cookieOf(visit),
   });
 }
