@@ -55,6 +55,7 @@ export interface Scale {
   /** Deliveries of a flood; a tenth as many are sent one by one. */
   readonly deliveries: number;
   readonly stalls: StallScale;
+  readonly sandbox: SandboxScale;
   /** Whether to run in separate processes, with the command line compiled as installed; a test does not. */
   readonly apart: boolean;
   /** Whether it may fetch a third-party package for comparison. */
@@ -81,6 +82,12 @@ export interface StallScale {
   readonly perSecond: number;
 }
 
+export interface SandboxScale {
+  readonly companies: number;
+  /** Investments of each company. */
+  readonly records: number;
+}
+
 export const quick: Scale = {
   records: [100_000],
   rounds: 3,
@@ -97,6 +104,7 @@ export const quick: Scale = {
   sequence: 20,
   deliveries: 5_000,
   stalls: { records: [200_000], seconds: 10, perSecond: 10 },
+  sandbox: { companies: 10_000, records: 100 },
   apart: true,
   network: false,
   postgres: null,

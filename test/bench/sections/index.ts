@@ -11,6 +11,7 @@ import { postgres } from './postgres.js';
 import { queries } from './queries.js';
 import { relisting } from './relisting.js';
 import { requests } from './requests.js';
+import { sandbox } from './sandbox.js';
 import { sequence } from './sequence.js';
 import { soak } from './soak.js';
 import { stalls } from './stalls.js';
@@ -22,5 +23,5 @@ import { webhook } from './webhook.js';
 /** In the order in which they run and are reported. */
 export const sections: readonly Section[] = [
   ...[bootstrap, relisting, delta, tick, webhook, live, sequence, accept, stalls, wan, queries],
-  ...[start, growth, requests, platform, postgres, soak, hostile, peer],
+  ...[start, growth, requests, platform, sandbox, postgres, soak, hostile, peer],
 ];
