@@ -34,7 +34,7 @@ export const sandbox: Command = {
     { flags: '--records <number>', summary: 'investments per company (default: 100)' },
     {
       flags: '--installed <share>',
-      summary: 'share of the companies that have the application installed, 0 to 1 (default: 1)',
+      summary: 'share of companies that installed the application (default: 1)',
     },
     {
       flags: '--import <file>',

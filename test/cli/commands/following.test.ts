@@ -146,11 +146,28 @@ test('sandbox --import adds the world of a file of its folder, and a wrong line 
   expect(ended.err).toContain(`--import: ${join(cwd, 'world.jsonl')} line 2: companies.id is used already`);
 });
 
+test('sandbox --installed leaves a share of the companies without an installation', async () => {
+  const args = ['sandbox', '--records', '1', '--companies', '5', '--installed', '0.4'];
+  const { io, stop } = running(args, folderFor());
+  await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('\n');
+  const { companies, uninstalled } = JSON.parse(io.out()) as { companies: object[]; uninstalled: object[] };
+  expect([companies.length, uninstalled.length]).toEqual([2, 3]);
+  await stop();
+  for (const share of ['1.1', '-0.5', 'half', '.5']) {
+    const { code, err } = await rosterd(['sandbox', `--installed=${share}`], fakeIo());
+    expect([code, err]).toEqual([
+      2,
+      `error: --installed is "${share}"\nTry: a share from 0 to 1, such as 0.8\n`,
+    ]);
+  }
+});
+
 test('sandbox --help states the defaults that the sandbox uses', async () => {
   const { out } = await rosterd(['sandbox', '--help'], fakeIo({ columns: 200 }));
   expect(out).toMatch(new RegExp(`--companies .*default: ${defaultPlan.companies}\\)`));
   expect(out).toMatch(new RegExp(`--records .*default: ${defaultPlan.records}\\)`));
   expect(out).toMatch(new RegExp(`--seed .*default: ${defaultPlan.seed}\\)`));
+  expect(out).toMatch(new RegExp(`--installed .*default: ${defaultPlan.installed}\\)`));
 });
 
 test('sandbox --request-id-header renames the header, and --allow-loopback-webhooks accepts this machine', async () => {

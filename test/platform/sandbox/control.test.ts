@@ -347,6 +347,7 @@ test('sandbox: a data file keeps changes and clock across a restart and rejects 
     await second.close();
     await expect(startSandbox({ dataFile, seed: 77 })).rejects.toMatchObject({ code: 'usage' });
     await expect(startSandbox({ dataFile, records: 13 })).rejects.toThrow('records 12');
+    await expect(startSandbox({ dataFile, installed: 0.5 })).rejects.toThrow('installed 1, not 0.5');
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -21,7 +21,8 @@ import {
   revokeAsFounder,
 } from './installs.js';
 
-const ids = z.array(z.string()).min(1).max(100_000);
+/** As many as fit into a body of the size that the server takes. */
+const ids = z.array(z.string()).min(1).max(30_000);
 const chosen = {
   /** Id or client id. */
   application: z.string().optional(),

@@ -1,5 +1,6 @@
 import { paths } from '../../../wire/paths.js';
 import type { Reply } from '../../http/exchange.js';
+import { installLinkPath } from '../../installations/install-link.js';
 import { type Html, html } from '../../pages/html.js';
 import { pageReply } from '../../pages/layout.js';
 import { cookieOf, csrfField, signedIn } from '../../pages/parts.js';
@@ -83,7 +84,7 @@ function pages({ visit, world }: StartView): Html {
 ${
   consent === null
     ? null
-    : html`<ul class="links"><li><a href="${consent}">Consent page</a></li></ul>
+    : html`<ul class="links"><li><a href="${consent}">Consent page</a></li><li><a href="${installLinkPath(world.apps[0]?.clientId ?? '')}">Install page for founders</a></li></ul>
 <p class="soft">Your application gets the answer at <code>${world.apps[0]?.redirectUri ?? ''}</code>.</p>`
 }
 <div class="actions">${button(visit, 'open_checkout', 'Open a checkout')}${button(visit, 'open_review', 'Open a review')}</div>
