@@ -33,6 +33,7 @@ import { obeyPauses } from './pause-watch.js';
 import { startExports, startLake } from './publications.js';
 import { type RequestWatch, watchRequests } from './request-watch.js';
 import { catalogOf, grantsOf, installationIn, resolveSources } from './resolve-sources.js';
+import { startVaultRotation } from './rotate-vault.js';
 import { SourceHolds } from './source-holds.js';
 import { configNow } from './source-set.js';
 import { openDrain, startDrainAlone } from './start-drain.js';
@@ -97,6 +98,16 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       'housekeeping nudges',
       engine.sync.onTick(() => housekeeping.look()),
     );
+    if (config.vault.keys.length > 0) {
+      const rotation = startVaultRotation({
+        vault: engine.vault,
+        clock: parts.clock,
+        logger: logger.child({ component: 'vault' }),
+        register: engine.health,
+        leads: () => membership.leads,
+      });
+      lifecycle.add('vault rotation', () => rotation.close());
+    }
     scheduleBackups(engine, parts, membership, lifecycle);
     schedulePublications(engine, parts, membership, lifecycle);
     const delivery = config.notices.length > 0 ? deliverNotices(engine, parts, membership, lifecycle) : null;

@@ -6,7 +6,6 @@ import {
   type EndpointState,
   readEndpointState,
 } from '../endpoint/state.js';
-import { endpointStore } from '../endpoint/state-store.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthReport } from '../runtime/health-register.js';
 import type { DatabaseLocation } from '../store/database-location.js';
@@ -130,6 +129,7 @@ async function endpointStateOf(
   vault: Vault | undefined,
 ): Promise<EndpointState> {
   if (wanted.entry === null) return await readEndpointState(wanted.file);
+  const { endpointStore } = await import('../endpoint/state-store.js');
   if (vault !== undefined) return await endpointStore(wanted, vault).read();
   const { openVault } = await import('./open-vault.js');
   const own = openVault(config, { clock });

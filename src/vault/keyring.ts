@@ -103,10 +103,10 @@ export class Keyring {
 
 /** Names a key without revealing it: a hash of 256 random bits cannot be inverted or guessed. */
 function idOf(bytes: Buffer): string {
-  return createHash('sha256').update('rosterd vault key\0').update(bytes).digest('hex').slice(0, 12);
+  return createHash('sha256').update('rosterd-vault-key\0').update(bytes).digest('hex').slice(0, 12);
 }
 
-const associated = (key: string): Buffer => Buffer.from(`rosterd vault 1\0${key}`, 'utf8');
+const associated = (key: string): Buffer => Buffer.from(`rosterd-vault 1\0${key}`, 'utf8');
 
 function unreadable(key: string): Fault {
   return new Fault(

@@ -41,6 +41,9 @@ import { status } from './status.js';
 import { supportBundle } from './support-bundle.js';
 import { sync } from './sync.js';
 import { trigger } from './trigger.js';
+import { vaultRemove } from './vault-remove.js';
+import { vaultRotate } from './vault-rotate.js';
+import { vaultStatus } from './vault-status.js';
 import { verify } from './verify.js';
 import { version } from './version.js';
 import { wait } from './wait.js';
@@ -73,6 +76,9 @@ export const commands: readonly Command[] = [
   backup,
   restore,
   connect,
+  vaultStatus,
+  vaultRotate,
+  vaultRemove,
   endpointsList,
   endpointsShow,
   endpointsCreate,

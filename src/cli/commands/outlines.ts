@@ -161,6 +161,24 @@ export const outlines: readonly Outline[] = [
     summary: 'Sign in to the platform, install on companies and store their tokens',
   },
   {
+    name: 'vault status',
+    summary: 'Count the secrets that rosterd keeps, by kind and by encryption key',
+  },
+  {
+    name: 'vault rotate',
+    summary: 'Encrypt every secret that rosterd keeps with the first of vault.keys',
+  },
+  {
+    name: 'vault remove',
+    summary: 'Delete one secret that rosterd keeps, such as one that does not decrypt',
+    args: [
+      {
+        name: '<entry>',
+        summary: 'sign-in/NAME, installation/ID or endpoint/MODE',
+      },
+    ],
+  },
+  {
     name: 'endpoints list',
     summary: 'List webhook endpoints and their state',
   },

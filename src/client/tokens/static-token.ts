@@ -36,7 +36,7 @@ export function storedToken(vault: Pick<Vault, 'read'>, key: string): TokenProvi
     const token = await vault.read(key);
     if (token !== null) return token;
     throw new Fault('reauthorize', `there is no token: the vault has no entry "${key}"`, {
-      hint: 'rosterd mints one when it next looks at the installations; or restore the entry',
+      hint: 'the next look at the installations mints one, if the application is still installed',
     });
   });
 }
