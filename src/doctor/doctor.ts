@@ -79,7 +79,7 @@ async function configured(
     const budgets = reader === null ? null : new Budgets(connectionTo(reader.db, reader.faultOf));
     const asked = await askDaemons(config.database, config, clock);
     const status =
-      reader === null ? null : await statusOf(config.database, clock, config, asked).catch(unreadable);
+      reader === null ? null : await statusOf(config.database, clock, config, asked, all).catch(unreadable);
     const nameless =
       reader === null
         ? null
@@ -110,6 +110,9 @@ async function configured(
     await vault.close();
   }
 }
+
+/** A check of each source needs each source. */
+const all = { sourcesMax: Number.POSITIVE_INFINITY, ticksMax: 0 } as const;
 
 const checksOf = (database: Config['database'], clock: Clock, signal: AbortSignal) =>
   database.kind === 'sqlite' ? databaseChecks(database.file, clock, signal) : postgresChecks(database, clock);

@@ -32,7 +32,7 @@ export function mirrorChecks(status: FullStatus | null, sources: readonly string
       ),
     ),
     ...status.sources
-      .filter(({ followed }) => !followed)
+      .filter(({ followed, follow }) => !followed && follow === null)
       .map(({ source, concerns }) =>
         warn(
           `health.${source}`,

@@ -52,10 +52,17 @@ export interface FullStatus extends StatusDocument {
 export interface Known {
   readonly daemons: readonly DaemonSeen[];
   readonly problems: readonly HealthReport[];
-  readonly spacings: WebhookSpacings;
+  /** All, or a function for one source. */
+  readonly spacings: WebhookSpacings | ((source: string) => WebhookSpacing | null);
   /** The vault of a daemon, which is open already. */
   readonly vault?: Vault;
 }
+
+/** Which sources a status describes. Its counts and its health always cover all. */
+export type StatusPart = Pick<StatusWanted, 'sourcesMax' | 'only' | 'ticksMax'>;
+
+/** How many sources a status describes; of more, it describes the worst. */
+export const sourcesUsual = 200;
 
 const nothingKnown: Known = { daemons: [], problems: [], spacings: {} };
 
@@ -68,15 +75,22 @@ export async function statusOf(
   clock: Clock,
   config?: Config | null,
   { daemons, problems, spacings, vault }: Known = nothingKnown,
+  part: StatusPart = {},
 ): Promise<FullStatus> {
   const database = 'take' in location ? config?.database : location;
   const shared = database !== undefined && dialectFor(database).shared;
   const read = async (ask: Ask) => {
     const fleet = shared ? await readFleet(ask) : null;
-    const elsewhere = (fleet ?? []).flatMap(({ alive, follows }) => (alive === 1 ? follows : []));
+    const elsewhere = sourcesElsewhere(fleet);
     const hooks = config?.afterSync.map(({ name }) => name);
     return {
-      ...(await readStatus(ask, clock, { ...statusWanted(config), elsewhere, problems })),
+      ...(await readStatus(ask, clock, {
+        sourcesMax: sourcesUsual,
+        ...statusWanted(config),
+        ...part,
+        elsewhere,
+        problems,
+      })),
       after_sync: await readAfterSync(ask, hooks),
       fleet,
     };
@@ -84,12 +98,19 @@ export async function statusOf(
   const document = 'take' in location ? await location.take(read) : await inSnapshot(location, read);
   return {
     ...document,
-    sources: document.sources.map((one) => ({ ...one, webhook_spacing: spacings[one.source] ?? null })),
+    sources: document.sources.map((one) => ({ ...one, webhook_spacing: spacingOf(spacings, one.source) })),
     endpoint: config == null ? null : await endpointHealth(config, clock, vault),
     backup: backupsSeen(config, clock.now()),
     daemons,
   };
 }
+
+/** The sources that living daemons of the fleet follow. */
+export const sourcesElsewhere = (fleet: readonly FleetMember[] | null): readonly string[] =>
+  (fleet ?? []).flatMap(({ alive, follows }) => (alive === 1 ? follows : []));
+
+const spacingOf = (spacings: Known['spacings'], source: string): WebhookSpacing | null =>
+  typeof spacings === 'function' ? spacings(source) : (spacings[source] ?? null);
 
 /** The scheduler moves each tick by up to a quarter of the interval. */
 const jitterMax = 1.25;

@@ -19,22 +19,31 @@ export class Pauses {
 
   /** Pauses sources; those that are paused already keep their time. */
   async pause(sources: readonly string[], at: Instant): Promise<void> {
-    if (sources.length === 0) return;
-    const rows = sources.map((source) => ({ source, paused_at: at }));
-    await this.connection.run((db) =>
-      db
-        .insertInto('pauses')
-        .values(rows)
-        .onConflict((conflict) => conflict.column('source').doNothing())
-        .execute(),
-    );
+    for (const some of inChunks(sources))
+      await this.connection.run((db) =>
+        db
+          .insertInto('pauses')
+          .values(some.map((source) => ({ source, paused_at: at })))
+          .onConflict((conflict) => conflict.column('source').doNothing())
+          .execute(),
+      );
   }
 
   /** Ends the pause of these sources, or of all. */
   async resume(sources: readonly string[] | null): Promise<void> {
-    await this.connection.run((db) => {
-      const all = db.deleteFrom('pauses');
-      return (sources === null ? all : all.where('source', 'in', sources)).execute();
-    });
+    if (sources === null) {
+      await this.connection.run((db) => db.deleteFrom('pauses').execute());
+      return;
+    }
+    for (const some of inChunks(sources))
+      await this.connection.run((db) => db.deleteFrom('pauses').where('source', 'in', some).execute());
   }
 }
+
+/** Both databases limit the values of a statement. */
+const chunk = 1_000;
+
+const inChunks = (sources: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(sources.length / chunk) }, (_, index) =>
+    sources.slice(index * chunk, (index + 1) * chunk),
+  );

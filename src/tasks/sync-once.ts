@@ -47,7 +47,10 @@ export async function syncOnce(
       const { pending, scrubAlone: scrub } = maintenanceOf(parts.config, engine.mirror);
       await scrubOnce({ pending, scrub, clock, logger: logger.child({ component: 'erasure' }) }, signal);
     }
-    const { sources: statuses } = await statusOf(parts.config.database, parts.clock);
+    const { sources: statuses } = await statusOf(parts.config.database, parts.clock, null, undefined, {
+      only: sources.map(({ name }) => name),
+      ticksMax: 0,
+    });
     return results.map((result) => {
       const now = statuses.find(({ source }) => source === result.source);
       return {

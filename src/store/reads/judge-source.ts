@@ -1,5 +1,6 @@
 import { type Instant, millisOf } from '../../domain/instant.js';
 import type { HealthReport } from '../../runtime/health-register.js';
+import type { Followed } from './followed.js';
 import type { SyncStatusView } from './views.js';
 
 /**
@@ -18,6 +19,7 @@ export const worstOf = (some: readonly Health[]): Health =>
 /** Why a source is in a worse or less certain state than its row in the database says. */
 export type ConcernCode =
   | 'unfollowed'
+  | 'disconnected'
   | 'paused'
   | 'overdue'
   | 'clock_ahead'
@@ -59,6 +61,8 @@ export interface Surroundings {
   readonly followed: boolean;
   /** What the running daemon reports of this source. */
   readonly reports: readonly HealthReport[];
+  /** Set for a source whose installation a follow rule found revoked. It does not sync, which is no fault. */
+  readonly disconnected?: Pick<Followed, 'reason' | 'disconnected_at' | 'erase_after' | 'erased_at'> | null;
 }
 
 /** The tolerated difference between the clocks of hosts. A time further ahead was written by a wrong clock. */
@@ -75,7 +79,14 @@ const retryMillisMax = 4 * 3_600_000;
  * show this judgement. The row in the database decides unless the surroundings show something worse.
  */
 export function judgeSource(facts: SourceFacts, surroundings: Surroundings): Judgement {
-  const { followed, reports } = surroundings;
+  const { followed, reports, disconnected = null } = surroundings;
+  if (disconnected !== null)
+    return {
+      health: 'ok',
+      stale: false,
+      followed: false,
+      concerns: [{ code: 'disconnected', text: disconnectedText(disconnected) }],
+    };
   const concerns = concernsOf(facts, surroundings);
   const stale = concerns.some(({ code }) => code === 'overdue' || code === 'clock_ahead');
   const misses = concerns.some(({ code }) => code === 'feed_behind' || code === 'feed_ahead');
@@ -88,6 +99,21 @@ export function judgeSource(facts: SourceFacts, surroundings: Surroundings): Jud
     ...reports.map(reportedHealth),
   ]);
   return { health, stale, followed, concerns };
+}
+
+/** Says since when and why a source is disconnected, and when its rows are erased. */
+export function disconnectedText({
+  reason,
+  disconnected_at,
+  erase_after,
+  erased_at,
+}: NonNullable<Surroundings['disconnected']>): string {
+  const why = reason === null ? '' : ` (${reason.replaceAll('_', ' ')})`;
+  const since = `disconnected since ${disconnected_at ?? 'an unknown time'}${why}`;
+  if (erased_at !== null) return `${since}; its rows were erased at ${erased_at}`;
+  return erase_after === null
+    ? `${since}; its rows stay`
+    : `${since}; its rows are erased after ${erase_after}`;
 }
 
 export const reportedHealth = ({ severity }: Pick<HealthReport, 'severity'>): Health =>

@@ -4,34 +4,28 @@ import type { Clock } from '../../runtime/clock.js';
 import type { HealthReport } from '../../runtime/health-register.js';
 import { cursorWarningSeconds } from '../../wire/limits.js';
 import type { TicksView } from '../schema.js';
-import { type Concern, type Health, judgeSource, reportedHealth, worstOf } from './judge-source.js';
+import { withList } from './ask-list.js';
+import { type Health, reportedHealth, worstOf } from './judge-source.js';
+import { worstFirst } from './overall-state.js';
 import type { Ask } from './snapshot.js';
+import { countSources, type SourceCounts } from './source-counts.js';
+import { type JudgedSource, type JudgeWanted, readJudgedSources } from './source-facts.js';
 import type { SyncStatusView } from './views.js';
 
 export type { Health } from './judge-source.js';
+export type { SourceCounts } from './source-counts.js';
 
-export interface SourceStatus extends SyncStatusView {
-  readonly health: Health;
+export interface SourceStatus extends SyncStatusView, JudgedSource {
   readonly generation: number;
-  /** Records in quarantine without a later readable version. */
-  readonly quarantine_open: number;
   /** Null while there is no cursor. */
   readonly cursor_age_seconds: number | null;
   /** Whether the cursor has not moved for 60 days: it expires within a month, and then everything is listed again. */
   readonly cursor_old: boolean;
-  /** When an operator paused the source; null when it is not paused. */
-  readonly paused_at: string | null;
   /** Why names are incomplete; null when they are complete. */
   readonly names_note: string | null;
-  /** Whether the last tick is overdue or dated in the future, so that the current state is unknown. */
-  readonly stale: boolean;
-  /** Whether a configuration names the source. */
-  readonly followed: boolean;
-  /** Why the source is in a worse state than its row says, for people. */
-  readonly concerns: readonly Concern[];
   /** Whole days until the cursor may expire; negative afterwards. */
   readonly cursor_days_left: number | null;
-  /** Newest first. */
+  /** Newest first; empty in a truncated document. */
   readonly ticks: readonly Selectable<TicksView>[];
 }
 
@@ -45,6 +39,11 @@ export interface WaitingCounts {
 export interface StatusDocument {
   readonly at: Instant;
   readonly health: Health;
+  /** Figures over all sources. */
+  readonly counts: SourceCounts;
+  /** Whether `sources` has only the worst of them, because there are more than a document describes. */
+  readonly truncated: boolean;
+  /** By name; the worst first when `truncated`. */
   readonly sources: readonly SourceStatus[];
   readonly inbox: WaitingCounts;
   readonly notices: WaitingCounts;
@@ -63,20 +62,12 @@ export interface StatusDocument {
   readonly problems: readonly HealthReport[];
 }
 
-/** The longest normal time between two ticks when the configured interval is not known. */
-export const staleMillisDefault = 15 * 60_000;
-
-export interface StatusWanted {
+export interface StatusWanted extends JudgeWanted {
   readonly ticksMax?: number;
-  readonly staleMillis?: number;
-  /**
-   * The configured sources. One that never ran is listed after the others; one that is not configured counts as not
-   * followed. Without this list every source counts as followed.
-   */
-  readonly configured?: readonly string[] | undefined;
-  /** Sources that other daemons of the fleet work. */
-  readonly elsewhere?: readonly string[];
-  readonly problems?: readonly HealthReport[];
+  /** How many sources `sources` may describe. With more, the worst are described, without ticks. Default: all. */
+  readonly sourcesMax?: number;
+  /** Describes only these sources, with their ticks; the counts and the health still cover all. */
+  readonly only?: readonly string[];
 }
 
 const secondMillis = 1_000;
@@ -85,25 +76,25 @@ const dayMillis = 86_400 * secondMillis;
 /** Returns everything that `rosterd status` and the dashboard show, from one snapshot. */
 export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = {}): Promise<StatusDocument> {
   const now = clock.now();
-  const { problems = [] } = wanted;
-  const pauses = new Map(
-    (await ask<{ source: string; paused_at: string }>`SELECT source, paused_at FROM pauses`).map(
-      ({ source, paused_at }) => [source, paused_at],
-    ),
-  );
-  const sources: SourceStatus[] = [];
-  for (const row of await ask<SyncStatusView>`SELECT * FROM sync_status ORDER BY source`)
-    sources.push(await sourceStatus(ask, row, now, wanted, pauses.get(row.source) ?? null));
-  for (const name of wanted.configured ?? [])
-    if (!sources.some(({ source }) => source === name))
-      sources.push(notStarted(name, pauses.get(name) ?? null));
+  const { problems = [], sourcesMax = Number.POSITIVE_INFINITY, only, ticksMax = ticksUsual } = wanted;
+  const judged = await readJudgedSources(ask, now, wanted);
+  const truncated = only === undefined && judged.length > sourcesMax;
+  const described =
+    only !== undefined
+      ? judged.filter(({ source }) => only.includes(source))
+      : truncated
+        ? judged.toSorted(worstFirst).slice(0, sourcesMax)
+        : judged;
+  const sources = await describeSources(ask, described, now, truncated ? 0 : ticksMax);
   const [newest] = await ask<{ seq: number | null }>`SELECT max(seq) AS seq FROM change_rows`;
   return {
     at: instantFromMillis(now),
     health: worstOf([
-      ...(sources.length === 0 ? (['working'] as const) : sources.map(({ health }) => health)),
+      ...(judged.length === 0 ? (['working'] as const) : judged.map(({ health }) => health)),
       ...problems.map(reportedHealth),
     ]),
+    counts: countSources(judged),
+    truncated,
     sources,
     inbox: waiting(
       await ask`SELECT state, count(*) AS count, min(received_at) AS oldest_at
@@ -123,89 +114,73 @@ export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = 
   };
 }
 
-async function sourceStatus(
-  ask: Ask,
-  row: SyncStatusView,
-  now: number,
-  { ticksMax = 5, staleMillis = staleMillisDefault, configured, elsewhere = [], problems = [] }: StatusWanted,
-  paused: string | null,
-): Promise<SourceStatus> {
-  const [source] = await ask<{ no: number; generation: number; names_from: number | null }>`
-    SELECT no, generation, names_from_generation AS names_from FROM sources WHERE name = ${row.source}`;
-  const { no = 0, generation = 0, names_from = null } = source ?? {};
-  const ticks = await ask<Selectable<TicksView>>`
-    SELECT * FROM ticks WHERE source = ${row.source} ORDER BY tick DESC LIMIT ${ticksMax}`;
-  const [quarantine] = await ask<{ open: number }>`
-    SELECT coalesce(sum(times), 0) AS open FROM quarantine_rows WHERE source_no = ${no} AND resolved_at IS NULL`;
-  const open = quarantine?.open ?? 0;
-  const age = since(row.cursor_saved_at, now, secondMillis);
-  const judgement = judgeSource(
-    { ...row, quarantineOpen: open, paused },
-    {
-      now,
-      staleMillis,
-      followed: configured === undefined || [...configured, ...elsewhere].includes(row.source),
-      reports: problems.filter(({ source: concerned }) => concerned === row.source),
-    },
-  );
-  return {
-    ...row,
-    ...judgement,
-    paused_at: paused,
-    generation,
-    names_note: namesNote(row, names_from !== null && generation >= names_from),
-    quarantine_open: open,
-    cursor_age_seconds: age,
-    cursor_old: age !== null && age >= cursorWarningSeconds,
-    cursor_days_left: until(row.cursor_expires_at, now, dayMillis),
-    ticks,
-  };
+const ticksUsual = 5;
+/** Names in one statement: below the limits of both databases. */
+const namesPerStatement = 500;
+
+interface FullRow extends SyncStatusView {
+  readonly generation: number;
+  readonly names_from: number | null;
 }
 
-/** Returns the status of a source that is configured but not in the mirror yet. */
-function notStarted(source: string, paused: string | null): SourceStatus {
-  return {
-    source,
-    state: 'empty',
-    meaning: 'not started',
-    health: 'working',
-    stale: false,
-    followed: true,
-    paused_at: paused,
-    concerns: [],
-    readable: 0,
-    rows: 0,
-    rows_incoming: 0,
-    pages_incoming: 0,
-    generation: 0,
-    quarantined: 0,
-    quarantine_open: 0,
-    deletions_waiting: null,
-    listing_started_at: null,
-    complete_up_to: null,
-    identity_included: null,
-    history_from: null,
-    awaiting_deletion: 0,
-    names_incomplete: 0,
-    names_note: null,
-    collections_listed_at: null,
-    collections_problem: null,
-    cursor_saved_at: null,
-    cursor_expires_at: null,
-    cursor_age_seconds: null,
-    cursor_old: false,
-    cursor_days_left: null,
-    last_tick_at: null,
-    last_success_at: null,
-    last_committed_at: null,
-    last_outcome: null,
-    last_error_code: null,
-    last_error: null,
-    last_error_at: null,
-    retry_at: null,
-    ticks: [],
-  };
+/** Returns these sources with every column, in the same order. */
+export async function describeSources(
+  ask: Ask,
+  judged: readonly JudgedSource[],
+  now: number,
+  ticksMax: number,
+): Promise<readonly SourceStatus[]> {
+  const names = judged.map(({ source }) => source);
+  const rows = new Map<string, FullRow>();
+  for (let from = 0; from < names.length; from += namesPerStatement) {
+    const some = names.slice(from, from + namesPerStatement);
+    const text = withList(
+      `SELECT v.*, s.generation, s.names_from_generation AS names_from
+       FROM sync_status v JOIN sources s ON s.name = v.source WHERE s.name IN (`,
+      some.length,
+      ')',
+    );
+    for (const row of await ask<FullRow>(text, ...some)) rows.set(row.source, row);
+  }
+  const described: SourceStatus[] = [];
+  for (const one of judged) {
+    const row = rows.get(one.source) ?? { ...one, ...unstarted };
+    const { names_from, ...columns } = row;
+    const ticks =
+      ticksMax === 0 || row.last_tick_at === null
+        ? []
+        : await ask<Selectable<TicksView>>`
+            SELECT * FROM ticks WHERE source = ${one.source} ORDER BY tick DESC LIMIT ${ticksMax}`;
+    const age = since(row.cursor_saved_at, now, secondMillis);
+    described.push({
+      ...columns,
+      ...one,
+      names_note: namesNote(row, names_from !== null && row.generation >= names_from),
+      cursor_age_seconds: age,
+      cursor_old: age !== null && age >= cursorWarningSeconds,
+      cursor_days_left: until(row.cursor_expires_at, now, dayMillis),
+      ticks,
+    });
+  }
+  return described;
 }
+
+/** The further columns of a source that is not in the mirror. */
+const unstarted = {
+  pages_incoming: 0,
+  generation: 0,
+  names_from: null,
+  quarantined: 0,
+  deletions_waiting: null,
+  listing_started_at: null,
+  identity_included: null,
+  history_from: null,
+  collections_listed_at: null,
+  collections_problem: null,
+  cursor_saved_at: null,
+  cursor_expires_at: null,
+  last_error_at: null,
+} as const;
 
 /** `completes`: the running listing began after the grant was restored, so that its end completes the names. */
 function namesNote(row: SyncStatusView, completes: boolean): string | null {

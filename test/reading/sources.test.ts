@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { stateWords } from '../../src/cli/commands/sources-list.js';
+import type { Config } from '../../src/config/config.js';
+import { listSources, type SourcesWanted, showSource, sourceNames } from '../../src/reading/sources.js';
+import { statusOf } from '../../src/reading/status.js';
+import { overallStates } from '../../src/store/reads/overall-state.js';
+import { databases } from '../store/support/databases.js';
+import { manySources } from '../store/support/many-sources.js';
+import { StandingClock } from '../store/support/mirror.js';
+
+const clock = new StandingClock();
+const many = 10_000;
+const none = { search: '', state: null, rule: null, page: 1, limit: 50 } as const;
+const nothing = { daemons: [], problems: [], spacings: {} };
+
+test('sources list: the words of --state are the states, the worst first', () => {
+  expect(stateWords).toEqual(overallStates);
+});
+
+describe.each(databases)('10,000 sources in $database', ({ open }) => {
+  async function filled() {
+    const mirror = await open();
+    for (const sql of manySources(many, clock.now())) await mirror.rows(sql);
+    const list = (wanted: Partial<SourcesWanted> = {}, config: Config | null = null) =>
+      listSources(mirror.place, clock, config, [], { ...none, ...wanted });
+    return { ...mirror, list };
+  }
+
+  test('sources: counts by state, the worst first, and pages that neither repeat nor miss a source', async () => {
+    const { list, place } = await filled();
+    const first = await list();
+    expect(first).toMatchObject({ sources_total: many, matching: many, page: 1, pages: 200, rules: [] });
+    expect(first.by_state).toEqual({
+      ...{ halted: 100, failing: 100, stale: 100, attention: 0, waiting: 100, paused: 1 },
+      ...{ disconnected: 0, fine: 9_599, erased: 0 },
+    });
+    expect(first.sources).toHaveLength(50);
+    expect(new Set(first.sources.map(({ overall }) => overall))).toEqual(new Set(['halted']));
+    expect(first.sources[0]).toMatchObject({
+      ...{ source: 'source-00001', company_id: 'co_1', company_name: 'Company Number 1', rule: null },
+      ...{ installation: null, last_error: 'the token was refused', erase_after: null },
+    });
+    const third = await list({ page: 3 });
+    expect(third.sources.map(({ overall }) => overall)).toEqual(Array(50).fill('failing'));
+    const names = new Set<string>();
+    for (let page = 1; page <= 10; page += 1)
+      for (const { source } of (await list({ page, limit: 1_000 })).sources) names.add(source);
+    expect(names.size).toBe(many);
+    expect((await list({ page: 999 })).page).toBe(200);
+    expect(await sourceNames(place, clock, null, null)).toHaveLength(many);
+  });
+
+  test('sources: the search finds names, companies and ids in any case, and counts what it finds', async () => {
+    const { list } = await filled();
+    const byCompany = await list({ search: 'company NUMBER 4321' });
+    expect(byCompany.sources.map(({ source }) => source)).toEqual(['source-04321']);
+    expect(byCompany.by_state).toMatchObject({ fine: 1, halted: 0 });
+    expect((await list({ search: 'co_777' })).matching).toBe(11);
+    expect(
+      (await list({ search: 'source-000', state: 'halted' })).sources.map(({ source }) => source),
+    ).toEqual(['source-00001']);
+    expect((await list({ search: '100%' })).matching).toBe(0);
+    const config = {
+      sources: [{ name: 'source-00009', company: null, installation: 'inst_deep', filters: {} }],
+      sync: { intervalSeconds: 600, idleIntervalSeconds: 600 },
+    } as unknown as Config;
+    const byInstallation = await list({ search: 'INST_DEEP' }, config);
+    expect(byInstallation.sources).toMatchObject([{ source: 'source-00009', installation: 'inst_deep' }]);
+  });
+
+  test('status: describes the worst 200 sources, counts all, and judges health over all', async () => {
+    const { place } = await filled();
+    const status = await statusOf(place, clock);
+    expect(status).toMatchObject({ truncated: true, health: 'attention' });
+    expect(status.sources).toHaveLength(200);
+    expect(status.sources.map(({ overall }) => overall)).toEqual([
+      ...Array(100).fill('halted'),
+      ...Array(100).fill('failing'),
+    ]);
+    expect(status.counts).toMatchObject({
+      ...{ sources: many, readable: many - 100, unreadable: 100, rows: (many * (many + 1)) / 2 },
+      oldest_success_at: new Date(clock.now() - 600 * 60_000).toISOString(),
+    });
+    const one = await statusOf(place, clock, null, nothing, { only: ['source-00007'] });
+    expect(one).toMatchObject({ truncated: false, health: 'attention', counts: { sources: many } });
+    expect(one.sources.map(({ source }) => source)).toEqual(['source-00007']);
+  });
+
+  test('sources show: one source with its company, or null for a name that no source has', async () => {
+    const { place } = await filled();
+    expect(await showSource(place, clock, null, nothing, 'source-00005')).toMatchObject({
+      ...{ source: 'source-00005', overall: 'paused', company_name: 'Company Number 5', origin: 'unlisted' },
+      ...{ token: null, rows: 5, ticks: [] },
+    });
+    expect(await showSource(place, clock, null, nothing, 'source-99999')).toBeNull();
+  });
+
+  test('sources: a page of 10,000 takes a bounded time', async () => {
+    const { list } = await filled();
+    await list();
+    const took: number[] = [];
+    for (const wanted of [{}, { page: 100 }, { search: 'number 99' }, { state: 'fine' as const }]) {
+      const before = performance.now();
+      await list(wanted);
+      took.push(Math.round(performance.now() - before));
+    }
+    if (process.env.ROSTERD_TEST_TIMES !== undefined)
+      process.stdout.write(`a page took ${took.join(', ')} ms\n`);
+    // Far above what it takes: for what grows with the square of the sources, not for a busy machine.
+    expect(Math.max(...took)).toBeLessThan(5_000);
+  });
+});
