@@ -13,7 +13,7 @@ export interface OptionDefinition {
 }
 
 export interface ArgumentDefinition {
-  /** `<sql>` is required, `[id]` is optional. */
+  /** `<sql>` is required, `[id]` is optional, `[names...]` may be given several times. */
   readonly name: string;
   readonly summary: string;
 }

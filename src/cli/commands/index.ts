@@ -37,6 +37,10 @@ import { runs } from './runs.js';
 import { sandbox } from './sandbox.js';
 import { schema } from './schema.js';
 import { serviceInstall } from './service-install.js';
+import { sourcesList } from './sources-list.js';
+import { sourcesPause } from './sources-pause.js';
+import { sourcesResume } from './sources-resume.js';
+import { sourcesShow } from './sources-show.js';
 import { status } from './status.js';
 import { supportBundle } from './support-bundle.js';
 import { sync } from './sync.js';
@@ -56,6 +60,10 @@ export const commands: readonly Command[] = [
   sync,
   pause,
   resume,
+  sourcesList,
+  sourcesShow,
+  sourcesPause,
+  sourcesResume,
   status,
   runs,
   wait,

@@ -27,6 +27,46 @@ export const outlines: readonly Outline[] = [
     summary: 'Sync paused sources again',
   },
   {
+    name: 'sources list',
+    summary: 'List sources, the worst first, and count them by state',
+    args: [
+      {
+        name: '[text]',
+        summary: 'part of a name, of the company, or of an id',
+      },
+    ],
+  },
+  {
+    name: 'sources show',
+    summary: 'Show one source: what it mirrors, its state and why, its last ticks',
+    args: [
+      {
+        name: '<name>',
+        summary: 'the name of the source',
+      },
+    ],
+  },
+  {
+    name: 'sources pause',
+    summary: 'Stop syncing sources by name until resume; webhooks are still accepted',
+    args: [
+      {
+        name: '[names...]',
+        summary: 'the names of the sources',
+      },
+    ],
+  },
+  {
+    name: 'sources resume',
+    summary: 'Sync paused sources again, by name',
+    args: [
+      {
+        name: '[names...]',
+        summary: 'the names of the sources',
+      },
+    ],
+  },
+  {
     name: 'status',
     summary: 'Show the state of every source',
   },
