@@ -150,6 +150,8 @@ export interface ConsoleConfig {
   /** Null only when the console is reachable from this machine alone. */
   readonly auth: ConsoleSignIn | null;
   readonly auditKeepDays: number | null;
+  /** How many sources have metrics of their own. */
+  readonly metricsSources: number;
 }
 
 /** At least one of the three. */
@@ -467,7 +469,7 @@ function afterSyncFrom(
 }
 
 function consoleFrom(
-  { listen, hosts, auth, auditKeepDays }: NonNullable<Settings['console']>,
+  { listen, hosts, auth, auditKeepDays, metricsSources }: NonNullable<Settings['console']>,
   secret: MakeSecret,
 ): ConsoleConfig {
   return {
@@ -475,6 +477,7 @@ function consoleFrom(
     hosts,
     auth: auth === null ? null : signInFrom(auth, secret),
     auditKeepDays,
+    metricsSources,
   };
 }
 

@@ -544,6 +544,9 @@ const consoleSettings = z
     auditKeepDays: z.int().min(1).max(36_500).nullable().default(365).meta({
       description: 'Days to keep the audit log of the console; null keeps it forever',
     }),
+    metricsSources: z.int().min(0).max(10_000).default(200).meta({
+      description: 'Sources with metrics of their own, the worst of many; figures over all are always there',
+    }),
   })
   .nullable()
   .prefault({})

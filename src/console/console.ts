@@ -31,6 +31,8 @@ export interface ConsoleParts {
   readonly dashboard: DashboardSource;
   readonly operations: Operations;
   readonly processed: ProcessMetrics;
+  /** Sources with metrics of their own; the worst of many. */
+  readonly metricsSources: number;
   /** Null admits every request: only for a listener that this machine alone can reach. */
   readonly auth: ConsoleAuth | null;
   /** Host names of a proxy in front, accepted in addition to addresses. */
@@ -77,7 +79,7 @@ export function createConsole(parts: ConsoleParts): Console {
     logger,
     version,
   });
-  const programs = programsOf(parts.source, parts.processed, version);
+  const programs = programsOf(parts.source, parts.processed, parts.metricsSources, version);
   const connections = new ConnectionTable(connectionLimits);
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', false).set('query parser', 'simple');

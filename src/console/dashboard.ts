@@ -9,6 +9,7 @@ import { overviewRoutes } from './routes/overview.js';
 import { type DashboardParts, type PageContext, pageContextOf } from './routes/page-context.js';
 import { recordRoutes } from './routes/records.js';
 import { rosterRoutes } from './routes/roster.js';
+import { sourceRoutes } from './routes/sources.js';
 import { sqlRoutes } from './routes/sql.js';
 
 export interface Dashboard extends Closable {
@@ -31,6 +32,7 @@ export function createDashboard(parts: DashboardParts): Dashboard {
     companyRoutes(context),
     rosterRoutes(context),
     recordRoutes(context),
+    sourceRoutes(context),
   );
   router.use(sqlRoutes(context), identityRoutes(context), actionRoutes(context));
   const lost: RequestHandler = (request, response) => {

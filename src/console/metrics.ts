@@ -2,6 +2,9 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import type { ProblemSeen, ProcessCounts, SourceHealth, StatusSeen } from './ports.js';
 import type { ProcessMetrics } from './process-metrics.js';
 
+/** Problems with a series of their own. */
+const problemsMax = 200;
+
 const states = ['ok', 'working', 'failing', 'attention'] as const;
 
 /**
@@ -34,7 +37,9 @@ export async function metricsText(
     'key',
     'severity',
   );
-  for (const { key, severity } of problems) problem.set({ key, severity }, 1);
+  // Each source can have problems of its own.
+  for (const { key, severity } of problems.slice(0, problemsMax)) problem.set({ key, severity }, 1);
+  if (status !== null) aggregates(status, gauge);
   const state = gauge('source_health', 'Whether a source is in this state', 'source', 'state');
   const followed = gauge('source_followed', 'Whether a configuration names the source', 'source');
   const through = gauge('published_through_timestamp_seconds', 'Data is complete up to this time', 'source');
@@ -134,6 +139,24 @@ export async function metricsText(
     registers: [registry],
   }).set(process.memoryUsage.rss());
   return await Registry.merge([registry, processed.registry]).metrics();
+}
+
+type MakeGauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) => Gauge<Label>;
+
+/** Figures over all sources, also when only some have series of their own. */
+function aggregates({ counts, sources }: StatusSeen, gauge: MakeGauge): void {
+  const byState = gauge('sources', 'Number of sources, by state', 'state');
+  for (const [state, many] of Object.entries(counts.by_state)) byState.set({ state }, many);
+  gauge('source_series', 'Sources with series of their own; the worst, when there are more').set(
+    sources.length,
+  );
+  gauge('sources_unreadable', 'Sources without a complete dataset').set(counts.unreadable);
+  gauge('records', 'Investments visible to readers, of all sources').set(counts.rows);
+  const oldest = gauge(
+    'sync_oldest_success_timestamp_seconds',
+    'The oldest of the last successes of all sources that are followed and not paused',
+  );
+  if (counts.oldest_success_at !== null) oldest.set(Date.parse(counts.oldest_success_at) / 1000);
 }
 
 /** Quiet hours are the one wait without an error code. */

@@ -1,3 +1,5 @@
+import type { SourceStateSeen } from './ports/sources.js';
+
 /** What the console shows of a source: a part of the store's status document. */
 export interface SourceHealth {
   readonly source: string;
@@ -23,6 +25,18 @@ export interface SourceHealth {
   /** Whether a configuration names the source. */
   readonly followed: boolean;
   readonly webhook_spacing: SpacingSeen | null;
+}
+
+/** Figures over all sources, also where only some are described. */
+export interface SourceCountsSeen {
+  readonly sources: number;
+  /** Sources without a complete dataset, except disconnected ones. */
+  readonly unreadable: number;
+  /** The `unreadable` ones that keep the daemon from being ready: those that no follow rule created. */
+  readonly not_ready: number;
+  readonly rows: number;
+  readonly oldest_success_at: string | null;
+  readonly by_state: Readonly<Record<SourceStateSeen, number>>;
 }
 
 /** How far apart the ticks that webhooks ask for are, and why. Null for a source that this daemon does not follow. */
@@ -54,6 +68,9 @@ export interface ProblemSeen {
 export interface StatusSeen {
   readonly at: string;
   readonly health: SourceHealth['health'];
+  readonly counts: SourceCountsSeen;
+  /** Whether `sources` has only the worst of them. */
+  readonly truncated: boolean;
   readonly sources: readonly SourceHealth[];
   readonly inbox: { readonly pending: number; readonly given_up: number };
   readonly notices: { readonly pending: number; readonly given_up: number };
@@ -80,7 +97,7 @@ export interface ProcessCounts {
   readonly clockSkewSeconds: number;
   /** The fleet that shares the database; null when the database supports only one daemon. */
   readonly fleet: { readonly living: number; readonly held: number; readonly leads: boolean } | null;
-  /** By source; without sources whose quota is not tracked. */
+  /** By source, of those that were asked for; without sources whose quota is not tracked. */
   readonly quotas: Readonly<Record<string, { readonly limit: number; readonly left: number }>>;
   /** Null when the database is not a file on this machine. */
   readonly storage: {
@@ -91,13 +108,17 @@ export interface ProcessCounts {
 }
 
 export interface ConsoleSource {
-  /** The whole status document; rejects with a `Fault` when the mirror cannot be read. */
-  status(): Promise<StatusSeen>;
-  counts(): Promise<ProcessCounts>;
+  /**
+   * The status document; rejects with a `Fault` when the mirror cannot be read. `sourcesMax` replaces the number of
+   * sources that it describes.
+   */
+  status(sourcesMax?: number): Promise<StatusSeen>;
+  /** `sources` are those whose quota is wanted. */
+  counts(sources: readonly string[]): Promise<ProcessCounts>;
   /** Returns the problems in memory, also while the mirror cannot be read. */
   problems(): readonly ProblemSeen[];
-  /** Returns the spacing of webhook ticks, by source. */
-  spacings(): Readonly<Record<string, SpacingSeen>>;
+  /** Returns the spacing of webhook ticks, by source: of one source, or of those that wait longest. */
+  spacings(source: string | null): Readonly<Record<string, SpacingSeen>>;
   /** Returns the last lines of the log, which contain no identity and no secret. */
   log(): readonly string[];
 }

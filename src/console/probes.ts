@@ -7,7 +7,7 @@ import type { ProcessMetrics } from './process-metrics.js';
 
 /**
  * Probes for a supervisor, without sign-in. `/livez`: the process runs; only this probe should cause a restart.
- * `/readyz`: every source has a complete dataset, and the daemon can do its work. `/healthz`: the health of the daemon;
+ * `/readyz`: every source of the configuration has a complete dataset, and the daemon can do its work. `/healthz`: the health of the daemon;
  * 503 when it cannot do its work, and with `?strict=1` for any problem. The details are included only when `knows` is
  * true.
  *
@@ -20,13 +20,14 @@ export function openProbes(app: Express, source: ConsoleSource, knows: boolean):
     response.type('text/plain').send('ok\n');
   });
   app.get('/readyz', async (_request, response) => {
-    const { sources, problems } = await source.status();
+    const { sources, counts, problems } = await source.status();
     const waiting = sources.filter(({ readable }) => readable === 0).map((one) => one.source);
-    const ready = sources.length > 0 && waiting.length === 0 && !isIll(problems);
-    response.status(ready ? 200 : 503).json(knows ? { ready, waiting, problems } : { ready });
+    const ready = counts.sources > 0 && counts.not_ready === 0 && !isIll(problems);
+    const details = { waiting, waiting_count: counts.unreadable, problems };
+    response.status(ready ? 200 : 503).json(knows ? { ready, ...details } : { ready });
   });
   app.get('/healthz', async (request, response) => {
-    const { health, sources, problems } = await source.status();
+    const { health, sources, counts, problems } = await source.status();
     const reasons = sources
       .filter((one) => one.health !== 'ok')
       .map((one) => ({
@@ -36,7 +37,9 @@ export function openProbes(app: Express, source: ConsoleSource, knows: boolean):
         code: one.last_error_code,
       }));
     const bad = isIll(problems) || (request.query.strict === '1' && health !== 'ok');
-    response.status(bad ? 503 : 200).json(knows ? { health, reasons, problems } : { health });
+    response
+      .status(bad ? 503 : 200)
+      .json(knows ? { health, reasons, by_state: counts.by_state, problems } : { health });
   });
   if (!knows) app.use(['/readyz', '/healthz'], codeOnly);
 }
@@ -60,9 +63,11 @@ export function answerOwn(
 ): void {
   app.get('/daemon.json', (request, response) => {
     const given = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    const log = request.query.log === '1' ? { log: source.log() } : {};
+    const { query } = request;
+    const log = query.log === '1' ? { log: source.log() } : {};
+    const spacings = () => source.spacings(typeof query.source === 'string' ? query.source : null);
     if (isSameSecret(given, key))
-      response.json({ process, problems: source.problems(), spacings: source.spacings(), ...log });
+      response.json({ process, problems: source.problems(), spacings: spacings(), ...log });
     else response.status(401).type('text/plain').send('for rosterd status\n');
   });
 }
@@ -71,14 +76,16 @@ export function answerOwn(
 export function programsOf(
   source: ConsoleSource,
   processed: ProcessMetrics,
+  metricsSources: number,
   version: string,
 ): { readonly status: RequestHandler; readonly metrics: RequestHandler } {
   const status: RequestHandler = async (_request, response) => {
     response.json(await source.status());
   };
   const metrics: RequestHandler = async (_request, response) => {
-    const seen = await source.status().catch(whileUnreadable);
-    const text = await metricsText(seen, source.problems(), await source.counts(), processed, version);
+    const seen = await source.status(metricsSources).catch(whileUnreadable);
+    const counts = await source.counts(seen?.sources.map((one) => one.source) ?? []);
+    const text = await metricsText(seen, source.problems(), counts, processed, version);
     response.type('text/plain; version=0.0.4').send(text);
   };
   return { status, metrics };

@@ -2,10 +2,10 @@ import type { Config } from '../config/config.js';
 import { counted } from '../domain/counted.js';
 import { type Instant, millisOf } from '../domain/instant.js';
 import type { Condition } from '../outbox/decide-alerts.js';
-import type { FullStatus, SourceStatus } from '../reading/status.js';
+import type { JudgedStatus } from '../reading/judged-status.js';
 
 export interface ConditionFacts {
-  readonly status: FullStatus;
+  readonly status: JudgedStatus;
   /** Null for a mirror on a server. */
   readonly freeBytes: number | null;
   /** By source: since when its ticks have failed, as far as this process has seen. */
@@ -60,13 +60,15 @@ export function conditionsOf(
 }
 
 function conditionsOfSource(
-  one: SourceStatus,
+  one: JudgedStatus['sources'][number],
   failingSince: number | null,
   failingMinutes: number,
   now: number,
 ): Condition[] {
-  const { source, state, paused_at } = one;
+  const { source, state, paused_at, overall } = one;
   const found: Condition[] = [];
+  // Its installation is revoked, which needs no person.
+  if (overall === 'disconnected' || overall === 'erased') return found;
   const add = (kind: Condition['kind'], text: string) =>
     found.push({ kind, source, text: `${source}: ${text}` });
   if (state === 'halted') add('halted', `waits for a person: ${one.last_error ?? one.meaning}`);
@@ -100,7 +102,7 @@ function conditionsOfSource(
  * which nothing ran, before the start or during a pause, does not count. `before` is the previous result.
  */
 export function failingSince(
-  { sources }: Pick<FullStatus, 'sources'>,
+  { sources }: Pick<JudgedStatus, 'sources'>,
   before: ReadonlyMap<string, number>,
   now: number,
 ): ReadonlyMap<string, number> {

@@ -1,7 +1,8 @@
 import type { Config } from '../config/config.js';
 import { instantFromMillis } from '../domain/instant.js';
+import { aggregateConditions } from '../outbox/aggregate-alerts.js';
 import { alertBody, alertTargets, decideAlerts, type OpenAlert } from '../outbox/decide-alerts.js';
-import type { FullStatus } from '../reading/status.js';
+import type { JudgedStatus } from '../reading/judged-status.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
@@ -16,7 +17,8 @@ export interface AlertsParts {
   readonly logger: Logger;
   /** In a fleet, the leader alone reports. */
   leads(): boolean;
-  status(): Promise<FullStatus>;
+  /** Every source, also the many that a status document leaves out. */
+  status(): Promise<JudgedStatus>;
   freeBytes(): Promise<number | null>;
   /** Called when messages were queued. */
   onQueued(): void;
@@ -30,12 +32,18 @@ export interface AlertWatch extends Closable {
 const lookMillis = 30_000;
 /** The shortest time between two looks: every tick asks for one. */
 const spacingMillis = 1_000;
+/** How many times as long as a look took: with many sources, looks may use this share of the process. */
+const restPerLook = 20;
 
 /** Reports to operators what they must know, once when it begins and once when it is over. */
 export function watchAlerts(parts: AlertsParts): AlertWatch {
   const { alerts, config, clock, logger } = parts;
   const stopping = new AbortController();
   let failing: ReadonlyMap<string, number> = new Map();
+  /** Sources that a receiver asked for by name. */
+  const named = new Set<string>(
+    config.notices.flatMap(({ about, rules }) => (about.includes('alerts') ? (rules.sources ?? []) : [])),
+  );
 
   const draftsOf = (type: 'alert.raised' | 'alert.resolved', some: readonly OpenAlert[], now: number) =>
     some.flatMap((alert) =>
@@ -57,7 +65,9 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     const at = instantFromMillis(now);
     failing = failingSince(status, failing, now);
     const facts = { status, freeBytes: await parts.freeBytes(), failingSince: failing };
-    const steps = decideAlerts(conditionsOf(facts, config.alerts, now), await alerts.open(), now);
+    const open = await alerts.open();
+    const present = aggregateConditions(conditionsOf(facts, config.alerts, now), open, named);
+    const steps = decideAlerts(present, open, now);
     const drafts = [
       ...draftsOf('alert.raised', steps.raise, now),
       ...draftsOf('alert.resolved', steps.resolve, now),
@@ -71,10 +81,12 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
   };
 
   return startWakeableLoop(clock, stopping, async () => {
+    const began = clock.monotonic();
     await report().catch((error: unknown) => {
       if (!stopping.signal.aborted) logger.debug({ error }, 'alerts could not be checked');
     });
-    await clock.wait(spacingMillis, stopping.signal);
-    return lookMillis - spacingMillis;
+    const rest = Math.max(spacingMillis, restPerLook * (clock.monotonic() - began));
+    await clock.wait(rest, stopping.signal);
+    return Math.max(0, lookMillis - rest);
   });
 }

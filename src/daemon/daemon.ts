@@ -9,7 +9,7 @@ import { createReceiver, type Receiver } from '../inbox/receiver.js';
 import type { Following } from '../installations/follow-installations.js';
 import type { AfterSync } from '../outbox/after-sync.js';
 import { type Delivery, startDelivery } from '../outbox/deliver.js';
-import { statusOf } from '../reading/status.js';
+import { judgedStatusOf } from '../reading/judged-status.js';
 import { descriptorLimit, raiseLimit } from '../runtime/file-descriptors.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
@@ -342,12 +342,7 @@ async function reportAlerts(
     logger,
     leads: () => membership.leads,
     status: () =>
-      statusOf(snapshots, clock, configNow(config, engine), {
-        daemons: [],
-        problems: engine.health.list(),
-        spacings: {},
-        vault: engine.vault,
-      }),
+      judgedStatusOf(snapshots, clock, configNow(config, engine), engine.health.list(), engine.vault),
     freeBytes: async () => (await storageOf(config.database))?.freeBytes ?? null,
     onQueued: () => delivery.wake(),
   });

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.js';
 import type { CompanySeen, DashboardSource, QuotaSeen, RecordSeen } from '../console/ports/dashboard.js';
 import { Fault } from '../domain/fault.js';
+import { instantFromMillis } from '../domain/instant.js';
 import { csv } from '../exports/csv.js';
 import { gathered } from '../exports/gather.js';
 import { jsonLines } from '../exports/json-lines.js';
@@ -15,7 +16,8 @@ import { type QueryHandle, queryCsv, runQuery } from '../reading/query.js';
 import { queryJsonLines } from '../reading/query-json-lines.js';
 import { queryParquet } from '../reading/query-parquet.js';
 import type { MirrorReader } from '../reading/read-mirror.js';
-import type { FullStatus } from '../reading/status.js';
+import type { SourceList, SourceShown, SourcesWanted } from '../reading/sources.js';
+import type { FullStatus, StatusPart } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { dictionaryRelations } from '../store/dictionary/data-dictionary.js';
@@ -45,11 +47,15 @@ export interface DashboardParts {
   readonly clock: Clock;
   /** Reads the mirror without blocking the event loop. */
   readonly read: ReadingsApart['read'];
-  readonly status: () => Promise<FullStatus>;
+  readonly status: (part?: StatusPart) => Promise<FullStatus>;
+  readonly list: (wanted: SourcesWanted) => Promise<SourceList>;
+  readonly show: (name: string) => Promise<SourceShown | null>;
   readonly quotaOf: (source: string) => Promise<QuotaSeen | null>;
   readonly onTick: (listener: () => void) => () => void;
 }
 
+/** With more sources, the page of operations has the cards of the worst. */
+const cardsMax = 24;
 const activityRows = 10;
 const changeRows = 10;
 const largestRows = 15;
@@ -66,6 +72,8 @@ export function dashboardSource({
   read,
   firstSource,
   status,
+  list,
+  show,
   quotaOf,
   onTick,
 }: DashboardParts): DashboardSource {
@@ -87,10 +95,23 @@ export function dashboardSource({
       return { ...seen, ...(await read((db) => readOverview(db, clock.now(), changeRows))) };
     },
     operations: async () => {
-      const { sources, ...seen } = await status();
+      const { sources, ...seen } = await status({ sourcesMax: cardsMax });
       const counted = sources.map(async (one) => ({ ...one, quota: await quotaOf(one.source) }));
       const activity = await read((db) => readActivity(db, activityRows));
       return { ...seen, sources: await Promise.all(counted), activity };
+    },
+    sources: list,
+    source: async (name) => {
+      const seen = await show(name);
+      if (seen === null) return null;
+      const { follow, ...one } = seen;
+      return {
+        ...one,
+        at: instantFromMillis(clock.now()),
+        quota: await quotaOf(name),
+        erase_after: follow?.erase_after ?? null,
+        erased_at: follow?.erased_at ?? null,
+      };
     },
     overviewAsOf: (at) => read((db) => readPast(db, at, changeRows)),
     companies: () => read(companiesShown),

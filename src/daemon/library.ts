@@ -23,7 +23,7 @@ import { configNow } from './source-set.js';
 import { startDrainAlone } from './start-drain.js';
 import { startFollowing } from './start-following.js';
 import { membershipOf, startWork } from './start-work.js';
-import { webhookSpacings } from './webhook-spacings.js';
+import { webhookSpacingOf } from './webhook-spacings.js';
 
 export interface MirrorOptions {
   /** The configuration, as in `config.json`. */
@@ -157,7 +157,10 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         statusOf(config.database, clock, configNow(config, engine), {
           daemons: [],
           problems: engine.health.list(),
-          spacings: webhookSpacings(engine.sources.all, engine.sync, clock),
+          spacings: (name) => {
+            const source = engine.sources.find(name);
+            return source === undefined ? null : webhookSpacingOf(source.name, engine.sync, clock);
+          },
           vault: engine.vault,
         }),
       stop: () => {

@@ -2,15 +2,15 @@ import type { Operations, Wish } from '../console/ports/operations.js';
 import { counted } from '../domain/counted.js';
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
-import type { FullStatus } from '../reading/status.js';
+import type { FullStatus, StatusPart } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import type { OpenMirror } from './mirror-parts.js';
 
 export interface OperationsParts {
   readonly mirror: Pick<OpenMirror, 'audit' | 'requests' | 'pauses' | 'outbox'>;
-  /** Whether a source of this name is followed; status also shows sources that no configuration has any more. */
+  /** Whether a source of this name is synced; status also shows sources that no configuration has any more. */
   readonly isSource: (name: string) => boolean;
-  readonly status: () => Promise<Pick<FullStatus, 'sources'>>;
+  readonly status: (part: StatusPart) => Promise<Pick<FullStatus, 'sources' | 'counts'>>;
   readonly clock: Clock;
   /** Called when a request was stored, and when a notice is due again. */
   readonly onRequest: () => void;
@@ -18,16 +18,25 @@ export interface OperationsParts {
 }
 
 const noticesMax = 50;
+/** Sources on the page of actions; each source has a page of its own. */
+const sourcesMax = 50;
 
 /** What users of the console change, and the log of it. */
 export function operationsOf(parts: OperationsParts): Operations {
   const { mirror, clock } = parts;
   const now = (): Instant => instantFromMillis(clock.now());
 
+  const isFollowed = ({ source, follow, followed }: FullStatus['sources'][number]): boolean =>
+    parts.isSource(source) || (follow !== null && followed);
+
+  const findSource = async (name: string) => {
+    const { sources } = await parts.status({ only: [name], ticksMax: 0 });
+    return sources.find((one) => one.source === name && isFollowed(one)) ?? null;
+  };
+
   const seenSource = async (name: string) => {
-    const seen = (await parts.status()).sources.find(({ source }) => source === name);
-    if (seen === undefined || !parts.isSource(name))
-      throw new Fault('usage', `no source of the configuration is called ${name}`);
+    const seen = await findSource(name);
+    if (seen === null) throw new Fault('usage', `no source of the configuration is called ${name}`);
     return seen;
   };
 
@@ -58,13 +67,16 @@ export function operationsOf(parts: OperationsParts): Operations {
       }),
     auditSeen: (before, max) => mirror.audit.latest(before, max),
     seen: async () => {
-      const { sources } = await parts.status();
+      const { sources, counts } = await parts.status({ sourcesMax, ticksMax: 0 });
+      const followed = sources.filter(isFollowed);
       return {
-        sources: sources.filter(({ source }) => parts.isSource(source)),
+        sources: followed,
+        sources_total: counts.sources > sources.length ? counts.sources : followed.length,
         notices: await mirror.outbox.undelivered(noticesMax),
         requests: await mirror.requests.list(),
       };
     },
+    source: findSource,
     perform: async (wish, actor) => {
       const { action, source, notice } = wish;
       if (action === 'resend_notice') {

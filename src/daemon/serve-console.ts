@@ -6,7 +6,8 @@ import type { Membership } from '../fleet/membership.js';
 import type { Receiver } from '../inbox/receiver.js';
 import { leaveAddress } from '../reading/daemon-address.js';
 import { removeQueryFolders } from '../reading/query-folders.js';
-import { statusOf } from '../reading/status.js';
+import { listSources, showSource } from '../reading/sources.js';
+import { type Known, type StatusPart, sourcesUsual, statusOf } from '../reading/status.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { processName } from '../runtime/process-identity.js';
@@ -21,7 +22,7 @@ import { listenFault } from './listen-fault.js';
 import { operationsOf } from './operations.js';
 import { configNow } from './source-set.js';
 import { storageOf } from './storage.js';
-import { webhookSpacings } from './webhook-spacings.js';
+import { longestSpacings, webhookSpacingOf, webhookSpacings } from './webhook-spacings.js';
 
 /** Length of the key with which `rosterd status` reads `/daemon.json`. */
 const keyLength = 32;
@@ -40,7 +41,7 @@ export interface OnAction {
 
 /** Serves dashboard, health, status and metrics on a listener separate from the one that faces the internet. */
 export async function serveConsole(
-  { listen: at, hosts, auth }: ConsoleConfig,
+  { listen: at, hosts, auth, metricsSources }: ConsoleConfig,
   engine: Engine,
   receiver: Receiver | null,
   parts: EngineParts,
@@ -56,27 +57,35 @@ export async function serveConsole(
   lifecycle.add('dashboard readings', () => readings.close());
   const name = processName();
   let consoleUrl: string | null = null;
-  const spacings = () => webhookSpacings(engine.sources.all, engine.sync, clock);
-  const status = () =>
-    statusOf(snapshots, clock, configNow(config, engine), {
-      daemons: [{ pid: process.pid, console_url: consoleUrl, state: 'answers' }],
-      problems: engine.health.list(),
-      spacings: spacings(),
-      vault: engine.vault,
-    });
+  const spacingOf = (name: string) => {
+    const source = engine.sources.find(name);
+    return source === undefined ? null : webhookSpacingOf(source.name, engine.sync, clock);
+  };
+  const known = (): Known => ({
+    daemons: [{ pid: process.pid, console_url: consoleUrl, state: 'answers' }],
+    problems: engine.health.list(),
+    spacings: spacingOf,
+    vault: engine.vault,
+  });
+  const status = (part?: StatusPart) => statusOf(snapshots, clock, configNow(config, engine), known(), part);
   const key = randomText(random, keyLength);
-  const processed = new ProcessMetrics();
+  const processed = new ProcessMetrics(metricsSources);
   lifecycle.add(
     'tick metrics',
     engine.sync.onTick((source, { report }) => processed.ticked(source, report)),
   );
   const shown = createConsole({
     source: {
-      status,
+      status: (sourcesMax) => status(sourcesMax === undefined ? {} : { sourcesMax, ticksMax: 0 }),
       problems: () => engine.health.list(),
-      spacings,
+      spacings: (source) => {
+        if (source === null)
+          return longestSpacings(webhookSpacings(config.sources, engine.sync, clock), sourcesUsual);
+        const spacing = spacingOf(source);
+        return spacing === null ? {} : { [source]: spacing };
+      },
       log: () => parts.tail?.lines() ?? [],
-      counts: async () => ({
+      counts: async (names) => ({
         deliveries: receiver?.status().results ?? {},
         connections: receiver?.status().connections ?? null,
         clockSkewSeconds: engine.platform.client.time.aheadMillis / 1_000,
@@ -84,7 +93,7 @@ export async function serveConsole(
           membership.held === null
             ? null
             : { living: membership.living, held: membership.held, leads: membership.leads },
-        quotas: await quotasOf(engine),
+        quotas: await quotasOf(names, engine),
         storage: await storageOf(config.database),
       }),
     },
@@ -92,6 +101,9 @@ export async function serveConsole(
       config,
       clock,
       status,
+      list: (wanted) =>
+        listSources(snapshots, clock, configNow(config, engine), engine.health.list(), wanted),
+      show: (name) => showSource(snapshots, clock, configNow(config, engine), known(), name),
       read: readings.read,
       firstSource: () => engine.sources.all[0]?.name ?? '',
       quotaOf: (source) => quotaOf(source, engine),
@@ -106,6 +118,7 @@ export async function serveConsole(
       onNotice: onAction.notice,
     }),
     processed,
+    metricsSources,
     own: { key, process: name },
     auth: auth === null ? null : await consoleAuthOf(auth),
     host: at.host,
@@ -131,9 +144,9 @@ export async function serveConsole(
 /** Returns a local address for a listener on all addresses. */
 const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
 
-async function quotasOf(engine: Engine) {
+async function quotasOf(names: readonly string[], engine: Engine) {
   const quotas: Record<string, QuotaSeen> = {};
-  for (const { name } of engine.sources.all) {
+  for (const name of names) {
     const quota = await quotaOf(name, engine);
     if (quota !== null) quotas[name] = quota;
   }

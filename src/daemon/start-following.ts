@@ -73,6 +73,8 @@ function problemOf(rule: string, error: unknown): string {
 
 /** Returns the names of all sources that the database has rows of. */
 async function storedNames({ database }: EngineParts['config']): Promise<readonly string[]> {
-  const rows = await dialectFor(database).inSnapshot(async (ask) => await ask<{ readonly name: string }>`SELECT name FROM sources`);
+  const rows = await dialectFor(database).inSnapshot(
+    async (ask) => await ask<{ readonly name: string }>`SELECT name FROM sources`,
+  );
   return rows.map(({ name }) => name);
 }

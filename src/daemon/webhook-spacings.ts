@@ -19,6 +19,22 @@ export function webhookSpacings(
   return spacings;
 }
 
+/** Returns at most `max` spacings: those that wait longest, if there are more. */
+export function longestSpacings(spacings: WebhookSpacings, max: number): WebhookSpacings {
+  const all = Object.entries(spacings);
+  if (all.length <= max) return spacings;
+  return Object.fromEntries(
+    all.sort(([, one], [, other]) => other.wait_seconds - one.wait_seconds).slice(0, max),
+  );
+}
+
+/** Returns the present spacing of one source; null when another daemon follows it. */
+export const webhookSpacingOf = (
+  name: SourceName,
+  sync: Pick<Sync, 'spacingOf'>,
+  clock: Clock,
+): WebhookSpacing | null => spacingOf(sync.spacingOf(name), clock);
+
 /** Returns null for a source that another daemon follows. */
 function spacingOf({ gapMillis, waitMillis, reason, by }: SpacingSeen, clock: Clock): WebhookSpacing | null {
   if (reason === 'elsewhere' || reason === 'paused') return null;

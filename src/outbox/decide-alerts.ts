@@ -1,4 +1,5 @@
 import { instantFromMillis, millisOf } from '../domain/instant.js';
+import { isShared } from './aggregate-alerts.js';
 import type { Condition, OpenAlert } from './ports.js';
 
 export type { Condition, OpenAlert } from './ports.js';
@@ -48,19 +49,24 @@ export function alertBody(type: 'alert.raised' | 'alert.resolved', alert: OpenAl
   return JSON.stringify({ type, alert: kind, source, since, at: instantFromMillis(now), text });
 }
 
-/** Returns the receivers of an alert: those that want alerts, and this source if the alert concerns one. */
+/**
+ * Returns the receivers of an alert: those that want alerts, and this source if the alert concerns one. A shared alert of
+ * many sources goes to receivers of all sources: the others get the alerts of their own sources.
+ */
 export function alertTargets(
-  { source }: Pick<Condition, 'source'>,
+  alert: Pick<Condition, 'kind' | 'source'>,
   receivers: readonly {
     readonly name: string;
     readonly about: readonly ('changes' | 'alerts')[];
     readonly rules: { readonly sources?: readonly string[] | undefined };
   }[],
 ): readonly string[] {
+  const { source } = alert;
   return receivers
     .filter(
-      ({ about, rules }) =>
-        about.includes('alerts') && (source === null || rules.sources?.includes(source) !== false),
+      ({ about, rules: { sources } }) =>
+        about.includes('alerts') &&
+        (sources === undefined || (source === null ? !isShared(alert) : sources.includes(source))),
     )
     .map(({ name }) => name);
 }

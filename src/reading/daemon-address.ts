@@ -109,15 +109,17 @@ async function removeStale(where: Where): Promise<void> {
 /**
  * Returns what the daemons on this host report about themselves. Never rejects: a running process that does not answer
  * is returned as a problem, and so are an unreadable address file and, when no other daemon runs, that of a killed one.
+ * With a `source`, the spacing of that one is returned; without, those of the sources that wait longest.
  */
 export async function askDaemons(
   location: DatabaseLocation,
   config: Config | null,
   clock: Clock,
+  source?: string,
 ): Promise<DaemonAsked> {
   const where = whereOf(location, config);
   const files = where === null ? [] : await filesOf(where);
-  const asked = await Promise.all(files.map((file) => askOne(file, locationText(location), clock)));
+  const asked = await Promise.all(files.map((file) => askOne(file, locationText(location), clock, source)));
   const daemons = asked.flatMap((one) => one.daemons);
   return {
     daemons,
@@ -159,7 +161,12 @@ interface OneAsked extends DaemonAsked {
 
 const unheard: OneAsked = { daemons: [], problems: [], spacings: {} };
 
-async function askOne(file: string, database: string, clock: Clock): Promise<OneAsked> {
+async function askOne(
+  file: string,
+  database: string,
+  clock: Clock,
+  source: string | undefined,
+): Promise<OneAsked> {
   const address = await readAddress(file);
   const since = instantFromMillis(clock.now());
   if (address === 'gone') return unheard;
@@ -190,7 +197,8 @@ async function askOne(file: string, database: string, clock: Clock): Promise<One
         },
       ],
     };
-  const answer = await ask(address, clock);
+  const query = source === undefined ? '' : `?source=${encodeURIComponent(source)}`;
+  const answer = await ask(address, clock, query);
   // The address of another container or another host is not valid here.
   if (answer === null && !isProcessThere(address.process)) return unheard;
   const seen = { pid, console_url: address.url };

@@ -195,9 +195,14 @@ export async function showSource(
   return {
     ...one,
     ...mirroredBy(one.follow, own, companies),
-    origin: own !== undefined ? 'listed' : one.follow === null ? 'unlisted' : 'followed',
+    origin: originOf(one.follow !== null, own),
     token: own === undefined ? null : tokenText(own.access),
   };
+}
+
+function originOf(isFollowed: boolean, own: SourceConfig | undefined) {
+  if (own !== undefined && own.followed === undefined) return 'listed';
+  return isFollowed ? 'followed' : 'unlisted';
 }
 
 const ticksShown = 10;
@@ -207,14 +212,18 @@ function tokenText(access: SourceConfig['access']): string {
     case 'token':
       return access.token.origin;
     case 'credentials':
-      return `sign-in in ${access.file}`;
+      return 'file' in access.at
+        ? `sign-in in ${access.at.file}`
+        : `sign-in in the vault entry ${access.at.entry}`;
+    case 'stored':
+      return `vault entry ${access.key}`;
   }
 }
 
 /** Returns the fault for a name that no source has. */
 export function noSource(name: string): Fault {
   return new Fault('usage', `no source is called ${JSON.stringify(name)}`, {
-    hint: 'rosterd sources list, which can search: --search TEXT',
+    hint: 'rosterd sources list TEXT, which searches names and ids',
   });
 }
 

@@ -39,13 +39,19 @@ export interface FullStatus extends StatusDocument {
   /** The managed webhook endpoint; null when none is configured. */
   readonly endpoint: EndpointHealth | null;
   /** The daemons that share the database; null for SQLite, which has one. */
-  readonly fleet: readonly FleetMember[] | null;
+  readonly fleet: readonly FleetSeen[] | null;
   /** The scheduled backups; null when the configuration has no schedule. */
   readonly backup: BackupsSeen | null;
   /** The hooks that run after a sync, configured or known to the mirror. */
   readonly after_sync: readonly AfterSyncStatus[];
   /** The daemons on this host that use this database, as far as they can be found. */
   readonly daemons: readonly DaemonSeen[];
+}
+
+/** A member of the fleet. `sources` and `follows` have at most as many names as a status describes sources. */
+export interface FleetSeen extends FleetMember {
+  readonly sources_count: number;
+  readonly follows_count: number;
 }
 
 /** What running daemons report. */
@@ -92,7 +98,7 @@ export async function statusOf(
         problems,
       })),
       after_sync: await readAfterSync(ask, hooks),
-      fleet,
+      fleet: fleet?.map(shortMember) ?? null,
     };
   };
   const document = 'take' in location ? await location.take(read) : await inSnapshot(location, read);
@@ -104,6 +110,14 @@ export async function statusOf(
     daemons,
   };
 }
+
+const shortMember = (member: FleetMember): FleetSeen => ({
+  ...member,
+  sources: member.sources.slice(0, sourcesUsual),
+  follows: member.follows.slice(0, sourcesUsual),
+  sources_count: member.sources.length,
+  follows_count: member.follows.length,
+});
 
 /** The sources that living daemons of the fleet follow. */
 export const sourcesElsewhere = (fleet: readonly FleetMember[] | null): readonly string[] =>
@@ -128,7 +142,7 @@ export function statusWanted(config: Config | null | undefined): StatusWanted {
   };
 }
 
-async function endpointHealth(
+export async function endpointHealth(
   config: Config,
   clock: Clock,
   vault: Vault | undefined,

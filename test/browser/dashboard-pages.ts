@@ -14,11 +14,15 @@ export const pages = {
   record: '/records/acme/inv_ada',
   sql: '/sql',
   operations: '/operations',
+  sources: '/sources',
+  source: '/sources/acme',
   'overview-then': '/?as-of=2026-10-15',
   'roster-then': '/roster?source=acme&as-of=2026-10-15',
   'sql-then': '/sql?as-of=2026-10-15',
   'hostile-company': `/companies/hostile/${hostileAddress}`,
   'hostile-roster': '/roster?source=hostile',
+  'hostile-source': '/sources/hostile',
+  'hostile-sources': `/sources?search=${hostileAddress}`,
   'hostile-record': `/records/hostile/${hostileAddress}`,
 } as const;
 
@@ -27,6 +31,7 @@ export const refusals = {
   'no-page': '/nothing-here',
   'no-record': '/records/acme/inv_never',
   'no-company': '/companies/acme/co_never',
+  'no-source': '/sources/never',
   'no-time': '/roster?as-of=soon',
 } as const;
 

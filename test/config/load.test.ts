@@ -18,7 +18,7 @@ test('missing options take their defaults', () => {
     sources: [{ name: 'acme', company: null, filters: {} }],
     sync: { intervalSeconds: 60, perPage: 100, concurrency: 4, brake: { share: 0.2, rows: 50 } },
     receiver: null,
-    console: { listen: { host: '127.0.0.1', port: 8788 }, hosts: [], auth: null, auditKeepDays: 365 },
+    console: { listen: { host: '127.0.0.1', port: 8788 }, hosts: [], auth: null, auditKeepDays: 365, metricsSources: 200 },
     identity: 'keep',
     history: { keepDays: null },
     notices: [],

@@ -9,7 +9,7 @@ import { Fault } from '../../src/domain/fault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
-import { counts, oneToken } from './running-console.js';
+import { counts, countsOf, oneToken } from './running-console.js';
 
 const acme: SourceHealth = {
   source: 'acme',
@@ -36,6 +36,8 @@ const acme: SourceHealth = {
 const status = (...sources: SourceHealth[]): StatusSeen => ({
   at: '2026-10-20T12:00:01.000Z',
   health: sources[0]?.health ?? 'working',
+  counts: countsOf(sources),
+  truncated: false,
   sources,
   change_seq: 7,
   inbox: { pending: 3, given_up: 0 },
@@ -47,8 +49,8 @@ const status = (...sources: SourceHealth[]): StatusSeen => ({
 });
 
 async function consoleOver(
-  read: () => Promise<StatusSeen>,
-  processed = new ProcessMetrics(),
+  read: (sourcesMax?: number) => Promise<StatusSeen>,
+  processed = new ProcessMetrics(200),
   problems: readonly ProblemSeen[] = [],
   auth: ConsoleParts['auth'] = null,
 ) {
@@ -64,6 +66,7 @@ async function consoleOver(
     dashboard: { mirrorOf: 'a platform', onChange: () => () => {} } as unknown as ConsoleParts['dashboard'],
     operations: {} as ConsoleParts['operations'],
     processed,
+    metricsSources: 2,
     auth,
     hosts: [],
     host: '127.0.0.1',
@@ -84,13 +87,14 @@ test('livez, readyz and healthz report three different things', async () => {
   const ready = await get('/readyz');
   expect([ready.status, await ready.json()]).toEqual([
     503,
-    { ready: false, waiting: ['acme'], problems: [] },
+    { ready: false, waiting: ['acme'], waiting_count: 1, problems: [] },
   ]);
   const healthy = await get('/healthz');
   expect(healthy.status).toBe(200);
   expect(await healthy.json()).toEqual({
     health: 'working',
     reasons: [{ source: 'acme', health: 'working', state: 'listing', code: null }],
+    by_state: countsOf([listing, acme]).by_state,
     problems: [],
   });
   expect((await get('/healthz?strict=1')).status).toBe(503);
@@ -119,7 +123,7 @@ test('/status.json serves the whole status document', async () => {
 });
 
 test('metrics use base units and have sources as labels', async () => {
-  const processed = new ProcessMetrics();
+  const processed = new ProcessMetrics(200);
   const applied = { added: 2, changed: 1, removed: 0, quarantined: 0 };
   processed.ticked('acme', { trigger: 'webhook', outcome: 'done', tookMs: 80, applied });
   processed.ticked('acme', { trigger: 'timer', outcome: 'failed', tookMs: 2_000, applied });
@@ -195,7 +199,7 @@ const diskFull: ProblemSeen = {
 
 test('a daemon that cannot do its work is alive but not healthy or ready; one that needs attention is both', async () => {
   const over = (...problems: ProblemSeen[]) =>
-    consoleOver(async () => ({ ...status(acme), problems }), new ProcessMetrics(), problems);
+    consoleOver(async () => ({ ...status(acme), problems }), new ProcessMetrics(200), problems);
   const codes = async ({ get }: Awaited<ReturnType<typeof over>>) =>
     Promise.all(['/livez', '/readyz', '/healthz'].map(async (path) => (await get(path)).status));
   expect(await codes(await over())).toEqual([200, 200, 200]);
@@ -215,7 +219,7 @@ test('with an unreadable mirror the metrics of the process report it', async () 
     async () => {
       throw new Fault('database_busy', 'the server is away');
     },
-    new ProcessMetrics(),
+    new ProcessMetrics(200),
     [diskFull],
   );
   const answer = await get('/metrics');
@@ -246,7 +250,7 @@ test('with a sign-in, a failing probe shows strangers the code of the failure an
   const unreadable = async () => {
     throw new Fault('database_unusable', '/srv/secret/mirror.db is not there yet');
   };
-  const { get } = await consoleOver(unreadable, new ProcessMetrics(), [diskFull], auth);
+  const { get } = await consoleOver(unreadable, new ProcessMetrics(200), [diskFull], auth);
   for (const path of ['/healthz', '/readyz', '/healthz?strict=1']) {
     const answer = await get(path);
     expect([answer.status, await answer.json()]).toEqual([

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { overviewParts } from '../../src/console/pages/overview.js';
 import type { CompanyFigures, OverviewSeen } from '../../src/console/ports/dashboard.js';
+import { countsOf } from './running-console.js';
 
 const empty: OverviewSeen = {
   at: '2026-10-20T12:00:00.000Z',
   health: 'ok',
+  counts: countsOf([]),
+  truncated: false,
   sources: [],
   inbox: { pending: 0, given_up: 0 },
   notices: { pending: 0, given_up: 0 },

@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConsole } from '../../src/console/console.js';
 import type { ConsoleAuth } from '../../src/console/guard/authenticator.js';
+import type { SourceCountsSeen, SourceHealth } from '../../src/console/ports.js';
 import { ProcessMetrics } from '../../src/console/process-metrics.js';
 import { dashboardSource } from '../../src/daemon/dashboard-source.js';
 import { operationsOf } from '../../src/daemon/operations.js';
 import { readMirror } from '../../src/reading/read-mirror.js';
-import { statusOf } from '../../src/reading/status.js';
+import { listSources, showSource } from '../../src/reading/sources.js';
+import { type StatusPart, statusOf } from '../../src/reading/status.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import type { LogFields, Logger } from '../../src/runtime/logger.js';
 import { AuditLog } from '../../src/store/audit-log.js';
@@ -18,6 +20,7 @@ import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/
 import { OperatorRequests } from '../../src/store/operator-requests.js';
 import { Outbox } from '../../src/store/outbox.js';
 import { Pauses } from '../../src/store/pauses.js';
+import { manySources, sourceNamesOf } from '../store/support/many-sources.js';
 import { seedHistory, seedIdentity, seedInvestment, seedRow, seedSource } from '../store/support/mirror.js';
 import { testRandom } from '../support/chance.js';
 
@@ -48,6 +51,8 @@ export interface ConsoleOptions {
   /** The number of generated investments, in addition to the hand-made ones. */
   readonly rows?: number;
   readonly clock?: Clock;
+  /** The number of sources, instead of the three hand-made ones. */
+  readonly many?: number;
 }
 
 /** A sign-in with one token that may do what the single token of the configuration may. */
@@ -62,15 +67,27 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-console-'));
   const database = openSqlite(join(folder, 'mirror.db'));
   migrateSqlite(database, { clock: systemClock, version: '0.0.0-test' });
-  database.raw.transaction(() => fill(database, wish.rows ?? 120))();
+  const { many } = wish;
+  database.raw.transaction(() => {
+    if (many === undefined) fill(database, wish.rows ?? 120);
+    else for (const sql of manySources(many, Date.now())) database.raw.exec(sql);
+  })();
   const place = { kind: 'sqlite', file: database.file } as const;
   const logged: RunningConsole['logged'] = [];
   const listeners = new Set<() => void>();
-  const status = () => statusOf(place, systemClock);
+  const status = (part?: StatusPart) => statusOf(place, systemClock, null, undefined, part);
+  const nothing = { daemons: [], problems: [], spacings: {} };
   const connection = sqliteConnection(database);
   const shown = createConsole({
-    source: { status, problems: () => [], spacings: () => ({}), log: () => [], counts: async () => counts },
-    processed: new ProcessMetrics(),
+    source: {
+      status: (sourcesMax) => status(sourcesMax === undefined ? {} : { sourcesMax }),
+      problems: () => [],
+      spacings: () => ({}),
+      log: () => [],
+      counts: async () => counts,
+    },
+    processed: new ProcessMetrics(200),
+    metricsSources: 200,
     operations: operationsOf({
       mirror: {
         audit: new AuditLog(connection),
@@ -78,7 +95,10 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
         pauses: new Pauses(connection),
         outbox: new Outbox(connection),
       },
-      isSource: (name) => ['acme', 'hostile', 'newcomer'].includes(name),
+      isSource: (name) =>
+        many === undefined
+          ? ['acme', 'hostile', 'newcomer'].includes(name)
+          : sourceNamesOf(many).includes(name),
       status,
       clock: systemClock,
       onRequest: () => {},
@@ -97,6 +117,8 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
       },
       clock: systemClock,
       status,
+      list: (wanted) => listSources(place, systemClock, null, [], wanted),
+      show: (name) => showSource(place, systemClock, null, nothing, name),
       read: (work) => readMirror(place, work),
     }),
     auth: wish.auth ?? null,
@@ -375,6 +397,24 @@ export const counts = {
     quotas: { acme: { limit: 1_000, left: 640 } },
   },
   storage: { databaseBytes: 4_096, logBytes: 512, freeBytes: 1_000_000 },
+};
+
+/** The counts of a status that describes these sources only. */
+export const countsOf = (
+  sources: readonly Pick<SourceHealth, 'readable' | 'rows' | 'last_success_at'>[],
+): SourceCountsSeen => {
+  const unreadable = sources.filter(({ readable }) => readable === 0).length;
+  return {
+    sources: sources.length,
+    unreadable,
+    not_ready: unreadable,
+    rows: sources.reduce((sum, { rows }) => sum + rows, 0),
+    oldest_success_at: sources[0]?.last_success_at ?? null,
+    by_state: {
+      ...{ halted: 0, failing: 0, stale: 0, attention: 0, waiting: unreadable, paused: 0, disconnected: 0 },
+      ...{ fine: sources.length - unreadable, erased: 0 },
+    },
+  };
 };
 
 export interface Answer {

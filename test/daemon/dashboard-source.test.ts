@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { configFromObject } from '../../src/config/from-object.js';
 import { dashboardSource } from '../../src/daemon/dashboard-source.js';
+import { listSources } from '../../src/reading/sources.js';
 import { statusOf } from '../../src/reading/status.js';
 import { openReadings } from '../../src/store/reads/open-readings.js';
 import { freshMirror, StandingClock, seedInvestment, seedSource } from '../store/support/mirror.js';
@@ -26,6 +27,8 @@ test('the dashboard of a daemon reads the mirror in a child process', async () =
     firstSource: () => 'acme',
     onTick: () => () => {},
     quotaOf: async () => null,
+    list: (wanted) => listSources(config.database, clock, config, [], wanted),
+    show: async () => null,
     read: readings.read,
     status: () => statusOf(config.database, clock, config),
   });

@@ -74,6 +74,6 @@ test('alerts: only receivers that want alerts get them, and only of their source
     { name: 'both', about: ['changes', 'alerts'], rules: { sources: ['beta'] } },
   ] as const;
   expect(alertTargets(halted, receivers)).toEqual(['ops']);
-  expect(alertTargets({ source: 'beta' }, receivers)).toEqual(['ops', 'both']);
+  expect(alertTargets({ kind: 'halted', source: 'beta' }, receivers)).toEqual(['ops', 'both']);
   expect(alertTargets(disk, receivers)).toEqual(['ops', 'both']);
 });

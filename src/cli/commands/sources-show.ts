@@ -21,7 +21,7 @@ export const sourcesShow: Command = {
     const { noSource, showSource } = await import('../../reading/sources.js');
     const { askDaemons } = await import('../../reading/daemon-address.js');
     const name = args[0] ?? '';
-    const known = await askDaemons(location, config, io.clock);
+    const known = await askDaemons(location, config, io.clock, name);
     const shown = await showSource(location, io.clock, config, known, name);
     if (shown === null) throw noSource(name);
     if (options.flag('json')) out.json(shown);

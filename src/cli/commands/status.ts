@@ -5,12 +5,13 @@ import { databaseOptions, mirrorOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { ago, duration } from '../output/words.js';
 import { quarantineQuery } from '../quarantine-query.js';
+import { stateLine } from './sources-list.js';
 
 export const status: Command = {
   name: 'status',
   summary: 'Show the state of every source',
   examples: [
-    ['rosterd status', 'one screen'],
+    ['rosterd status', 'one screen; of more than 50 sources the worst'],
     ['rosterd status --json', 'all details, for programs'],
     ['rosterd status --check', 'exit 1 unless every source is up to date and readable'],
   ],
@@ -28,22 +29,35 @@ export const status: Command = {
     const { location, config } = await mirrorOf(context);
     const { statusOf } = await import('../../reading/status.js');
     const { askDaemons } = await import('../../reading/daemon-address.js');
-    const document = await statusOf(location, io.clock, config, await askDaemons(location, config, io.clock));
+    const known = await askDaemons(location, config, io.clock);
+    // One screen: with many sources, a line of counts and the worst of them.
+    const part = options.flag('json') ? {} : { sourcesMax: screenMax };
+    const document = await statusOf(location, io.clock, config, known, part);
     if (options.flag('json')) out.json(document);
     else show(document, context);
     return options.flag('check') && document.health !== 'ok' ? exitCodes.failed : exitCodes.done;
   },
 };
 
+/** With more sources, the screen has the worst of them. */
+const screenMax = 50;
+const worstMax = 20;
+
 const columns = ['SOURCE', 'STATE', 'ROWS', 'COMPLETE UP TO', 'LAST TICK', 'CURSOR'];
 
 function show(document: FullStatus, { out, io }: CommandContext): void {
   const now = io.clock.now();
+  const { counts } = document;
+  const sources = document.truncated ? document.sources.slice(0, worstMax) : document.sources;
+  if (document.truncated) {
+    out.line(stateLine({ ...counts, sources_total: counts.sources, matching: counts.sources }));
+    out.line(`the ${sources.length} worst; the others: rosterd sources list`);
+  }
   // Only a running daemon knows it.
-  const isSpacingKnown = document.sources.some(({ webhook_spacing }) => webhook_spacing !== null);
+  const isSpacingKnown = sources.some(({ webhook_spacing }) => webhook_spacing !== null);
   out.table(
     [...columns, ...(isSpacingKnown ? ['WEBHOOKS'] : [])].map((title) => ({ title })),
-    document.sources.map((source) => [
+    sources.map((source) => [
       source.source,
       stateOf(source),
       source.listing_started_at === null || source.readable === 1
@@ -55,8 +69,7 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
       ...(isSpacingKnown ? [webhooksOf(source)] : []),
     ]),
   );
-  for (const source of document.sources)
-    for (const line of remarks(source)) out.line(`${source.source}: ${line}`);
+  for (const source of sources) for (const line of remarks(source)) out.line(`${source.source}: ${line}`);
   for (const { text, since, source } of document.problems)
     if (source === undefined) out.line(`${text} (since ${ago(since, now)})`);
   if (document.endpoint !== null) for (const line of endpointRemarks(document.endpoint)) out.line(line);
@@ -158,9 +171,9 @@ function remarks(source: SourceStatus): string[] {
 /** Prints nothing for a single daemon. Reports a dead one until its entry is removed a day later. */
 function fleetRemarks({ fleet }: FullStatus, now: number): string[] {
   if (fleet === null || fleet.length < 2) return [];
-  return fleet.map(({ host, alive, leads, sources, seen_at }) => {
+  return fleet.map(({ host, alive, leads, sources_count, seen_at }) => {
     if (alive === 0) return `${host} was last seen ${ago(seen_at, now)}`;
-    return `${host} follows ${counted(sources.length, 'source')}${leads === 1 ? ', sends notices and runs maintenance' : ''}`;
+    return `${host} follows ${counted(sources_count, 'source')}${leads === 1 ? ', sends notices and runs maintenance' : ''}`;
   });
 }
 

@@ -3,6 +3,7 @@ import { age, count, counted, moment } from '../parts/format.js';
 import { csrfField } from '../parts/layout.js';
 import { table } from '../parts/table.js';
 import type { OperationsSeen, OperatorAction } from '../ports/operations.js';
+import { sourcePath } from './sources-address.js';
 
 export interface Flash {
   readonly text: string;
@@ -24,6 +25,7 @@ export function actionsBody(seen: OperationsSeen, flash: Flash | null, now: numb
   return html`<div class="heading"><h1>Actions</h1><p class="soft">Each is confirmed on its own page and written to the <a href="/audit">audit log</a>.</p></div>
 ${flash === null ? null : answer(flash)}
 <section aria-labelledby="of-sources"><h2 id="of-sources">Sources</h2>
+${seen.sources_total > seen.sources.length ? html`<p class="soft">These are the ${count(seen.sources.length)} worst of ${counted(seen.sources_total, 'source')}. Find the others on the page <a href="/sources">Sources</a>.</p>` : null}
 ${table(
   'Sources',
   [
@@ -34,7 +36,7 @@ ${table(
     { title: 'Actions' },
   ],
   seen.sources.map((one) => [
-    one.source,
+    html`<a href="${sourcePath(one.source)}">${one.source}</a>`,
     stateOf(one, seen),
     count(one.awaiting_deletion),
     count(one.quarantine_open),
@@ -69,7 +71,7 @@ ${table(
 )}</section>`;
 }
 
-const answer = ({ text, hint, wrong }: Flash): Html =>
+export const answer = ({ text, hint, wrong }: Flash): Html =>
   html`<div class="note${wrong ? ' wrong' : ''}" role="${wrong ? 'alert' : 'status'}"><p>${text}</p>${hint === undefined ? null : html`<p class="soft">${hint}</p>`}</div>`;
 
 function stateOf({ source, paused_at }: SourceRow, { requests }: OperationsSeen): Html {
@@ -107,6 +109,10 @@ export interface Confirmation {
   /** A page that shows what the action is about. */
   readonly look?: { readonly path: string; readonly word: string };
 }
+
+/** The page that an action returns to. */
+export const backPath = (back: string, source: string | undefined): string =>
+  back === 'source' && source !== undefined && source !== '' ? sourcePath(source) : '/actions';
 
 export function confirmationOf(
   action: OperatorAction,
@@ -172,11 +178,18 @@ export function confirmationOf(
   }
 }
 
-export function confirmBody(action: OperatorAction, wanted: Confirmation, csrf: string): Html {
+/** `back` is the page that the form was opened from. */
+export function confirmBody(
+  action: OperatorAction,
+  wanted: Confirmation,
+  csrf: string,
+  back: '' | 'source',
+): Html {
   const { title, meaning, button, fields, look } = wanted;
   return html`<div class="narrow"><h1>${title}</h1><p>${meaning}</p>
 ${look === undefined ? null : html`<p><a href="${look.path}">${look.word}</a></p>`}
 <form method="post" action="/actions/${slugOf(action)}">${csrfField(csrf)}
 ${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-<p class="buttons"><button class="primary">${button}</button> <a href="/actions">Cancel</a></p></form></div>`;
+${back === '' ? null : html`<input type="hidden" name="back" value="${back}">`}
+<p class="buttons"><button class="primary">${button}</button> <a href="${backPath(back, fields.source)}">Cancel</a></p></form></div>`;
 }

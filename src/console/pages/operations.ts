@@ -5,6 +5,7 @@ import { idText } from '../parts/id.js';
 import { liveState } from '../parts/live-state.js';
 import { processProblems } from '../parts/process-problems.js';
 import { table } from '../parts/table.js';
+import { tickOutcome } from '../parts/tick-outcome.js';
 import type { ActivitySeen, DeliverySeen, OperationsSeen } from '../ports/dashboard.js';
 import { recordLink } from './record-link.js';
 import { sourceCard } from './source-card.js';
@@ -19,9 +20,16 @@ export function operationsBody(seen: OperationsSeen): Html {
 export function operationsParts(seen: OperationsSeen): Html {
   const now = Date.parse(seen.at);
   return html`${processProblems(seen.problems, now)}<section id="sources" aria-labelledby="sources-title"><h2 id="sources-title">Sources</h2>
-${seen.sources.length === 0 ? html`<p class="empty">No source is mirrored yet: the first tick has not started.</p>` : html`<div class="cards">${seen.sources.map((source) => sourceCard(source, now))}</div>`}</section>
+${seen.sources.length === 0 ? html`<p class="empty">No source is mirrored yet: the first tick has not started.</p>` : html`<div class="cards">${seen.sources.map((source) => sourceCard(source, now))}</div>`}
+${manySources(seen)}</section>
 ${figures(seen, now)}
 ${activity(seen.activity, now)}`;
+}
+
+/** With many sources, the page has the cards of the worst. */
+function manySources({ counts, sources }: OperationsSeen): Html | null {
+  if (counts.sources <= sources.length) return null;
+  return html`<p>These are the ${count(sources.length)} worst. <a href="/sources">All ${count(counts.sources)} sources</a></p>`;
 }
 
 function figures({ inbox, notices, alerts, erasures, change_seq }: OperationsSeen, now: number): Html {
@@ -51,7 +59,7 @@ ${table(
   ticks.map((tick) => [
     ...[tick.source, age(tick.started_at, now), tick.trigger, tick.mode, count(tick.pages)],
     ...[count(tick.added), count(tick.changed), count(tick.removed), duration(tick.took_ms)],
-    outcome(tick.outcome, tick.code),
+    tickOutcome(tick.outcome, tick.code),
   ]),
   'No tick has ended yet.',
 )}</section>
@@ -127,11 +135,6 @@ function investmentOf({ source, investment, company_name, round_name }: Delivery
   const name = [round_name, company_name].filter((part) => part !== null).join(' · ');
   const link = recordLink(source, investment);
   return name === '' ? link : html`<span class="named">${name}${link}</span>`;
-}
-
-function outcome(word: string, code: string | null): Html {
-  const state = word === 'done' ? 'ok' : word === 'failed' ? 'failing' : 'working';
-  return html`<span class="state" data-state="${state}">${code === null ? word : `${word}: ${statusWords(code)}`}</span>`;
 }
 
 const stateOf: Readonly<Record<string, string>> = {

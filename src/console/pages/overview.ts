@@ -13,11 +13,15 @@ import { changesTable } from './changes-table.js';
 import { companyPath } from './companies.js';
 import { companyFigures, currencyWords, figure, weekTable } from './company-figures.js';
 import { healthWords, sentence } from './source-card.js';
+import { stateBadge } from './sources.js';
+import { sourcesInState } from './sources-address.js';
 
 type Source = OverviewSeen['sources'][number];
 
 /** Companies with a card of their own; the page of companies lists all. */
 const cardsMax = 24;
+/** Cards of sources whose first listing is not complete. */
+const unreadMax = 12;
 
 /** Returns the page of owners. Its live part is sent again whenever something changes. */
 export function overviewBody(seen: OverviewSeen): Html {
@@ -56,21 +60,36 @@ ${changesTable('Newest changes then', seen.changes, null, 'No changes.')}</secti
 /** Returns the sections of the page; each has an id, by which the script replaces it. */
 export function overviewParts(seen: OverviewSeen): Html {
   const now = Date.parse(seen.at);
-  return html`${processProblems(seen.problems, now)}${attention(seen.sources)}${allCompanies(seen)}${companies(seen, now)}
+  return html`${processProblems(seen.problems, now)}${attention(seen)}${allCompanies(seen)}${companies(seen, now)}
 <section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Latest changes</h2>
 ${changesTable('Latest changes', seen.changes, now, 'No changes yet. The first listing of a source is its first change.')}</section>`;
 }
 
+/** Notes on this many sources; with more, the page of sources lists them. */
+const notesMax = 8;
+
 /** Sources to look at; the page of operations says what to do. */
-function attention(sources: readonly Source[]): Html | null {
+function attention({ sources, counts }: OverviewSeen): Html | null {
   const wrong = sources.filter(
     ({ health, paused_at }) => health === 'failing' || health === 'attention' || paused_at !== null,
   );
   if (wrong.length === 0) return null;
+  if (wrong.length > notesMax) return attentionCounts(counts.by_state);
   return html`<section id="attention" aria-label="Sources to look at">${wrong.map(
     ({ source, health, paused_at, meaning }) =>
       html`<p class="note wrong"><span class="state" data-state="${health}">${paused_at === null ? healthWords[health] : 'Paused'}</span> <strong>${source}</strong>: ${sentence(meaning)} <a href="/operations">See Operations</a></p>`,
   )}</section>`;
+}
+
+/** Says how many sources are in each state to look at. */
+function attentionCounts(byState: OverviewSeen['counts']['by_state']): Html {
+  const some = (['halted', 'failing', 'stale', 'attention', 'paused'] as const).filter(
+    (state) => byState[state] > 0,
+  );
+  return html`<section id="attention" aria-label="Sources to look at"><p class="note wrong">${some.map(
+    (state) =>
+      html`${stateBadge(state)} <a href="${sourcesInState(state)}">${counted(byState[state], 'source')}</a> `,
+  )}</p></section>`;
 }
 
 /** The sums of each currency over all companies. Investors are left out: one may have invested in several. */
@@ -113,10 +132,12 @@ function companies({ companies: all, sources, weeks }: OverviewSeen, now: number
     (one, other) => sum(other, 'investments') - sum(one, 'investments'),
   );
   const unread = sources.filter(({ readable, followed }) => readable === 0 && followed);
+  const unreadShown = unread.slice(0, unreadMax);
   const shown = sorted.slice(0, cardsMax);
   return html`<section id="companies" aria-labelledby="companies-title"><h2 id="companies-title">Companies</h2>
 ${sorted.length === 0 && unread.length === 0 ? html`<p class="empty">No source is mirrored yet. Companies appear when the first listing of a source is complete.</p>` : null}
-<div class="cards wide">${shown.map((rows, index) => companyCard(rows, index, sources, weeks, now))}${unread.map((source) => unreadCard(source, now))}</div>
+<div class="cards wide">${shown.map((rows, index) => companyCard(rows, index, sources, weeks, now))}${unreadShown.map((source) => unreadCard(source, now))}</div>
+${unread.length > unreadShown.length ? html`<p><a href="${sourcesInState('waiting')}">More sources whose first listing is not complete</a></p>` : null}
 ${sorted.length > shown.length ? html`<p><a href="/companies">All ${count(sorted.length)} companies</a></p>` : null}
 <p class="soft">Weeks are days in UTC by which the investor applied: ${weeks.from} to ${weeks.to}, today included, against ${weeks.beforeFrom} to ${weeks.beforeTo}. Only current investments count.</p></section>`;
 }

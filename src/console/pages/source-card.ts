@@ -2,6 +2,7 @@ import { type Html, html } from '../../runtime/html.js';
 import { age, clockTime, count, counted } from '../parts/format.js';
 import type { SourceSeen } from '../ports/dashboard.js';
 import type { SpacingSeen } from '../ports.js';
+import { sourcePath } from './sources-address.js';
 
 /** The health of a source in words. */
 export const healthWords = {
@@ -17,9 +18,14 @@ const feedDays = 90;
 export function sourceCard(source: SourceSeen, now: number): Html {
   const title = `source-${source.source}`;
   return html`<article class="card" aria-labelledby="${title}">
-<header><h3 id="${title}"><a href="/roster?source=${encodeURIComponent(source.source)}">${source.source}</a></h3>
+<header><h3 id="${title}"><a href="${sourcePath(source.source)}">${source.source}</a></h3>
 <span class="state" data-state="${source.health}">${source.paused_at === null ? healthWords[source.health] : 'Paused'}</span></header>
-${source.followed ? html`<p>${sentence(source.meaning)}</p>` : null}
+${sourceState(source, now)}</article>`;
+}
+
+/** Returns the state of a source in words, and its figures. */
+export function sourceState(source: SourceSeen, now: number): Html {
+  return html`${source.followed ? html`<p>${sentence(source.meaning)}</p>` : null}
 ${source.concerns.map(({ text }) => html`<p class="note wrong">${sentence(text)}</p>`)}
 ${waiting(source, now)}${progress(source, now)}${awaiting(source)}${names(source)}${trouble(source, now)}
 <dl class="facts">
@@ -29,12 +35,13 @@ ${fact('Last tick', age(source.last_tick_at, now))}
 ${fact('Cursor', cursor(source, now))}
 ${fact('Requests left this hour', quota(source, now))}
 ${fact('Webhooks', webhooks(source, now))}
-${source.quarantine_open > 0 ? fact('Quarantined', html`<a href="#quarantine" class="wrong">${count(source.quarantine_open)}</a>`) : null}
+${source.quarantine_open > 0 ? fact('Quarantined', html`<a href="/operations#quarantine" class="wrong">${count(source.quarantine_open)}</a>`) : null}
 ${source.identity_included === 0 ? fact('Identity', 'not included: at the last check the token could not read it, or the configuration drops it') : null}
-</dl></article>`;
+</dl>`;
 }
 
-const fact = (name: string, value: Html | string): Html => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+export const fact = (name: string, value: Html | string): Html =>
+  html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
 
 export const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 

@@ -26,6 +26,7 @@ const places = {
   '/': 'Overview',
   '/companies': 'Companies',
   '/roster': 'Roster',
+  '/sources': 'Sources',
   '/sql': 'SQL',
   '/operations': 'Operations',
 } as const;

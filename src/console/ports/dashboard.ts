@@ -1,5 +1,6 @@
 import type { Instant } from '../../domain/instant.js';
 import type { SourceHealth, StatusSeen } from '../ports.js';
+import type { MirroredSeen, SourceStateSeen, SourcesSeen, SourcesWanted } from './sources.js';
 
 /** The data of the dashboard. All reads are async, because the mirror may be behind a socket. */
 export interface DashboardSource {
@@ -8,6 +9,9 @@ export interface DashboardSource {
   /** What the owner of a company asks first: money, investors, this week, and the latest changes. */
   overview(): Promise<OverviewSeen>;
   operations(): Promise<OperationsSeen>;
+  sources(wanted: SourcesWanted): Promise<SourcesSeen>;
+  /** Returns null for a name that no source has. */
+  source(name: string): Promise<SourcePageSeen | null>;
   /** Throws `usage` when the history does not reach back to `at`, as do all readings of the past. */
   overviewAsOf(at: Instant): Promise<PastOverviewSeen>;
   companies(): Promise<readonly CompanyTotals[]>;
@@ -87,6 +91,17 @@ export interface SourceSeen extends SourceHealth {
   readonly retry_at: string | null;
   /** Null when the quota is not tracked, or before the first request. */
   readonly quota: QuotaSeen | null;
+}
+
+/** One source with its last ticks. */
+export interface SourcePageSeen extends SourceSeen, MirroredSeen {
+  readonly at: string;
+  readonly overall: SourceStateSeen;
+  /** `listed` in the configuration, created by a follow rule, or only left in the mirror. */
+  readonly origin: 'listed' | 'followed' | 'unlisted';
+  readonly erase_after: string | null;
+  readonly erased_at: string | null;
+  readonly ticks: readonly TickSeen[];
 }
 
 export interface QuotaSeen {

@@ -61,13 +61,17 @@ export interface Wish {
   readonly rows: number;
 }
 
+export interface ActionableSource {
+  readonly source: string;
+  readonly paused_at: string | null;
+  readonly awaiting_deletion: number;
+  readonly quarantine_open: number;
+}
+
 export interface OperationsSeen {
-  readonly sources: readonly {
-    readonly source: string;
-    readonly paused_at: string | null;
-    readonly awaiting_deletion: number;
-    readonly quarantine_open: number;
-  }[];
+  /** All sources that are followed, or the worst of many. */
+  readonly sources: readonly ActionableSource[];
+  readonly sources_total: number;
   /** Notices that were given up or are being retried, newest first. */
   readonly notices: readonly {
     readonly notice: number;
@@ -94,6 +98,8 @@ export interface Operations {
   /** Returns the newest lines below the number `before`, newest first. */
   auditSeen(before: number | null, max: number): Promise<readonly AuditSeen[]>;
   seen(): Promise<OperationsSeen>;
+  /** Returns null for a source that is not followed. */
+  source(name: string): Promise<ActionableSource | null>;
   /** Returns what happens now, as sentences. Throws `usage` for what cannot be done now. */
   perform(wish: Wish, actor: Actor): Promise<string>;
 }

@@ -3,7 +3,7 @@ import { defined } from '../../domain/defined.js';
 import { isFault } from '../../domain/fault.js';
 import { visitOf } from '../guard/admit.js';
 import { fieldOf } from '../guard/own-forms.js';
-import { actionsBody, confirmationOf, confirmBody, type Flash, slugOf } from '../pages/actions.js';
+import { actionsBody, backPath, confirmationOf, confirmBody, type Flash, slugOf } from '../pages/actions.js';
 import { auditBody } from '../pages/audit.js';
 import { problemBody } from '../pages/problem.js';
 import { type OperatorAction, operatorActions } from '../ports/operations.js';
@@ -40,16 +40,17 @@ export function actionRoutes(context: PageContext): Router {
   for (const action of operatorActions) {
     const path = `/actions/${slugOf(action)}`;
     router.get(path, operatorOnly, async (request, response, next) => {
-      const { source, notice } = request.query;
-      const seen = await operations.seen();
+      const { source, notice, back } = request.query;
       const wanted = confirmationOf(
         action,
-        seen.sources.find((one) => one.source === source),
-        seen.notices.find((one) => String(one.notice) === notice),
+        typeof source === 'string' ? ((await operations.source(source)) ?? undefined) : undefined,
+        action === 'resend_notice'
+          ? (await operations.seen()).notices.find((one) => String(one.notice) === notice)
+          : undefined,
       );
       if (wanted === null) return lost(request, response, next);
       const { csrf } = context.session(request, response);
-      const body = confirmBody(action, wanted, csrf);
+      const body = confirmBody(action, wanted, csrf, back === 'source' ? 'source' : '');
       context.show(request, response, { title: wanted.title, place: '/actions', body });
     });
     router.post(path, ...ownForm, async (request, response) => {
@@ -81,7 +82,7 @@ export function actionRoutes(context: PageContext): Router {
       else if (isImmediate(action)) await operations.audit({ ...line, outcome: 'done' });
       respond(response, flash, () => {
         context.session(request, response).flash = flash;
-        response.redirect(303, '/actions');
+        response.redirect(303, backPath(fieldOf(request, 'back'), wish.source));
       });
     });
   }

@@ -110,9 +110,18 @@ export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = 
     ),
     erasures: await pendingErasures(ask),
     change_seq: newest?.seq ?? 0,
-    problems,
+    problems: shortProblems(problems, sourcesMax),
   };
 }
+
+/** Every source can have a problem of its own: those of the process come first, and of the others as many as fit. */
+const shortProblems = (problems: readonly HealthReport[], max: number): readonly HealthReport[] =>
+  problems.length <= max
+    ? problems
+    : [
+        ...problems.filter(({ source }) => source === undefined),
+        ...problems.filter(({ source }) => source !== undefined).slice(0, max),
+      ];
 
 const ticksUsual = 5;
 /** Names in one statement: below the limits of both databases. */

@@ -1,3 +1,7 @@
+/** The names of these sources. */
+export const sourceNamesOf = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `source-${String(index + 1).padStart(5, '0')}`);
+
 /**
  * SQL that both databases understand: sources 1 to `count` with companies, of which each 100th is halted, each next one
  * fails, the next is stale, the next lists for the first time; one is paused. All others are fine at `at`.
