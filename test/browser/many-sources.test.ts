@@ -42,7 +42,7 @@ const states = (page: Page) => page.getByRole('navigation', { name: 'States of s
 
 /** Moves the focus with the Tab key to the link or button with this text. */
 async function tabTo(page: Page, text: RegExp): Promise<void> {
-  for (let presses = 0; presses < 60; presses += 1) {
+  for (let presses = 0; presses < 250; presses += 1) {
     await page.keyboard.press('Tab');
     const focused = await page.evaluate<string>(
       '(document.activeElement.textContent || document.activeElement.name || "").trim()',
@@ -142,7 +142,7 @@ test.each([
 
 test('10,000 sources: /status.json, probes and metrics are bounded, and judge all sources', async () => {
   const get = (path: string) => fetch(world.url + path, { headers: { authorization: `Bearer ${token}` } });
-  const status = (await (await get('/status.json')).json()) as { sources: unknown[] };
+  const status = (await (await get('/status.json')).json()) as { readonly sources: readonly unknown[] };
   expect(status).toMatchObject({
     truncated: true,
     health: 'attention',

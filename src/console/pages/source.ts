@@ -1,7 +1,6 @@
 import { type Html, html } from '../../runtime/html.js';
 import { age, count, duration, moment } from '../parts/format.js';
 import { idText } from '../parts/id.js';
-import { named } from '../parts/named.js';
 import { table } from '../parts/table.js';
 import { tickOutcome } from '../parts/tick-outcome.js';
 import type { SourcePageSeen } from '../ports/dashboard.js';
@@ -23,10 +22,11 @@ export function sourceBody({ seen, flash, mayAct }: SourceShown): Html {
   const now = Date.parse(seen.at);
   return html`<div class="heading"><h1>${seen.source}</h1>${stateBadge(seen.overall)}</div>
 ${flash === null ? null : answer(flash)}
-${mayAct && seen.origin !== 'unlisted' ? actions(seen) : null}
+${mayAct && seen.followed ? actions(seen) : null}
 <div class="card">${sourceState(seen, now)}</div>
 <section aria-labelledby="mirrors"><h2 id="mirrors">What it mirrors</h2><div class="card"><dl class="facts">
 ${fact('Company', company(seen))}
+${seen.company_id === null ? null : fact('Company id', idText(seen.company_id))}
 ${fact('Installation', seen.installation === null ? '–' : idText(seen.installation))}
 ${fact('Created by', createdBy(seen))}
 ${seen.erased_at !== null ? fact('Erased', moment(seen.erased_at)) : seen.erase_after !== null ? fact('Erased after', moment(seen.erase_after)) : null}
@@ -50,12 +50,13 @@ ${table(
   ]),
   'No tick has ended yet.',
 )}</section>
-<p><a href="/roster?source=${encodeURIComponent(seen.source)}">Its investments in the roster</a> · <a href="/sources">All sources</a></p>`;
+<nav class="paging" aria-label="More about sources"><a class="button" href="/roster?source=${encodeURIComponent(seen.source)}">Its investments</a> <a class="button" href="/sources">All sources</a></nav>`;
 }
 
 function company({ source, company_id, company_name, readable }: SourcePageSeen): Html | string {
   if (company_id === null) return 'every investment that its token can read';
-  return named(company_name, company_id, '–', readable === 1 ? companyPath(source, company_id) : undefined);
+  const name = company_name ?? company_id;
+  return readable === 1 ? html`<a href="${companyPath(source, company_id)}">${name}</a>` : name;
 }
 
 function createdBy({ origin, rule }: SourcePageSeen): string {
