@@ -3,6 +3,7 @@ import type { ForgetReceipt } from '../../tasks/forget.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { exitCodes } from '../exit-codes.js';
+import { showErasedCopies } from '../output/erased-copies.js';
 
 export const forget: Command = {
   name: 'forget',
@@ -39,34 +40,10 @@ export const forget: Command = {
 };
 
 function show(receipt: ForgetReceipt, { out }: Parameters<Command['run']>[0]): void {
-  const { id, identities, already, invisible_at, bytes, pending, pending_since } = receipt;
+  const { id, identities, already, invisible_at } = receipt;
   out.line(
     `${id}: identity of ${counted(identities, 'investment')} erased${already ? ', was already forgotten' : ''}`,
   );
   out.line(`invisible since ${invisible_at}; suppressed until --lift`);
-  if (bytes === 'scrubbed') out.line('no bytes of it are left in the database files');
-  else {
-    out.line(`bytes: pending, ${counted(pending, 'erasure')} since ${pending_since ?? invisible_at}`);
-    out.warn(
-      bytes === 'blocked'
-        ? 'another process is using the database file; a running daemon finishes the erasure, or run this command again'
-        : 'the disk is too full to rewrite the file; free some space, then run this command again',
-    );
-  }
-  for (const file of receipt.backups_removed) out.line(`removed ${file}, a backup that contained identity`);
-  for (const folder of receipt.exports_removed)
-    out.line(`removed ${folder}, an export that contained identity`);
-  for (const folder of receipt.exports_damaged)
-    out.warn(
-      `${folder} may be an export with names, but its manifest cannot be read: look at it and delete it`,
-    );
-  if (receipt.lake === 'rewritten') out.line('the lake was rewritten without it');
-  if (receipt.lake === 'pending')
-    out.warn(
-      'the lake could not be written now; the next rosterd lake sync erases it there, or run this command again',
-    );
-  if (receipt.other_hosts)
-    out.warn(
-      'exports and lakes with names on other hosts are cleaned by the daemons there, within minutes, if exports.every and lake.every are set; clean all others yourself',
-    );
+  showErasedCopies(receipt, receipt.invisible_at, out);
 }
