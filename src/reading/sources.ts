@@ -196,7 +196,7 @@ export async function showSource(
     ...one,
     ...mirroredBy(one.follow, own, companies),
     origin: originOf(one.follow !== null, own),
-    token: own === undefined ? null : tokenText(own.access),
+    token: own !== undefined ? tokenText(own.access) : one.follow?.state === 'connected' ? mintedToken : null,
   };
 }
 
@@ -207,6 +207,8 @@ function originOf(isFollowed: boolean, own: SourceConfig | undefined) {
 
 const ticksShown = 10;
 
+const mintedToken = 'minted for the installation, in the vault of rosterd';
+
 function tokenText(access: SourceConfig['access']): string {
   switch (access.kind) {
     case 'token':
@@ -216,7 +218,7 @@ function tokenText(access: SourceConfig['access']): string {
         ? `sign-in in ${access.at.file}`
         : `sign-in in the vault entry ${access.at.entry}`;
     case 'stored':
-      return `vault entry ${access.key}`;
+      return mintedToken;
   }
 }
 

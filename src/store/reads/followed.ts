@@ -15,6 +15,9 @@ export interface Followed {
 }
 
 /** Returns the followed sources of the registry by name. The one place that reads it for status and lists. */
-export async function readFollowed(_ask: Ask): Promise<ReadonlyMap<string, Followed>> {
-  return new Map();
+export async function readFollowed(ask: Ask): Promise<ReadonlyMap<string, Followed>> {
+  const rows = await ask<Followed>`
+    SELECT source, rule, target, installation, state, reason, disconnected_at, erase_after, erased_at, erased_rows
+    FROM followed_sources`;
+  return new Map(rows.map((row) => [row.source, row]));
 }

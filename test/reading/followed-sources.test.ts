@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import type { Config } from '../../src/config/config.js';
+import { conditionsOf } from '../../src/daemon/alert-conditions.js';
+import { listSources, type SourcesWanted, showSource } from '../../src/reading/sources.js';
+import { statusOf } from '../../src/reading/status.js';
+import { inSnapshot } from '../../src/store/reads/snapshot.js';
+import { readJudgedSources } from '../../src/store/reads/source-facts.js';
+import { databases, type Row, sourceRow } from '../store/support/databases.js';
+import { StandingClock } from '../store/support/mirror.js';
+
+const clock = new StandingClock();
+const at = (minutes: number) => new Date(clock.now() + minutes * 60_000).toISOString();
+const config = {
+  sources: [{ name: 'listed', company: null, installation: null, filters: {}, access: { kind: 'stored' } }],
+  sync: { intervalSeconds: 600, idleIntervalSeconds: 600 },
+  afterSync: [],
+  receiver: null,
+  backup: { everyMillis: null },
+} as unknown as Config;
+const nothing = { daemons: [], problems: [], spacings: {} };
+
+const entry = (source: string, over: Row): Row => ({
+  source,
+  rule: 'crm',
+  realm: 'live',
+  target_type: 'company',
+  target: `co_${source}`,
+  installation: `inst_${source}`,
+  state: 'connected',
+  reason: null,
+  scopes: 'read:investments',
+  mints: 1,
+  last_mint_at: at(-60),
+  first_seen_at: at(-60),
+  connected_at: at(-60),
+  disconnected_at: null,
+  erase_after: null,
+  erased_at: null,
+  erased_rows: null,
+  ...over,
+});
+
+const ticked = { last_tick_at: at(-1), last_success_at: at(-1), last_outcome: 'done' };
+
+describe.each(databases)('followed sources in $database', ({ open }) => {
+  async function filled() {
+    const mirror = await open();
+    const sources = ['listed', 'here', 'left', 'stray'];
+    for (const [index, name] of sources.entries())
+      await mirror.insert('sources', sourceRow(index + 1, { name, ...ticked }));
+    await mirror.insert('followed_sources', entry('here', {}));
+    await mirror.insert('followed_sources', entry('new', { state: 'waiting', mints: 0 }));
+    const ended = { state: 'disconnected', reason: 'revoked', disconnected_at: at(-30) };
+    await mirror.insert('followed_sources', entry('left', { ...ended, erase_after: at(1_440) }));
+    await mirror.insert(
+      'followed_sources',
+      entry('past', { ...ended, rule: 'fund', state: 'erased', erased_at: at(-5), erased_rows: 77 }),
+    );
+    const list = (wanted: Partial<SourcesWanted> = {}) =>
+      listSources(mirror.place, clock, config, [], {
+        ...{ search: '', state: null, rule: null, page: 1, limit: 50 },
+        ...wanted,
+      });
+    return { ...mirror, list };
+  }
+
+  test('sources: a followed source is followed, a disconnected one is no fault, and a stray one needs a person', async () => {
+    const { list } = await filled();
+    const { sources, by_state, rules, sources_total } = await list();
+    expect(
+      sources.map(({ source, overall, health, followed }) => [source, overall, health, followed]),
+    ).toEqual([
+      ['stray', 'attention', 'attention', false],
+      ['new', 'waiting', 'working', true],
+      ['left', 'disconnected', 'ok', false],
+      ['here', 'fine', 'ok', true],
+      ['listed', 'fine', 'ok', true],
+      ['past', 'erased', 'ok', false],
+    ]);
+    expect([sources_total, rules, by_state.fine]).toEqual([6, ['crm', 'fund'], 2]);
+    expect(sources[2]).toMatchObject({
+      ...{ rule: 'crm', company_id: 'co_left', installation: 'inst_left', erase_after: at(1_440) },
+      concerns: [
+        {
+          code: 'disconnected',
+          text: `disconnected since ${at(-30)} (revoked); its rows are erased after ${at(1_440)}`,
+        },
+      ],
+    });
+    expect((await list({ rule: 'fund' })).sources.map(({ source }) => source)).toEqual(['past']);
+    expect((await list({ search: 'INST_here' })).sources.map(({ source }) => source)).toEqual(['here']);
+    expect((await list({ search: 'co_new' })).sources.map(({ source }) => source)).toEqual(['new']);
+  });
+
+  test('status: a new installation does not keep the daemon from being ready, and none that left counts', async () => {
+    const { place } = await filled();
+    const { counts, health } = await statusOf(place, clock, config);
+    expect([health, counts]).toMatchObject([
+      'attention',
+      { sources: 6, readable: 4, unreadable: 1, not_ready: 0, oldest_success_at: at(-1) },
+    ]);
+  });
+
+  test('sources show: a followed source has its rule, its installation and no secret', async () => {
+    const { place } = await filled();
+    expect(await showSource(place, clock, config, nothing, 'here')).toMatchObject({
+      ...{ origin: 'followed', rule: 'crm', installation: 'inst_here', company_id: 'co_here' },
+      token: 'minted for the installation, in the vault of rosterd',
+    });
+    expect(await showSource(place, clock, config, nothing, 'past')).toMatchObject({
+      ...{ origin: 'followed', overall: 'erased', rows: 0, follow: { erased_rows: 77 } },
+    });
+  });
+
+  test('alerts: a disconnected source raises none, whatever its row says', async () => {
+    const { place, rows } = await filled();
+    await rows(`UPDATE sources SET state = 'halted', halted_from = 'following', halted_code = 'unauthorized',
+      halted_message = 'refused', halted_at = '${at(-1)}' WHERE name IN ('left', 'here')`);
+    const judged = await inSnapshot(place, (ask) =>
+      readJudgedSources(ask, clock.now(), { configured: ['listed'] }),
+    );
+    const status = { sources: judged, endpoint: null, backup: null, problems: [] };
+    const facts = { status, freeBytes: null, failingSince: new Map<string, number>() };
+    const settings = { failingMinutes: 15, diskFreeMegabytes: 1_024 };
+    const raised = conditionsOf(facts, settings, clock.now());
+    expect(raised.map(({ kind, source }) => `${kind} ${source}`)).toEqual(['halted here']);
+  });
+});
