@@ -2,9 +2,10 @@ import type { BudgetStore } from '../client/ports.js';
 import type { DimensionStore } from '../dimensions/ports.js';
 import type { Instant } from '../domain/instant.js';
 import type { OpenFleet } from '../fleet/ports.js';
-import type { FollowedSources } from '../installations/ports.js';
+import type { FollowedSources, SourceEraser } from '../installations/ports.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
+import { processName } from '../runtime/process-identity.js';
 import type { AfterSyncHooks } from '../store/after-sync.js';
 import type { Alerts } from '../store/alerts.js';
 import type { AuditLog } from '../store/audit-log.js';
@@ -22,6 +23,9 @@ import type { ForgottenLedger } from './forgotten-ledger.js';
 /** A lease lasts 30 seconds and is renewed every 10 seconds while a tick runs. */
 export const leaseMillis = 30_000;
 
+/** Returns the name under which this process holds a source that it erases: no tick of its own may run meanwhile. */
+export const eraserName = (): string => `${processName()}:eraser`;
+
 /** A mirror opened for writing, in either database. */
 export interface OpenMirror {
   readonly mirror: Mirror & Rereading;
@@ -37,6 +41,8 @@ export interface OpenMirror {
   readonly requests: OperatorRequests;
   /** The registry of followed sources. */
   readonly followed: FollowedSources;
+  /** Deletes a source with everything stored of it. */
+  readonly eraser: SourceEraser;
   readonly erasures: Erasures;
   readonly upkeep: Upkeep;
   /** Joins the fleet of daemons that share the database; null where one daemon owns it. */

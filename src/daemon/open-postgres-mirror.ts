@@ -8,6 +8,7 @@ import { SharedBudgets } from '../store/budgets.js';
 import { postgresConnection } from '../store/connection.js';
 import { type PostgresLocation, secretUrlOf } from '../store/database-location.js';
 import { PostgresDimensions } from '../store/dialect/postgres/dimensions.js';
+import { PostgresErasingCommits } from '../store/dialect/postgres/erase-source.js';
 import { PostgresErasures } from '../store/dialect/postgres/erasures.js';
 import { PostgresFleet } from '../store/dialect/postgres/fleet.js';
 import { PostgresFollowedSources } from '../store/dialect/postgres/followed-sources.js';
@@ -17,12 +18,13 @@ import { openPostgres } from '../store/dialect/postgres/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
 import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
 import { watchPool } from '../store/dialect/postgres/watch-pool.js';
+import { StoredSourceEraser } from '../store/erase-source.js';
 import { postgresInbox } from '../store/inbox.js';
 import { OperatorRequests } from '../store/operator-requests.js';
 import { Outbox } from '../store/outbox.js';
 import { Pauses } from '../store/pauses.js';
 import { inBatches } from './in-batches.js';
-import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
+import { eraserName, leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 
 /**
  * The receiver responds within a second or two even when the server hangs; the platform resends rejected deliveries.
@@ -70,6 +72,14 @@ export async function openPostgresMirror(
       audit: new AuditLog(postgresConnection(main)),
       requests: new OperatorRequests(postgresConnection(main)),
       followed: new PostgresFollowedSources(main),
+      eraser: new StoredSourceEraser(
+        new PostgresErasingCommits(main, {
+          clock,
+          leaseMs: leaseMillis,
+          isGone: isSharedProcessGone,
+          holder: eraserName(),
+        }),
+      ),
       erasures,
       upkeep: {
         scrub: () => erasures.scrub(),

@@ -11,6 +11,7 @@ import { sqliteConnection } from '../store/connection.js';
 import type { SqliteLocation } from '../store/database-location.js';
 import { removeBackups } from '../store/dialect/sqlite/backups.js';
 import { SqliteDimensions } from '../store/dialect/sqlite/dimensions.js';
+import { SqliteErasingCommits } from '../store/dialect/sqlite/erase-source.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
 import { SqliteFollowedSources } from '../store/dialect/sqlite/followed-sources.js';
 import { ListingProcess } from '../store/dialect/sqlite/listing-process.js';
@@ -18,13 +19,14 @@ import { type ListingHelper, SqliteMirror } from '../store/dialect/sqlite/mirror
 import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
+import { StoredSourceEraser } from '../store/erase-source.js';
 import { sqliteInbox } from '../store/inbox.js';
 import { OperatorRequests } from '../store/operator-requests.js';
 import { Outbox } from '../store/outbox.js';
 import { Pauses } from '../store/pauses.js';
 import { scrubApart } from '../store/scrub.js';
 import { inBatches } from './in-batches.js';
-import { leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
+import { eraserName, leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
 import { WriteGate } from './write-gate.js';
 
 /** A file up to this size is rewritten faster in this process than a child process starts. */
@@ -81,6 +83,16 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       audit: gate.guard(new AuditLog(sqliteConnection(main))),
       requests: gate.guard(new OperatorRequests(sqliteConnection(main))),
       followed: gate.guard(new SqliteFollowedSources(main)),
+      eraser: new StoredSourceEraser(
+        gate.guard(
+          new SqliteErasingCommits(main, {
+            clock,
+            leaseMs: leaseMillis,
+            isGone: isProcessGone,
+            holder: eraserName(),
+          }),
+        ),
+      ),
       erasures,
       upkeep: {
         scrub: (rewritten, signal) => gate.closedFor(() => scrubbed(rewritten, signal)),

@@ -1,7 +1,7 @@
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Lease } from '../sync/ports.js';
-import type { LeaseRow } from './source-row.js';
+import type { LeaseRow, SourceRow } from './source-row.js';
 
 export interface LeasePolicy {
   /** How long a lease lasts after its last renewal. */
@@ -41,6 +41,22 @@ function retryAtOf({ expires_at }: LeaseRow, now: number, leaseMs: number): Inst
   const soon = instantFromMillis(now + leaseMs / 3);
   return expires_at < soon ? (expires_at as Instant) : soon;
 }
+
+/** Throws `lease_lost` while the source is erased: nothing may be added to what is left of it. */
+export function refuseErasing({ name, erasing_since }: SourceRow, now: number): void {
+  if (erasing_since === null) return;
+  throw new Fault('lease_lost', `source ${name} is being erased`, {
+    hint: 'Wait until that is done. If it was interrupted, erase the source again.',
+    retryAt: instantFromMillis(now + erasingRetryMillis),
+  });
+}
+
+/** The error for a source that has no row: it was erased since, or never opened. */
+export function notStored(source: string): Fault {
+  return new Fault('lease_lost', `source ${source} is not stored: it was erased, or never opened`);
+}
+
+const erasingRetryMillis = 10_000;
 
 export function isLeaseRunning({ expires_at }: LeaseRow, now: number, leaseMs: number): boolean {
   return expires_at > instantFromMillis(now) && expires_at <= instantFromMillis(now + 2 * leaseMs);

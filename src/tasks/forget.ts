@@ -4,10 +4,9 @@ import { parseId } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { PersonOrInvestment } from '../store/erasures.js';
-import { type ErasedCopies, eraseCopies } from './erase-copies.js';
-import { retriedWhileBusy, withErasingMirror } from './erasing-mirror.js';
+import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasing.js';
 
-export interface ForgetReceipt extends ErasedCopies {
+export interface ForgetReceipt extends ErasedReceipt {
   readonly id: string;
   /** Investments whose stored identity was erased. */
   readonly identities: number;
@@ -36,18 +35,12 @@ export async function forget(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ForgetReceipt> {
-  return withErasingMirror(config, clock, signal, async (mirror, ledger) => {
-    const { erasures } = mirror;
+  return withMirror(config, clock, signal, async (mirror, ledger) => {
     const { identities, already, invisibleAt } = await retriedWhileBusy(clock, signal, () =>
-      erasures.forget(id, (since) => ledger.add([{ ...since, event: 'forgotten' }])),
+      mirror.erasures.forget(id, (since) => ledger.add([{ ...since, event: 'forgotten' }])),
     );
-    return {
-      id,
-      identities,
-      already,
-      invisible_at: invisibleAt,
-      ...(await eraseCopies(config, mirror, clock, signal)),
-    };
+    const receipt = await afterErasing(config, mirror, clock, signal);
+    return { id, identities, already, invisible_at: invisibleAt, ...receipt };
   });
 }
 

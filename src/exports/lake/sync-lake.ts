@@ -84,7 +84,8 @@ const bucketRowsMin = 50_000;
 export async function syncLake(mirror: LakeMirror, ask: LakeAsk, parts: LakeParts): Promise<LakeSynced> {
   const { folder } = ask;
   const { disk } = parts;
-  if (mirror.position.sources.length === 0)
+  // A lake that is there loses what an erased source left in it.
+  if (mirror.position.sources.length === 0 && readLake(folder) === null)
     throw new Fault('database_unusable', 'no source of the mirror has a complete listing yet', {
       hint: 'rosterd sync',
     });

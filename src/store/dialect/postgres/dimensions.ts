@@ -13,6 +13,7 @@ import type { SourceName } from '../../../domain/ids.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
 import { checkAttempt, dimensionStateOf, knownOf, labelsFrom, sumOf, touchedFrom } from '../../dimensions.js';
+import { refuseErasing } from '../../lease-rules.js';
 import {
   announced,
   attemptSql,
@@ -67,7 +68,9 @@ export class PostgresDimensions implements DimensionStore {
     return inTransaction(
       this.database,
       async (transaction) => {
-        const { no } = (await lockedSource(transaction, source)).source;
+        const locked = await lockedSource(transaction, source);
+        refuseErasing(locked.source, this.clock.now());
+        const { no } = locked.source;
         const [last] = await rows(transaction, attemptSql, no);
         const attempt = 1 + Number(last?.attempt ?? 0);
         const now = instantFromMillis(this.clock.now());

@@ -1,9 +1,9 @@
 import { Fault } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Lease, Opened, SourceIdentity } from '../../../sync/ports.js';
-import { checkFence, type LeasePolicy, nextFence } from '../../lease-rules.js';
+import { checkFence, type LeasePolicy, nextFence, refuseErasing } from '../../lease-rules.js';
 import { phaseOf } from '../../phase.js';
-import type { LeaseRow } from '../../source-row.js';
+import type { LeaseRow, SourceRow } from '../../source-row.js';
 import { isAlive, memberMillis } from './fleet-life.js';
 import { lockedSource } from './locked-source.js';
 import { knownSchema } from './one-version.js';
@@ -16,7 +16,7 @@ import { statement, type Transaction } from './transaction.js';
 export async function openSource(
   transaction: Transaction,
   { name, fingerprint }: SourceIdentity,
-  { holder, now }: { readonly holder: string; readonly now: number },
+  { holder, now }: Asking,
   policy: LeasePolicy,
 ): Promise<Opened> {
   // Inserts only a missing row: ON CONFLICT alone would use up a source number on every call.
@@ -24,14 +24,12 @@ export async function openSource(
   const { source, listing, sweep } = await lockedSource(transaction, name);
   // A renewal does not lock the source, so the lease row is locked as well.
   const [current, worker] = await Promise.all([
-    transaction.row<LeaseRow & { readonly silent: 0 | 1 }>(lockLease, source.no),
+    transaction.row<HeldLease>(lockLease, source.no),
     transaction.row<{ readonly member: string }>(otherWorker, name, holder),
   ]);
   if (worker !== undefined) throw workedElsewhere(name, worker.member, now);
-  const isGone = (other: string) => current?.silent === 1 || policy.isGone?.(other) === true;
-  const fence = nextFence(current, { source: name, holder, now }, { ...policy, isGone });
-  const expires = instantFromMillis(now + policy.leaseMs);
-  transaction.send(takeLease, source.no, holder, fence, expires, knownSchema());
+  refuseErasing(source, now);
+  const fence = take(transaction, source, current, { holder, now }, policy);
   return {
     lease: { source: name, fence },
     phase: phaseOf(source, { listing, sweep }),
@@ -39,6 +37,41 @@ export async function openSource(
     identityIncluded: source.identity_included === null ? null : source.identity_included === 1,
     cursorSavedAt: source.cursor_saved_at as Instant | null,
   };
+}
+
+/**
+ * Takes the lease of a source whose row is locked, and returns its fence token. Throws `lease_lost` when another process
+ * holds it.
+ */
+export async function claimLease(
+  transaction: Transaction,
+  source: SourceRow,
+  asking: Asking,
+  policy: LeasePolicy,
+): Promise<number> {
+  const current = await transaction.row<HeldLease>(lockLease, source.no);
+  return take(transaction, source, current, asking, policy);
+}
+
+interface Asking {
+  readonly holder: string;
+  readonly now: number;
+}
+
+type HeldLease = LeaseRow & { readonly silent: 0 | 1 };
+
+function take(
+  transaction: Transaction,
+  source: SourceRow,
+  current: HeldLease | undefined,
+  { holder, now }: Asking,
+  policy: LeasePolicy,
+): number {
+  const isGone = (other: string) => current?.silent === 1 || policy.isGone?.(other) === true;
+  const fence = nextFence(current, { source: source.name, holder, now }, { ...policy, isGone });
+  const expires = instantFromMillis(now + policy.leaseMs);
+  transaction.send(takeLease, source.no, holder, fence, expires, knownSchema());
+  return fence;
 }
 
 /** For a member that was frozen while its source was assigned elsewhere; its next heartbeat tells it about the change. */

@@ -1,3 +1,4 @@
+import { notStored } from '../../lease-rules.js';
 import type { LeaseRow, ListingRow, SourceRow, SweepRow } from '../../source-row.js';
 import { presentSchema, refuseOutdated } from './one-version.js';
 import { statement, type Transaction } from './transaction.js';
@@ -55,7 +56,7 @@ export async function lockedSource(transaction: Transaction, name: string): Prom
     transaction.row<SourceRow>(lockSource, name),
     transaction.row<Behind>(behind, name),
   ]);
-  if (source === undefined || found === undefined) throw new Error(`source ${name} was never opened`);
+  if (source === undefined || found === undefined) throw notStored(name);
   refuseOutdated(found.schema);
   const { holder, fence, expires_at } = found;
   return {

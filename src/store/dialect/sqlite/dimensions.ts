@@ -9,11 +9,11 @@ import type {
   RoundLabels,
   Row,
 } from '../../../dimensions/ports.js';
-import { Fault } from '../../../domain/fault.js';
 import type { SourceName } from '../../../domain/ids.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
 import { checkAttempt, dimensionStateOf, knownOf, labelsFrom, sumOf, touchedFrom } from '../../dimensions.js';
+import { notStored, refuseErasing } from '../../lease-rules.js';
 import {
   announced,
   attemptSql,
@@ -60,7 +60,9 @@ export class SqliteDimensions implements DimensionStore {
   ): Promise<Known> {
     // A power cut may lose it: then no attempt is under way any more.
     return this.#write('bookkeeping', () => {
-      const { no } = this.#source(source);
+      const stored = this.#source(source);
+      refuseErasing(stored, this.clock.now());
+      const { no } = stored;
       const attempt = 1 + Number(this.#rows(attemptSql, no)[0]?.attempt ?? 0);
       const now = instantFromMillis(this.clock.now());
       for (const collection of wanted) this.#run(beginSql, no, collection, attempt, now);
@@ -135,7 +137,7 @@ export class SqliteDimensions implements DimensionStore {
     const source = this.database.raw
       .prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?')
       .get(name);
-    if (source === undefined) throw new Fault('lease_lost', `source ${name} was never opened`);
+    if (source === undefined) throw notStored(name);
     return source;
   }
 

@@ -19,7 +19,7 @@ import type {
   SourceIdentity,
   TickReport,
 } from '../../../sync/ports.js';
-import { checkFence, checkUntaken, nextFence } from '../../lease-rules.js';
+import { checkFence, checkUntaken, nextFence, notStored, refuseErasing } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
 import { readPage } from '../../page-facts.js';
 import { type Behind, phaseOf } from '../../phase.js';
@@ -82,6 +82,7 @@ export class SqliteMirror implements Mirror, Rereading {
 
   #openNow({ name, fingerprint }: SourceIdentity, holder: string, now: number): Opened {
     const source = this.#statements.source.get(name) ?? this.#addSource(name, fingerprint);
+    refuseErasing(source, now);
     const current = this.#statements.lease.get(source.no);
     const fence = nextFence(current, { source: name, holder, now }, this.#options);
     this.#takeLease(source, { holder, fence, now });
@@ -256,7 +257,7 @@ export class SqliteMirror implements Mirror, Rereading {
 
   #source(name: string): SourceRow {
     const source = this.#statements.source.get(name);
-    if (source === undefined) throw new Error(`source ${name} was never opened`);
+    if (source === undefined) throw notStored(name);
     return source;
   }
 

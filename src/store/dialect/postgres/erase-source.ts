@@ -1,0 +1,120 @@
+import type { SourceName } from '../../../domain/ids.js';
+import { instantFromMillis } from '../../../domain/instant.js';
+import type { Clock } from '../../../runtime/clock.js';
+import {
+  type Bounds,
+  bindsOf,
+  boundsOf,
+  type ErasedTable,
+  type Erasing,
+  type ErasingCommits,
+  erasedTables,
+  hideSource,
+  namingTables,
+  nextKeys,
+  smallTables,
+  writeReceipt,
+} from '../../erase-source.js';
+import { checkFence, type LeasePolicy } from '../../lease-rules.js';
+import { claimLease, renewLease } from './leases.js';
+import { lockedSource } from './locked-source.js';
+import type { PostgresDatabase } from './open.js';
+import { inTransaction, type Transaction } from './transaction.js';
+
+export interface PostgresErasingOptions extends LeasePolicy {
+  readonly clock: Clock;
+  readonly holder: string;
+}
+
+/** The commits that erase a source in PostgreSQL. */
+export class PostgresErasingCommits implements ErasingCommits {
+  readonly tables = erasedTables;
+  readonly totals = [];
+
+  constructor(
+    private readonly database: PostgresDatabase,
+    private readonly options: PostgresErasingOptions,
+  ) {}
+
+  begin(name: SourceName): Promise<{ readonly erasing: Erasing; readonly rows: number } | null> {
+    const { clock, holder } = this.options;
+    return inTransaction(this.database, async (transaction) => {
+      const known = await transaction.row('SELECT no FROM sources WHERE name = $1 FOR UPDATE', name);
+      if (known === undefined) return null;
+      const { source } = await lockedSource(transaction, name);
+      const now = clock.now();
+      const fence = await claimLease(transaction, source, { holder, now }, this.options);
+      const at = instantFromMillis(now);
+      if (source.erasing_since === null) transaction.send(numbered(writeReceipt), name, at);
+      transaction.send(numbered(hideSource), at, source.no);
+      const erasing = { no: source.no, name, fence };
+      return { erasing, rows: await emptySmall(transaction, erasing) };
+    });
+  }
+
+  bounds(erasing: Erasing, table: ErasedTable): Promise<Bounds> {
+    const { sql, values } = boundsOf(table, erasing);
+    return inTransaction(this.database, async (transaction) => {
+      const bounds = await transaction.row<Bounds>(numbered(sql), ...values);
+      return bounds ?? { min: null, max: null };
+    });
+  }
+
+  deleteSlice(
+    erasing: Erasing,
+    table: ErasedTable,
+    { after, last, limit }: { readonly after: number; readonly last: number; readonly limit: number },
+  ): Promise<number> {
+    const binds = bindsOf(table, erasing);
+    return this.#held(erasing, async (transaction) => {
+      const found = await transaction.rows<{ key: number }>(
+        numbered(nextKeys(table)),
+        ...[after, last, ...binds, limit],
+      );
+      if (found.length === 0) return 0;
+      return transaction.run(
+        `DELETE FROM ${table.name} WHERE ${table.key} = ANY($1::bigint[])`,
+        found.map(({ key }) => key),
+      );
+    });
+  }
+
+  finish(erasing: Erasing): Promise<number> {
+    return this.#held(erasing, async (transaction) => {
+      const rows = await emptySmall(transaction, erasing);
+      return rows + (await transaction.run('DELETE FROM sources WHERE no = $1', erasing.no));
+    });
+  }
+
+  /** Runs `work` in one commit under the lease, which it extends. */
+  #held<Result>(
+    { name, fence }: Erasing,
+    work: (transaction: Transaction) => Promise<Result>,
+  ): Promise<Result> {
+    const { clock, leaseMs } = this.options;
+    return inTransaction(this.database, async (transaction) => {
+      const { lease } = await lockedSource(transaction, name);
+      checkFence(lease, { source: name, fence });
+      await renewLease(transaction, { source: name, fence }, instantFromMillis(clock.now() + leaseMs));
+      return work(transaction);
+    });
+  }
+}
+
+/** Returns the number of rows deleted. */
+async function emptySmall(
+  transaction: Transaction,
+  { no, name }: Pick<Erasing, 'no' | 'name'>,
+): Promise<number> {
+  const deleted = await Promise.all([
+    ...smallTables.map((table) => transaction.run(`DELETE FROM ${table} WHERE source_no = $1`, no)),
+    ...namingTables.map((table) => transaction.run(`DELETE FROM ${table} WHERE source = $1`, name)),
+  ]);
+  return deleted.reduce((sum, rows) => sum + rows, 0);
+}
+
+/** Numbers the question marks. */
+function numbered(sql: string): string {
+  let index = 0;
+  return sql.replaceAll('?', () => `$${++index}`);
+}

@@ -1,0 +1,165 @@
+import { setImmediate } from 'node:timers/promises';
+import type { SourceName } from '../domain/ids.js';
+import type { SourceEraser } from '../installations/ports.js';
+import type { Awaitable } from './erasures.js';
+
+/*
+ * Erases a source. One commit takes its lease and hides it: from then on no view shows anything of it, and no process
+ * can open it. Then its rows are deleted in slices, identity first, and last the row of the source itself. After a crash
+ * the source stays hidden, and the next call goes on.
+ */
+
+/** A table with rows of the source, ordered by a number. */
+export interface ErasedTable {
+  readonly name: string;
+  readonly key: string;
+  /** The condition for the rows of the source; `?` is what `binds` says. */
+  readonly of: string;
+  readonly binds: readonly ('no' | 'name')[];
+  /** The table whose index on `source_no` says between which numbers the rows are; null when there is none. */
+  readonly within: { readonly table: string; readonly key: string } | null;
+}
+
+/** An expression, so that no index on `source_no` is used: a slice reads rows in the order of their numbers. */
+const ofSource = 'source_no + 0 = ?';
+
+export const byNumber = (name: string, key: string, indexed: boolean): ErasedTable => ({
+  name,
+  key,
+  of: ofSource,
+  binds: ['no'],
+  within: indexed ? { table: name, key } : null,
+});
+
+/** The tables in the order in which they are emptied: identity first. */
+export const erasedTables: readonly ErasedTable[] = [
+  {
+    name: 'identity_rows',
+    key: 'row_no',
+    of: `EXISTS (SELECT 1 FROM investment_rows r WHERE r.row_no = identity_rows.row_no AND r.source_no + 0 = ?)`,
+    binds: ['no'],
+    within: { table: 'investment_rows', key: 'row_no' },
+  },
+  byNumber('staged_rows', 'stage_no', true),
+  byNumber('quarantine_rows', 'quarantine_no', true),
+  byNumber('history_rows', 'history_no', true),
+  byNumber('investment_rows', 'row_no', true),
+  byNumber('change_rows', 'seq', false),
+  byNumber('notice_rows', 'notice', false),
+  byNumber('tick_rows', 'tick', false),
+  {
+    name: 'webhook_inbox',
+    key: 'inbox_no',
+    // Events for several sources stay, and so do pending ones about the installation itself.
+    of: `(source = ? OR (source IS NULL AND (state <> 'pending' OR event NOT LIKE 'installation.%')
+          AND installation IN (SELECT f.installation FROM followed_sources f WHERE f.source = ?)))`,
+    binds: ['name', 'name'],
+    within: null,
+  },
+  byNumber('erasures', 'erasure', false),
+];
+
+/** Small tables, which are emptied in the commit that hides the source. */
+export const smallTables = [
+  ...['listings', 'sweeps', 'staged_pages', 'company_rows', 'company_history_rows', 'offering_rows'],
+  ...['offering_history_rows', 'update_rows', 'round_stat_rows', 'collection_rows', 'drift_rows'],
+] as const;
+
+/** Tables that name their source. */
+export const namingTables = ['pauses', 'operator_requests'] as const;
+
+/** As a source that was never opened, and hidden. `?` are the time, unless the erasure began earlier, and the number. */
+export const hideSource = `UPDATE sources SET erasing_since = coalesce(erasing_since, ?),
+  state = 'empty', cursor = NULL, cursor_saved_at = NULL, published_through = NULL, listed_at = NULL, listed_seq = NULL,
+  rows_held = 0, rows_incoming = 0, pages_incoming = 0, quarantined = 0, identity_included = NULL, last_error = NULL,
+  retry_at = NULL, halted_from = NULL, halted_code = NULL, halted_message = NULL, halted_at = NULL, history_from = NULL,
+  awaiting_deletion = 0, names_from_generation = NULL WHERE no = ?`;
+
+export const writeReceipt = `INSERT INTO erasures (id, cause, invisible_at) VALUES (?, 'source_erased', ?)`;
+
+/** An erasure in progress. */
+export interface Erasing {
+  readonly no: number;
+  readonly name: SourceName;
+  readonly fence: number;
+}
+
+/** Returns the values for the condition of a table. */
+export const bindsOf = ({ binds }: ErasedTable, { no, name }: Erasing): readonly (number | string)[] =>
+  binds.map((bind) => (bind === 'no' ? no : name));
+
+/** Selects the numbers between which the rows are. Two queries, because SQLite reads the table for one. */
+export function boundsOf(table: ErasedTable, { no }: Erasing): { sql: string; values: readonly number[] } {
+  const { table: name, key } = table.within ?? { table: table.name, key: table.key };
+  const where = table.within === null ? '' : 'WHERE source_no = ?';
+  const end = (which: 'min' | 'max') => `(SELECT ${which}(${key}) FROM ${name} ${where}) AS ${which}`;
+  return { sql: `SELECT ${end('min')}, ${end('max')}`, values: table.within === null ? [] : [no, no] };
+}
+
+/** Selects the next numbers of rows. `?` are the number before the first, the last, the condition's, and how many. */
+export const nextKeys = ({ name, key, of }: ErasedTable): string =>
+  `SELECT ${key} AS key FROM ${name} WHERE ${key} > ? AND ${key} <= ? AND ${of} ORDER BY ${key} LIMIT ?`;
+
+export interface Bounds {
+  readonly min: number | null;
+  readonly max: number | null;
+}
+
+/** The commits of an erasure. All but the first throw `lease_lost` when another process has taken the source. */
+export interface ErasingCommits {
+  readonly tables: readonly ErasedTable[];
+  /** Tables of totals, whose rows are not counted. */
+  readonly totals: readonly ErasedTable[];
+  /** Takes the lease and hides the source. Returns null when it is not stored. Throws `lease_lost` while it is held. */
+  begin(source: SourceName): Awaitable<{ readonly erasing: Erasing; readonly rows: number } | null>;
+  bounds(erasing: Erasing, table: ErasedTable): Awaitable<Bounds>;
+  /** Deletes at most `limit` rows with numbers above `after`, up to `last`. Returns how many. */
+  deleteSlice(
+    erasing: Erasing,
+    table: ErasedTable,
+    range: { readonly after: number; readonly last: number; readonly limit: number },
+  ): Awaitable<number>;
+  /** Deletes the row of the source. Returns the number of rows deleted. */
+  finish(erasing: Erasing): Awaitable<number>;
+}
+
+export interface SliceSizes {
+  /** A commit of so many rows delays other writers by some hundredths of a second. */
+  readonly rowsPerCommit: number;
+  /** Numbers looked at for one commit: the rows of other sources lie between. */
+  readonly numbersPerSlice: number;
+}
+
+const usualSizes: SliceSizes = { rowsPerCommit: 2_000, numbersPerSlice: 20_000 };
+
+export class StoredSourceEraser implements SourceEraser {
+  constructor(
+    private readonly commits: ErasingCommits,
+    private readonly sizes: SliceSizes = usualSizes,
+  ) {}
+
+  async erase(source: SourceName): Promise<{ readonly rows: number }> {
+    const begun = await this.commits.begin(source);
+    if (begun === null) return { rows: 0 };
+    const { erasing } = begun;
+    let rows = begun.rows;
+    for (const table of this.commits.tables) rows += await this.#empty(erasing, table);
+    for (const table of this.commits.totals) await this.#empty(erasing, table);
+    return { rows: rows + (await this.commits.finish(erasing)) };
+  }
+
+  async #empty(erasing: Erasing, table: ErasedTable): Promise<number> {
+    const { min, max } = await this.commits.bounds(erasing, table);
+    if (min === null || max === null) return 0;
+    const { rowsPerCommit, numbersPerSlice } = this.sizes;
+    let deleted = 0;
+    for (let after = min - 1; after < max; ) {
+      const last = after + numbersPerSlice;
+      const slice = await this.commits.deleteSlice(erasing, table, { after, last, limit: rowsPerCommit });
+      deleted += slice;
+      if (slice < rowsPerCommit) after = last;
+      await setImmediate();
+    }
+    return deleted;
+  }
+}

@@ -1,0 +1,82 @@
+import type { Config } from '../config/config.js';
+import { ForgottenLedger } from '../daemon/forgotten-ledger.js';
+import type { OpenMirror } from '../daemon/mirror-parts.js';
+import { openMirror } from '../daemon/open-mirror.js';
+import { isFault } from '../domain/fault.js';
+import type { Instant } from '../domain/instant.js';
+import { eraseInPublished, type PublishedErased } from '../reading/erase-published.js';
+import type { Clock } from '../runtime/clock.js';
+import { silentLogger } from '../runtime/logger.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
+import type { Awaitable } from '../store/erasures.js';
+
+/** What happened to bytes, backups and files after an erasure. */
+export interface ErasedReceipt extends PublishedErased {
+  /** `scrubbed`: no byte is left in the files of the database. Otherwise a running daemon finishes the scrub. */
+  readonly bytes: 'scrubbed' | 'blocked' | 'no_room';
+  readonly pending: number;
+  readonly pending_since: Instant | null;
+  /** Backups made before a schema migration, deleted because they contain every identity. */
+  readonly backups_removed: readonly string[];
+  /** Whether other hosts may use this mirror: their exports and lakes were not seen. */
+  readonly other_hosts: boolean;
+}
+
+/** Deletes old backups, scrubs the bytes, and removes what was erased from exports and the lake. */
+export async function afterErasing(
+  config: Config,
+  { erasures, upkeep }: OpenMirror,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ErasedReceipt> {
+  const backups = upkeep.removeBackups(Number.POSITIVE_INFINITY);
+  const scrubbed = await upkeep.scrub(0, signal);
+  const { receipts, since } = await erasures.pending();
+  return {
+    // The process that blocked the scrub may have been scrubbing itself, this erasure included.
+    bytes: scrubbed.kind === 'clean' || receipts === 0 ? 'scrubbed' : scrubbed.kind,
+    pending: receipts,
+    pending_since: since,
+    backups_removed: backups,
+    ...(await eraseInPublished(config, clock, signal)),
+    other_hosts: dialectFor(config.database).file === null,
+  };
+}
+
+/** Opens the mirror for an erasure. Throws `database_unusable` when there is none: a command that erases creates none. */
+export async function withMirror<Result>(
+  { database, identity, forget: { ledger: ledgerFile } }: Config,
+  clock: Clock,
+  signal: AbortSignal,
+  work: (mirror: OpenMirror, ledger: ForgottenLedger) => Promise<Result>,
+): Promise<Result> {
+  const ledger = new ForgottenLedger(ledgerFile);
+  const parts = { clock, identity, ledger, logger: silentLogger, existing: true };
+  const mirror = await retriedWhileBusy(clock, signal, () => openMirror(database, parts));
+  try {
+    return await work(mirror, ledger);
+  } finally {
+    await mirror.close();
+  }
+}
+
+/** Another process finishes a page, a publication or a scrub within this time, except in the largest mirrors. */
+const busyTimeoutMillis = 30_000;
+const retryMillis = 200;
+
+/** Retries while another process writes, so that a request need not be repeated. */
+export async function retriedWhileBusy<Result>(
+  clock: Clock,
+  signal: AbortSignal,
+  attempt: () => Awaitable<Result>,
+): Promise<Result> {
+  const until = clock.monotonic() + busyTimeoutMillis;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isFault(error, 'database_busy') || signal.aborted || clock.monotonic() >= until) throw error;
+    }
+    await clock.wait(retryMillis, signal);
+  }
+}

@@ -1,0 +1,90 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { configFromObject } from '../../src/config/from-object.js';
+import type { SourceName } from '../../src/domain/ids.js';
+import { syncLake } from '../../src/reading/lake.js';
+import { publishExports } from '../../src/reading/publish-exports.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { eraseSource } from '../../src/tasks/erase-source.js';
+import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { testRandom } from '../support/chance.js';
+
+const signal = new AbortController().signal;
+
+/** A mirror with two sources, a person in each, an export with names and a lake with names. */
+async function world() {
+  const home = tempFolder();
+  const database = freshMirror();
+  for (const [no, name] of ['acme', 'beta'].entries()) {
+    seedSource(database, no + 1, { name });
+    const row = seedInvestment(database, no + 1, `inv_${name}`, { investor_id: `usr_${name}` });
+    seedIdentity(database, row, { name: `CANARY-${name}` });
+  }
+  const config = configFromObject(
+    {
+      platform: { baseUrl: 'https://api.example.com' },
+      database: `sqlite:${database.file}`,
+      sources: [{ name: 'acme', token: { env: 'A' } }],
+      forget: { ledger: join(home, 'forgotten.jsonl') },
+      exports: { folder: join(home, 'exports'), identity: true },
+      lake: { folder: join(home, 'lake'), identity: true },
+    },
+    { cwd: home, env: {} },
+  );
+  const { folder, keep } = config.lake;
+  await publishExports(
+    config.database,
+    { folder: config.exports.folder, format: 'csv', tables: ['roster'], identity: true },
+    { clock: systemClock, random: testRandom(), signal },
+  );
+  await syncLake(config.database, { folder, keep, identity: true, compact: false }, systemClock, signal);
+  const erase = (name: string) => eraseSource(config, name as SourceName, systemClock, signal);
+  return { database, config, erase, people: () => bytesBelow(home) + bytesOf(database.file) };
+}
+
+const bytesOf = (file: string) =>
+  ['', '-wal'].map((end) => (existsSync(file + end) ? readFileSync(file + end, 'latin1') : '')).join('');
+
+function bytesBelow(folder: string): string {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
+  return files.map((file) => (statSync(file).isFile() ? readFileSync(file, 'latin1') : '')).join('');
+}
+
+test('an erased source is gone from the mirror, its bytes, the exports with names and the lake, and others stay', async () => {
+  const { database, config, erase, people } = await world();
+  for (const folder of [config.lake.folder, config.exports.folder])
+    expect(bytesBelow(folder)).toContain('CANARY-acme');
+  expect(await erase('acme')).toEqual({
+    source: 'acme',
+    rows: 3,
+    bytes: 'scrubbed',
+    pending: 0,
+    pending_since: null,
+    backups_removed: [],
+    exports_removed: [expect.stringContaining('exports')],
+    exports_damaged: [],
+    lake: 'rewritten',
+    other_hosts: false,
+  });
+  database.close();
+  expect(await erase('acme')).toMatchObject({ rows: 0, bytes: 'scrubbed', pending: 0, exports_removed: [] });
+  expect(people()).not.toContain('CANARY-acme');
+  expect(people()).toContain('CANARY-beta');
+  expect(readdirSync(config.exports.folder)).toEqual([]);
+});
+
+test('after the last source is erased, the lake has no person left', async () => {
+  const { database, erase, people } = await world();
+  database.close();
+  await erase('acme');
+  expect(await erase('beta')).toMatchObject({ rows: 3, bytes: 'scrubbed', lake: 'rewritten' });
+  expect(people()).not.toContain('CANARY-');
+});
+
+test('a source that was never stored is erased without a change', async () => {
+  const { database, erase } = await world();
+  database.close();
+  expect(await erase('other')).toMatchObject({ rows: 0, bytes: 'scrubbed' });
+});
