@@ -15,6 +15,7 @@ import {
 import { type QueryHandle, queryCsv, runQuery } from '../reading/query.js';
 import { queryJsonLines } from '../reading/query-json-lines.js';
 import { queryParquet } from '../reading/query-parquet.js';
+import { queryXlsx } from '../reading/query-xlsx.js';
 import type { MirrorReader } from '../reading/read-mirror.js';
 import type { SourceList, SourceShown, SourcesWanted } from '../reading/sources.js';
 import type { FullStatus, StatusPart } from '../reading/status.js';
@@ -148,7 +149,8 @@ export function dashboardSource({
         bytesMax: queryLimits.fileMegabytes * megabyte,
       };
       const run = () => runQuery(location, sql, limits, clock, signal);
-      if (format === 'parquet') return await queryParquet(run, (handle) => requireWhole(handle), signal);
+      if (format === 'parquet') return await queryParquet(run, requireWhole, signal);
+      if (format === 'xlsx') return await queryXlsx(run, requireWhole);
       const handle = await run();
       return wholeOnly(format === 'csv' ? queryCsv(handle) : queryJsonLines(handle), handle);
     },

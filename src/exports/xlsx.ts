@@ -173,8 +173,13 @@ function contentOf(column: ExportColumn): Content {
   switch (column.kind) {
     case 'number':
     case 'decimal':
-    case 'real':
       return number(styles.number, String);
+    case 'real':
+      // A double in the mirror and in Excel.
+      return (cell, reference, record) =>
+        Number.isFinite(Number(cell))
+          ? `<c r="${reference}" s="${styles.number}"><v>${cell}</v></c>`
+          : text(cell, reference, record);
     case 'flag':
       return (cell, reference) => `<c r="${reference}" t="b"><v>${Number(cell) === 0 ? 0 : 1}</v></c>`;
     case 'time':
@@ -219,7 +224,7 @@ function textCell(text: string, reference: string, name: string, record: number)
     throw new Fault(
       'usage',
       `${name} of row ${record} has ${text.length} characters; a cell of Excel has at most ${cellCharactersMax}; no file was written`,
-      { hint: '--format csv, jsonl or parquet, which write it whole' },
+      { hint: 'CSV, JSON Lines and Parquet write it whole.' },
     );
   const space = /^\s|\s$|[\n\r\t]/.test(text) ? ' xml:space="preserve"' : '';
   return `<c r="${reference}" t="inlineStr"><is><t${space}>${escaped(text)}</t></is></c>`;

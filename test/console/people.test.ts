@@ -108,7 +108,7 @@ describe('a viewer', () => {
       'SELECT actor FROM audit_log',
       "SELECT (SELECT group_concat(email) FROM identities) || ''",
     ])
-      for (const wanted of ['run', 'csv', 'jsonl', 'parquet']) {
+      for (const wanted of ['run', 'csv', 'jsonl', 'parquet', 'xlsx']) {
         const answer = await visitor.post('/sql', { do: wanted, sql, identity: 'yes' });
         expect([sql, wanted, answer.status]).toEqual([sql, wanted, 422]);
         expect(answer.body).not.toContain('ada@example.com');
@@ -173,7 +173,7 @@ test('only an operator reads the audit log and the requests with SQL, also while
     'SELECT name, (SELECT group_concat(actor) FROM audit_log) FROM identities',
     "EXPLAIN QUERY /**/ PLAN SELECT json_extract('{}', (SELECT group_concat(actor) FROM audit_log))",
   ])
-    for (const wanted of ['run', 'csv', 'jsonl', 'parquet']) {
+    for (const wanted of ['run', 'csv', 'jsonl', 'parquet', 'xlsx']) {
       const answer = await visitor.post('/sql', { do: wanted, sql });
       expect([sql, wanted, answer.status]).toEqual([sql, wanted, 422]);
       expect(answer.body).not.toContain('token:oleg');
@@ -191,7 +191,7 @@ test('a query that fails while names are shown has its line in the audit log, be
   const world = await worldFor({ auth: people });
   const visitor = await signedIn(world, 'analyst');
   await visitor.post('/identity', { do: 'show', to: '/' });
-  for (const wanted of ['run', 'csv', 'parquet']) {
+  for (const wanted of ['run', 'csv', 'parquet', 'xlsx']) {
     const answer = await visitor.post('/sql', { do: wanted, sql: leaking });
     expect([wanted, answer.status]).toEqual([wanted, 422]);
     expect(answer.body).toContain('ada@example.com');
@@ -202,11 +202,12 @@ test('a query that fails while names are shown has its line in the audit log, be
     'token:analyst download_query done',
     'token:analyst download_query refused',
     'token:analyst download_query refused',
+    'token:analyst download_query refused',
   ]);
   world.database.raw.exec(
     "CREATE TRIGGER full BEFORE INSERT ON audit_log BEGIN SELECT RAISE(ABORT, 'full'); END",
   );
-  for (const wanted of ['run', 'csv', 'parquet']) {
+  for (const wanted of ['run', 'csv', 'parquet', 'xlsx']) {
     const answer = await visitor.post('/sql', { do: wanted, sql: leaking });
     expect([wanted, answer.status]).toEqual([wanted, 503]);
     expect(answer.body).not.toContain('@example.com');

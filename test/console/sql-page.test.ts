@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sheetsOf } from '../exports/workbook.js';
 import { ask, hostile, type RunningConsole, startConsole, Visitor } from './running-console.js';
 
 let world: RunningConsole;
@@ -76,17 +77,53 @@ test('a result is downloaded as JSON Lines, with a number after a repeated colum
   expect(body).toBe('{"n":1,"n_2":null,"t":"a\\"b","big":9007199254740993,"half":0.5}\n');
 });
 
-test('a result is downloaded as Parquet with types that hold every value, and no file stays behind', async () => {
-  const sql = `SELECT * FROM (VALUES (1, 1, 'a', NULL, 9007199254740993), (2, 0.5, 7, NULL, -1)) AS t`;
-  const answer = await fetch(`${world.url}/sql`, {
+/** Sends the form and returns the answer as bytes. */
+const fileOf = (format: string, sql: string) =>
+  fetch(`${world.url}/sql`, {
     method: 'POST',
     headers: {
       cookie: visitor.cookie,
       origin: world.url,
       'content-type': 'application/x-www-form-urlencoded',
     },
-    body: new URLSearchParams({ csrf: visitor.csrf, do: 'parquet', sql }),
+    body: new URLSearchParams({ csrf: visitor.csrf, do: format, sql }),
   });
+
+test('a result is downloaded as Excel with money, dates and numbers, and a mixed column as text', async () => {
+  const sql = `SELECT id, committed_cents, applied_at, 1.0 * committed_cents / 3 AS third, '007' AS code,
+    CASE id WHEN 'inv_ada' THEN 1 ELSE 'x' END AS mixed, 9007199254740993 AS big
+    FROM investments WHERE id IN ('inv_ada', 'inv_euro') ORDER BY id`;
+  const answer = await fileOf('xlsx', sql);
+  expect([
+    answer.status,
+    answer.headers.get('content-type'),
+    answer.headers.get('content-disposition'),
+  ]).toEqual([
+    200,
+    'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+    'attachment; filename=query.xlsx',
+  ]);
+  const [sheet] = sheetsOf(Buffer.from(await answer.arrayBuffer()));
+  const shown = await post({ do: 'jsonl', sql });
+  const [ada] = shown.body.split('\n').map((line) => JSON.parse(line || '{}'));
+  expect(sheet?.name).toBe('query');
+  expect(sheet?.cells).toMatchObject({
+    ...{ A1: 'id', B1: 'committed', C1: 'applied_at', D1: 'third', E1: 'code', F1: 'mixed', G1: 'big' },
+    ...{ A2: 'inv_ada', B2: ada.committed_cents / 100, C2: ada.applied_at, D2: ada.third },
+    ...{ E2: '007', F2: '1', F3: 'x', G2: '9007199254740993' },
+  });
+});
+
+test('a text that is too long for a cell of Excel is reported, and no half file is sent', async () => {
+  const answer = await post({ do: 'xlsx', sql: "SELECT 1 AS n, printf('%.*c', 40000, 'x') AS long" });
+  expect([answer.status, answer.headers['content-disposition']]).toEqual([422, undefined]);
+  expect(answer.body).toContain('long of row 1 has 40000 characters');
+  expect(answer.body).toContain('CSV, JSON Lines and Parquet write it whole.');
+});
+
+test('a result is downloaded as Parquet with types that hold every value, and no file stays behind', async () => {
+  const sql = `SELECT * FROM (VALUES (1, 1, 'a', NULL, 9007199254740993), (2, 0.5, 7, NULL, -1)) AS t`;
+  const answer = await fileOf('parquet', sql);
   expect([answer.status, answer.headers.get('content-type')]).toEqual([
     200,
     'application/vnd.apache.parquet',
@@ -116,7 +153,7 @@ test('a result is downloaded as Parquet with types that hold every value, and no
   }
 });
 
-test.each(['csv', 'jsonl', 'parquet'])(
+test.each(['csv', 'jsonl', 'parquet', 'xlsx'])(
   'an invalid statement is no %s file but a page that says why',
   async (format) => {
     const answer = await post({ do: format, sql: 'SELECT nonsense FROM investments' });

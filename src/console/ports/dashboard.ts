@@ -59,7 +59,7 @@ export interface QueryReading {
 }
 
 export type FileFormat = 'csv' | 'jsonl';
-export type QueryFormat = FileFormat | 'parquet';
+export type QueryFormat = FileFormat | 'parquet' | 'xlsx';
 
 export interface RelationSeen {
   readonly name: string;

@@ -29,6 +29,7 @@ const formats: Readonly<Record<string, QueryFormat>> = {
   csv: 'csv',
   jsonl: 'jsonl',
   parquet: 'parquet',
+  xlsx: 'xlsx',
 };
 
 const nothing: Answer = { result: null, problem: null };
