@@ -18,7 +18,7 @@ import { backUpApart } from '../store/back-up-apart.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { openSnapshots } from '../store/reads/snapshot.js';
 import { startAfterSyncHooks } from './after-sync.js';
-import { type AlertWatch, watchAlerts } from './alerts.js';
+import { watchAlerts } from './alerts.js';
 import { startBackups } from './backups.js';
 import { type ClockWatch, watchClock } from './clock-watch.js';
 import { receiverConnections } from './connection-limits.js';
@@ -134,6 +134,10 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
                 // In a fleet, the leader delivers.
                 membership.tell({ kind: 'committed' });
               },
+              alert: () => {
+                alerts?.deliver();
+                membership.tell({ kind: 'committed' });
+              },
             },
           );
     engine.onDatabaseBack(() => {
@@ -145,6 +149,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       housekeeping.look();
       delivery?.wake();
       alerts?.look();
+      alerts?.deliver();
       hooks?.look();
       following?.look();
     };
@@ -313,13 +318,20 @@ function isFilled({ database }: Config): Promise<boolean> {
   );
 }
 
+interface AlertReports {
+  /** Looks for conditions now. */
+  look(): void;
+  /** Delivers queued messages now. */
+  deliver(): void;
+}
+
 /** Starts reporting to operators what they must know, over the receivers that want alerts. */
 async function reportAlerts(
   engine: Engine,
   parts: EngineParts,
   membership: Membership,
   lifecycle: Lifecycle,
-): Promise<AlertWatch> {
+): Promise<AlertReports> {
   const { config, clock, random } = parts;
   const logger = parts.logger.child({ component: 'alerts' });
   const { targets, close } = noticeTargets(config, clock);
@@ -351,7 +363,7 @@ async function reportAlerts(
     'alert nudges',
     engine.sync.onTick(() => watch.look()),
   );
-  return watch;
+  return { look: () => watch.look(), deliver: () => delivery.wake() };
 }
 
 interface StartedReceiver {

@@ -7,19 +7,21 @@ import type { Clock } from '../runtime/clock.js';
 import type { OpenMirror } from './mirror-parts.js';
 
 export interface OperationsParts {
-  readonly mirror: Pick<OpenMirror, 'audit' | 'requests' | 'pauses' | 'outbox'>;
+  readonly mirror: Pick<OpenMirror, 'audit' | 'requests' | 'pauses' | 'outbox' | 'alerts'>;
   /** Whether a source of this name is synced; status also shows sources that no configuration has any more. */
   readonly isSource: (name: string) => boolean;
   readonly status: (part: StatusPart) => Promise<Pick<FullStatus, 'sources' | 'counts'>>;
   readonly clock: Clock;
-  /** Called when a request was stored, and when a notice is due again. */
+  /** Called when a request was stored, and when a notice or an alert is due again. */
   readonly onRequest: () => void;
   readonly onNotice: () => void;
+  readonly onAlert: () => void;
 }
 
-const noticesMax = 50;
+const messagesMax = 50;
 /** Sources on the page of actions; each source has a page of its own. */
 const sourcesMax = 50;
+const ifItFails = 'If its receiver fails, it is retried until a day after it was queued, at least once.';
 
 /** What users of the console change, and the log of it. */
 export function operationsOf(parts: OperationsParts): Operations {
@@ -72,18 +74,25 @@ export function operationsOf(parts: OperationsParts): Operations {
       return {
         sources: followed,
         sources_total: counts.sources > sources.length ? counts.sources : followed.length,
-        notices: await mirror.outbox.undelivered(noticesMax),
+        notices: await mirror.outbox.undelivered(messagesMax),
+        alerts: await mirror.alerts.undelivered(messagesMax),
         requests: await mirror.requests.list(),
       };
     },
     source: findSource,
     perform: async (wish, actor) => {
-      const { action, source, notice } = wish;
+      const { action, source, notice, alert } = wish;
       if (action === 'resend_notice') {
         if (!(await mirror.outbox.resend(notice, now())))
           throw new Fault('usage', `notice ${notice} was delivered or does not exist`);
         parts.onNotice();
-        return `Notice ${notice} is sent again now. If its receiver fails, it is tried further as before.`;
+        return `Notice ${notice} is sent again now. ${ifItFails}`;
+      }
+      if (action === 'resend_alert') {
+        if (!(await mirror.alerts.resend(alert, now())))
+          throw new Fault('usage', `alert ${alert} was delivered or does not exist`);
+        parts.onAlert();
+        return `Alert ${alert} is sent again now. ${ifItFails}`;
       }
       const seen = await seenSource(source);
       if (action === 'pause') {

@@ -37,6 +37,7 @@ export interface ServedConsole {
 export interface OnAction {
   readonly request: () => void;
   readonly notice: () => void;
+  readonly alert: () => void;
 }
 
 /** Serves dashboard, health, status and metrics on a listener separate from the one that faces the internet. */
@@ -116,6 +117,7 @@ export async function serveConsole(
       clock,
       onRequest: onAction.request,
       onNotice: onAction.notice,
+      onAlert: onAction.alert,
     }),
     processed,
     metricsSources,

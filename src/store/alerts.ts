@@ -138,6 +138,33 @@ export class Alerts implements Outbox {
     return this.#settle(notice, { state: 'given_up', next_at: at, last_error: error });
   }
 
+  /** Returns the newest messages that were given up or whose last attempt failed. */
+  async undelivered(max: number) {
+    return await this.connection.run((db) =>
+      db
+        .selectFrom('alert_rows')
+        .select(['notice as alert', 'key', 'target', 'queued_at', 'state', 'attempts', 'last_error'])
+        .where('state', '<>', 'delivered')
+        .where('attempts', '>', 0)
+        .orderBy('notice', 'desc')
+        .limit(max)
+        .execute(),
+    );
+  }
+
+  /** Makes an undelivered message due now, as if it had not been tried. Returns false when there is no such message. */
+  async resend(alert: number, at: Instant): Promise<boolean> {
+    const result = await this.connection.run((db) =>
+      db
+        .updateTable('alert_rows')
+        .set({ state: 'pending', next_at: at, attempts: 0, last_error: null })
+        .where('notice', '=', alert)
+        .where('state', '<>', 'delivered')
+        .executeTakeFirstOrThrow(),
+    );
+    return Number(result.numUpdatedRows) > 0;
+  }
+
   /** Deletes messages delivered before `before`. */
   async purge(before: Instant): Promise<number> {
     const result = await this.connection.run((db) =>

@@ -51,7 +51,7 @@ export function liftForgotten(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<boolean> {
-  return withErasingMirror(config, clock, signal, async ({ erasures }, ledger) => {
+  return withMirror(config, clock, signal, async ({ erasures }, ledger) => {
     const lifted = await retriedWhileBusy(clock, signal, () => erasures.lift(id));
     if (lifted) ledger.add([{ id, event: 'lifted', at: instantFromMillis(clock.now()) }]);
     return lifted;

@@ -318,6 +318,34 @@ describe('an operator', () => {
     expect(row()).toEqual(['delivered', 0, null]);
   });
 
+  test('sends an alert again that was given up, confirmed and audited, and none that was delivered', async () => {
+    const world = await worldFor({ auth: people });
+    const { raw } = world.database;
+    raw.exec(`INSERT INTO alert_rows (notice, key, source, target, body, queued_at, state, attempts, next_at, last_error)
+      VALUES (7, 'stale.acme', 'acme', 'ops', '{}', '2026-11-01T00:00:00.000Z', 'given_up', 4, '2026-11-02T00:00:00.000Z', 'HTTP 500')`);
+    const visitor = await signedIn(world, 'operator');
+    const listed = (await visitor.get('/actions')).body;
+    expect(listed).toContain('stale.acme');
+    expect(listed).toContain('/actions/resend-alert?alert=7');
+    expect((await visitor.get('/actions/resend-alert?alert=7')).body).toContain('Send alert 7 again?');
+    expect((await visitor.get('/actions/resend-alert?alert=8')).status).toBe(404);
+    const row = () => raw.prepare('SELECT state, attempts, last_error FROM alert_rows').raw().get();
+    expect(row()).toEqual(['given_up', 4, 'HTTP 500']);
+    expect((await visitor.post('/actions/resend-alert', { alert: '7' })).body).toContain('sent again now');
+    expect(row()).toEqual(['pending', 0, null]);
+    raw.exec("UPDATE alert_rows SET state = 'delivered'");
+    const again = await visitor.post('/actions/resend-alert', { alert: '7' });
+    expect(again.body).toContain('Alert 7 was delivered or does not exist');
+    expect(row()).toEqual(['delivered', 0, null]);
+    expect(actionsOf(world).slice(1)).toEqual([
+      'token:operator resend_alert asked',
+      'token:operator resend_alert done',
+      'token:operator resend_alert asked',
+      'token:operator resend_alert refused',
+    ]);
+    expect(logOf(world).at(-1)).toMatchObject({ source: null, subject: '7' });
+  });
+
   test('as a program gets the answer as JSON', async () => {
     const world = await worldFor({ auth: people });
     const act = (path: string, body: string) =>

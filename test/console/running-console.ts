@@ -13,6 +13,7 @@ import { listSources, showSource } from '../../src/reading/sources.js';
 import { type StatusPart, statusOf } from '../../src/reading/status.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import type { LogFields, Logger } from '../../src/runtime/logger.js';
+import { Alerts } from '../../src/store/alerts.js';
 import { AuditLog } from '../../src/store/audit-log.js';
 import { sqliteConnection } from '../../src/store/connection.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
@@ -94,6 +95,7 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
         requests: new OperatorRequests(connection),
         pauses: new Pauses(connection),
         outbox: new Outbox(connection),
+        alerts: new Alerts(connection),
       },
       isSource: (name) =>
         many === undefined
@@ -103,6 +105,7 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
       clock: systemClock,
       onRequest: () => {},
       onNotice: () => {},
+      onAlert: () => {},
     }),
     dashboard: dashboardSource({
       config: {

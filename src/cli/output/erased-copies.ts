@@ -1,9 +1,9 @@
 import { counted } from '../../domain/counted.js';
-import type { ErasedCopies } from '../../tasks/erase-copies.js';
+import type { ErasedReceipt } from '../../tasks/erasing.js';
 import type { Output } from './output.js';
 
 /** Prints what became of the copies of identity that was erased at this time. */
-export function showErasedCopies(copies: ErasedCopies, erasedAt: string, out: Output): void {
+export function showErasedCopies(copies: ErasedReceipt, erasedAt: string, out: Output): void {
   const { bytes, pending, pending_since } = copies;
   if (bytes === 'scrubbed') out.line('no bytes of it are left in the database files');
   else {

@@ -13,6 +13,7 @@ export interface Flash {
 
 type SourceRow = OperationsSeen['sources'][number];
 type NoticeRow = OperationsSeen['notices'][number];
+type AlertRow = OperationsSeen['alerts'][number];
 
 /** The address of the page on which an action is confirmed. */
 export function actionPath(action: OperatorAction, subject: Readonly<Record<string, string>>): string {
@@ -68,6 +69,31 @@ ${table(
     link('resend_notice', { notice: String(one.notice) }, 'Resend', `Resend notice ${one.notice}`),
   ]),
   'Every notice was delivered, or has not been tried yet.',
+)}</section>
+<section aria-labelledby="of-alerts"><h2 id="of-alerts">Alerts not delivered</h2>
+${table(
+  'Alerts not delivered',
+  [
+    { title: 'Alert' },
+    { title: 'About' },
+    { title: 'To' },
+    { title: 'Queued' },
+    { title: 'State' },
+    { title: 'Attempts', number: true },
+    { title: 'Last error' },
+    { title: 'Actions' },
+  ],
+  seen.alerts.map((one) => [
+    `#${one.alert}`,
+    one.key,
+    one.target,
+    age(one.queued_at, now),
+    one.state.replaceAll('_', ' '),
+    count(one.attempts),
+    one.last_error ?? '–',
+    link('resend_alert', { alert: String(one.alert) }, 'Resend', `Resend alert ${one.alert}`),
+  ]),
+  'Every alert was delivered, or has not been tried yet.',
 )}</section>`;
 }
 
@@ -113,11 +139,16 @@ export interface Confirmation {
 /** The page that an action returns to. */
 export const backPath = (back: string, source: string | undefined): string =>
   back === 'source' && source !== undefined && source !== '' ? sourcePath(source) : '/actions';
+/** What an address names, as far as it exists. */
+export interface Subject {
+  readonly source: SourceRow | undefined;
+  readonly notice: NoticeRow | undefined;
+  readonly alert: AlertRow | undefined;
+}
 
 export function confirmationOf(
   action: OperatorAction,
-  source: SourceRow | undefined,
-  notice: NoticeRow | undefined,
+  { source, notice, alert }: Subject,
 ): Confirmation | null {
   if (action === 'resend_notice') {
     if (notice === undefined) return null;
@@ -126,6 +157,15 @@ export function confirmationOf(
       meaning: `It goes to ${notice.target} once more, at once. ${notice.target} may have received it already: it then has the same message id.`,
       button: 'Send again',
       fields: { notice: String(notice.notice) },
+    };
+  }
+  if (action === 'resend_alert') {
+    if (alert === undefined) return null;
+    return {
+      title: `Send alert ${alert.alert} again?`,
+      meaning: `It reports ${alert.key} as it was ${alert.queued_at.slice(0, 16).replace('T', ' ')} UTC, and goes to ${alert.target} once more, at once. ${alert.target} may have received it already: it then has the same message id.`,
+      button: 'Send again',
+      fields: { alert: String(alert.alert) },
     };
   }
   if (source === undefined) return null;

@@ -12,6 +12,7 @@ export const operatorActions = [
   'pause',
   'resume',
   'resend_notice',
+  'resend_alert',
   'retry_quarantine',
 ] as const;
 export type OperatorAction = (typeof operatorActions)[number];
@@ -52,11 +53,13 @@ export interface AuditSeen {
   readonly note: string | null;
 }
 
-/** What an operator asks for. `source` for all actions but `resend_notice`. */
+/** What an operator asks for. `source` for all actions but those that resend. */
 export interface Wish {
   readonly action: OperatorAction;
   readonly source: string;
   readonly notice: number;
+  /** The number of a message about an alert. */
+  readonly alert: number;
   /** The number of deletions that the operator confirmed. */
   readonly rows: number;
 }
@@ -76,6 +79,17 @@ export interface OperationsSeen {
   readonly notices: readonly {
     readonly notice: number;
     readonly source: string;
+    readonly target: string;
+    readonly queued_at: string;
+    readonly state: string;
+    readonly attempts: number;
+    readonly last_error: string | null;
+  }[];
+  /** Messages about alerts that were given up or are being retried, newest first. */
+  readonly alerts: readonly {
+    readonly alert: number;
+    /** The condition that it reports, such as `stale.acme`. */
+    readonly key: string;
     readonly target: string;
     readonly queued_at: string;
     readonly state: string;

@@ -6,7 +6,7 @@ import { fieldOf } from '../guard/own-forms.js';
 import { actionsBody, backPath, confirmationOf, confirmBody, type Flash, slugOf } from '../pages/actions.js';
 import { auditBody } from '../pages/audit.js';
 import { problemBody } from '../pages/problem.js';
-import { type OperatorAction, operatorActions } from '../ports/operations.js';
+import { type AuditLine, type OperatorAction, operatorActions, type Wish } from '../ports/operations.js';
 import { ownForm, type PageContext } from './page-context.js';
 
 const auditRows = 100;
@@ -24,7 +24,7 @@ export function actionRoutes(context: PageContext): Router {
   const lost: RequestHandler = (request, response) => {
     const body = problemBody(
       'Nothing to confirm',
-      'The source or notice of this address does not exist now.',
+      'The source, notice or alert of this address does not exist now.',
     );
     context.show(request, response, { title: 'Nothing to confirm', place: '/actions', body }, 404);
   };
@@ -40,14 +40,13 @@ export function actionRoutes(context: PageContext): Router {
   for (const action of operatorActions) {
     const path = `/actions/${slugOf(action)}`;
     router.get(path, operatorOnly, async (request, response, next) => {
-      const { source, notice, back } = request.query;
-      const wanted = confirmationOf(
-        action,
-        typeof source === 'string' ? ((await operations.source(source)) ?? undefined) : undefined,
-        action === 'resend_notice'
-          ? (await operations.seen()).notices.find((one) => String(one.notice) === notice)
-          : undefined,
-      );
+      const { source, notice, alert, back } = request.query;
+      const seen = await operations.seen();
+      const wanted = confirmationOf(action, {
+        source: typeof source === 'string' ? ((await operations.source(source)) ?? undefined) : undefined,
+        notice: seen.notices.find((one) => String(one.notice) === notice),
+        alert: seen.alerts.find((one) => String(one.alert) === alert),
+      });
       if (wanted === null) return lost(request, response, next);
       const { csrf } = context.session(request, response);
       const body = confirmBody(action, wanted, csrf, back === 'source' ? 'source' : '');
@@ -59,10 +58,10 @@ export function actionRoutes(context: PageContext): Router {
         action,
         source: fieldOf(request, 'source'),
         notice: wholeNumber(fieldOf(request, 'notice')),
+        alert: wholeNumber(fieldOf(request, 'alert')),
         rows: wholeNumber(fieldOf(request, 'rows')),
       };
-      const subject =
-        action === 'resend_notice' ? { subject: String(wish.notice) } : { source: wish.source.slice(0, 63) };
+      const subject = subjectOf(wish);
       const line = { actor, action, ...subject };
       if (!context.may(response, 'act')) {
         // Without what it names: it is the text of someone who may not act.
@@ -109,11 +108,18 @@ function respond(response: Response, { text, hint, wrong }: Flash, toPage: () =>
 
 /** The daemon that works on the source logs the outcome of the others. */
 const isImmediate = (action: OperatorAction): boolean =>
-  action === 'pause' || action === 'resume' || action === 'resend_notice';
+  ['pause', 'resume', 'resend_notice', 'resend_alert'].includes(action);
+
+/** Returns what the audit log names. */
+function subjectOf({ action, source, notice, alert }: Wish): Pick<AuditLine, 'source' | 'subject'> {
+  if (action === 'resend_notice') return { subject: String(notice) };
+  if (action === 'resend_alert') return { subject: String(alert) };
+  return { source: source.slice(0, 63) };
+}
 
 /** Returns -1 for anything else than a whole number, which no notice and no count is. */
 const wholeNumber = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : -1);
 
 /** Names of sources stay as they are. */
 const sentence = (text: string, source: string): string =>
-  text.startsWith(source) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+  source !== '' && text.startsWith(source) ? text : `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
