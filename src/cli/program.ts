@@ -76,7 +76,12 @@ function optionOf({ flags, summary, choices, repeats }: OptionDefinition): Optio
   const option = new Option(flags, summary);
   if (choices !== undefined) option.choices(choices);
   if (repeats === true) {
-    option.argParser((value: string, held: readonly string[] | undefined) => [...(held ?? []), value]);
+    // Throws for a value that is not among the choices.
+    const check = option.parseArg;
+    option.argParser((value: string, held: readonly string[] | undefined) => {
+      check?.(value, undefined);
+      return [...(held ?? []), value];
+    });
   }
   return option;
 }

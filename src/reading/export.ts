@@ -1,3 +1,4 @@
+import type { ExportTable } from '../config/export-tables.js';
 import { presentState } from '../domain/as-of.js';
 import { defined } from '../domain/defined.js';
 import type { Instant } from '../domain/instant.js';
@@ -12,7 +13,7 @@ import { xlsx } from '../exports/xlsx.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Random } from '../runtime/random.js';
 import type { DatabaseLocation } from '../store/database-location.js';
-import { exportRows } from '../store/reads/export-rows.js';
+import { exportRows, tableRows } from '../store/reads/export-rows.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import {
   type ExportManifest,
@@ -33,6 +34,8 @@ export type ExportFormat = (typeof exportFormats)[number];
 
 export interface ExportAsk {
   readonly format: ExportFormat;
+  /** Tables to write whole, each to its own file; empty for the investments. Neither `company` nor `asOf` limits them. */
+  readonly tables: readonly ExportTable[];
   readonly source?: string;
   readonly company?: string;
   readonly asOf?: Instant;
@@ -42,13 +45,22 @@ export interface ExportAsk {
   readonly onRow: () => void;
 }
 
-export interface PreparedExport {
+/** One file of an export. */
+export interface PreparedFile {
+  readonly table: ExportTable;
   /** The content of the file; null for Parquet, which can only be saved. */
   readonly pieces: AsyncIterable<Piece> | null;
   /** Writes the file whole or not at all. Returns its size in bytes. */
   save(file: string, random: Random, signal: AbortSignal): Promise<number>;
   /** Writes the manifest beside a saved file, as `FILE.manifest.json`. Returns its path. */
-  describe(file: string, rows: number, clock: Clock): Promise<string>;
+  describe(file: string, clock: Clock): Promise<string>;
+  /** Returns the number of rows read so far. */
+  rows(): number;
+}
+
+export interface PreparedExport {
+  /** At least one. Each is read when it is written. */
+  readonly files: readonly [PreparedFile, ...PreparedFile[]];
   /** The number of rows; null when it is not known. */
   readonly rowsTotal: number | null;
   readonly sources: readonly string[];
@@ -60,7 +72,7 @@ export interface PreparedExport {
   readonly younger: readonly { readonly source: string; readonly from: string }[];
 }
 
-/** Passes the export to `write`, read from one snapshot. Throws `usage` for an unknown source. */
+/** Passes the export to `write`; all of its files are read from one snapshot. Throws `usage` for an unknown source. */
 export function exportMirror<Result>(
   location: DatabaseLocation,
   ask: ExportAsk,
@@ -70,18 +82,32 @@ export function exportMirror<Result>(
     await requireSource(db, ask.source);
     const facts = await exportFacts(db, ask.source);
     const standings = await standingsOf(db, ask.source);
-    const source = counted(exportRows(db, wantedBy(ask)), ask.onRow);
-    const whole = ask.company === undefined && ask.asOf === undefined;
+    const fileOf = (table: ExportTable, source: RowSource): PreparedFile => {
+      const { source: read, rows } = counted(source, ask.onRow);
+      return {
+        table,
+        ...encoded(read, ask, table),
+        rows,
+        describe: async (file, clock) => {
+          const path = manifestFileOf(file);
+          const about = { table, format: ask.format, rows: rows() };
+          const columns = ask.format === 'founder-csv' ? founderColumns : source.columns;
+          const files = [await exportedFile(file, about, columns)];
+          await writeManifest(path, manifestOf(facts, limitsOf(ask), files, clock));
+          return path;
+        },
+      };
+    };
+    const { identity, source: from } = ask;
+    const [first, ...others] = ask.tables.map((table) =>
+      fileOf(table, tableRows(db, table, { identity, from })),
+    );
+    const whole = ask.tables.length === 0 && ask.company === undefined && ask.asOf === undefined;
     return await write({
-      ...encoded(source, ask),
-      describe: async (file, rows, clock) => {
-        const path = manifestFileOf(file);
-        const about = { table: ask.identity ? 'roster' : 'investments', format: ask.format, rows };
-        const columns = ask.format === 'founder-csv' ? founderColumns : source.columns;
-        const files = [await exportedFile(file, about, columns)];
-        await writeManifest(path, manifestOf(facts, limitsOf(ask), files, clock));
-        return path;
-      },
+      files:
+        first === undefined
+          ? [fileOf(identity ? 'roster' : 'investments', exportRows(db, wantedBy(ask)))]
+          : [first, ...others],
       rowsTotal: whole ? standings.reduce((sum, { rows }) => sum + rows, 0) : null,
       sources: standings.map(({ source }) => source),
       nameless: standings.filter((one) => one.identity_included === 0).map(({ source }) => source),
@@ -108,10 +134,12 @@ function wantedBy({ source, company, asOf, identity, format }: ExportAsk) {
   };
 }
 
-function encoded(rows: RowSource, ask: ExportAsk): Pick<PreparedExport, 'pieces' | 'save'> {
+function encoded(rows: RowSource, ask: ExportAsk, table: ExportTable): Pick<PreparedFile, 'pieces' | 'save'> {
   if (ask.format === 'parquet')
     return { pieces: null, save: (file, _random, signal) => writeParquet(file, rows, signal) };
-  const pieces = piecesOf(rows, ask.format, ask.raw);
+  // A workbook without `--table` keeps the sheet name it always had.
+  const sheet = ask.tables.length === 0 ? 'investments' : table;
+  const pieces = piecesOf(rows, ask.format, ask.raw, sheet);
   return { pieces, save: (file, random, signal) => writeExport(file, pieces, random, signal) };
 }
 
@@ -119,6 +147,7 @@ function piecesOf(
   rows: RowSource,
   format: Exclude<ExportFormat, 'parquet'>,
   raw: boolean,
+  sheet: string,
 ): AsyncIterable<Piece> {
   switch (format) {
     case 'csv':
@@ -126,22 +155,25 @@ function piecesOf(
     case 'jsonl':
       return jsonLines(rows);
     case 'xlsx':
-      return xlsx(rows, { sheet: 'investments' });
+      return xlsx(rows, { sheet });
     case 'founder-csv':
       return founderCsv(rows, { raw });
   }
 }
 
-function counted({ columns, rows }: RowSource, onRow: () => void): RowSource {
-  return {
+function counted({ columns, rows }: RowSource, onRow: () => void) {
+  let read = 0;
+  const source: RowSource = {
     columns,
     async *rows() {
       for await (const row of rows()) {
+        read += 1;
         onRow();
         yield row;
       }
     },
   };
+  return { source, rows: () => read };
 }
 
 function standingsOf(db: MirrorReader, source: string | undefined) {

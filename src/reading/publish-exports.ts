@@ -88,7 +88,7 @@ export async function publishExports(
       const files: ExportedFile[] = [];
       for (const table of tables) {
         let rows = 0;
-        const source = counted(tableRows(db, table, identity), () => {
+        const source = counted(tableRows(db, table, { identity }), () => {
           rows += 1;
         });
         const file = join(unfinished, `${table}.${format}`);

@@ -1,10 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { type ExportTable, exportTables, tablesOfPeople } from '../../config/export-tables.js';
 import { counted } from '../../domain/counted.js';
 import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
-import type { ExportFormat, PreparedExport } from '../../reading/export.js';
+import type { ExportFormat, PreparedExport, PreparedFile } from '../../reading/export.js';
 import { asOf, asOfOption } from '../as-of.js';
 import type { Command, CommandContext } from '../command.js';
 import { databaseOptions, locationOf } from '../database-options.js';
@@ -13,7 +14,7 @@ import { writePieces } from '../output/write-pieces.js';
 
 export const exportCommand: Command = {
   name: 'export',
-  summary: 'Write the investments to a file or to stdout',
+  summary: 'Write the investments, or other tables, to files or to stdout',
   examples: [
     ['rosterd export --out investments.csv', 'one row for each investment, no names'],
     [
@@ -29,9 +30,20 @@ export const exportCommand: Command = {
     ],
     ['rosterd export --check q1.csv', 'compares the file with its manifest'],
     ['rosterd export --out investments.parquet', 'with types, for DuckDB, pandas and R'],
+    [
+      'rosterd export --table companies --table rounds --format xlsx --out .',
+      'companies.xlsx and rounds.xlsx, both as of one moment',
+    ],
   ],
   options: [
     ...databaseOptions,
+    {
+      flags: '--table <name>',
+      summary:
+        'a table or view to write whole, instead of the investments; several go to the folder of --out',
+      choices: exportTables,
+      repeats: true,
+    },
     {
       flags: '--format <format>',
       summary:
@@ -72,12 +84,14 @@ export const exportCommand: Command = {
     const identity = options.flag('identity');
     const source = options.text('source');
     const company = companyOf(context);
+    const tables = tablesOf(context, format);
     const daemon = await import('../../reading/export.js');
     const progress = out.progress('export', io.clock);
     let rows = 0;
     let rowsTotal: number | undefined;
     const ask = {
       format,
+      tables,
       identity,
       raw: options.flag('raw'),
       ...asOf(options, io.clock.now()),
@@ -89,7 +103,7 @@ export const exportCommand: Command = {
     };
     if (!identity && format === 'founder-csv')
       out.note('names, emails and addresses are left empty; --identity fills them in');
-    const write = async ({ pieces, save, describe, ...about }: PreparedExport) => {
+    const write = async ({ files, ...about }: PreparedExport) => {
       rowsTotal = about.rowsTotal ?? undefined;
       for (const name of about.unreadable)
         out.warn(`${name}: its first listing is not complete, so it has no rows yet`);
@@ -97,24 +111,92 @@ export const exportCommand: Command = {
         out.warn(`${name}: its history begins at ${from}, after the requested time`);
       if (identity)
         for (const name of about.nameless) out.warn(`${name}: the mirror stores no names for this source`);
-      const target = targetOf(context, about.sources, format, daemon.founderCsvName);
-      if (target !== null) await mayReplace(target, context);
-      if (target === null) {
-        if (options.flag('manifest')) throw noManifest();
-        if (pieces === null) throw noStream();
-        if (format === 'xlsx' && io.stdout.isTTY === true) throw noTerminal();
-        return await writePieces(io.stdout, daemon.gathered(pieces), signal);
+      if (tables.length > 0) {
+        const folder = folderOf(context);
+        if (folder !== null) return await saveIn(folder, files, format, context);
+        if (files.length > 1) throw noFolder();
       }
-      const { systemRandom } = await import('../../runtime/random.js');
-      const bytes = await save(target, systemRandom, signal);
-      out.note(`${counted(rows, 'row')}, ${counted(bytes, 'byte')}: ${target}`);
-      if (options.flag('manifest')) out.note(`manifest: ${await describe(target, rows, io.clock)}`);
+      const [file] = files;
+      const target = targetOf(context, about.sources, format, daemon.founderCsvName);
+      if (target !== null) return await saveAs([{ file, target }], context);
+      if (options.flag('manifest')) throw noManifest();
+      if (file.pieces === null) throw noStream();
+      if (format === 'xlsx' && io.stdout.isTTY === true) throw noTerminal();
+      await writePieces(io.stdout, daemon.gathered(file.pieces), signal);
     };
     await daemon.exportMirror(location, ask, write);
     if (io.stderr.isTTY === true && rows >= 1_000) progress.finish({ pages: 0, rows, rowsTotal });
     return exitCodes.done;
   },
 };
+
+interface Saved {
+  readonly file: PreparedFile;
+  readonly target: string;
+}
+
+/** Writes each file as `TABLE.FORMAT` into a folder. */
+function saveIn(
+  folder: string,
+  files: readonly PreparedFile[],
+  format: ExportFormat,
+  context: CommandContext,
+): Promise<void> {
+  return saveAs(
+    files.map((file) => ({ file, target: join(folder, `${file.table}.${format}`) })),
+    context,
+  );
+}
+
+/** Writes files one after the other. Asks about existing ones before it writes the first. */
+async function saveAs(all: readonly Saved[], context: CommandContext): Promise<void> {
+  const { io, out, options, signal } = context;
+  for (const { target } of all) await mayReplace(target, context);
+  const { systemRandom } = await import('../../runtime/random.js');
+  for (const { file, target } of all) {
+    const bytes = await file.save(target, systemRandom, signal);
+    out.note(`${counted(file.rows(), 'row')}, ${counted(bytes, 'byte')}: ${target}`);
+    if (options.flag('manifest')) out.note(`manifest: ${await file.describe(target, io.clock)}`);
+  }
+}
+
+/** Returns the tables asked for, once each; none for the investments. Throws `usage` for what cannot be combined. */
+function tablesOf({ options }: CommandContext, format: ExportFormat): readonly ExportTable[] {
+  const asked = new Set(options.list('table'));
+  const tables = exportTables.filter((table) => asked.has(table));
+  if (tables.length === 0) return [];
+  const people = options.flag('identity') ? undefined : tables.find((table) => tablesOfPeople.has(table));
+  if (people !== undefined)
+    throw new Fault('usage', `--table ${people} names people`, {
+      hint: 'add --identity, or use investments',
+    });
+  if (format === 'founder-csv')
+    throw new Fault('usage', '--table cannot be written as a founder-csv, which has its own columns', {
+      hint: '--format csv, jsonl, xlsx or parquet',
+    });
+  const limit = ['company', 'asOf'].find((name) => options.text(name) !== undefined);
+  if (limit !== undefined)
+    throw new Fault(
+      'usage',
+      `--table writes a table whole, without --${limit === 'asOf' ? 'as-of' : limit}`,
+      {
+        hint: 'rosterd query reads a part of a table, also --as-of a time, and writes it as --csv',
+      },
+    );
+  return tables;
+}
+
+/** Returns the folder that `--out` names; null when it is not a folder. */
+function folderOf({ options, io }: CommandContext): string | null {
+  const path = resolve(io.cwd, options.text('out') ?? '-');
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : null;
+}
+
+function noFolder(): Fault {
+  return new Fault('usage', 'several tables need a folder, and --out does not name one', {
+    hint: '--out FOLDER, such as --out . for this folder',
+  });
+}
 
 /** Compares an export with its manifest. */
 async function checked(file: string, { out }: CommandContext): Promise<ExitCode> {

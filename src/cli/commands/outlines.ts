@@ -112,7 +112,7 @@ export const outlines: readonly Outline[] = [
   },
   {
     name: 'export',
-    summary: 'Write the investments to a file or to stdout',
+    summary: 'Write the investments, or other tables, to files or to stdout',
   },
   {
     name: 'lake sync',

@@ -45,15 +45,20 @@ export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): Expo
 
 /**
  * Returns all rows of a public table or view as a stream. Without identity, unknown fields are left out, also of the
- * values that `changes` has of them. Throws for a relation that is not public.
+ * values that `changes` has of them. `from` is a source to limit them to. Throws for a relation that is not public.
  */
-export function tableRows(db: Kysely<ReadDatabase>, table: string, identity: boolean): ExportRows {
+export function tableRows(
+  db: Kysely<ReadDatabase>,
+  table: string,
+  { identity, from }: { readonly identity: boolean; readonly from?: string | undefined },
+): ExportRows {
   const columns = columnsIn(table);
   const hides = !identity && aboutPeople.has(table);
   return {
     columns,
     async *rows() {
-      const query = db.selectFrom(sql<ExportRow>`${sql.table(table)}`.as<'t'>(sql.ref('t'))).selectAll('t');
+      const all = db.selectFrom(sql<ExportRow>`${sql.table(table)}`.as<'t'>(sql.ref('t'))).selectAll('t');
+      const query = from === undefined ? all : all.where('t.source', '=', from);
       for await (const row of query.stream(rowsPerFetch))
         yield columns.map(({ name }) => {
           const cell = row[name] ?? null;

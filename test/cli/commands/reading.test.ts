@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { exportTables } from '../../../src/config/export-tables.js';
 import { instantFromMillis } from '../../../src/domain/instant.js';
 import { askDuckDb } from '../../exports/ask-duckdb.js';
 import { parquetFooter } from '../../exports/parquet-footer.js';
@@ -28,6 +29,26 @@ const mirror = <Row>(sql: string): Row[] => {
 };
 const jsonOf = (text: string) => JSON.parse(text) as Record<string, unknown>[];
 const leftovers = () => readdirSync(world.folder).filter((name) => /\.tmp/.test(name));
+
+/** Counts the rows of each exported file, by reading it. */
+function rowsIn(folder: string, format: string): Record<string, number> {
+  const files = exportTables.map((table) => [table, join(folder, `${table}.${format}`)] as const);
+  if (format === 'csv' || format === 'parquet') {
+    const reader = format === 'csv' ? 'read_csv' : 'read_parquet';
+    const options = format === 'csv' ? ', header = true, all_varchar = true' : '';
+    const counts = files.map(
+      ([table, file]) => `SELECT '${table}', count(*)::INT FROM ${reader}('${file}'${options})`,
+    );
+    return Object.fromEntries(askDuckDb('', counts.join(' UNION ALL ')) as [string, number][]);
+  }
+  return Object.fromEntries(
+    files.map(([table, file]) => {
+      if (format === 'jsonl') return [table, readFileSync(file, 'utf8').split('\n').length - 1];
+      const [sheet] = sheetsOf(readFileSync(file));
+      return [table, (sheet?.xml.match(/<row /g)?.length ?? 0) - 1];
+    }),
+  );
+}
 
 beforeAll(async () => {
   world = await filledMirror(40);
@@ -268,11 +289,70 @@ describe('export', () => {
     [['--format', 'xml'], 'Allowed choices'],
     [['--format', 'parquet'], '--out investments.parquet'],
     [['--format', 'parquet', '--out', '-'], '--out investments.parquet'],
+    [['--table', 'roundz'], 'round_totals, daily_raised, investor_totals, companies, rounds'],
+    [['--table', 'rounds', '--table', 'identity_rows'], 'Allowed choices are investments'],
+    [['--table', 'roster'], 'add --identity'],
+    [['--table', 'rounds', '--format', 'founder-csv'], '--format csv, jsonl, xlsx or parquet'],
+    [['--table', 'rounds', '--as-of', '2026-03-31'], 'rosterd query'],
+    [['--table', 'rounds', '--company', 'co_1'], 'rosterd query'],
+    [['--table', 'rounds', '--table', 'companies'], '--out FOLDER'],
+    [['--table', 'rounds', '--source', 'nobody'], 'one of: acme'],
   ])('export %j is a usage error and writes nothing', async (args, hint) => {
     const { code, out, err } = await world.run(['export', ...args]);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(hint);
     expect(leftovers()).toEqual([]);
+  });
+
+  test.each(['csv', 'jsonl', 'xlsx', 'parquet'])(
+    'export --table writes each public table as %s with its rows and columns, and names people only with --identity',
+    async (format) => {
+      const folder = join(world.folder, `tables-${format}`);
+      mkdirSync(folder);
+      const flags = exportTables.flatMap((table) => ['--table', table]);
+      const done = await world.run(['export', ...flags, '--format', format, '--identity', '--out', folder]);
+      expect([done.code, done.out]).toEqual([0, '']);
+      const counts = exportTables.map((table) => [table, mirror(`SELECT * FROM ${table}`).length]);
+      expect(rowsIn(folder, format)).toEqual(Object.fromEntries(counts));
+      const named = exportTables.filter((table) => table !== 'roster' && table !== 'identities');
+      const plain = await world.run([
+        ...['export', '--format', format, '--out', folder, '--force'],
+        ...named.flatMap((table) => ['--table', table]),
+      ]);
+      expect(plain.code).toBe(0);
+      const [person = 'none'] = mirror<{ name: string }>('SELECT name FROM identities').map(
+        ({ name }) => name,
+      );
+      for (const table of named) {
+        const file = readFileSync(join(folder, `${table}.${format}`));
+        const text = format === 'xlsx' ? (sheetsOf(file)[0]?.xml ?? '') : file.toString('latin1');
+        expect(text).not.toContain(person);
+      }
+    },
+  );
+
+  test('export --table writes one table to stdout, to a file, or with --source, each with a manifest that names it', async () => {
+    const stdout = await world.run(['export', '--table', 'companies', '--format', 'jsonl']);
+    expect(stdout.out.trim().split('\n').map(jsonOf)).toHaveLength(mirror('SELECT * FROM companies').length);
+    const source = ['--source', 'acme', '--manifest'];
+    const file = await world.run(['export', '--table', 'rounds', ...source, '--out', 'rounds.xlsx']);
+    expect([file.code, file.err]).toEqual([0, expect.stringContaining('rounds.xlsx.manifest.json')]);
+    const [sheet] = sheetsOf(readFileSync(join(world.folder, 'rounds.xlsx')));
+    expect(sheet?.name).toBe('rounds');
+    const manifest = jsonOf(readFileSync(join(world.folder, 'rounds.xlsx.manifest.json'), 'utf8'));
+    expect(manifest).toMatchObject({ source: 'acme', files: [{ table: 'rounds', format: 'xlsx' }] });
+    expect((await world.run(['export', '--check', 'rounds.xlsx'])).code).toBe(0);
+    const again = await world.run(['export', '--table', 'rounds', '--format', 'csv', '--out', '.']);
+    expect([again.code, again.err]).toEqual([0, expect.stringContaining('rounds.csv')]);
+    const refused = await world.run([
+      'export',
+      ...['rounds', 'companies'].flatMap((one) => ['--table', one]),
+      '--out',
+      '.',
+    ]);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('rounds.csv exists')]);
+    for (const name of ['rounds.xlsx', 'rounds.xlsx.manifest.json', 'rounds.csv'])
+      rmSync(join(world.folder, name));
   });
 
   test('export --company writes only the rows of that company', async () => {
