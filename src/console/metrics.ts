@@ -98,6 +98,21 @@ export async function metricsText(
       );
       if (status.backup.newest_at !== null) newest.set(Date.parse(status.backup.newest_at) / 1000);
     }
+    if (status.exports !== null) {
+      gauge('exports', 'Scheduled exports in their folder').set(status.exports.count);
+      const newest = gauge(
+        'export_last_success_timestamp_seconds',
+        'When the newest scheduled export was made',
+      );
+      if (status.exports.newest_at !== null) newest.set(Date.parse(status.exports.newest_at) / 1000);
+    }
+    if (status.lake !== null) {
+      const newest = gauge(
+        'lake_last_success_timestamp_seconds',
+        'When the scheduled lake was last brought up to date',
+      );
+      if (status.lake.synced_at !== null) newest.set(Date.parse(status.lake.synced_at) / 1000);
+    }
   }
   gauge('clock_skew_seconds', 'How far the platform is ahead of this clock').set(counts.clockSkewSeconds);
   if (counts.fleet !== null) {

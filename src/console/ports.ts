@@ -80,6 +80,10 @@ export interface StatusSeen {
   readonly problems: readonly ProblemSeen[];
   /** The scheduled backups; null when the configuration has no schedule. */
   readonly backup: { readonly newest_at: string | null; readonly count: number } | null;
+  /** The scheduled exports; null when the configuration has no schedule. */
+  readonly exports: { readonly newest_at: string | null; readonly count: number } | null;
+  /** The lake that is kept on a schedule; null when the configuration has none. */
+  readonly lake: { readonly synced_at: string | null } | null;
 }
 
 /** Counters of the running process; none of them names a person. */

@@ -46,10 +46,24 @@ export function conditionsOf(
   const hooks = problems.filter(({ key }) => key.startsWith(afterSyncProblem('')));
   if (hooks.length > 0)
     conditions.push({ kind: 'hook_failed', source: null, text: hooks.map(({ text }) => text).join('; ') });
-  for (const kind of ['export', 'lake'] as const) {
-    const problem = problems.find(({ key }) => key === kind);
-    if (problem !== undefined) conditions.push({ kind: `${kind}_failed`, source: null, text: problem.text });
-  }
+  const exportProblem = problems.find(({ key }) => key === 'export');
+  if (exportProblem !== undefined || status.exports?.overdue === true)
+    conditions.push({
+      kind: 'export_failed',
+      source: null,
+      text:
+        exportProblem?.text ??
+        `the scheduled export is overdue; the newest is of ${status.exports?.newest_at}`,
+    });
+  const lakeProblem = problems.find(({ key }) => key === 'lake');
+  if (lakeProblem !== undefined || status.lake?.overdue === true)
+    conditions.push({
+      kind: 'lake_failed',
+      source: null,
+      text:
+        lakeProblem?.text ??
+        `the scheduled sync of the lake is overdue; it was last brought up to date at ${status.lake?.synced_at}`,
+    });
   if (freeBytes !== null && freeBytes < diskFreeMegabytes * megabyte)
     conditions.push({
       kind: 'disk_low',

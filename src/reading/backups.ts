@@ -17,8 +17,12 @@ export interface BackupsSeen {
   readonly overdue: boolean;
 }
 
-/** A backup takes time, and a daemon may be restarted when one is due. */
+/** Files take time to write, and a daemon may be restarted when they are due. */
 const graceMillis = 60 * 60_000;
+
+/** Whether the next files of a schedule should have been made by now. False before the first. */
+export const isOverdue = (newestAt: Instant | null, everyMillis: number, now: number): boolean =>
+  newestAt !== null && now - millisOf(newestAt) > everyMillis + graceMillis;
 
 /** Returns null when no schedule is configured. Never throws: a folder that cannot be read has no backups. */
 export function backupsSeen(config: Config | null | undefined, now: number): BackupsSeen | null {
@@ -34,7 +38,7 @@ export function backupsSeen(config: Config | null | undefined, now: number): Bac
     newest_at: newest?.made_at ?? null,
     newest_file: newest?.file ?? null,
     newest_bytes: newest?.bytes ?? null,
-    overdue: newest !== undefined && now - millisOf(newest.made_at) > everyMillis + graceMillis,
+    overdue: isOverdue(newest?.made_at ?? null, everyMillis, now),
   };
 }
 

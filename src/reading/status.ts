@@ -22,6 +22,7 @@ import {
 import type { Vault } from '../vault/ports.js';
 import { type BackupsSeen, backupsSeen } from './backups.js';
 import type { DaemonSeen } from './daemon-address.js';
+import type { ExportsSeen, LakeSeen } from './publications.js';
 import type { WebhookSpacing, WebhookSpacings } from './webhook-spacing.js';
 
 export type { EndpointHealth } from '../endpoint/state.js';
@@ -42,6 +43,10 @@ export interface FullStatus extends StatusDocument {
   readonly fleet: readonly FleetSeen[] | null;
   /** The scheduled backups; null when the configuration has no schedule. */
   readonly backup: BackupsSeen | null;
+  /** The scheduled exports; null when the configuration has no schedule. */
+  readonly exports: ExportsSeen | null;
+  /** The lake that is kept on a schedule; null when the configuration has none. */
+  readonly lake: LakeSeen | null;
   /** The hooks that run after a sync, configured or known to the mirror. */
   readonly after_sync: readonly AfterSyncStatus[];
   /** The daemons on this host that use this database, as far as they can be found. */
@@ -107,6 +112,7 @@ export async function statusOf(
     sources: document.sources.map((one) => ({ ...one, webhook_spacing: spacingOf(spacings, one.source) })),
     endpoint: config == null ? null : await endpointHealth(config, clock, vault),
     backup: backupsSeen(config, clock.now()),
+    ...(await publicationsSeen(config, clock.now())),
     daemons,
   };
 }
@@ -125,6 +131,17 @@ export const sourcesElsewhere = (fleet: readonly FleetMember[] | null): readonly
 
 const spacingOf = (spacings: Known['spacings'], source: string): WebhookSpacing | null =>
   typeof spacings === 'function' ? spacings(source) : (spacings[source] ?? null);
+
+/** Loads what reads exports and lakes only where the configuration has them. */
+async function publicationsSeen(
+  config: Config | null | undefined,
+  now: number,
+): Promise<Pick<FullStatus, 'exports' | 'lake'>> {
+  if (config == null || (config.exports.everyMillis === null && config.lake.everyMillis === null))
+    return { exports: null, lake: null };
+  const { exportsSeen, lakeSeen } = await import('./publications.js');
+  return { exports: exportsSeen(config, now), lake: lakeSeen(config, now) };
+}
 
 /** The scheduler moves each tick by up to a quarter of the interval. */
 const jitterMax = 1.25;

@@ -46,6 +46,8 @@ const status = (...sources: SourceHealth[]): StatusSeen => ({
   erasures: { pending: 4 },
   problems: [],
   backup: null,
+  exports: null,
+  lake: null,
 });
 
 async function consoleOver(

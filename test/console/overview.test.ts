@@ -16,6 +16,8 @@ const empty: OverviewSeen = {
   change_seq: 0,
   problems: [],
   backup: null,
+  exports: null,
+  lake: null,
   companies: [],
   weeks: { from: '2026-10-14', to: '2026-10-20', beforeFrom: '2026-10-07', beforeTo: '2026-10-13' },
   changes: [],

@@ -31,6 +31,8 @@ const kinds = (
     sources: [{ ...healthy, ...source }],
     endpoint: null,
     backup: null,
+    exports: null,
+    lake: null,
     problems: [],
     ...more,
   } as unknown as FullStatus;
@@ -127,6 +129,22 @@ test.each<[string, Parameters<typeof kinds>, readonly string[]]>([
       },
     ],
     ['export_failed', 'lake_failed'],
+  ],
+  [
+    'an overdue export and an overdue lake',
+    [
+      {},
+      {
+        exports: { overdue: true, newest_at: at(-9_000) } as never,
+        lake: { overdue: true, synced_at: at(-9_000) } as never,
+      },
+    ],
+    ['export_failed', 'lake_failed'],
+  ],
+  [
+    'an export and a lake that are on time',
+    [{}, { exports: { overdue: false } as never, lake: { overdue: false } as never }],
+    [],
   ],
   ['a disk with 1,023 MB free', [{}, {}, 1_023 * 1_048_576], ['disk_low']],
   ['a disk with 1,024 MB free', [{}, {}, 1_024 * 1_048_576], []],

@@ -2,11 +2,15 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
+import { conditionsOf } from '../../src/daemon/alert-conditions.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { startExports, startLake } from '../../src/daemon/publications.js';
 import { checkExport } from '../../src/reading/export-manifest.js';
 import { checkLake, lakeHasPeople } from '../../src/reading/lake.js';
+import { exportsSeen, lakeSeen } from '../../src/reading/publications.js';
 import { mirrorName, publishedExports } from '../../src/reading/publish-exports.js';
+import { statusOf } from '../../src/reading/status.js';
+import { systemClock } from '../../src/runtime/clock.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { contentOf } from '../exports/lake/world.js';
@@ -189,7 +193,7 @@ test('scheduled exports: a member that does not lead deletes all but the newest 
   await second?.close();
 });
 
-test('a daemon writes the exports and the lake of its configuration', async () => {
+test('a daemon writes the exports and the lake of its configuration, and status, metrics and alerts report their age', async () => {
   const sandbox = await sandboxFor({ companies: 1, records: 60 });
   const folder = freshFolder();
   const plain = configFor(sandbox, { folder });
@@ -217,5 +221,34 @@ test('a daemon writes the exports and the lake of its configuration', async () =
       ),
     [],
   );
+  const status = await (await fetch(`${daemon.consoleUrl}/status.json`)).json();
+  expect(status).toMatchObject({
+    exports: { count: 1, newest_at: made?.made_at, newest_folder: made?.folder, overdue: false },
+    lake: { folder: config.lake.folder, synced_at: expect.any(String), overdue: false },
+  });
+  const metrics = await (await fetch(`${daemon.consoleUrl}/metrics`)).text();
+  expect(metrics).toMatch(/^rosterd_export_last_success_timestamp_seconds \d+$/m);
+  expect(metrics).toMatch(/^rosterd_lake_last_success_timestamp_seconds [\d.]+$/m);
   await daemon.close();
+  const later = { ...systemClock, now: () => Date.now() + 26 * hour };
+  const seen = await statusOf(config.database, later, config);
+  expect([seen.exports?.overdue, seen.lake?.overdue]).toEqual([true, true]);
+  const facts = { status: seen, freeBytes: null, failingSince: new Map() };
+  const conditions = conditionsOf(facts, { failingMinutes: 15, diskFreeMegabytes: 1_024 }, later.now());
+  expect(conditions.filter(({ source }) => source === null).map(({ text }) => text)).toEqual([
+    expect.stringContaining('the scheduled export is overdue'),
+    expect.stringContaining('the scheduled sync of the lake is overdue'),
+  ]);
+});
+
+test('status: exports and a lake that cannot be read have no newest one, and without a schedule there is no entry', async () => {
+  const { config } = await scheduled(false);
+  mkdirSync(config.lake.folder, { recursive: true });
+  writeFileSync(join(config.lake.folder, '_current.json'), '{"torn');
+  writeFileSync(config.exports.folder, 'not a folder');
+  const now = Date.parse('2026-11-01T00:00:00Z');
+  expect(exportsSeen(config as never, now)).toMatchObject({ count: 0, newest_at: null, overdue: false });
+  expect(lakeSeen(config as never, now)).toMatchObject({ synced_at: null, overdue: false });
+  const without = { ...config, exports: { ...config.exports, ...off }, lake: { ...config.lake, ...off } };
+  expect([exportsSeen(without as never, now), lakeSeen(without as never, now)]).toEqual([null, null]);
 });

@@ -80,6 +80,8 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
       `erasures pending ${erasures.pending}, newest change ${document.change_seq}`,
   );
   if (document.backup !== null) out.line(backupRemark(document.backup, now));
+  if (document.exports !== null) out.line(exportsRemark(document.exports, now));
+  if (document.lake !== null) out.line(lakeRemark(document.lake, now));
   for (const hook of document.after_sync) out.line(hookRemark(hook, now));
   if (notices.given_up > 0)
     out.line(
@@ -190,6 +192,19 @@ function backupRemark(
 ): string {
   if (newest_at === null) return 'no scheduled backup yet';
   return `newest backup ${ago(newest_at, now)}: ${newest_file}${overdue ? '; the next one is overdue' : ''}`;
+}
+
+function exportsRemark(
+  { newest_at, newest_folder, overdue }: NonNullable<FullStatus['exports']>,
+  now: number,
+): string {
+  if (newest_at === null) return 'no scheduled export yet';
+  return `newest export ${ago(newest_at, now)}: ${newest_folder}${overdue ? '; the next one is overdue' : ''}`;
+}
+
+function lakeRemark({ folder, synced_at, overdue }: NonNullable<FullStatus['lake']>, now: number): string {
+  if (synced_at === null) return `no lake in ${folder} yet`;
+  return `lake up to date ${ago(synced_at, now)}: ${folder}${overdue ? '; the next sync is overdue' : ''}`;
 }
 
 function hookRemark(
