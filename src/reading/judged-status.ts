@@ -7,10 +7,10 @@ import type { Snapshots } from '../store/reads/snapshot.js';
 import { type JudgedSource, readJudgedSources } from '../store/reads/source-facts.js';
 import type { Vault } from '../vault/ports.js';
 import { backupsSeen } from './backups.js';
-import { endpointHealth, type FullStatus, sourcesElsewhere, statusWanted } from './status.js';
+import { endpointHealth, type FullStatus, publicationsSeen, sourcesElsewhere, statusWanted } from './status.js';
 
 /** What decides about alerts: every source, with its judgement only. */
-export interface JudgedStatus extends Pick<FullStatus, 'endpoint' | 'backup' | 'problems'> {
+export interface JudgedStatus extends Pick<FullStatus, 'endpoint' | 'backup' | 'exports' | 'lake' | 'problems'> {
   readonly sources: readonly JudgedSource[];
 }
 
@@ -31,6 +31,7 @@ export async function judgedStatusOf(
     sources,
     endpoint: await endpointHealth(config, clock, vault),
     backup: backupsSeen(config, now),
+    ...(await publicationsSeen(config, now)),
     problems,
   };
 }

@@ -133,7 +133,7 @@ const spacingOf = (spacings: Known['spacings'], source: string): WebhookSpacing 
   typeof spacings === 'function' ? spacings(source) : (spacings[source] ?? null);
 
 /** Loads what reads exports and lakes only where the configuration has them. */
-async function publicationsSeen(
+export async function publicationsSeen(
   config: Config | null | undefined,
   now: number,
 ): Promise<Pick<FullStatus, 'exports' | 'lake'>> {

@@ -101,6 +101,15 @@ export function readsVault(): Fault {
   );
 }
 
+/** `what`: the function, operator, type or table, as the server describes it. */
+export function callsOwnCode(what: string): Fault {
+  return new Fault(
+    'usage',
+    `this statement uses ${what}, which is not part of PostgreSQL and may read what you may not`,
+    { hint: 'Leave it out of the query, or ask an operator.' },
+  );
+}
+
 /** What users of the console did and asked for. */
 export const auditTables = ['audit_log', 'operator_requests'] as const;
 

@@ -1,8 +1,11 @@
 import type pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
+import { cannotJudge } from '../../query-refusals.js';
 import { type Described, describeColumns } from './described.js';
 import { analyticsSchemaOf } from './described-schema.js';
 import { identitySchemaOf } from './open.js';
+import { reachOf } from './query-reach.js';
+import { explaining, readingFunctions } from './query-without-audit.js';
 import { readerRoles } from './roles.js';
 import { vaultSchemaOf } from './schema-sql.js';
 
@@ -34,6 +37,7 @@ export async function withoutNames(
     next: 'As an administrator: GRANT TEMPORARY ON DATABASE … TO rosterd_analyst, with the name of the database.',
   }));
   await prepare();
+  await requireNoDefiner(client, statement);
   // Irreversible: PostgreSQL refuses to set a transaction back to READ WRITE after its first query.
   await client.query('SET TRANSACTION READ ONLY');
   const description = await describeColumns(client, statement);
@@ -153,6 +157,35 @@ async function requireNoNameAccess(client: pg.Client, schema: string): Promise<v
     next: `As an administrator: revoke from ${maskedRole} what it was granted beyond schema/postgres/grants.sql.`,
   });
 }
+
+/**
+ * Throws `usage` for a statement that could call a function with the rights of its owner (SECURITY DEFINER). Such a
+ * function may read names. Where the role may call one, a statement may use no function of users at all, and no function
+ * that runs a text as SQL.
+ */
+async function requireNoDefiner(client: pg.Client, statement: string): Promise<void> {
+  const { rows } = await client.query<{ what: string }>(definers);
+  const [first] = rows;
+  if (first === undefined || /^show\b/i.test(statement)) return;
+  const definer = `the function ${first.what} runs with the rights of its owner, and `;
+  if (readingFunctions.test(statement) || /\bU&"/i.test(statement))
+    throw cannotJudge(`${definer}it could call it`);
+  const reach = await reachOf(client, statement.replace(explaining, ''));
+  // A statement that is wrong fails with its own error when it is described.
+  if (reach instanceof Error) {
+    await describeColumns(client, statement);
+    throw cannotJudge(`${definer}what it calls cannot be checked`);
+  }
+  if (reach.ownCode !== null) throw cannotJudge(`${definer}it uses ${reach.ownCode}`);
+}
+
+/** Functions that this role may call. Those of PostgreSQL do not read tables that are named in their arguments. */
+const definers = `
+  SELECT p.oid::regprocedure::text AS what FROM pg_proc p
+  WHERE p.prosecdef AND p.oid >= 16384 AND p.pronamespace <> pg_my_temp_schema()
+    AND has_schema_privilege(p.pronamespace, 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE')
+    AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
+  ORDER BY 1 LIMIT 1`;
 
 /** Runs as the role itself, so it includes grants from roles it is a member of and from PUBLIC. */
 const mayRead = `

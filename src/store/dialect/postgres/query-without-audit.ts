@@ -1,21 +1,37 @@
 import type pg from 'pg';
-import { auditTables, cannotCheckAudit, readsAudit, readsVault } from '../../query-refusals.js';
+import {
+  auditTables,
+  callsOwnCode,
+  cannotCheckAudit,
+  hasParameters,
+  onlyReads,
+  readsAudit,
+  readsVault,
+} from '../../query-refusals.js';
+import { describeColumns } from './described.js';
+import { reachOf } from './query-reach.js';
 
 /**
- * Throws `usage` if a statement could read the audit log. It checks the plan, which names every table behind views,
- * quoted names and subqueries, and every function. A statement that the server does not plan is refused, unless it is
- * wrong: then the server's own error is thrown.
+ * Throws `usage` if a statement could read the audit log, and makes the transaction read-only. It checks what the
+ * statement depends on, which excludes functions of users, and then its plan, which names every table behind views and
+ * subqueries, and the functions of PostgreSQL that run SQL. A statement that the server does not plan is refused, unless
+ * it is wrong: then the server's own error is thrown.
  */
 export async function requireNoAudit(client: pg.Client, statement: string): Promise<void> {
-  if (/^show\b/i.test(statement)) return;
+  const isShow = /^show\b/i.test(statement);
   // EXPLAIN ANALYZE runs what it explains, and an error may quote what that read.
   const explained = statement.replace(explaining, '');
-  const plan = await planOrNull(client, explained);
-  if (plan === null) {
-    // A cursor plans the statement and does not run it. This fails with the place of the mistake.
-    if (explained === statement) await client.query({ text: `${declaring}${statement}`, ...extended });
-    throw cannotCheckAudit();
-  }
+  const reach = isShow ? null : await reachOf(client, explained);
+  // Irreversible, as in masked-query.ts.
+  await client.query('SET TRANSACTION READ ONLY');
+  if (reach === null) return;
+  if (reach instanceof Error) throw await refusalOf(client, statement, explained, reach);
+  if (reach.audit) throw readsAudit();
+  if (reach.ownCode !== null) throw callsOwnCode(reach.ownCode);
+  await client.query('SAVEPOINT rosterd_judged');
+  const plan = await planOf(client, explained).catch(() => null);
+  await client.query('ROLLBACK TO SAVEPOINT rosterd_judged');
+  if (plan === null) throw await refusalOf(client, statement, explained, new Error('it cannot be planned'));
   if (closedRelations.test(plan)) throw readsAudit();
   if (readingFunctions.test(plan)) throw cannotCheckAudit();
 }
@@ -41,16 +57,44 @@ async function planOrNull(client: pg.Client, statement: string): Promise<string 
 
 export const declaring = 'DECLARE rosterd_query NO SCROLL CURSOR FOR ';
 
-const extended = { queryMode: 'extended' } as const;
+/** EXPLAIN and its options. */
+export const explaining = /^explain(?![\w$])\s*(?:\([^)]*\)|(?:analy[sz]e|verbose)(?![\w$])|\s+)*/i;
 
-const explaining = /^explain(?![\w$])\s*(?:\([^)]*\)|(?:analy[sz]e|verbose)(?![\w$])|\s+)*/i;
+/** Returns the error of a statement that cannot be judged. One that is wrong is described, which does not run it. */
+async function refusalOf(
+  client: pg.Client,
+  statement: string,
+  explained: string,
+  reason: Error,
+): Promise<unknown> {
+  if (explained !== statement) return cannotCheckAudit();
+  try {
+    await describeColumns(client, statement);
+  } catch (error) {
+    return declaredLater(error);
+  }
+  // It is well-formed, but it cannot stand where a SELECT can.
+  const { code } = reason as { readonly code?: unknown };
+  if (code === '0A000' || code === '42601') return readsOnly();
+  return code === '42P02' ? hasParameters() : cannotCheckAudit();
+}
+
+export const readsOnly = () => onlyReads('SELECT, WITH, VALUES, TABLE, EXPLAIN or SHOW');
+
+/** Places in a statement are counted with the words before it: see `placeOf` in query.ts. */
+function declaredLater(error: unknown): unknown {
+  const { position } = error as { readonly position?: string };
+  return position === undefined
+    ? error
+    : Object.assign(error as Error, { position: String(Number(position) + declaring.length) });
+}
 
 async function planOf(client: pg.Client, statement: string): Promise<string> {
   const text = `EXPLAIN (VERBOSE, FORMAT JSON) ${statement}`;
   const { rows } = await client.query<string[]>({
     text,
     rowMode: 'array',
-    ...extended,
+    queryMode: 'extended',
   } as pg.QueryArrayConfig);
   return rows.flat().join('\n');
 }
@@ -61,5 +105,5 @@ const closedRelations = new RegExp(
 );
 
 /** Functions that run a statement or read a table that is named in a text. */
-const readingFunctions =
+export const readingFunctions =
   /(?:query|table|cursor|schema|database)_to_xml|ts_stat|ts_rewrite|dblink|pg_read_|pg_ls_|lo_get|pg_logical_/i;

@@ -10,7 +10,6 @@ import {
   hasParameters,
   notOneStatement,
   notValid,
-  onlyReads,
   readsPeople,
   resultTooLarge,
   rowTooLarge,
@@ -23,7 +22,7 @@ import type { QueryHandle, QueryLimits, SqlValue } from '../port.js';
 import { presentOnlyCode, readAsOf } from './as-of.js';
 import { postgresFault } from './faults.js';
 import { resultTooLargeCode, rowTooLargeCode, withoutNames } from './masked-query.js';
-import { declaring, requireNoAudit, requireNoVault } from './query-without-audit.js';
+import { declaring, readsOnly, requireNoAudit, requireNoVault } from './query-without-audit.js';
 import { cellsOf } from './row-text.js';
 
 const batchRowsMax = 500;
@@ -101,16 +100,18 @@ export async function queryPostgres(
   const first = await attempt(async () => {
     await client.connect();
     arriving.watch();
-    await client.query(opening(limits.timeoutMs, masked || asOf !== undefined ? 'READ WRITE' : 'READ ONLY'));
+    // Views and functions for the statement are created first, and roll back with the transaction.
+    const prepares = masked || asOf !== undefined || limits.audit === false;
+    await client.query(opening(limits.timeoutMs, prepares ? 'READ WRITE' : 'READ ONLY'));
     const travel = async () => {
       if (asOf !== undefined) younger = await readAsOf(client, asOf);
     };
     if (!masked) {
       await travel();
-      // Irreversible, as in masked-query.ts.
-      if (asOf !== undefined) await client.query('SET TRANSACTION READ ONLY');
       await requireNoVault(client, statement);
       if (limits.audit === false) await requireNoAudit(client, statement);
+      // Irreversible, as in masked-query.ts.
+      else if (asOf !== undefined) await client.query('SET TRANSACTION READ ONLY');
       return await begin(client, statement, arriving);
     }
     const rowsMax = limits.rowsMax === null ? null : limits.rowsMax + 1;
@@ -257,8 +258,6 @@ interface Failing {
   readonly rowBytesMax: number;
   readonly bytesMax: number | null;
 }
-
-const readsOnly = () => onlyReads('SELECT, WITH, VALUES, TABLE, EXPLAIN or SHOW');
 
 const writingStatement =
   /near "(?:insert|update|delete|merge|create|drop|alter|truncate|copy|vacuum|set|begin|commit|grant|revoke|call|do|refresh|listen|notify|lock|analyze|reindex)"/i;

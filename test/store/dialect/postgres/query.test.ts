@@ -28,6 +28,24 @@ test.each(['SELECT * FROM endless', 'TABLE endless', '  table endless', 'VALUES 
   120_000,
 );
 
+const reading = "BEGIN RETURN (SELECT string_agg(actor, ',') FROM audit_log); END";
+const immutable = `RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ ${reading} $$`;
+/** What users may have made that reads the audit log behind a function, an operator, an aggregate, a type or a cast. */
+const peeking = `
+  CREATE FUNCTION peek() RETURNS text LANGUAGE sql AS $$ SELECT string_agg(actor, ',') FROM audit_log $$;
+  CREATE FUNCTION peek_now(a int) ${immutable};
+  CREATE FUNCTION peek_two(a int, b int) ${immutable};
+  CREATE FUNCTION peek_step(s text, a int) ${immutable};
+  CREATE OPERATOR ==> (LEFTARG = int, RIGHTARG = int, FUNCTION = peek_two);
+  CREATE AGGREGATE peeked(int) (SFUNC = peek_step, STYPE = text);
+  CREATE DOMAIN peeking AS int CHECK (peek_now(value) IS NULL);
+  CREATE TYPE boxed AS (a int);
+  CREATE FUNCTION peek_boxed(a boxed) ${immutable};
+  CREATE CAST (boxed AS text) WITH FUNCTION peek_boxed(boxed);
+  CREATE VIEW quiet AS SELECT peek_now(1) AS seen;
+  INSERT INTO audit_log (at, actor, role, action, outcome)
+    VALUES ('2026', 'Zq7Actor', 'operator', 'query', 'done')`;
+
 test('without the right to the audit log, a statement that could read it is refused, and others run', async () => {
   const { url } = await migratedDatabase();
   const database = await openPostgres(url);
@@ -49,16 +67,49 @@ test('without the right to the audit log, a statement that could read it is refu
       'SELECT most_common_vals FROM pg_stats',
     ])
       await expect(read(sql), sql).rejects.toThrow('only operators may read audit_log and operator_requests');
+    await database.pool.query(peeking);
+    for (const sql of [
+      'SELECT peek()',
+      'SELECT peek_now(1)',
+      'SELECT peek_now(1)::int',
+      'SELECT id FROM investments WHERE peek_now(1) IS NULL',
+      'SELECT 1 ==> 2',
+      'SELECT peeked(1)',
+      'SELECT 1::peeking',
+      'SELECT ROW(1)::boxed::text',
+      'SELECT seen FROM quiet',
+      'EXPLAIN (ANALYZE, VERBOSE) SELECT peek_now(1)',
+      'EXPLAIN SELECT peek_now(1)::int',
+      'SELECT 1 AS n, peek() AS n -- twice',
+      'WITH x AS (SELECT peek() AS p) SELECT p FROM x',
+      'VALUES (peek())',
+    ]) {
+      await expect(read(sql), sql).rejects.toThrow('which is not part of PostgreSQL');
+      await expect(read(sql), sql).rejects.not.toThrow('Zq7Actor');
+    }
     for (const sql of [
       "SELECT query_to_xml('SELECT * FROM audit' || '_log', true, true, '')",
       String.raw`SELECT U&"table_to\005fxml"('audit_log', true, true, '')`,
     ])
-      await expect(read(sql), sql).rejects.toThrow('cannot be checked');
+      await expect(read(sql), sql).rejects.toThrow(/cannot be checked|only operators may read/);
     await expect(read('SELECT nothing FROM sources')).rejects.toMatchObject({
       message: expect.stringContaining('"nothing" does not exist'),
       about: { place: { from: 7 } },
     });
     expect(await read('SELECT count(*) FROM roster')).toEqual([[0]]);
+    expect(await read('SELECT 1 AS n, 2 AS n -- twice')).toEqual([[1, 2]]);
+    expect(await read('SELECT count(*) FROM information_schema.tables WHERE false')).toEqual([[0]]);
+    expect(await read("SELECT name, extra->>'a' FROM (SELECT 'x' AS name, '{}'::json AS extra) t")).toEqual([
+      ['x', null],
+    ]);
+    await expect(read('SELECT 1; SELECT 2')).rejects.toThrow('one statement at a time');
+    await expect(read('DELETE FROM sources')).rejects.toThrow('only statements that read');
+    await expect(read('WITH gone AS (DELETE FROM sources RETURNING 1) SELECT * FROM gone')).rejects.toThrow(
+      'only statements that read',
+    );
+    await expect(read('SELECT 1 /*')).rejects.toThrow('not valid');
+    await expect(read('SELECT 1) AND EXISTS (SELECT 2')).rejects.toThrow('not valid');
+    await expect(read('SELECT $1')).rejects.toThrow('parameters');
     expect((await read('EXPLAIN SELECT 1')).length).toBe(1);
     expect((await read('SHOW server_version')).length).toBe(1);
   } finally {

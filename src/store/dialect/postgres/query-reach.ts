@@ -1,0 +1,60 @@
+import type pg from 'pg';
+import { auditTables } from '../../query-refusals.js';
+
+/** What a statement can reach that the server's plan does not show. */
+export interface Reach {
+  /** Whether it reaches the audit log, also through views. */
+  readonly audit: boolean;
+  /**
+   * The first thing it uses that can run code that is not part of PostgreSQL: a function, an operator or a type with a
+   * check, a foreign table, a table with row security. Null when there is none.
+   */
+  readonly ownCode: string | null;
+}
+
+/**
+ * Returns what a statement reaches, or the server's error. Nothing of it is run or planned: the planner already calls
+ * immutable functions. The statement becomes the body of a temporary view that is rolled back, and the server's record
+ * of what that view depends on is read. It knows functions behind operators, casts and aggregates. The transaction has
+ * to be able to write.
+ */
+export async function reachOf(client: pg.Client, statement: string): Promise<Reach | Error> {
+  await client.query('SAVEPOINT rosterd_reach');
+  try {
+    // A subquery may repeat a column name, which a view may not. The line break ends a comment.
+    const text = `CREATE TEMP VIEW rosterd_reach AS SELECT 1 AS one WHERE EXISTS (\n${statement}\n)`;
+    await client.query({ text, queryMode: 'extended' } as pg.QueryConfig);
+    const { rows } = await client.query<Reach>(reached, [auditTables]);
+    return rows[0] ?? new Error('a query of totals returned no row');
+  } catch (error) {
+    return error as Error;
+  } finally {
+    await client.query('ROLLBACK TO SAVEPOINT rosterd_reach');
+  }
+}
+
+/** Objects with a smaller id are part of PostgreSQL. Those in the temporary schema were made by rosterd for the statement. */
+const firstOwn = 16_384;
+
+const reached = `
+  WITH RECURSIVE reached(class, object) AS (
+    SELECT 'pg_class'::regclass::oid, 'pg_temp.rosterd_reach'::regclass::oid
+    UNION
+    SELECT d.refclassid, d.refobjid
+    FROM reached r
+    JOIN pg_rewrite w ON w.ev_class = r.object
+    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+    WHERE r.class = 'pg_class'::regclass
+  ), own AS (
+    SELECT class, object FROM reached WHERE object >= ${firstOwn}
+  )
+  SELECT
+    EXISTS (SELECT FROM own JOIN pg_class c ON c.oid = own.object AND own.class = 'pg_class'::regclass
+            WHERE c.relname = ANY ($1)) AS audit,
+    (SELECT min(pg_describe_object(class, object, 0)) FROM own WHERE NOT CASE class
+       WHEN 'pg_class'::regclass THEN EXISTS (SELECT FROM pg_class c WHERE c.oid = object
+         AND c.relkind IN ('r', 'p', 'v', 'm', 'S') AND NOT c.relrowsecurity)
+       WHEN 'pg_proc'::regclass THEN EXISTS (SELECT FROM pg_proc p WHERE p.oid = object
+         AND p.pronamespace = pg_my_temp_schema())
+       WHEN 'pg_type'::regclass THEN EXISTS (SELECT FROM pg_type t WHERE t.oid = object AND t.typtype IN ('c', 'e'))
+       ELSE class IN ('pg_namespace'::regclass, 'pg_collation'::regclass, 'pg_constraint'::regclass) END) AS "ownCode"`;
