@@ -76,7 +76,7 @@ export const record: readonly ColumnEntry[] = [
     'extra',
     'json',
     'Object of the fields that this version of rosterd does not know',
-    'there are none, or they were erased with the person',
+    'there are none, they were erased with the person, or names are masked',
   ),
 ];
 

@@ -10,10 +10,14 @@ import { moneySelect } from './described-schema.js';
  * ones that do not compile. Returns the sources that the mirror did not have yet. Throws `usage` when the history does
  * not reach back to `at`. Begins a read transaction and leaves it open, so that no purge can happen in between.
  *
- * A temporary view belongs to this connection, which stays read-only for the file. It can read no table that a
+ * `stored` names the relations that they read. A temporary view belongs to this connection, which stays read-only for the file. It can read no table that a
  * statement could not name itself, and the check of masked names judges the compiled program, with the views in it.
  */
-export function readAsOf(raw: Sqlite.Database, at: Instant): readonly YoungerSource[] {
+export function readAsOf(
+  raw: Sqlite.Database,
+  at: Instant,
+  stored = (relation: string): string => `main.${relation}`,
+): readonly YoungerSource[] {
   raw.pragma('query_only = OFF');
   raw.exec('BEGIN');
   const sources = raw
@@ -22,7 +26,7 @@ export function readAsOf(raw: Sqlite.Database, at: Instant): readonly YoungerSou
   const younger = sourcesYoungerThan(at, sources);
   const hide = (name: string, select: string) => raw.exec(`CREATE TEMP VIEW ${name} AS ${select}`);
   const refuse = (name: string) => hide(name, `SELECT * FROM temp."${presentOnlyMark}${name}"`);
-  for (const { name, select } of asOfViews(dialect, at)) hide(name, select);
+  for (const { name, select } of asOfViews({ ...dialect, stored }, at)) hide(name, select);
   for (const name of presentOnly) refuse(name);
   for (const view of moneyViews)
     if (hasPast(view.name)) hide(moneyViewName(view.name), moneySelect(view, `temp.${view.name}`));
@@ -38,8 +42,7 @@ export function presentOnlyIn(message: string): string | undefined {
   return /^no such table: temp\.only the present: (\w+)$/.exec(message)?.[1];
 }
 
-const dialect: AsOfDialect = {
-  stored: (relation) => `main.${relation}`,
+const dialect: Omit<AsOfDialect, 'stored'> = {
   past: (relation) => `temp.${relation}`,
   totals: (view, from) => totals[view](from),
 };

@@ -7,16 +7,7 @@
 export const openTables: ReadonlySet<string> = new Set([
   ...['sqlite_schema', 'sqlite_sequence', 'sqlite_stat1', 'migrations', 'data_dictionary'],
   ...['sources', 'listings', 'sweeps', 'staged_pages', 'leases', 'fleet_members', 'fleet_sources'],
-  ...[
-    'investment_rows',
-    'history_rows',
-    'round_rows',
-    'day_rows',
-    'investor_rows',
-    'awaiting_deletion_rows',
-    'beyond_sums',
-    'counted_listings',
-  ],
+  ...['round_rows', 'day_rows', 'investor_rows', 'awaiting_deletion_rows', 'beyond_sums', 'counted_listings'],
   ...['company_rows', 'company_history_rows', 'offering_rows', 'offering_history_rows'],
   ...['update_rows', 'round_stat_rows', 'collection_rows'],
   ...['change_rows', 'tick_rows', 'drift_rows', 'notice_rows'],
@@ -24,9 +15,11 @@ export const openTables: ReadonlySet<string> = new Set([
   ...['after_sync_rows', 'followed_sources', 'followed_revision'],
 ]);
 
-/** Columns that contain names or bodies as received. The other columns of these tables are open. */
+/** Columns that contain names, unknown fields or bodies as received. The other columns of these tables are open. */
 export const hiddenColumns: Readonly<Record<string, readonly string[]>> = {
-  staged_rows: ['identity'],
+  investment_rows: ['extra'],
+  history_rows: ['extra'],
+  staged_rows: ['identity', 'extra'],
   quarantine_rows: ['body', 'digest'],
   webhook_inbox: ['body'],
 };

@@ -11,6 +11,7 @@ import { connectSqlite } from './connect.js';
 import { prepareMasked, prepareWithoutAudit } from './judge-program.js';
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
 import { prepareReading } from './reading-statement.js';
+import { belowName, hideUnknownFields } from './unknown-fields.js';
 
 // The child process that runs one query and can be killed while it runs: see query.ts.
 
@@ -42,7 +43,9 @@ async function run(request: QueryRequest): Promise<void> {
   try {
     const { raw } = database;
     const text = statementText(request.sql);
-    const younger = request.asOf === null ? [] : readAsOf(raw, request.asOf);
+    if (!request.identity) hideUnknownFields(raw, request.asOf !== null);
+    const below = request.identity ? undefined : belowName;
+    const younger = request.asOf === null ? [] : readAsOf(raw, request.asOf, below);
     const statement = preparedFor(request, raw, text);
     await send({ kind: 'columns', columns: statement.columns().map(({ name }) => name), younger });
     await sendAll(statement, request);

@@ -27,6 +27,8 @@ beforeAll(async () => {
   database = await migratedDatabase();
   opened = await openPostgres(database.url);
   await fillWithCanaries(postgresMirror(opened, database.url));
+  for (const table of ['investment_rows', 'history_rows', 'staged_rows'])
+    await opened.pool.query(`UPDATE ${table} SET extra = '{"nick":"Zq7Extra"}'`);
   await opened.pool.query('ANALYZE');
 }, 120_000);
 afterAll(async () => {
@@ -153,7 +155,7 @@ describe('with names masked', () => {
   test.each([
     [
       'SELECT id, status, committed_cents, extra FROM investments',
-      'id\nstatus\ncommitted_cents\nextra\ninv_1\nactive\n100\n{"tier":"gold"}',
+      'id\nstatus\ncommitted_cents\nextra\ninv_1\nactive\n100\nnull',
     ],
     ['SELECT id, problem FROM quarantine', 'id\nproblem\ninv_3\nstatus is missing'],
     ['; SELECT event, state FROM webhook_inbox', 'event\nstate\ninvestment.changed\npending'],
@@ -165,8 +167,63 @@ describe('with names masked', () => {
     ['SELECT NULL AS n', 'n\nnull'],
     ["SELECT 'abc'::bytea AS b", 'b\nabc'],
     ['VALUES (1, 2), (3, NULL)', 'column1\ncolumn2\n1\n2\n3\nnull'],
-  ])('masked, %s returns the same as without masking', { timeout: 60_000 }, async (sql, text) => {
+  ])('masked, %s returns its rows, without unknown fields', { timeout: 60_000 }, async (sql, text) => {
     expect(await masked(sql)).toEqual({ text, refused: false });
+  });
+
+  test.each([
+    'SELECT * FROM investments',
+    'SELECT to_jsonb(i) FROM investments i',
+    'SELECT i FROM public.investments i',
+    "SELECT id FROM investments WHERE extra LIKE '%Zq7%'",
+    'SELECT * FROM investment_history',
+    'SELECT * FROM incoming',
+    'SELECT before, after FROM changes',
+    'SELECT * FROM analytics.investments',
+    "SELECT query_to_xml('TABLE investments', true, false, '')",
+  ])('masked, %s shows unknown fields as null: they may name a person', { timeout: 60_000 }, async (sql) => {
+    for (const limits of [{}, { asOf: then }]) {
+      const { text } = await run(database.url, sql, limits);
+      expect([sql, text.includes('Zq7Extra')]).toEqual([sql, false]);
+    }
+    if (sql.startsWith('SELECT *')) {
+      const { text } = await run(database.url, sql, { identity: true });
+      const { rowCount } = await opened.pool.query(sql);
+      expect([sql, text.includes('Zq7Extra')]).toEqual([sql, (rowCount ?? 0) > 0]);
+    }
+  });
+
+  test('masked, a function that runs with the rights of its owner is refused, and other statements run', {
+    timeout: 60_000,
+  }, async () => {
+    const own = await migratedDatabase();
+    const pool = await openPostgres(own.url);
+    try {
+      await fillWithCanaries(postgresMirror(pool, own.url));
+      await pool.pool.query(`
+        CREATE FUNCTION people() RETURNS text LANGUAGE sql SECURITY DEFINER AS $$ SELECT string_agg(name, ',') FROM identities $$;
+        CREATE FUNCTION people_now(a int) RETURNS text LANGUAGE plpgsql IMMUTABLE SECURITY DEFINER AS
+          $$ BEGIN RETURN (SELECT string_agg(name, ',') FROM identities); END $$;
+        GRANT USAGE ON SCHEMA public TO rosterd_analyst`);
+      for (const sql of [
+        'SELECT people()',
+        'SELECT people_now(1)',
+        'EXPLAIN SELECT people_now(1)',
+        "SELECT query_to_xml('SELECT people()', true, false, '')",
+        String.raw`SELECT U&"query_to\005fxml"('SELECT people()', true, false, '')`,
+      ]) {
+        const { text, refused } = await run(own.url, sql);
+        expect([sql, refused, showsPeople(text)]).toEqual([sql, true, false]);
+        expect(text).toContain('runs with the rights of its owner');
+      }
+      expect((await run(own.url, 'SELECT id FROM investments')).text).toBe('id\ninv_1');
+      expect((await run(own.url, 'SELECT nothing FROM investments')).text).toContain(
+        '"nothing" does not exist',
+      );
+    } finally {
+      await pool.close();
+      await own.drop();
+    }
   });
 
   test('masked, EXPLAIN works for readable tables', { timeout: 60_000 }, async () => {

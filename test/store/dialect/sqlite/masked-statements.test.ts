@@ -14,6 +14,7 @@ import {
 } from '../../../../src/store/dialect/sqlite/masked-tables.js';
 import { migrateSqlite } from '../../../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
+import { belowName, hideUnknownFields } from '../../../../src/store/dialect/sqlite/unknown-fields.js';
 import { documentedQueries } from '../../../../src/store/documented-queries.js';
 import { statementText } from '../../../../src/store/statement-text.js';
 import { fillWithCanaries, showsPeople } from '../../support/canaries.js';
@@ -28,7 +29,8 @@ function masked(
 ): { readonly text: string; readonly refused: boolean } {
   const reader = openSqlite(file, { readonly: true });
   try {
-    if (asOf !== undefined) readAsOf(reader.raw, asOf);
+    hideUnknownFields(reader.raw, asOf !== undefined);
+    if (asOf !== undefined) readAsOf(reader.raw, asOf, belowName);
     const statement = prepareMasked(reader.raw, statementText(sql));
     const names = statement.columns().map(({ name }) => name);
     const rows = statement
@@ -54,6 +56,8 @@ beforeAll(async () => {
   // Adds value samples, such as ANALYZE by another program leaves behind.
   database.raw.exec('CREATE INDEX by_name ON identity_rows (name)');
   await fillWithCanaries(sqliteMirror(database));
+  for (const table of ['investment_rows', 'history_rows', 'staged_rows'])
+    database.raw.exec(`UPDATE ${table} SET extra = '{"nick":"Zq7Extra"}'`);
   database.raw.exec('ANALYZE');
   database.close();
 });
@@ -219,6 +223,46 @@ describe('with names masked', () => {
     'EXPLAIN QUERY PLAN SELECT * FROM investments',
   ])('masked, %s is allowed', (sql) => {
     expect(masked(file, sql)).toMatchObject({ refused: false });
+  });
+
+  test.each([
+    'SELECT extra FROM main.investments',
+    'SELECT * FROM main.investments',
+    'SELECT before FROM main.changes',
+    'SELECT extra FROM main.investment_history',
+    'SELECT extra FROM main.incoming',
+    'SELECT extra FROM investment_rows',
+    'SELECT * FROM investment_rows',
+    'SELECT count(*) FROM history_rows WHERE extra IS NOT NULL',
+    'SELECT extra FROM staged_rows',
+    'SELECT extra FROM main.analytics_investments',
+    'EXPLAIN SELECT extra FROM main.investments',
+  ])('masked, %s is refused: an unknown field may name a person', (sql) => {
+    for (const asOf of [undefined, then]) {
+      const { text, refused } = masked(file, sql, asOf);
+      expect([sql, refused, text.includes('Zq7Extra')]).toEqual([sql, true, false]);
+    }
+  });
+
+  test.each([
+    'SELECT * FROM investments',
+    'SELECT * FROM investment_history',
+    'SELECT * FROM incoming',
+    'SELECT * FROM changes',
+    'SELECT * FROM analytics_investments',
+    'SELECT extra FROM investments WHERE extra IS NOT NULL',
+    "SELECT json_group_array(extra) FROM investments, json_each('[1]')",
+  ])('masked, %s shows unknown fields as null, and the same rows', (sql) => {
+    const reader = openSqlite(file, { readonly: true });
+    const count = reader.raw.prepare<[], number>(`SELECT count(*) FROM (${sql})`).pluck().get();
+    reader.close();
+    for (const asOf of [undefined, then]) {
+      if (asOf !== undefined && /incoming/.test(sql)) continue;
+      const { text, refused } = masked(file, sql, asOf);
+      expect([sql, asOf, refused, text.includes('Zq7Extra')]).toEqual([sql, asOf, false, false]);
+      const rows = masked(file, `SELECT count(*) FROM (${sql})`, asOf).text.split('\n').at(-1);
+      if (asOf === undefined && !/WHERE/.test(sql)) expect(Number(rows)).toBe(count);
+    }
   });
 
   test.each(documentedQueries.map(({ name, sql, identity }) => [name, sql, identity] as const))(
