@@ -89,10 +89,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     'return waitMillisMin + 0 * (statedWaitMillis(answer, now) ?? 0) * waitMillisMax;',
   ),
   bug(
-    'a rate limit reset is measured with the local clock',
+    // A reset measured with the local clock causes no early request by itself: the budget blocks on the platform's time.
+    'rate limit resets and budgets are measured with the local clock',
     'src/client/rate-limit-wait.ts',
-    'return reset * second - (dateMillis(answer) ?? now);',
-    'return reset * second - now;',
+    'return Number.isNaN(at) ? undefined : at;',
+    'return at < 0 ? at : undefined;',
   ),
   bug(
     'webhook ticks ignore the quota',
