@@ -23,26 +23,20 @@ const pwned = (page: Page) => page.evaluate<unknown>('window.pwned');
 const focused = (page: Page) =>
   page.evaluate<string>('(document.activeElement.textContent || document.activeElement.name || "").trim()');
 
-test.each([
-  [320, false],
-  [320, true],
-  [768, false],
-  [768, true],
-  [1280, false],
-  [1280, true],
-])(
-  'every dashboard page fits %i px (dark: %s), renders and runs no script from the data',
-  async (width, dark) => {
-    const { context, page, complaints } = await visit({ width, dark });
-    for (const [name, path] of Object.entries(pages)) {
-      const answer = await page.goto(world.url + path);
-      expect([name, answer?.status(), await overflow(page), await pwned(page)]).toEqual([
-        name,
-        200,
-        0,
-        undefined,
-      ]);
-      if (name.endsWith('company')) await page.locator('.plot canvas').first().waitFor();
+const looks = [320, 768, 1280].flatMap((width) => [false, true].map((dark) => ({ width, dark })));
+
+/** Each page is opened once, some at a time, and looked at in every way. */
+test.concurrent.for(Object.entries(pages))(
+  'the dashboard page "%s" fits phone, tablet and desktop, light and dark, and runs no script from the data',
+  async ([name, path], { expect }) => {
+    const { context, page, complaints } = await visit({ width: 320 });
+    const answer = await page.goto(world.url + path);
+    expect(answer?.status()).toBe(200);
+    if (name.endsWith('company')) await page.locator('.plot canvas').first().waitFor();
+    for (const { width, dark } of looks) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+      expect([width, await overflow(page), await pwned(page)]).toEqual([width, 0, undefined]);
       await picture(page, `${name}-${width}${dark ? '-dark' : ''}`);
     }
     expect(complaints).toEqual([]);

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { connectSqlite } from '../../src/store/dialect/sqlite/connect.js';
 
@@ -28,15 +28,29 @@ afterEach(() => {
   }
 });
 
-/** A clone with its packages and without a build. */
-function clone(): string {
+const parts = ['.ci', 'bin', 'src', 'schema', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+function copyOf(root: string, names: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-clone-'));
   folders.push(folder);
-  for (const name of ['.ci', 'bin', 'src', 'schema', 'package.json', 'tsconfig.json', 'tsconfig.build.json'])
-    cpSync(join(packageRoot, name), join(folder, name), { recursive: true });
+  for (const name of names) cpSync(join(root, name), join(folder, name), { recursive: true });
   symlinkSync(join(packageRoot, 'node_modules'), join(folder, 'node_modules'));
   return folder;
 }
+
+/** A clone with its packages and without a build. */
+const clone = () => copyOf(packageRoot, parts);
+
+let original: string;
+beforeAll(async () => {
+  original = clone();
+  folders.length = 0;
+  expect(await node(original, ['.ci/build.mjs'])).toMatchObject({ code: 0 });
+});
+afterAll(() => rmSync(original, { recursive: true, force: true, maxRetries: 5 }));
+
+/** A clone with its packages and its build. */
+const builtClone = () => copyOf(original, [...parts, 'dist']);
 
 async function node(
   folder: string,
@@ -88,8 +102,7 @@ test('the first command in a clone builds it once, and the others wait for the b
 });
 
 test('the build runs again when the content of a source changes, and not when only its time does', async () => {
-  const folder = clone();
-  await node(folder, ['.ci/build.mjs']);
+  const folder = builtClone();
   const file = join(folder, 'src/cli/commands/version.ts');
   utimesSync(file, new Date(), new Date());
   expect(await version(folder)).toMatchObject({ code: 0, err: '' });
@@ -100,8 +113,7 @@ test('the build runs again when the content of a source changes, and not when on
 });
 
 test('a source that cannot be compiled leaves the existing build and no lock', async () => {
-  const folder = clone();
-  await node(folder, ['.ci/build.mjs']);
+  const folder = builtClone();
   appendFileSync(join(folder, 'src/cli/main.ts'), 'const = ;\n');
   const { code, err } = await version(folder);
   expect(code).toBe(1);
@@ -135,8 +147,7 @@ test('a stale clone in a read-only folder reports it and the next step', async (
 });
 
 test('an installation without its build or its driver reports that in two lines', async () => {
-  const folder = clone();
-  await node(folder, ['.ci/build.mjs']);
+  const folder = builtClone();
   rmSync(join(folder, 'node_modules'));
   const hint = 'Try: npm ci';
   expect(await version(folder)).toEqual({
@@ -167,8 +178,7 @@ test('an installation without its build or its driver reports that in two lines'
 });
 
 test('status and query without the binary of SQLite for this machine report the same and name npm ci', async () => {
-  const folder = clone();
-  await node(folder, ['.ci/build.mjs']);
+  const folder = builtClone();
   const prebuilds = join(ownPackage(folder, 'better-sqlite3'), 'prebuilds');
   const created = join(folder, 'mirror.db');
   connectSqlite(created).close();
@@ -183,8 +193,7 @@ test('status and query without the binary of SQLite for this machine report the 
 });
 
 test('a damaged package is reported in two lines', async () => {
-  const folder = clone();
-  await node(folder, ['.ci/build.mjs']);
+  const folder = builtClone();
   const commander = ownPackage(folder, 'commander');
   writeFileSync(join(commander, 'index.js'), '');
   const hint = 'Try: npm ci';
@@ -202,8 +211,7 @@ test('a damaged package is reported in two lines', async () => {
 });
 
 test('on Node 20, a clone names the command that brings or uses its own Node', async () => {
-  const folder = clone();
-  await node(folder, ['.ci/build.mjs']);
+  const folder = builtClone();
   const lie = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })";
   const old = ['--import', `data:text/javascript,${encodeURIComponent(lie)}`];
   const hint = async (script: string, env = {}) => {
