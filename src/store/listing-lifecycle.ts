@@ -2,7 +2,6 @@ import type { Instant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { Cursor } from '../domain/position.js';
 import type { Applied, Brake, BrakePolicy, FeedPage, ListingStart } from '../sync/ports.js';
-import { brakeOn } from './brake.js';
 import { namesListed } from './identity-grant.js';
 import type { RecordItem } from './page-facts.js';
 import { type ListingRow, moveTo, type SourceRow, type SweepRow } from './source-row.js';
@@ -111,9 +110,17 @@ export function checkComplete(listing: ListingRow, final: Cursor): void {
     throw new Error('only a complete listing is published, with its own final cursor');
 }
 
-/** Returns the brake of a re-listing that does not name `unseen` of the stored rows, or null if they are deleted. */
-export function brakeOf(source: SourceRow, unseen: number, policy: BrakePolicy): Brake | null {
-  return brakeOn(policy, { wouldRemove: unseen, held: source.rows_held });
+/**
+ * Returns the counts when a re-listing that does not name `unseen` of the stored rows would delete more than the policy
+ * allows; null when it is within the limits or the deletions were accepted.
+ */
+export function brakeOf(
+  { rows_held: held }: SourceRow,
+  unseen: number,
+  { share, rows, accepted }: BrakePolicy,
+): Brake | null {
+  const tooMany = unseen > share * held && unseen >= rows;
+  return tooMany && !accepted ? { wouldRemove: unseen, held } : null;
 }
 
 /** Returns what a re-listing changed for readers, given the number of rows before it. */

@@ -236,7 +236,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'the brake is off',
-    'src/store/brake.ts',
+    'src/store/listing-lifecycle.ts',
     'return tooMany && !accepted ?',
     'return tooMany && !accepted && held < 0 ?',
   ),
