@@ -133,3 +133,24 @@ test('ARCHITECTURE.md names only tests that exist under the quoted title', () =>
     }
   }
 });
+
+test('pages about the code name only files that exist', () => {
+  const files = ['.ci', 'src', 'schema', 'test', 'packaging']
+    .flatMap((folder) =>
+      readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+        join(folder, path),
+      ),
+    )
+    .concat(readdirSync(packageRoot));
+  const exists = (name: string) => files.some((path) => path === name || path.endsWith(`/${name}`));
+  const named = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/evidence.md'].flatMap((page) =>
+    [...readFileSync(join(packageRoot, page), 'utf8').matchAll(/`([\w./*-]+\.(?:ts|sql|mjs))`/g)].map(
+      ([, name = '']) => ({ page, name }),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(80);
+  expect(
+    // A star stands for either database, a word in capitals for any name.
+    named.filter(({ name }) => !/NAME/.test(name) && !exists(name.replace('*', 'sqlite'))),
+  ).toEqual([]);
+});
