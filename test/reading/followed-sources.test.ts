@@ -119,7 +119,7 @@ describe.each(databases)('followed sources in $database', ({ open }) => {
     const judged = await inSnapshot(place, (ask) =>
       readJudgedSources(ask, clock.now(), { configured: ['listed'] }),
     );
-    const status = { sources: judged, endpoint: null, backup: null, problems: [] };
+    const status = { sources: judged, endpoint: null, backup: null, exports: null, lake: null, problems: [] };
     const facts = { status, freeBytes: null, failingSince: new Map<string, number>() };
     const settings = { failingMinutes: 15, diskFreeMegabytes: 1_024 };
     const raised = conditionsOf(facts, settings, clock.now());
