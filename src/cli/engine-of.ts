@@ -35,17 +35,29 @@ export const sessionPartsOf: (
   loaded: LoadedConfig,
 ) => Promise<Pick<EngineParts, 'config' | 'clock' | 'random' | 'logger'>> = enginePartsOf;
 
-/** Returns the sources named by `--source`, or all. Throws `usage` for a name that is not configured. */
-export function chosenSources(
+/** Returns the sources named by `--source`, or all. Throws `usage` for a name that no source has. */
+export async function chosenSources(
   { config }: LoadedConfig,
   names: readonly string[],
-): EngineParts['config']['sources'] {
-  const known = config.sources.map(({ name }) => String(name));
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    throw new Fault('usage', `no source is called ${JSON.stringify(unknown)}`, {
-      hint: `one of: ${known.join(', ')}`,
-    });
-  }
-  return names.length === 0 ? config.sources : config.sources.filter(({ name }) => names.includes(name));
+): Promise<EngineParts['config']['sources']> {
+  const sources = config.follows.length === 0 ? config.sources : await storedSourcesOf(config);
+  const known = new Set<string>(sources.map(({ name }) => name));
+  const unknown = names.find((name) => !known.has(name));
+  if (unknown !== undefined)
+    throw new Fault('usage', `no source is called ${JSON.stringify(unknown)}`, { hint: namesOf(sources) });
+  return names.length === 0 ? sources : sources.filter(({ name }) => names.includes(name));
+}
+
+async function storedSourcesOf(config: EngineParts['config']): Promise<EngineParts['config']['sources']> {
+  const { storedSources } = await import('../daemon/stored-sources.js');
+  return await storedSources(config);
+}
+
+/** A hint names this many sources. */
+const namesMax = 20;
+
+function namesOf(sources: EngineParts['config']['sources']): string {
+  const names = sources.slice(0, namesMax).map(({ name }) => name);
+  const more = sources.length > namesMax ? ', …; rosterd sources list TEXT searches all' : '';
+  return `one of: ${names.join(', ')}${more}`;
 }

@@ -13,7 +13,9 @@ export async function applyFollowed(
   rules: readonly FollowRule[],
   connected: readonly FollowedSource[],
 ): Promise<readonly SourceName[]> {
-  const listed = new Set(sources.listed.map(({ name }) => name));
+  const listed = new Set(
+    sources.listed.flatMap(({ name, followed }) => (followed === undefined ? [name] : [])),
+  );
   const byRule = new Map(rules.map((rule) => [rule.rule, rule]));
   const wanted = new Map<SourceName, SourceConfig>();
   const clashes: SourceName[] = [];

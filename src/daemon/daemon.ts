@@ -190,6 +190,8 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
         const { management } = config.platform;
         if (management !== null) engine.platform.tokensOf(management).reload?.();
         // The tokens of sources that came since are not secrets of the configuration.
+        for (const { access } of config.follows) engine.platform.tokensOf(access).reload?.();
+        following?.look();
         for (const { name, access } of engine.sources.listed) {
           engine.platform.tokensOf(access).reload?.();
           engine.sync.recheck(name);

@@ -3,10 +3,12 @@ import { parseId } from '../domain/ids.js';
 import type { FollowedSource } from '../installations/ports.js';
 import { tokenKey } from '../installations/token-key.js';
 
+type Named = Pick<FollowedSource, 'source' | 'rule' | 'realm' | 'target' | 'installation'>;
+
 /** Returns a followed source as one that the configuration could have listed. */
 export function followedSource(
   { identity }: Pick<FollowRule, 'identity'>,
-  { source, rule, realm, target, installation }: FollowedSource,
+  { source, rule, realm, target, installation }: Named,
 ): SourceConfig {
   const company = parseId('company', target) ?? null;
   return {

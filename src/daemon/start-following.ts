@@ -1,8 +1,9 @@
-import { isFault } from '../domain/fault.js';
+import { type FaultCode, isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Membership } from '../fleet/membership.js';
 import { type Following, followInstallations } from '../installations/follow-installations.js';
+import { type FollowingParts, InstallationFollower } from '../installations/installation-follower.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { applyFollowed } from './apply-followed.js';
@@ -18,46 +19,79 @@ const noticeMillis = 10_000;
  */
 export async function startFollowing(
   engine: Engine,
-  { config, clock, random, logger: root }: EngineParts,
+  parts: EngineParts,
   membership: Membership,
   lifecycle: Lifecycle,
 ): Promise<Following | null> {
-  const { mirror, platform, vault, sources, sync, health } = engine;
+  const { sources, sync, mirror } = engine;
   // Rows of rules that are gone have to be ended, too.
-  if (config.follows.length === 0 && (await mirror.followed.list()).length === 0) return null;
-  const logger = root.child({ component: 'installations' });
-  const report = (key: string, problem: string | null, severity: 'attention' | 'ill' = 'attention') => {
-    if (problem === null) health.clear(key);
-    else health.report(key, { severity, text: problem, since: instantFromMillis(clock.now()) });
-  };
-  const following = followInstallations({
-    rules: config.follows.map((rule) => ({ ...rule, api: installationsApi(platform, rule.access) })),
-    store: mirror.followed,
-    vault,
-    eraser: mirror.eraser,
-    onConnected: async (connected) => {
-      const clashes = await applyFollowed(sources, config.follows, connected);
-      report('followed-names', clashSentence(clashes));
-    },
-    takenNames: async () =>
-      new Set([...sources.listed.map(({ name }) => name), ...(await storedNames(config))]),
-    leads: () => membership.leads,
-    noticeMillis: mirror.fleet === null ? 0 : noticeMillis,
-    onAsked: (rule, error) => report(`follow.${rule}`, error === null ? null : problemOf(rule, error)),
-    clock,
-    random,
-    logger,
-  });
+  if (parts.config.follows.length === 0 && (await mirror.followed.list()).length === 0) return null;
+  const following = followInstallations(followingParts(engine, parts, () => membership.leads));
   lifecycle.add('installations', () => following.close());
   lifecycle.add(
     'refused tokens',
     sync.onTick((source, { report: { code } }) => {
-      if (code !== 'unauthorized' && code !== 'usage') return;
+      if (!refusals.has(code)) return;
       if (sources.find(source)?.followed !== undefined) following.refused(source);
     }),
   );
   await following.ready;
   return following;
+}
+
+/** What a tick reports when the platform refuses a token, or the vault has none. */
+const refusals = new Set<FaultCode | null>(['unauthorized', 'reauthorize', 'usage']);
+
+/** More than one command needs: each turn does what is due. */
+const turnsMax = 1_000;
+
+/**
+ * Asks the platform once what is installed, and connects and disconnects sources. Returns why a rule could not be followed
+ * to its end.
+ */
+export async function followOnce(
+  engine: Engine,
+  parts: EngineParts,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, unknown>> {
+  const failed = new Map<string, unknown>();
+  const follower = new InstallationFollower({
+    ...followingParts(engine, parts, () => true),
+    onAsked: (rule, error) => {
+      if (error === null) failed.delete(rule);
+      else failed.set(rule, error);
+    },
+  });
+  for (let turns = 0; turns < turnsMax && !signal.aborted; turns += 1)
+    if ((await follower.turn(signal)) > 0) break;
+  return failed;
+}
+
+function followingParts(
+  { mirror, platform, vault, sources, health }: Engine,
+  { config, clock, random, logger }: EngineParts,
+  leads: () => boolean,
+): FollowingParts {
+  const report = (key: string, problem: string | null) => {
+    if (problem === null) health.clear(key);
+    else health.report(key, { severity: 'attention', text: problem, since: instantFromMillis(clock.now()) });
+  };
+  return {
+    rules: config.follows.map((rule) => ({ ...rule, api: installationsApi(platform, rule.access) })),
+    store: mirror.followed,
+    vault,
+    eraser: mirror.eraser,
+    onConnected: async (connected) =>
+      report('followed-names', clashSentence(await applyFollowed(sources, config.follows, connected))),
+    takenNames: async () =>
+      new Set([...sources.listed.map(({ name }) => name), ...(await storedNames(config))]),
+    leads,
+    noticeMillis: mirror.fleet === null ? 0 : noticeMillis,
+    onAsked: (rule, error) => report(`follow.${rule}`, error === null ? null : problemOf(rule, error)),
+    clock,
+    random,
+    logger: logger.child({ component: 'installations' }),
+  };
 }
 
 function clashSentence(names: readonly SourceName[]): string | null {

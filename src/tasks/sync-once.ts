@@ -3,6 +3,7 @@ import { maintenanceOf } from '../daemon/maintenance.js';
 import { noticeTargets } from '../daemon/notices.js';
 import { pausedResults } from '../daemon/paused-result.js';
 import type { SourceResult } from '../daemon/source-result.js';
+import { followOnce } from '../daemon/start-following.js';
 import { deliverDue } from '../outbox/deliver.js';
 import { statusOf } from '../reading/status.js';
 import type { ManualAsk } from '../sync/schedule.js';
@@ -17,11 +18,15 @@ export interface SyncedOnce extends SourceResult {
   readonly namesNote: string | null;
 }
 
-/** Runs one tick of each source, as many at once as the configuration allows. */
+/**
+ * Runs one tick of each source, as many at once as the configuration allows. With `onUnfollowed` it first asks what is
+ * installed and syncs the sources that this adds, too; the callback gets the rules whose installations could not be read.
+ */
 export async function syncOnce(
   parts: EngineParts,
   ask: ManualAsk,
   signal: AbortSignal,
+  onUnfollowed?: (rule: string, error: unknown) => void,
 ): Promise<readonly SyncedOnce[]> {
   const engine = await startEngine(parts);
   const stop = () => {
@@ -30,7 +35,9 @@ export async function syncOnce(
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const sources = parts.sources ?? parts.config.sources;
+    if (onUnfollowed !== undefined && parts.config.follows.length > 0)
+      for (const [rule, error] of await followOnce(engine, parts, signal)) onUnfollowed(rule, error);
+    const sources = engine.sources.all;
     const paused = await pausedResults(engine, parts.clock);
     const ticks = sources.map(async ({ name }) => ({
       source: name,

@@ -18,7 +18,7 @@ export const pause: Command = {
   async run(context) {
     const { io, out, options } = context;
     const loaded = await configOf(context);
-    const sources = chosenSources(loaded, options.list('source')).map(({ name }) => name);
+    const sources = (await chosenSources(loaded, options.list('source'))).map(({ name }) => name);
     const { pause } = await import('../../tasks/pause.js');
     const paused = await pause(loaded.config, sources, io.clock);
     if (options.flag('json')) out.json(paused);

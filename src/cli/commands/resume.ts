@@ -19,7 +19,7 @@ export const resume: Command = {
     const { io, out, options } = context;
     const loaded = await configOf(context);
     const asked = options.list('source');
-    const sources = asked.length === 0 ? null : chosenSources(loaded, asked).map(({ name }) => name);
+    const sources = asked.length === 0 ? null : (await chosenSources(loaded, asked)).map(({ name }) => name);
     const { resume } = await import('../../tasks/pause.js');
     const paused = await resume(loaded.config, sources, io.clock);
     if (options.flag('json')) out.json(paused);

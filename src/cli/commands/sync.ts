@@ -1,5 +1,5 @@
 import { counted } from '../../domain/counted.js';
-import { Fault } from '../../domain/fault.js';
+import { Fault, isFault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
 import { millisOf } from '../../domain/instant.js';
 import type { SyncedOnce } from '../../tasks/sync-once.js';
@@ -38,7 +38,7 @@ export const sync: Command = {
     const { io, out, options, signal } = context;
     const part = partOf(options);
     const loaded = await configOf(context);
-    const sources = chosenSources(loaded, options.list('source'));
+    const sources = await chosenSources(loaded, options.list('source'));
     if (part !== null)
       return await readAgain(part, { ...(await enginePartsOf(context, loaded)), sources }, context);
     const { syncOnce } = await import('../../tasks/sync-once.js');
@@ -52,7 +52,15 @@ export const sync: Command = {
     };
     const parts = { ...(await enginePartsOf(context, loaded)), sources, onPage };
     const ask = { resync: options.flag('resync'), acceptDeletions: options.flag('acceptDeletions') };
-    const results = await syncOnce(parts, ask, signal);
+    const codes: ExitCode[] = [];
+    const results = await syncOnce(
+      parts,
+      ask,
+      signal,
+      options.list('source').length > 0
+        ? undefined
+        : (rule, error) => void codes.push(explainRule(rule, error, context)),
+    );
     if (io.stderr.isTTY === true && pages > 0) progress.finish();
     if (options.flag('json'))
       out.json(
@@ -66,9 +74,17 @@ export const sync: Command = {
       );
     else out.table(columns, results.map(rowOf));
     for (const result of results) explain(result, context);
-    return worstOf(results.map(exitCodeOf));
+    return worstOf([...results.map(exitCodeOf), ...codes]);
   },
 };
+
+/** Says why the installations of a rule could not be read; its known sources were synced all the same. */
+function explainRule(rule: string, error: unknown, { out }: CommandContext): ExitCode {
+  if (!isFault(error)) throw error;
+  out.error(`the installations of the rule "${rule}" could not be read: ${error.message}`);
+  if (error.about.hint !== undefined) out.note(`Try: ${error.about.hint}`);
+  return exitCodeOfFault[error.code];
+}
 
 /** Returns what `--investment` or `--round` names, or null. Throws `usage` for anything else than one id. */
 function partOf(options: Options): Part | null {

@@ -43,7 +43,7 @@ export const verify: Command = {
     };
     const seed = options.whole('seed', { min: 0, max: 2 ** 32 - 1 });
     const loaded = await configOf(context);
-    const sources = chosenSources(loaded, options.list('source'));
+    const sources = await chosenSources(loaded, options.list('source'));
     const { verify } = await import('../../tasks/verify.js');
     const parts = { ...(await enginePartsOf(context, loaded)), sources };
     const chosen = seed ?? parts.random.bytes(4).readUInt32BE();
