@@ -2,12 +2,14 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Config, configFrom } from '../../src/config/config.js';
-import { Secret } from '../../src/config/secrets.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
+import { storedSources } from '../../src/daemon/stored-sources.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
+import { syncOnce } from '../../src/tasks/sync-once.js';
 import { freePort } from '../support/free-port.js';
 import { control, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
+import { followingConfig } from './following-fixture.js';
 
 const soon = { timeout: 20_000, interval: 25 };
 
@@ -18,34 +20,6 @@ interface Following {
   readonly daemon: Daemon;
 }
 
-function ruleConfig(
-  { ready }: Sandbox,
-  folder: string,
-  more: Readonly<Record<string, unknown>> = {},
-  receiver: { port: number; secret: string } | null = null,
-): Config {
-  const owner = ready.users.find(({ email }) => email.startsWith('owner'));
-  if (owner === undefined) throw new Error('a sandbox without an owner');
-  const config = configFrom(
-    settingsSchema.parse({
-      platform: { baseUrl: ready.baseUrl },
-      database: 'sqlite:mirror.db',
-      sources: [{ follow: 'installations', token: owner.token, ...more }],
-      sync: { intervalSeconds: 3_600 },
-      console: { listen: '127.0.0.1:0' },
-      vault: { folder: 'vault' },
-      receiver:
-        receiver === null
-          ? null
-          : { listen: `127.0.0.1:${receiver.port}`, secrets: [{ env: 'UNUSED' }] },
-    }),
-    { env: {}, folderOf: () => folder },
-  );
-  if (config.receiver === null || receiver === null) return config;
-  const secret = new Secret('receiver.secrets[0]', receiver.secret, { env: {}, folder });
-  return { ...config, receiver: { ...config.receiver, secrets: [secret] } };
-}
-
 async function follow(sandbox: Sandbox, more: Readonly<Record<string, unknown>> = {}): Promise<Following> {
   const folder = freshFolder();
   const port = await freePort();
@@ -53,7 +27,7 @@ async function follow(sandbox: Sandbox, more: Readonly<Record<string, unknown>> 
     url: `http://127.0.0.1:${port}/webhooks`,
     events: ['investment.changed', 'installation.created', 'installation.revoked'],
   })) as { secret: string };
-  const config = ruleConfig(sandbox, folder, more, { port, secret });
+  const config = followingConfig(sandbox, { folder, rule: more, receiver: { port, secret } });
   return { sandbox, config, folder, daemon: await startDaemon(partsFor(config)) };
 }
 
@@ -77,7 +51,8 @@ const registryOf = ({ config }: Following) =>
     erased_rows: number | null;
   }[];
 
-const tokensIn = (folder: string) => readdirSync(join(folder, 'vault')).filter((name) => !name.startsWith('.'));
+const tokensIn = (folder: string) =>
+  readdirSync(join(folder, 'vault')).filter((name) => !name.startsWith('.'));
 
 test('every company that installed the application becomes a source, with one narrowed token in a private file', async () => {
   const sandbox = await sandboxFor({ companies: 3, records: 40 });
@@ -139,12 +114,13 @@ test('a company that installs again within its time continues its history after 
     const [before] = registryOf(following);
     const [{ n } = { n: 0 }] = rowsOf(following);
     await control(sandbox, 'POST', '/installations/reinstall', { all: true });
-    await expect
-      .poll(() => registryOf(following)[0]?.installation !== before?.installation, soon)
-      .toBe(true);
+    await expect.poll(() => registryOf(following)[0]?.installation !== before?.installation, soon).toBe(true);
     await expect.poll(() => registryOf(following)[0]?.state, soon).toBe('connected');
     const relisted = () =>
-      readerOf(config).prepare("SELECT count(*) FROM ticks WHERE mode = 'relisting' AND outcome = 'done'").pluck().get();
+      readerOf(config)
+        .prepare("SELECT count(*) FROM ticks WHERE mode = 'relisting' AND outcome = 'done'")
+        .pluck()
+        .get();
     await expect.poll(relisted, soon).toBe(1);
     expect(rowsOf(following)).toEqual([{ source: before?.source, n }]);
     const changes = readerOf(config)
@@ -219,6 +195,34 @@ test('a rule that is no longer configured disconnects its sources and keeps thei
   } finally {
     await again.close();
   }
+});
+
+test('a single sync finds what is installed, then syncs it; a rule that cannot be read is reported and stops nothing', async () => {
+  const sandbox = await sandboxFor({ companies: 2, records: 20, installed: 0.5 });
+  const config = followingConfig(sandbox, { folder: freshFolder() });
+  const never = new AbortController().signal;
+  const unfollowed: string[] = [];
+  const sync = () => syncOnce(partsFor(config), {}, never, (rule) => void unfollowed.push(rule));
+  expect((await sync()).map(({ report }) => report.mode)).toEqual(['listing']);
+  await control(sandbox, 'POST', '/installations', { all: true });
+  expect((await sync()).map(({ report }) => report.mode).sort()).toEqual(['delta', 'listing']);
+  await control(sandbox, 'POST', '/faults', [
+    { method: 'GET', path: '/installations', times: 100, action: { status: 503 } },
+  ]);
+  expect(unfollowed).toEqual([]);
+  expect((await storedSources(config)).map(({ followed }) => followed?.rule)).toEqual([
+    'installations',
+    'installations',
+  ]);
+  const sources = await storedSources(config);
+  const results = await syncOnce(
+    { ...partsFor(config), sources },
+    {},
+    never,
+    (rule) => void unfollowed.push(rule),
+  );
+  expect(results.map(({ report }) => report.mode)).toEqual(['delta', 'delta']);
+  expect(unfollowed).toEqual(['installations']);
 });
 
 function ruleless({ ready }: Sandbox, folder: string): Config['sources'] {

@@ -24,7 +24,8 @@ SELECT s.name AS source, h.id, h.company_id, h.offering_id, h.investor_id, h.sta
        h.valid_from, h.change_seq, h.valid_to, h.ended_by,
        (SELECT c.name FROM company_rows c WHERE c.source_no = h.source_no AND c.id = h.company_id) AS company_name,
        (SELECT o.name FROM offering_rows o WHERE o.source_no = h.source_no AND o.id = h.offering_id) AS round_name
-FROM history_rows h JOIN sources s ON s.no = h.source_no;
+FROM history_rows h JOIN sources s ON s.no = h.source_no
+WHERE s.erasing_since IS NULL;
 
 CREATE OR REPLACE VIEW incoming AS
 SELECT s.name AS source, r.id, r.company_id, r.offering_id, r.investor_id, r.status, r.group_label,
@@ -38,7 +39,7 @@ SELECT s.name AS source, r.id, r.company_id, r.offering_id, r.investor_id, r.sta
 FROM sources s JOIN (
   -- Ids are not unique before they are indexed; of two entries for one the later counts, as it will when published.
   SELECT DISTINCT ON (n.source_no, n.id) n.* FROM investment_rows n JOIN sources u ON u.no = n.source_no
-  WHERE u.listed_at IS NULL ORDER BY n.source_no, n.id, n.row_no DESC
+  WHERE u.listed_at IS NULL AND u.erasing_since IS NULL ORDER BY n.source_no, n.id, n.row_no DESC
 ) r ON r.source_no = s.no
 UNION ALL
 SELECT s.name, t.id, t.company_id, t.offering_id, t.investor_id, t.status, t.group_label,
@@ -50,6 +51,7 @@ SELECT s.name, t.id, t.company_id, t.offering_id, t.investor_id, t.status, t.gro
        (SELECT c.name FROM company_rows c WHERE c.source_no = t.source_no AND c.id = t.company_id) AS company_name,
        (SELECT o.name FROM offering_rows o WHERE o.source_no = t.source_no AND o.id = t.offering_id) AS round_name
 FROM sources s JOIN staged_rows t ON t.source_no = s.no
+WHERE s.erasing_since IS NULL
 UNION ALL
 SELECT s.name, r.id, r.company_id, r.offering_id, r.investor_id, r.status, r.group_label,
        r.investment_type, r.offering_type, r.applied_at, r.currency, r.committed_cents,
@@ -145,4 +147,5 @@ SELECT c.seq, s.name AS source, c.id, coalesce(c.about || '_', '') || c.kind AS 
         ORDER BY n.valid_from, n.change_seq LIMIT 1)
       LIMIT 1) v
   ) END COLLATE "C" AS after
-FROM change_rows c JOIN sources s ON s.no = c.source_no;
+FROM change_rows c JOIN sources s ON s.no = c.source_no
+WHERE s.erasing_since IS NULL;
