@@ -36,17 +36,30 @@ export function placesOf(issues: readonly z.core.$ZodIssue[]): readonly Path[] {
   });
 }
 
+/** Returns the variants of a union that the value selects by its constants, such as `kind`; all when none fits. */
+function formOf(node: SchemaNode, value: unknown): SchemaNode {
+  const variants = variantsOf(node);
+  const marks = variants.flatMap(({ properties = {}, required = [] }) =>
+    required.filter((key) => properties[key]?.const !== undefined),
+  );
+  const chosen = variants.filter(({ properties = {} }) =>
+    marks.every((mark) => valueAt(value, [mark]) === properties[mark]?.const),
+  );
+  return chosen.length === 0 ? node : { anyOf: chosen };
+}
+
 interface Found extends Problem {
   readonly missing?: boolean;
   /** The path of the closest known option. */
   readonly instead?: string;
 }
 
-function unknownKey(path: Path, { root, whereOf }: Examined): Found {
+function unknownKey(path: Path, { root, input, whereOf }: Examined): Found {
   const key = String(path.at(-1));
   const parent = nodeAt(root, path.slice(0, -1));
   const refused = refusedKeys[path.filter((step) => typeof step === 'string').join('.')];
-  const siblings = parent === undefined ? [] : Object.keys(propertiesOf(parent));
+  const siblings =
+    parent === undefined ? [] : Object.keys(propertiesOf(formOf(parent, valueAt(input, path.slice(0, -1)))));
   const meant = closest(key, siblings);
   const hint =
     refused ?? (meant === undefined ? `options here: ${siblings.join(', ')}` : `did you mean ${meant}?`);

@@ -154,6 +154,15 @@ test.each<[string, object, { path: string; message: RegExp | string; hint?: unkn
     { path: 'sources[1].target', message: 'is not an option', hint: 'did you mean targets?' },
   ],
   [
+    'an option of listed sources',
+    { company: 'co_1' },
+    {
+      path: 'sources[1].company',
+      message: 'is not an option',
+      hint: expect.stringMatching(/^options here: follow, rule, /),
+    },
+  ],
+  [
     'something else to follow',
     { follow: 'instalations' },
     {
@@ -171,6 +180,15 @@ test.each<[string, object, { path: string; message: RegExp | string; hint?: unkn
       message: text,
       ...(hint === undefined ? {} : { hint }),
     }),
+  ]);
+});
+
+test('a listed source with an option of follow rules is told the options of a listed source', () => {
+  expect(problems(follows({ ...minimal.sources[0], scopes: ['read:investments'] }))).toMatchObject([
+    {
+      path: 'sources[0].scopes',
+      hint: 'options here: name, token, credentials, company, installation, filters',
+    },
   ]);
 });
 
