@@ -1,10 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { writeCredentials } from '../../src/client/tokens/credentials-file.js';
+import { fileCredentials, vaultCredentials } from '../../src/client/tokens/credential-store.js';
+import { Secret } from '../../src/config/secrets.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
+import { openVault } from '../../src/reading/open-vault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { fakeIo, rosterd } from '../cli/fake-io.js';
 import { type OwnDatabase, rolePassword } from '../postgres/own-role.js';
@@ -33,6 +35,7 @@ const secrets = {
   NOTICE: `whsec_${Buffer.from('canary-notice-signing-key-0001').toString('base64')}`,
   CONSOLE: 'canary-console-token-53Qx9vN2kL8mR4tY',
   DATABASE: rolePassword,
+  VAULT: Buffer.from('canary-vault-key-of-32-bytes-000').toString('base64'),
 };
 
 export interface Played {
@@ -48,7 +51,11 @@ export async function playDay(folder: string, program: Program, own?: OwnDatabas
   const database =
     own === undefined
       ? { database: 'sqlite:./mirror.db' }
-      : { database: own.url, databasePassword: { env: 'DATABASE' } };
+      : {
+          database: own.url,
+          databasePassword: { env: 'DATABASE' },
+          vault: { keys: [{ env: 'VAULT' }] },
+        };
   for (const name of ['captured', 'tmp']) mkdirSync(join(folder, name));
   const said: string[] = [];
   const keep = (name: string, text: string) => {
@@ -89,7 +96,8 @@ export async function playDay(folder: string, program: Program, own?: OwnDatabas
       CLIENT_SECRET: app.live.clientSecret,
       TMPDIR: join(folder, 'tmp'),
     };
-    await writeCredentials(join(folder, 'credentials.json'), {
+    const signIn = storeOf(folder, own);
+    await signIn.store.write({
       clientId: app.live.clientId,
       clientSecret: null,
       accessToken: 'canary-spent-access-token',
@@ -106,7 +114,7 @@ export async function playDay(folder: string, program: Program, own?: OwnDatabas
           requestsPerHour: 1_000_000,
           management: {
             credentials: {
-              file: 'credentials.json',
+              ...(own === undefined ? { file: 'credentials.json' } : { vault: 'manager' }),
               clientId: app.live.clientId,
               clientSecret: { env: 'CLIENT_SECRET' },
             },
@@ -173,15 +181,32 @@ export async function playDay(folder: string, program: Program, own?: OwnDatabas
     keep('daemon', daemon.printed());
     for (const args of [['sync'], ['status'], ['doctor']]) await command(...args);
     if (own !== undefined) await dumpServer(own.administrator, join(folder, 'server'));
-    const rotated = JSON.parse(readFileSync(join(folder, 'credentials.json'), 'utf8')) as Record<
-      string,
-      unknown
-    >;
+    const rotated = { ...(await signIn.store.read()) };
+    await signIn.close();
     return { canaries: canariesOf(sandbox, secret, rotated), said };
   } finally {
     await sink.close();
     await sandbox.close();
   }
+}
+
+/** A file, or the vault of the server. */
+function storeOf(folder: string, own: OwnDatabase | undefined) {
+  if (own === undefined)
+    return {
+      store: fileCredentials(join(folder, 'credentials.json'), systemClock),
+      close: async () => {},
+    };
+  const reading = (name: string, value: string) =>
+    new Secret(name, { env: 'VALUE' }, { env: { VALUE: value }, folder });
+  const vault = openVault(
+    {
+      database: { kind: 'postgres', url: own.url, password: reading('databasePassword', secrets.DATABASE) },
+      vault: { folder, keys: [reading('vault.keys[0]', secrets.VAULT)] },
+    },
+    { clock: systemClock },
+  );
+  return { store: vaultCredentials(vault, 'sign-in/manager'), close: () => vault.close() };
 }
 
 const failures: readonly object[] = [
@@ -208,7 +233,14 @@ const commands = (id: string): string[][] => [
     ['export', '--format', 'jsonl'],
     ['export', '--format', 'founder-csv'],
   ],
-  ...[['endpoints', 'list'], ['endpoints', 'show', 'whe_unknown'], ['sync'], ['sync', '--source', 'nobody']],
+  ...[
+    ['endpoints', 'list'],
+    ['vault', 'status'],
+    ['vault', 'rotate'],
+    ['endpoints', 'show', 'whe_unknown'],
+    ['sync'],
+    ['sync', '--source', 'nobody'],
+  ],
 ];
 
 async function hostileDeliveries(url: string, secret: string): Promise<string[]> {

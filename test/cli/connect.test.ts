@@ -247,3 +247,58 @@ test('connect without an application names the flags to give', async () => {
   expect(code).toBe(2);
   expect(err).toContain('--client-id');
 });
+
+test('connect --source stores a sign-in in the vault, where the next sync reads and status counts it', async () => {
+  const { folder, io, write } = desk();
+  const env = { PARTNER_SECRET: confidential.secret };
+  const company = world.ready.companies[0];
+  write(
+    'config.json',
+    JSON.stringify({
+      platform: { baseUrl: world.url },
+      sources: [
+        {
+          name: 'mine',
+          credentials: {
+            vault: 'crm',
+            clientId: confidential.clientId,
+            clientSecret: { env: 'PARTNER_SECRET' },
+          },
+          company: company?.id,
+        },
+      ],
+    }),
+  );
+  const session = start(['connect', '--source', 'mine'], io({ env }));
+  await fetch(await consent(world, await session.link(), founder().email));
+  const { code, out, err } = await session.ended;
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: 'signed in; the tokens are in the vault entry "sign-in/crm", and rosterd keeps them refreshed\n',
+  });
+  const file = join(folder, 'credentials/vault/sign-in.crm.secret');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const { accessToken } = JSON.parse(readFileSync(file, 'utf8'));
+  expect(out + err).not.toContain(accessToken);
+
+  expect((await rosterd(['sync'], io({ env }))).code).toBe(0);
+  const status = await rosterd(['vault', 'status', '--json'], io({ env }));
+  expect(JSON.parse(status.out)).toEqual({
+    storage: 'files',
+    folder: join(folder, 'credentials/vault'),
+    entries: 1,
+    kinds: [{ kind: 'sign-in', entries: 1 }],
+    keys: [],
+  });
+  expect(status.out).not.toContain(accessToken);
+  expect((await rosterd(['vault', 'rotate'], io({ env }))).err).toContain('which are not encrypted');
+  const none = await rosterd(['vault', 'remove', 'sign-in/nobody'], io({ env }));
+  expect([none.code, none.err]).toEqual([
+    2,
+    expect.stringContaining('the vault has no entry "sign-in/nobody"'),
+  ]);
+  expect((await rosterd(['vault', 'remove', 'sign-in/crm'], io({ env }))).out).toBe(
+    'sign-in/crm was deleted\n',
+  );
+  expect((await rosterd(['sync'], io({ env }))).code).toBe(3);
+});
