@@ -11,6 +11,8 @@ const allowed: Readonly<Record<string, string>> = {
   'simulation/forbidden-globals.ts': 'names what it forbids',
   'torture/': 'starts real processes; what a round does follows from its own seed',
   'client/tokens/dying-refresher.ts': 'is a process of its own',
+  'vault/counting-process.ts': 'is a process of its own',
+  'vault/vault-refresher.ts': 'is a process of its own',
   'postgres/': 'names databases of runs that may share a server',
   'architecture.test.ts': 'names what it forbids',
   'seeded.test.ts': 'names what it forbids',

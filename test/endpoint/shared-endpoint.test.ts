@@ -11,7 +11,6 @@ import { endpointStore } from '../../src/endpoint/state-store.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { processName } from '../../src/runtime/process-identity.js';
-import { systemRandom } from '../../src/runtime/random.js';
 import { openPostgresVault } from '../../src/store/dialect/postgres/vault.js';
 import { type EncryptedVault, openEncryptedVault } from '../../src/vault/encrypted-vault.js';
 import { headerNames } from '../../src/wire/headers.js';
@@ -21,6 +20,7 @@ import { type RunningPlatform, startPlatform, user, worldStart } from '../confor
 import { type ManualClock, manualClock } from '../platform/webhooks/manual-clock.js';
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
+import { testRandom } from '../support/chance.js';
 
 /* Hosts of a fleet that share the state of one endpoint through the vault, against the platform's own server. */
 
@@ -66,7 +66,7 @@ async function place(): Promise<Place> {
       keys: [{ name: 'vault.keys[0]', reveal: async () => '4'.repeat(64) }],
       holder: processName(),
       clock: systemClock,
-      random: systemRandom,
+      random: testRandom(),
     });
     onTestFinished(() => opened.close());
     return opened;
@@ -93,7 +93,7 @@ async function place(): Promise<Place> {
         names: headerNames(),
         wire: pool.fetch,
         clock: stopped(clock),
-        random: systemRandom,
+        random: testRandom(),
         logger: silentLogger,
         budgets: { load: async () => null, save: async () => {} },
         requestsPerHour: null,

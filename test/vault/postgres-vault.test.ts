@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
 import { processName } from '../../src/runtime/process-identity.js';
-import { systemRandom } from '../../src/runtime/random.js';
 import { backUpPostgres } from '../../src/store/dialect/postgres/backup.js';
 import { queryPostgres } from '../../src/store/dialect/postgres/query.js';
 import { restorePostgres } from '../../src/store/dialect/postgres/restore.js';
@@ -21,6 +20,7 @@ import {
 import { giveToOwnRole, rolePassword } from '../postgres/own-role.js';
 import { withClient } from '../postgres/run-databases.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { testRandom } from '../support/chance.js';
 
 const { signal } = new AbortController();
 const canary = 'canary-at_live_vault';
@@ -50,7 +50,7 @@ function vaultWith(options: Options = {}): EncryptedVault {
     keys: keys.map((key, at) => ({ name: `vault.keys[${at}]`, reveal: async () => key })),
     holder,
     clock: systemClock,
-    random: systemRandom,
+    random: testRandom(),
   });
   onTestFinished(() => vault.close());
   return vault;
@@ -175,7 +175,7 @@ test('encrypted vault: keys that changed in their file are read again for an ent
     keys: [{ name: 'vault.keys[0]', reveal: async () => keys[0] ?? '' }],
     holder: 'host:1:2.3',
     clock: systemClock,
-    random: systemRandom,
+    random: testRandom(),
   });
   onTestFinished(() => vault.close());
   await expect(vault.read('sign-in/crm')).rejects.toMatchObject({ code: 'usage' });

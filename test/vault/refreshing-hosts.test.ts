@@ -7,13 +7,13 @@ import { type CredentialStore, vaultCredentials } from '../../src/client/tokens/
 import { storedToken } from '../../src/client/tokens/static-token.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { processName } from '../../src/runtime/process-identity.js';
-import { systemRandom } from '../../src/runtime/random.js';
 import { openPostgresVault } from '../../src/store/dialect/postgres/vault.js';
 import { type EncryptedVault, openEncryptedVault } from '../../src/vault/encrypted-vault.js';
 import { listen } from '../client/fetch/wire-server.js';
 import { TokenServer } from '../client/tokens/token-server.js';
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
+import { testRandom } from '../support/chance.js';
 
 const script = fileURLToPath(new URL('./vault-refresher.ts', import.meta.url));
 const key = '3'.repeat(64);
@@ -37,7 +37,7 @@ beforeEach(async () => {
     keys: [{ name: 'vault.keys[0]', reveal: async () => key }],
     holder: processName(),
     clock: systemClock,
-    random: systemRandom,
+    random: testRandom(),
   });
   onTestFinished(() => vault.close());
   store = vaultCredentials(vault, 'sign-in/crm');
