@@ -1,10 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../src/config/secrets.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { grantsOf } from '../../src/daemon/resolve-sources.js';
 import { SourceIndex } from '../../src/daemon/source-index.js';
+import { watchTokens } from '../../src/daemon/watch-tokens.js';
+import { Fault } from '../../src/domain/fault.js';
+import { manualClock } from '../platform/webhooks/manual-clock.js';
 import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
 const seconds = { timeout: 40_000, interval: 50 };
@@ -66,4 +69,51 @@ test('an installation event concerns the grant of the sources of its installatio
   expect(about('installation.revoked', '')).toEqual([]);
   expect(about('installation.revoked', installation, true)).toEqual([]);
   expect(about('investment.changed', installation)).toEqual([]);
+});
+
+test('a sign-in that another host stored in the vault is noticed within ten seconds, and a server that is away is no change', async () => {
+  const clock = manualClock(0);
+  let entry: string | null | Error = 'sign-in 1';
+  const events: string[] = [];
+  const source = {
+    name: 'crm',
+    access: {
+      kind: 'credentials',
+      at: { entry: 'sign-in/crm' },
+      clientId: 'pk_test_1',
+      clientSecret: null,
+    },
+  };
+  const watch = watchTokens({
+    sources: [source as never],
+    engine: {
+      vault: {
+        read: async () => {
+          if (entry instanceof Error) throw entry;
+          return entry;
+        },
+      },
+      platform: { tokensOf: () => ({ reload: () => events.push('reload') }) },
+      sync: { recheck: (name: string) => events.push(`recheck ${name}`) },
+    } as never,
+    clock,
+  });
+  onTestFinished(() => watch.close());
+  const pass = async (millis: number) => {
+    for (let left = millis; left > 0; left -= 1_000) {
+      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+      clock.advance(1_000);
+    }
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+  };
+  await pass(30_000);
+  expect(events).toEqual([]);
+  entry = new Fault('database_busy', 'away');
+  await pass(12_000);
+  entry = 'sign-in 1';
+  await pass(12_000);
+  expect(events).toEqual([]);
+  entry = 'sign-in 2';
+  await pass(12_000);
+  expect(events).toEqual(['reload', 'recheck crm']);
 });
