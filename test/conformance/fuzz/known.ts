@@ -1,9 +1,10 @@
 import type { Chance } from './chance.js';
 
-const idShape = /^(?:[a-z]{2,5}|evt_test)_[0-9A-Za-z]{6,}$/;
+const idShape = /^(?:[a-z]{2,5}|evt_test|pk_test|pk_live)_[0-9A-Za-z]{6,}$/;
 
 /** Id prefixes by the last word of a field's name. */
 const prefixes: Readonly<Record<string, readonly string[]>> = {
+  client: ['pk_'],
   company: ['co_'],
   offering: ['ofr_'],
   spv: ['ofr_'],
