@@ -44,7 +44,7 @@ const figures: Readonly<Record<string, number>> = {
   growth: 12,
   requests: 5,
   platform: 9,
-  sandbox: 11,
+  sandbox: 13,
   postgres: 3,
   soak: 3,
   hostile: 6,

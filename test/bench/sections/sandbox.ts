@@ -52,10 +52,13 @@ async function measured(scale: Scale, parts: Lifecycle): Promise<readonly Measur
   const receiver = await startReceiver(parts);
   const control = (path: string, body: unknown) => ask('POST', `${ready.control}${path}`, {}, body);
   await control('/webhooks', { url: receiver.url, events: ['installation.created'] });
+  const before = await useOf(child);
   const revoked = await timed(() => control('/installations/revoke', { all: true }));
+  const between = await useOf(child);
   const all = receiver.count(companies);
   const installedAt = performance.now();
   const installed = await timed(() => control('/installations', { all: true }));
+  const after = await useOf(child);
   await all;
   const delivered = performance.now() - installedAt;
   const atEnd = await useOf(child);
@@ -70,7 +73,9 @@ async function measured(scale: Scale, parts: Lifecycle): Promise<readonly Measur
     measure('size of the list', 'MB', [bytes / 1e6]),
     measure('a token minted by a manager', 'ms', mints),
     measure(`${many} installations revoked by one call`, 's', [revoked / 1000]),
+    measure('processor time of that', 's', [between.cpuSeconds - before.cpuSeconds]),
     measure(`${many} installations made by one call`, 's', [installed / 1000]),
+    measure('processor time until that answer', 's', [after.cpuSeconds - between.cpuSeconds]),
     measure('the last of their deliveries, after the call began', 's', [delivered / 1000]),
     measure('most memory at the end', 'MB', [atEnd.peakMegabytes]),
   ];
