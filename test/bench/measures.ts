@@ -80,6 +80,8 @@ export interface StallScale {
   readonly seconds: number;
   /** Changes a second of the other sources. */
   readonly perSecond: number;
+  /** The pause between two phases. Longer than a delivery or a tick takes once nothing blocks it. */
+  readonly settleMillis: number;
 }
 
 export interface SandboxScale {
@@ -103,7 +105,7 @@ export const quick: Scale = {
   live: { seconds: 60, rates: [0.2, 1, 10], sources: [1, 20] },
   sequence: 20,
   deliveries: 5_000,
-  stalls: { records: [200_000], seconds: 10, perSecond: 10 },
+  stalls: { records: [200_000], seconds: 10, perSecond: 10, settleMillis: 2_000 },
   sandbox: { companies: 10_000, records: 100 },
   apart: true,
   network: false,

@@ -20,7 +20,7 @@ const tiny: Scale = {
   live: { seconds: 0.03, rates: [30], sources: [1, 3] },
   sequence: 3,
   deliveries: 20,
-  stalls: { records: [300], seconds: 0.01, perSecond: 8 },
+  stalls: { records: [300], seconds: 0.01, perSecond: 8, settleMillis: 50 },
   sandbox: { companies: 5, records: 2 },
   apart: false,
   network: false,

@@ -92,9 +92,6 @@ interface Round {
   readonly longest: number;
 }
 
-/** Longer than a delivery or a tick takes once nothing holds it up. */
-const settleMillis = 2_000;
-
 /** Runs every phase once, over a new mirror. */
 async function roundOf(scale: Scale, records: number): Promise<Round> {
   const { apart, stalls } = scale;
@@ -123,7 +120,7 @@ async function roundOf(scale: Scale, records: number): Promise<Round> {
     while ((await reader.value('SELECT count(*) FROM sources WHERE listed_at IS NOT NULL')) !== others.length)
       await pause(5);
 
-    const { perSecond, seconds } = stalls;
+    const { perSecond, seconds, settleMillis } = stalls;
     const traffic = platform.traffic({ seed: 1, perSecond, seconds: null, sources: others });
     // It fails where it is awaited, after the phases.
     traffic.catch(() => {});
