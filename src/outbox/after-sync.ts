@@ -99,8 +99,10 @@ async function prepare({ hook, store, clock }: AfterSyncParts, state: AfterSyncS
   if (due > 0 && due <= hook.delayMillis) return due;
   const changes = await store.changesAfter(state.doneSeq, hook.sources);
   const lastSeq = Math.max(...changes.map(({ last_seq }) => last_seq));
-  await store.queue(hook.name, messageBody(hook.name, changes, now), lastSeq, instantFromMillis(now));
-  return 0;
+  const body = messageBody(hook.name, changes, now);
+  const queued = await store.queue(hook.name, state, { body, lastSeq, at: instantFromMillis(now) });
+  // In a fleet, another leader stored one meanwhile. This member may not lead any more: look again a little later.
+  return queued ? 0 : waitMillisMin;
 }
 
 /** The message of a run in JSON. Its field names are a public contract: only add. It contains no identity. */

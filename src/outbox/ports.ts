@@ -139,6 +139,13 @@ export interface AfterSyncState {
   readonly lastError: string | null;
 }
 
+/** A message that is due at once. */
+export interface QueuedMessage {
+  readonly body: string;
+  readonly lastSeq: number;
+  readonly at: Instant;
+}
+
 /** The state of after-sync hooks. Throws `database_busy`, `database_full`, `database_unusable`. */
 export interface AfterSyncStore {
   /** Returns the state of a hook. A hook that is new begins after the newest change. */
@@ -147,7 +154,8 @@ export interface AfterSyncStore {
   firstChange(seq: number, sources: readonly string[] | null): Promise<Instant | null>;
   /** Returns the changes after `seq`, by source. */
   changesAfter(seq: number, sources: readonly string[] | null): Promise<readonly SourceChanges[]>;
-  queue(hook: string, body: string, lastSeq: number, at: Instant): Promise<void>;
+  /** Stores a message. Returns false, and stores nothing, when the state is not `before` any more. */
+  queue(hook: string, before: AfterSyncState, message: QueuedMessage): Promise<boolean>;
   /** Settles a run of this message. This and the next two change nothing when another message is stored by now. */
   succeeded(hook: string, message: AfterSyncMessage, at: Instant): Promise<void>;
   /** Counts one more attempt. `error` is our own text and quotes nothing from the receiver. */

@@ -1,6 +1,12 @@
 import { sql, type Updateable } from 'kysely';
 import type { Instant } from '../domain/instant.js';
-import type { AfterSyncMessage, AfterSyncState, AfterSyncStore, SourceChanges } from '../outbox/ports.js';
+import type {
+  AfterSyncMessage,
+  AfterSyncState,
+  AfterSyncStore,
+  QueuedMessage,
+  SourceChanges,
+} from '../outbox/ports.js';
 import type { Connection } from './connection.js';
 import type { AfterSyncRowsTable } from './schema.js';
 
@@ -115,15 +121,22 @@ export class AfterSyncHooks implements AfterSyncStore {
     }));
   }
 
-  async queue(hook: string, body: string, lastSeq: number, at: Instant): Promise<void> {
-    await this.#update(hook, {
-      body,
-      last_seq: lastSeq,
-      tried_seq: lastSeq,
-      queued_at: at,
-      next_at: at,
-      attempts: 0,
-    });
+  async queue(
+    hook: string,
+    { doneSeq, triedSeq }: AfterSyncState,
+    { body, lastSeq, at }: QueuedMessage,
+  ): Promise<boolean> {
+    const result = await this.connection.run((db) =>
+      db
+        .updateTable('after_sync_rows')
+        .set({ body, last_seq: lastSeq, tried_seq: lastSeq, queued_at: at, next_at: at, attempts: 0 })
+        .where('hook', '=', hook)
+        .where('body', 'is', null)
+        .where('done_seq', '=', doneSeq)
+        .where('tried_seq', '=', triedSeq)
+        .executeTakeFirstOrThrow(),
+    );
+    return Number(result.numUpdatedRows) > 0;
   }
 
   async succeeded(hook: string, message: AfterSyncMessage, at: Instant): Promise<void> {
@@ -169,12 +182,6 @@ export class AfterSyncHooks implements AfterSyncStore {
         .where('last_seq', '=', lastSeq)
         .where('queued_at', '=', queuedAt)
         .execute(),
-    );
-  }
-
-  async #update(hook: string, values: Updateable<AfterSyncRowsTable>): Promise<void> {
-    await this.connection.run((db) =>
-      db.updateTable('after_sync_rows').set(values).where('hook', '=', hook).execute(),
     );
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { instantFromMillis } from '../../src/domain/instant.js';
 import { type AfterSyncParts, step } from '../../src/outbox/after-sync.js';
 import type { DueNotice, Sent } from '../../src/outbox/ports.js';
 import { messageId } from '../../src/outbox/send-http.js';
@@ -240,6 +241,43 @@ describe.each(databases)('after-sync hooks on $database', ({ database, open }) =
       ]);
     },
   );
+
+  test(`after-sync on ${database}: a former leader that wakes up late overwrites neither a message nor its result`, async () => {
+    const mirror = await open();
+    const { clock, change, parts, run, rows, sent } = await openHook(mirror);
+    const { store } = parts;
+    const at = instantFromMillis(clock.now());
+    await run(true);
+    await change('added');
+    const seen = await store.state('dbt');
+    expect(await store.queue('dbt', seen, { body: '{"of":"leader"}', lastSeq: 1, at })).toBe(true);
+    const late = { body: '{"of":"former"}', lastSeq: 1, at };
+    expect(await store.queue('dbt', seen, late)).toBe(false);
+    expect((await store.state('dbt')).message?.body).toBe('{"of":"leader"}');
+    expect(await run()).toBe(60_000);
+    expect(await store.queue('dbt', seen, late)).toBe(false);
+    expect(await rows()).toEqual([
+      { done_seq: 1, tried_seq: 1, last_seq: null, attempts: 0, last_error: null },
+    ]);
+    expect(sent.map(({ body }) => body)).toEqual(['{"of":"leader"}']);
+    // Between its look and its write, another leader reported the same changes.
+    await change('added');
+    clock.advance(10_000);
+    const overtaken: AfterSyncParts = {
+      ...parts,
+      store: new (class extends AfterSyncHooks {
+        override async changesAfter(...wanted: Parameters<AfterSyncHooks['changesAfter']>) {
+          const changes = await super.changesAfter(...wanted);
+          await run();
+          return changes;
+        }
+      })(mirror.connection),
+    };
+    expect(await step(overtaken, false, never)).toBeGreaterThan(0);
+    expect(sent).toHaveLength(2);
+    expect(await run()).toBe(60_000);
+    expect(sent).toHaveLength(2);
+  });
 
   test(`after-sync on ${database}: a message names no person`, async () => {
     const mirror = await open();
