@@ -13,6 +13,7 @@ import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js'
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
+import { conflictingEndpoint } from './bound.js';
 import { nextStep, type Step } from './plan.js';
 import {
   blockedHealth,
@@ -212,21 +213,34 @@ class Care implements EndpointCare {
     for (let steps = 0; steps < stepsMax; steps += 1) {
       const step = nextStep(this.#state, listed, wanted, clock.now());
       if (step.kind === 'rest') return step.endpoint;
-      const changed = await this.#take(step);
+      const changed = await this.#take(step, listed);
       listed = [changed, ...listed.filter(({ id }) => id !== changed.id)];
     }
     throw new Error('the endpoint still needs changes after the maximum number of steps');
   }
 
-  async #take(step: Exclude<Step, { kind: 'rest' }>): Promise<WebhookEndpoint> {
+  async #take(
+    step: Exclude<Step, { kind: 'rest' }>,
+    listed: readonly WebhookEndpoint[],
+  ): Promise<WebhookEndpoint> {
     const { api, wanted, clock, logger, catchUp } = this.#parts;
     const { signal } = this.#stop;
     switch (step.kind) {
       case 'create': {
         const { publicUrl: url, events, mode } = wanted;
-        const { endpoint, secret } = await createEndpoint(api, { url, events, mode }, signal);
-        // A bound endpoint is created only once: a repeated request returns it without its secret.
-        if (secret !== null) await this.#keep(withSecret(this.#state, endpoint.id, secret, clock.now()));
+        const { endpoint, secret } = await createEndpoint(api, { url, events, mode }, signal).catch(
+          (error: unknown) => {
+            if (!isFault(error) || error.about.status !== 409) throw error;
+            return { endpoint: conflictingEndpoint(listed, wanted, error), secret: null };
+          },
+        );
+        // A bound endpoint is created only once. After its state was lost, it is adopted, and the next step rotates.
+        if (secret === null) {
+          await this.#keep({ ...this.#state, id: endpoint.id, secrets: [], rotationAskedAt: null });
+          logger.info({ endpoint: endpoint.id, mode }, 'webhook endpoint found again');
+          return endpoint;
+        }
+        await this.#keep(withSecret(this.#state, endpoint.id, secret, clock.now()));
         logger.info({ endpoint: endpoint.id, mode }, 'webhook endpoint created');
         catchUp();
         return endpoint;

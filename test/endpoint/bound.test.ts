@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Api, Ask } from '../../src/client/api.js';
+import { Fault } from '../../src/domain/fault.js';
+import { createEndpointCare } from '../../src/endpoint/care.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { tempFolder } from '../store/temp-folder.js';
+
+const publicUrl = 'https://hooks.example.com/rosterd';
+const wantedEvents = ['investment.changed', 'offering.closed'];
+
+interface Held {
+  readonly id: string;
+  readonly url: string;
+  readonly mode: string;
+  events: readonly string[];
+}
+
+/** A platform on which an installation token binds endpoints: it hides their address, and shows a secret once. */
+function platformWith(endpoints: Held[]) {
+  const asked: string[] = [];
+  const shown = ({ id, url, mode, events }: Held, secret?: string) => ({
+    id,
+    type: 'webhook_endpoint',
+    attributes: {
+      ...{ mode, events, enabled: true, installation: 'inst_1', secret },
+      url_hint: `${new URL(url).host}…${url.slice(-6)}`,
+      ...{ failing_since: null, last_delivery_at: null, last_delivery_status: null, created_at: null },
+    },
+  });
+  const answer = ({ method = 'GET', path, params, body }: Ask): unknown => {
+    const own = endpoints.find(({ id }) => id === params?.external_id);
+    if (method === 'GET') return { data: endpoints.map((one) => shown(one)), meta: { quota: 5 } };
+    if (own !== undefined && path.endsWith('/rotate_secret'))
+      return { data: shown(own, 'whsec_bmV3IHNlY3JldA==') };
+    const { url, events, mode } = body as { url: string; events: readonly string[]; mode: string };
+    if (own !== undefined) {
+      own.events = events;
+      return { data: shown(own) };
+    }
+    const twin = endpoints.find((one) => one.url === url && one.mode === mode);
+    if (twin === undefined) throw new Error('this test creates no endpoint');
+    if ([...twin.events].sort().join() === [...events].sort().join()) return { data: shown(twin) };
+    throw new Fault('refused', 'POST /webhook_endpoints answered 409 conflict', { status: 409 });
+  };
+  const api: Api = async (ask) => {
+    asked.push(`${ask.method ?? 'GET'} ${ask.path.replace(/^.*webhook_endpoints/, '')}`);
+    return { status: 200, body: answer(ask), text: '', requestId: null };
+  };
+  return { api, asked };
+}
+
+/** Starts the care without a state file and returns the state that it stores first with a health. */
+async function cared(endpoints: Held[]) {
+  const { api, asked } = platformWith(endpoints);
+  const file = join(tempFolder(), 'endpoint.json');
+  const care = createEndpointCare({
+    api,
+    wanted: {
+      publicUrl,
+      mode: 'live',
+      events: wantedEvents,
+      file,
+      checkMillis: 3_600_000,
+      rotateMillis: null,
+    } as never,
+    clock: systemClock,
+    logger: silentLogger,
+    catchUp: () => {},
+  });
+  onTestFinished(() => care.close());
+  await care.load();
+  care.start();
+  const state = () => JSON.parse(readFileSync(file, 'utf8'));
+  await expect.poll(() => state().health?.state ?? null).not.toBeNull();
+  return { state: state(), asked, secrets: care.secrets() };
+}
+
+const ours = (events: readonly string[]): Held => ({ id: 'whe_ours', url: publicUrl, mode: 'live', events });
+const other: Held = { id: 'whe_other', url: 'https://hooks.example.com/others', mode: 'live', events: ['x'] };
+
+test.each([
+  ['old events', ['investment.changed']],
+  ['the same events', wantedEvents],
+])(
+  'a bound endpoint with %s is adopted after its state file was lost, and gets a secret',
+  async (_, events) => {
+    const endpoints = [{ ...other }, ours(events)];
+    const { state, asked, secrets } = await cared(endpoints);
+    expect(state).toMatchObject({ id: 'whe_ours', health: { state: 'ok' } });
+    expect(secrets).toEqual(['whsec_bmV3IHNlY3JldA==']);
+    expect(endpoints.map((one) => one.events)).toEqual([['x'], wantedEvents]);
+    expect(asked.filter((call) => call.startsWith('POST')).map((call) => call.split('/').at(-1))).toEqual([
+      'POST ',
+      'rotate_secret',
+    ]);
+  },
+);
+
+test('when several bound endpoints could be the one, none is changed, and status says what to do', async () => {
+  const twin = { ...ours(['y']), id: 'whe_twin', url: 'https://hooks.example.com/x/rosterd' };
+  const { state, asked } = await cared([ours(['x']), twin]);
+  expect(state.health).toMatchObject({
+    state: 'blocked',
+    hint: expect.stringContaining('rosterd endpoints list'),
+  });
+  expect(asked.filter((call) => !call.startsWith('GET'))).toHaveLength(1);
+});
