@@ -85,8 +85,8 @@ test('a sign-in that another host stored in the vault is noticed within ten seco
     },
   };
   const watch = watchTokens({
-    sources: [source as never],
     engine: {
+      sources: { all: [source], onChange: () => () => {} },
       vault: {
         read: async () => {
           if (entry instanceof Error) throw entry;

@@ -4,12 +4,17 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Api, Ask } from '../../src/client/api.js';
 import { Fault } from '../../src/domain/fault.js';
 import { createEndpointCare } from '../../src/endpoint/care.js';
+import { endpointStore } from '../../src/endpoint/state-store.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import type { Vault } from '../../src/vault/ports.js';
 import { tempFolder } from '../store/temp-folder.js';
 
 const publicUrl = 'https://hooks.example.com/rosterd';
 const wantedEvents = ['investment.changed', 'offering.closed'];
+
+/** The state is in a file. */
+const noVault = {} as Vault;
 
 interface Held {
   readonly id: string;
@@ -56,16 +61,19 @@ function platformWith(endpoints: Held[]) {
 async function cared(endpoints: Held[]) {
   const { api, asked } = platformWith(endpoints);
   const file = join(tempFolder(), 'endpoint.json');
+  const wanted = {
+    publicUrl,
+    mode: 'live' as const,
+    events: wantedEvents,
+    file,
+    entry: null,
+    checkMillis: 3_600_000,
+    rotateMillis: null,
+  };
   const care = createEndpointCare({
     api,
-    wanted: {
-      publicUrl,
-      mode: 'live',
-      events: wantedEvents,
-      file,
-      checkMillis: 3_600_000,
-      rotateMillis: null,
-    } as never,
+    wanted,
+    store: endpointStore(wanted, noVault),
     clock: systemClock,
     logger: silentLogger,
     catchUp: () => {},
