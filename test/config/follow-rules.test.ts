@@ -47,7 +47,12 @@ test('a complete follow rule beside listed sources is read as it is written', as
   expect(full.config.follows).toEqual([
     {
       rule: 'crm',
-      access: { kind: 'credentials', file: `${cwd}/manager.json`, clientId: 'pk_live_1', clientSecret: null },
+      access: {
+        kind: 'credentials',
+        at: { file: `${cwd}/manager.json` },
+        clientId: 'pk_live_1',
+        clientSecret: null,
+      },
       target: 'company',
       name: 'crm-{slug}.{installation}',
       scopes: ['read:investments'],

@@ -16,6 +16,8 @@ const config = {
   afterSync: [],
   receiver: null,
   backup: { everyMillis: null },
+  exports: { everyMillis: null },
+  lake: { everyMillis: null },
 } as unknown as Config;
 const nothing = { daemons: [], problems: [], spacings: {} };
 
