@@ -73,14 +73,20 @@ function cell(value: SqlValue): string | number | null {
   return value instanceof Uint8Array ? `x'${Buffer.from(value).toString('hex')}'` : value;
 }
 
+/** An answer has to stay short: with more sources, it has the worst. */
+const sourcesMax = 50;
+
 export async function statusText({ location, config, clock }: ReadParts): Promise<string> {
   return JSON.stringify(
-    shortStatus(await statusOf(location, clock, config, await askDaemons(location, config, clock))),
+    shortStatus(
+      await statusOf(location, clock, config, await askDaemons(location, config, clock), { sourcesMax }),
+    ),
   );
 }
 
 /** What a reader of the data has to know; `rosterd status --json` has everything. */
-function shortStatus({ at, health, sources, change_seq, problems, inbox, notices }: FullStatus) {
+function shortStatus(status: FullStatus) {
+  const { at, health, counts, truncated, sources, change_seq, problems, inbox, notices } = status;
   return {
     at,
     health,
@@ -88,6 +94,13 @@ function shortStatus({ at, health, sources, change_seq, problems, inbox, notices
     problems: problems.map(({ key, severity, text, since }) => ({ key, severity, text, since })),
     webhooks_waiting: inbox.pending,
     notices_waiting: notices.pending,
+    ...(truncated
+      ? {
+          sources_total: counts.sources,
+          sources_by_state: counts.by_state,
+          note: `only the ${sources.length} worst sources are here`,
+        }
+      : {}),
     sources: sources.map((one) => ({
       source: one.source,
       health: one.health,

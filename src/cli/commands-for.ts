@@ -13,6 +13,8 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
   'sources show': async () => (await import('./commands/sources-show.js')).sourcesShow,
   'sources pause': async () => (await import('./commands/sources-pause.js')).sourcesPause,
   'sources resume': async () => (await import('./commands/sources-resume.js')).sourcesResume,
+  'sources forget': async () => (await import('./commands/sources-forget.js')).sourcesForget,
+  'sources follow': async () => (await import('./commands/sources-follow.js')).sourcesFollow,
   status: async () => (await import('./commands/status.js')).status,
   runs: async () => (await import('./commands/runs.js')).runs,
   wait: async () => (await import('./commands/wait.js')).wait,

@@ -37,6 +37,8 @@ import { runs } from './runs.js';
 import { sandbox } from './sandbox.js';
 import { schema } from './schema.js';
 import { serviceInstall } from './service-install.js';
+import { sourcesFollow } from './sources-follow.js';
+import { sourcesForget } from './sources-forget.js';
 import { sourcesList } from './sources-list.js';
 import { sourcesPause } from './sources-pause.js';
 import { sourcesResume } from './sources-resume.js';
@@ -64,6 +66,8 @@ export const commands: readonly Command[] = [
   sourcesShow,
   sourcesPause,
   sourcesResume,
+  sourcesForget,
+  sourcesFollow,
   status,
   runs,
   wait,
