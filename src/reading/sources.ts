@@ -222,6 +222,15 @@ function tokenText(access: SourceConfig['access']): string {
   }
 }
 
+/** Returns whether an erasure of this source began and did not end: nothing of it is shown any more. */
+export async function isHalfErased(location: DatabaseLocation, name: string): Promise<boolean> {
+  const rows = await inSnapshot(
+    location,
+    (ask) => ask`SELECT 1 AS there FROM sources WHERE name = ${name} AND erasing_since IS NOT NULL`,
+  );
+  return rows.length > 0;
+}
+
 /** Returns the fault for a name that no source has. */
 export function noSource(name: string): Fault {
   return new Fault('usage', `no source is called ${JSON.stringify(name)}`, {

@@ -5,11 +5,10 @@ import type { SourceName } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { FollowedSource } from '../installations/ports.js';
 import type { Clock } from '../runtime/clock.js';
-import { type ErasedCopies, eraseCopies } from './erase-copies.js';
-import { retriedWhileBusy, withErasingMirror } from './erasing-mirror.js';
+import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasing.js';
 
 /** What was erased of a source. It has ids and counts, no name. */
-export interface ForgetSourceReceipt extends ErasedCopies {
+export interface ForgetSourceReceipt extends ErasedReceipt {
   readonly source: string;
   readonly target: string | null;
   readonly rule: string | null;
@@ -46,7 +45,7 @@ export async function forgetSource(
   signal: AbortSignal,
 ): Promise<ForgetSourceReceipt> {
   refuseListed(config, name);
-  return await withErasingMirror(config, clock, signal, async (mirror) => {
+  return await withMirror(config, clock, signal, async (mirror) => {
     const forgottenAt = instantFromMillis(clock.now());
     const followed = (await mirror.followed.list()).find(({ source }) => source === name);
     const recorded = followed === undefined ? null : await recordForgotten(mirror, followed, forgottenAt);
@@ -62,7 +61,7 @@ export async function forgetSource(
       erased_rows: total,
       erased_at: erasedAt,
       stays_forgotten: followed !== undefined,
-      ...(await eraseCopies(config, mirror, clock, signal)),
+      ...(await afterErasing(config, mirror, clock, signal)),
     };
   });
 }
@@ -74,7 +73,7 @@ export async function followAgain(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<FollowedSource> {
-  return await withErasingMirror(config, clock, signal, async (mirror) => {
+  return await withMirror(config, clock, signal, async (mirror) => {
     const before = (await mirror.followed.list()).find(({ source }) => source === name);
     if (before === undefined)
       throw new Fault('usage', `no follow rule created a source called ${JSON.stringify(name)}`, {

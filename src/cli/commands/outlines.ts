@@ -67,6 +67,26 @@ export const outlines: readonly Outline[] = [
     ],
   },
   {
+    name: 'sources forget',
+    summary: 'Stop a source and erase everything stored of it',
+    args: [
+      {
+        name: '<name>',
+        summary: 'the name of the source; not one that config.json lists',
+      },
+    ],
+  },
+  {
+    name: 'sources follow',
+    summary: 'Follow a forgotten source again',
+    args: [
+      {
+        name: '<name>',
+        summary: 'the name of a source that `sources forget` erased',
+      },
+    ],
+  },
+  {
     name: 'status',
     summary: 'Show the state of every source',
   },

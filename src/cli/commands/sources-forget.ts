@@ -19,7 +19,7 @@ export const sourcesForget: Command = {
   async run(context) {
     const { args, options, out, io, signal } = context;
     const { config } = await configOf(context);
-    const { noSource, showSource } = await import('../../reading/sources.js');
+    const { isHalfErased, noSource, showSource } = await import('../../reading/sources.js');
     const { forgetSource, refuseListed } = await import('../../tasks/forget-source.js');
     const { parseSourceName } = await import('../../domain/ids.js');
     const name = parseSourceName(args[0]);
@@ -27,8 +27,9 @@ export const sourcesForget: Command = {
     refuseListed(config, name);
     const known = { daemons: [], problems: [], spacings: {} };
     const shown = await showSource(config.database, io.clock, config, known, name);
-    if (shown === null) throw noSource(name);
-    if (!options.flag('yes')) await confirm(shown, context);
+    // An erasure that a crash ended was confirmed before.
+    if (shown === null && !(await isHalfErased(config.database, name))) throw noSource(name);
+    if (shown !== null && !options.flag('yes')) await confirm(shown, context);
     const receipt = await forgetSource(config, name, io.clock, signal);
     if (options.flag('json')) out.json(receipt);
     else show(receipt, context);

@@ -1,0 +1,169 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import Sqlite from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ForgetSourceReceipt } from '../../src/tasks/forget-source.js';
+import { type FilledMirror, filledMirror } from './filled-mirror.js';
+import { filledPostgres } from './filled-postgres.js';
+
+interface Registered {
+  readonly state: string;
+  readonly reason: string | null;
+  readonly erase_after: string | null;
+  readonly erased_rows: number | null;
+}
+
+/** A mirror with records of acme, which the configuration does not list any more. */
+async function unlisted(): Promise<FilledMirror> {
+  const world = await filledMirror();
+  onTestFinished(() => world.close());
+  await world.sync();
+  const file = join(world.folder, 'config.json');
+  const config = JSON.parse(readFileSync(file, 'utf8'));
+  const other = { name: 'other', token: { env: 'ACME' }, company: 'co_other' };
+  writeFileSync(file, JSON.stringify({ ...config, sources: [other] }));
+  return world;
+}
+
+function onDatabase<Result>({ folder }: FilledMirror, work: (db: Sqlite.Database) => Result): Result {
+  const db = new Sqlite(join(folder, 'mirror.db'));
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+
+const rowsOf = (world: FilledMirror) =>
+  onDatabase(world, (db) => db.prepare<[], number>('SELECT count(*) FROM investments').pluck().get());
+const identitiesOf = (world: FilledMirror) =>
+  onDatabase(world, (db) => db.prepare<[], number>('SELECT count(*) FROM identity_rows').pluck().get());
+
+function register(world: FilledMirror, over: Readonly<Record<string, string | number | null>> = {}): void {
+  const row = {
+    ...{ source: 'acme', rule: 'crm', realm: 'live', target_type: 'company', target: world.company.id },
+    ...{ installation: 'inst_1', state: 'connected', mints: 1, first_seen_at: '2026-11-01T00:00:00.000Z' },
+    ...over,
+  };
+  const columns = Object.keys(row);
+  onDatabase(world, (db) =>
+    db
+      .prepare(
+        `INSERT INTO followed_sources (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+      )
+      .run(...Object.values(row)),
+  );
+}
+
+const registered = (world: FilledMirror) =>
+  onDatabase(world, (db) =>
+    db.prepare<[], Registered>('SELECT state, reason, erase_after, erased_rows FROM followed_sources').get(),
+  );
+
+test('sources forget refuses a source that the configuration lists, and says what to do', async () => {
+  const world = await filledMirror();
+  onTestFinished(() => world.close());
+  await world.sync();
+  const before = rowsOf(world);
+  const { code, err } = await world.run(['sources', 'forget', 'acme', '--yes']);
+  expect([code, rowsOf(world)]).toEqual([2, before]);
+  expect(err).toContain('acme is listed in the configuration');
+  expect(err).toContain('delete it from "sources" in config.json');
+});
+
+test('sources forget erases an unlisted source after a confirmation, and prints a receipt', async () => {
+  const world = await unlisted();
+  const before = rowsOf(world);
+  expect(before).toBeGreaterThan(0);
+  expect(identitiesOf(world)).toBeGreaterThan(0);
+  const asked = await world.run(['sources', 'forget', 'acme']);
+  expect([asked.code, rowsOf(world)]).toEqual([2, before]);
+  expect(asked.err).toContain(`: ${before} rows, their history, changes and names`);
+  const typed = (answer: string) => ({
+    tty: true,
+    stdin: Object.assign(Readable.from([`${answer}\n`]), { isTTY: true }),
+  });
+  const wrong = await world.run(['sources', 'forget', 'acme'], typed('acne'));
+  expect([wrong.code, rowsOf(world)]).toEqual([2, before]);
+  expect(wrong.err).toContain('nothing was erased');
+  const right = await world.run(['sources', 'forget', 'acme'], typed('acme'));
+  expect([right.code, right.err.includes('cannot be undone')]).toEqual([0, true]);
+  expect(right.out).toMatch(/^acme: \d+ rows erased at 20/);
+  expect(right.out).toContain('no bytes of it are left in the database files');
+  expect([rowsOf(world), identitiesOf(world)]).toEqual([0, 0]);
+  const again = await world.run(['sources', 'forget', 'acme', '--yes']);
+  expect([again.code, again.err]).toEqual([2, expect.stringContaining('no source is called "acme"')]);
+});
+
+test('sources forget records a followed source as forgotten, and sources follow ends that', async () => {
+  const world = await unlisted();
+  register(world);
+  await world.run(['sources', 'pause', 'acme']);
+  const early = await world.run(['sources', 'follow', 'acme']);
+  expect([early.code, early.err]).toEqual([
+    2,
+    expect.stringContaining('acme was not forgotten: it is connected'),
+  ]);
+  const { code, out } = await world.run(['sources', 'forget', 'acme', '--yes', '--json']);
+  expect(code).toBe(0);
+  const receipt = JSON.parse(out) as ForgetSourceReceipt;
+  expect(receipt).toMatchObject({
+    ...{ source: 'acme', rule: 'crm', target: world.company.id, stays_forgotten: true, bytes: 'scrubbed' },
+  });
+  expect(receipt.erased_rows).toBeGreaterThan(70);
+  expect(registered(world)).toEqual({
+    ...{ state: 'erased', reason: 'forgotten', erase_after: null, erased_rows: receipt.erased_rows },
+  });
+  expect([rowsOf(world), identitiesOf(world)]).toEqual([0, 0]);
+  const list = await world.run(['sources', 'list', '--json']);
+  expect(JSON.parse(list.out)).toMatchObject({ by_state: { erased: 1, paused: 0, waiting: 1 } });
+
+  const followed = await world.run(['sources', 'follow', 'acme']);
+  expect([followed.code, followed.out]).toEqual([
+    0,
+    `acme: waits for its token; the rule crm follows ${world.company.id} again\n`,
+  ]);
+  expect(registered(world)).toMatchObject({ state: 'waiting', reason: null });
+  const unknown = await world.run(['sources', 'follow', 'nothing']);
+  expect([unknown.code, unknown.err]).toEqual([
+    2,
+    expect.stringContaining('no follow rule created a source called "nothing"'),
+  ]);
+});
+
+test('sources forget finishes an erasure that a crash ended, and counts the rows of both', async () => {
+  const world = await unlisted();
+  register(world, {
+    ...{ state: 'disconnected', reason: 'forgotten', disconnected_at: '2026-11-02T00:00:00.000Z' },
+    ...{ erase_after: '2026-11-02T00:00:00.000Z' },
+  });
+  const early = await world.run(['sources', 'follow', 'acme']);
+  expect([early.code, early.err]).toEqual([
+    2,
+    expect.stringContaining('the erasure of acme is not finished'),
+  ]);
+  const { out } = await world.run(['sources', 'forget', 'acme', '--yes', '--json']);
+  expect(JSON.parse(out)).toMatchObject({ forgotten_at: '2026-11-02T00:00:00.000Z', stays_forgotten: true });
+  expect(registered(world)).toMatchObject({ state: 'erased', reason: 'forgotten' });
+});
+
+test('on PostgreSQL, sources forget erases a followed source and records it', async () => {
+  const world = await filledPostgres();
+  onTestFinished(() => world.close());
+  await world.sync();
+  world.configure({ sources: [{ name: 'other', token: { env: 'ACME' }, company: 'co_other' }] });
+  await world.admin(
+    `INSERT INTO followed_sources (source, rule, realm, target_type, target, installation, state, mints, first_seen_at)
+     VALUES ('acme', 'crm', 'live', 'company', 'co_1', 'inst_1', 'connected', 1, '2026-11-01T00:00:00.000Z')`,
+  );
+  const { code, out } = await world.run(['sources', 'forget', 'acme', '--yes', '--json']);
+  const receipt = JSON.parse(out) as ForgetSourceReceipt;
+  expect([code, receipt.stays_forgotten]).toEqual([0, true]);
+  expect(await world.admin('SELECT state, reason, erased_rows FROM followed_sources')).toMatchObject([
+    { state: 'erased', reason: 'forgotten' },
+  ]);
+  expect(await world.admin(`SELECT 1 FROM investments WHERE source = 'acme'`)).toEqual([]);
+  const list = await world.run(['sources', 'list', '--json']);
+  expect(JSON.parse(list.out)).toMatchObject({ by_state: { erased: 1 } });
+});
