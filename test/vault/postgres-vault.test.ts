@@ -239,7 +239,8 @@ test('encrypted vault: a lost connection loses neither an entry nor the lock', a
   const vault = vaultWith();
   const written = vault.withLock('sign-in/crm', signal, async (isMine) => {
     await run(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rosterd-vault'",
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE application_name = 'rosterd-vault' AND datname = current_database()`,
       database.url,
     );
     // The pool notices the loss at a statement or before it; the next one uses a new connection.
