@@ -14,6 +14,9 @@ export interface Following extends Closable {
   look(): void;
 }
 
+/** How often the stored sources are looked at: a query of one row. */
+const pollMillis = 2_000;
+
 /**
  * Keeps the followed sources equal to the installations of the configured applications. At start, each hour and after
  * events it asks the platform what is installed. It stores what the answer means and acts on what is stored, so a crash at
@@ -29,7 +32,8 @@ export function followInstallations(parts: FollowingParts): Following {
   const loop = startWakeableLoop(parts.clock, stopping, async () => {
     const wait = await follower.turn(stopping.signal);
     if (follower.isKnown) readied();
-    return wait;
+    // A command, or another daemon, may store a change at any time.
+    return Math.min(wait, pollMillis);
   });
   return {
     ready,

@@ -30,8 +30,6 @@ export interface FollowingParts {
   readonly logger: Logger;
 }
 
-/** How often other daemons than the leader look for stored changes. */
-const pollMillis = 2_000;
 const idleMillis = 60_000;
 const retryMillis = 10_000;
 /** More events than this are covered by a listing. */
@@ -67,7 +65,7 @@ export class InstallationFollower {
       if (leads()) return await this.#lead(signal);
       this.events.clear();
       this.refused.clear();
-      return pollMillis;
+      return idleMillis;
     } catch (error) {
       if (!signal.aborted) logger.warn({ error }, 'the followed sources could not be read or stored');
       return retryMillis;
