@@ -4,7 +4,7 @@ import './runtime/require-node.js';
 export type { ConfigInput } from './config/from-object.js';
 export { InvalidConfig, type Problem } from './config/invalid-config.js';
 export type { ChangeListener } from './daemon/change-pump.js';
-export { createMirror, type Mirror, type MirrorOptions } from './daemon/library.js';
+export { createMirror, type Mirror, type MirrorOptions, type SourcesListener } from './daemon/library.js';
 export type { SourceResult } from './daemon/source-result.js';
 export { type About, Fault, type FaultCode, isFault } from './domain/fault.js';
 export type { FullStatus, SourceStatus, WebhookSpacing } from './reading/status.js';

@@ -37,6 +37,12 @@ export interface MirrorOptions {
   readonly clock?: Clock;
 }
 
+/** Gets the names of sources that a follow rule added, or that are no longer synced. */
+export type SourcesListener = (change: {
+  readonly added: readonly string[];
+  readonly disconnected: readonly string[];
+}) => void;
+
 /** A mirror inside another program: what `rosterd run` runs, without its command line. */
 export interface Mirror {
   /** The location of the mirror: a file, or the address of a database without its password. */
@@ -57,6 +63,11 @@ export interface Mirror {
   tick(source?: string, ask?: ManualAsk): Promise<readonly SourceResult[]>;
   /** Calls the listener with every change committed from now on, in order. Returns a function that stops it. */
   onChange(listener: ChangeListener): () => void;
+  /**
+   * Calls the listener when a follow rule adds sources or disconnects some, and at the start with those that were connected
+   * before. Returns a function that stops it.
+   */
+  onSources(listener: SourcesListener): () => void;
   status(): Promise<FullStatus>;
   /** The URL that receives webhooks; null before `start` and when the configuration has no receiver. */
   readonly receiverUrl: string | null;
@@ -153,6 +164,8 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         pumps.add(pump);
         return () => void pumps.delete(pump);
       },
+      onSources: (listener) =>
+        engine.sources.onChange(({ added, removed }) => listener({ added, disconnected: removed })),
       status: () =>
         statusOf(config.database, clock, configNow(config, engine), {
           daemons: [],

@@ -29,6 +29,7 @@ export interface MirrorDatabase
       | 'ticks'
       | 'notices'
       | 'quarantine'
+      | 'followed_sources'
       | 'drift'
       | 'sources'
       | 'webhook_inbox'

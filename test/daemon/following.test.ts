@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { type Config, configFrom } from '../../src/config/config.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
+import { createMirror } from '../../src/daemon/library.js';
 import { storedSources } from '../../src/daemon/stored-sources.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
@@ -223,6 +224,44 @@ test('a single sync finds what is installed, then syncs it; a rule that cannot b
   );
   expect(results.map(({ report }) => report.mode)).toEqual(['delta', 'delta']);
   expect(unfollowed).toEqual(['installations']);
+});
+
+test('a program with a mirror hears of sources that come and go', async () => {
+  const sandbox = await sandboxFor({ companies: 2, records: 10, installed: 0.5 });
+  const folder = freshFolder();
+  const owner = sandbox.ready.users.find(({ email }) => email.startsWith('owner'));
+  const port = await freePort();
+  const { secret } = (await control(sandbox, 'POST', '/webhooks', {
+    url: `http://127.0.0.1:${port}/webhooks`,
+    events: ['installation.created', 'installation.revoked'],
+  })) as { secret: string };
+  const mirror = await createMirror({
+    config: {
+      platform: { baseUrl: sandbox.ready.baseUrl },
+      database: 'sqlite:mirror.db',
+      sources: [{ follow: 'installations', token: { env: 'MANAGER' } }],
+      receiver: { listen: `127.0.0.1:${port}`, secrets: [{ env: 'HOOK' }] },
+    },
+    cwd: folder,
+    env: { MANAGER: owner?.token, HOOK: secret },
+  });
+  const heard: string[] = [];
+  mirror.onSources(({ added, disconnected }) => {
+    for (const name of added) heard.push(`added ${name}`);
+    for (const name of disconnected) heard.push(`disconnected ${name}`);
+  });
+  try {
+    await mirror.start();
+    await expect.poll(() => heard.length, soon).toBe(1);
+    await control(sandbox, 'POST', '/installations', { all: true });
+    await expect.poll(() => heard.length, soon).toBe(2);
+    await control(sandbox, 'POST', '/installations/revoke', { all: true });
+    await expect.poll(() => heard.length, soon).toBe(4);
+    const names = heard.slice(0, 2).map((line) => line.replace('added ', ''));
+    expect(heard.slice(2).sort()).toEqual(names.map((name) => `disconnected ${name}`).sort());
+  } finally {
+    await mirror.stop();
+  }
 });
 
 function ruleless({ ready }: Sandbox, folder: string): Config['sources'] {

@@ -131,6 +131,7 @@ describe('the library: a mirror inside another program', () => {
       erasures: true,
       forgotten: true,
       data_dictionary: true,
+      followed_sources: true,
     };
     expect(Object.keys(named).sort()).toEqual(publicRelations.map(({ name }) => name).sort());
     type Columns<Relation extends keyof MirrorDatabase> = Record<keyof MirrorDatabase[Relation], true>;
