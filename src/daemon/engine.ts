@@ -90,6 +90,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     const mirror = watch.over(opened);
     const vault = openVault(config, { clock, random });
     lifecycle.add('vault', () => vault.close());
+    // A daemon that cannot read its secrets does not start.
+    await (await vault.encrypted())?.checkKeys();
     const platform = connectPlatform(config, {
       vault,
       clock,

@@ -19,6 +19,8 @@ export interface EncryptedVaultParts {
 export interface EncryptedVault extends Vault {
   /** Reads the encryption keys again before the next use. */
   reload(): void;
+  /** Throws `usage` when an encryption key cannot be used. */
+  checkKeys(): Promise<void>;
   status(): Promise<VaultStatus>;
   /**
    * Encrypts at most `limit` entries with the first key. The next call goes on after them. Returns how many it replaced,
@@ -56,6 +58,10 @@ class Encrypted implements EncryptedVault {
 
   reload(): void {
     this.#keyring = undefined;
+  }
+
+  async checkKeys(): Promise<void> {
+    await this.#keys();
   }
 
   async read(key: string): Promise<string | null> {
