@@ -6,16 +6,7 @@ import type { Logger } from '../runtime/logger.js';
 import { LaneAlarms } from './lane-alarms.js';
 import { LaneQueue } from './lane-queue.js';
 import { LaneSources } from './lane-sources.js';
-import {
-  type Inbox,
-  type Lane,
-  laneOf,
-  type Others,
-  ownLane,
-  sourcesOf,
-  type Ticked,
-  type Ticks,
-} from './ports.js';
+import { type Inbox, type Lane, laneOf, type Others, ownLane, type Ticked, type Ticks } from './ports.js';
 import { type Settled, settleLane } from './settle-lane.js';
 
 export interface DrainParts {
@@ -112,10 +103,10 @@ class LaneDrain implements Drain {
 
   removed(sources: readonly SourceName[]): void {
     for (const source of sources) this.#sources.remove(source);
-    const concerned = new Set(sources.map(ownLane));
-    for (const lane of this.#queue.lanes)
-      if (sourcesOf(lane).some((source) => concerned.has(ownLane(source)))) concerned.add(lane);
-    for (const lane of concerned) this.#queue.settle(lane);
+    for (const lane of new Set(
+      sources.flatMap((source) => [ownLane(source), ...this.#queue.lanesOf(source)]),
+    ))
+      this.#queue.settle(lane);
   }
 
   accepted(sources: readonly SourceName[]): void {
@@ -133,8 +124,7 @@ class LaneDrain implements Drain {
   }
 
   heardTicked(source: SourceName): void {
-    for (const lane of this.#queue.lanes)
-      if (lane !== ownLane(source) && sourcesOf(lane).includes(source)) this.#queue.settle(lane);
+    for (const lane of this.#queue.lanesOf(source)) if (lane !== ownLane(source)) this.#queue.settle(lane);
   }
 
   async look(): Promise<void> {
@@ -176,9 +166,7 @@ class LaneDrain implements Drain {
   #ticked(source: SourceName, tick: Ticked): void {
     if (!tick.done) return;
     this.#sources.ticked(source, tick);
-    const concerned = [...new Set([ownLane(source), ...this.#queue.lanes])].filter((lane) =>
-      sourcesOf(lane).includes(source),
-    );
+    const concerned = [...new Set([ownLane(source), ...this.#queue.lanesOf(source)])];
     for (const lane of concerned) this.#queue.settle(lane);
     if (concerned.some((lane) => this.#sources.here(lane).length < this.#sources.of(lane).length))
       this.parts.others?.announceTicked(source);

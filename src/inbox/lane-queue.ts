@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import type { SourceName } from '../domain/ids.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { LaneAlarms } from './lane-alarms.js';
-import type { Lane } from './ports.js';
+import { type Lane, sourcesOf } from './ports.js';
 
 /** When to retry a lane whose database was busy, and how often to log that. */
 const busyRetryMillis = 5000;
@@ -23,19 +24,21 @@ export interface LaneQueueParts {
 export class LaneQueue {
   /** The lanes with events, each with its last settlement. */
   readonly #lanes = new Map<Lane, Promise<void>>();
+  readonly #bySource = new Map<SourceName, Set<Lane>>();
   readonly #queued = new Set<Lane>();
   /** When it was last logged that a lane cannot be settled. */
   readonly #reportedStuck = new Map<Lane, number>();
 
   constructor(private readonly parts: LaneQueueParts) {}
 
-  get lanes(): readonly Lane[] {
-    return [...this.#lanes.keys()];
+  /** Returns the lanes with events that the source belongs to. */
+  lanesOf(source: SourceName): readonly Lane[] {
+    return [...(this.#bySource.get(source) ?? [])];
   }
 
   /** Adds a lane with events. Renews its promise, so that a lane found empty at this moment is not dropped. */
   add(lane: Lane): void {
-    this.#lanes.set(lane, this.#lanes.get(lane)?.then(() => {}) ?? Promise.resolve());
+    this.#set(lane, this.#lanes.get(lane)?.then(() => {}) ?? Promise.resolve());
   }
 
   /** Settles the lane soon. A queued settlement already covers this request. */
@@ -52,10 +55,29 @@ export class LaneQueue {
       })
       .then((left) => {
         this.#reportedStuck.delete(lane);
-        if (!left && this.#lanes.get(lane) === next) this.#lanes.delete(lane);
+        if (!left && this.#lanes.get(lane) === next) this.#delete(lane);
       })
       .catch((error: unknown) => this.#failed(lane, error));
-    this.#lanes.set(lane, next);
+    this.#set(lane, next);
+  }
+
+  #set(lane: Lane, last: Promise<void>): void {
+    if (!this.#lanes.has(lane))
+      for (const source of sourcesOf(lane)) {
+        const lanes = this.#bySource.get(source);
+        if (lanes === undefined) this.#bySource.set(source, new Set([lane]));
+        else lanes.add(lane);
+      }
+    this.#lanes.set(lane, last);
+  }
+
+  #delete(lane: Lane): void {
+    this.#lanes.delete(lane);
+    for (const source of sourcesOf(lane)) {
+      const lanes = this.#bySource.get(source);
+      lanes?.delete(lane);
+      if (lanes?.size === 0) this.#bySource.delete(source);
+    }
   }
 
   /** Settles the lanes whose last settlement failed. */
