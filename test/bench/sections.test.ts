@@ -39,6 +39,7 @@ const figures: Readonly<Record<string, number>> = {
   accept: 12,
   stalls: 54,
   wan: 2,
+  sources: 6,
   queries: 16,
   start: 9,
   growth: 12,

@@ -14,6 +14,7 @@ import { requests } from './requests.js';
 import { sandbox } from './sandbox.js';
 import { sequence } from './sequence.js';
 import { soak } from './soak.js';
+import { sources } from './sources.js';
 import { stalls } from './stalls.js';
 import { start } from './start.js';
 import { tick } from './tick.js';
@@ -23,5 +24,5 @@ import { webhook } from './webhook.js';
 /** In the order in which they run and are reported. */
 export const sections: readonly Section[] = [
   ...[bootstrap, relisting, delta, tick, webhook, live, sequence, accept, stalls, wan, queries],
-  ...[start, growth, requests, platform, sandbox, postgres, soak, hostile, peer],
+  ...[start, growth, requests, sources, platform, sandbox, postgres, soak, hostile, peer],
 ];
