@@ -20,7 +20,7 @@ const rooms: Readonly<Record<string, Room>> = {
   runtime: { rooms: ['domain'], packages: [] },
   config: { rooms: core, packages: ['zod'] },
   client: { rooms: core, packages: ['undici'] },
-  sync: { rooms: core, packages: ['p-queue'] },
+  sync: { rooms: core, packages: [] },
   verify: { rooms: core, packages: [] },
   dimensions: { rooms: core, packages: [] },
   installations: { rooms: core, packages: [] },

@@ -46,6 +46,8 @@ export interface LimitLeft extends CountLeft {
 /** One client per platform. All sources in the process share its connections, budgets and platform clock. */
 export interface Client {
   readonly time: PlatformTime;
+  /** Returns what is left of the requests that all tokens may make together; null while that is not known. */
+  addressLeft(): LimitLeft | null;
   /** Asks the platform for its time: one request without a token. Failures are ignored. Throws `stopped`. */
   askTime(signal: Interruption): Promise<void>;
   /** Returns the API authenticated with this token. */
@@ -136,8 +138,20 @@ export function createClient(options: ClientOptions): Client {
           },
           isAside,
         );
+  const ofAddress = (): readonly LimitLeft[] =>
+    address === null
+      ? []
+      : addressBudgets
+          .left(addressKey, address)
+          .map((left) => ({ ...left, key: addressKey, kind: 'address' }));
   return {
     time,
+    addressLeft: () => {
+      const [first, ...others] = ofAddress();
+      return first === undefined
+        ? null
+        : others.reduce((least, one) => (one.left < least.left ? one : least), first);
+    },
     askTime,
     besides: (tokens) => api(retriedBesides(withAuth(perToken(tokens, true), tokens))),
     as: (tokens) => api(retried(withAuth(perToken(tokens), tokens))),
@@ -157,10 +171,9 @@ export function createClient(options: ClientOptions): Client {
       if (rule === null) return [];
       const key = lastKeys.get(tokens);
       const ofToken = key === undefined ? [] : budgets.left(key, rule);
-      const ofAddress = address === null ? [] : addressBudgets.left(addressKey, address);
       return [
         ...ofToken.map((left): LimitLeft => ({ ...left, key: key ?? '', kind: 'token' })),
-        ...ofAddress.map((left): LimitLeft => ({ ...left, key: addressKey, kind: 'address' })),
+        ...ofAddress(),
       ];
     },
   };

@@ -455,10 +455,9 @@ function careFor(
     clock,
     logger: logger.child({ component: 'endpoint' }),
     catchUp: () => {
-      for (const { name } of engine.sources.all) {
-        engine.sync.nudge(name);
+      engine.sync.catchUp();
+      for (const { name } of engine.sources.all)
         if (!membership.worksHere(name)) membership.announceAccepted(ownLane(name));
-      }
     },
   });
 }

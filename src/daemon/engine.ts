@@ -1,5 +1,6 @@
 import type { WireFetch } from '../client/fetch/fetch.js';
 import type { Config, SourceConfig } from '../config/config.js';
+import { sharesFor, sharesWanted } from '../config/request-shares.js';
 import type { Dimensions } from '../dimensions/create-dimensions.js';
 import { defined } from '../domain/defined.js';
 import { type OpenVault, openVault } from '../reading/open-vault.js';
@@ -10,7 +11,9 @@ import type { LogTail } from '../runtime/log-tail.js';
 import type { Logger } from '../runtime/logger.js';
 import { processName } from '../runtime/process-identity.js';
 import { type Random, randomText } from '../runtime/random.js';
-import { createSync, type Sync } from '../sync/create-sync.js';
+import { readLastTicks } from '../store/reads/last-ticks.js';
+import { inSnapshot } from '../store/reads/snapshot.js';
+import { createSync, listingWait, type Sync } from '../sync/create-sync.js';
 import type { SyncSource } from '../sync/ports.js';
 import { connectPlatform, type PlatformConnection } from './connect-platform.js';
 import { type DatabaseReturn, watchReturn } from './database-return.js';
@@ -110,7 +113,15 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     };
     const sources: SyncSource[] = [];
     for (const source of listed) sources.push(await prepareSync(source));
-    const partsOf = dimensionSources({ config, platform, clock });
+    const wanted = sharesWanted(config);
+    const shares = (count: number) => sharesFor(count, wanted);
+    let countNow = () => listed.length;
+    const catalogWait = () => {
+      const { timed } = shares(countNow());
+      const kept = timed && { ...timed, forWebhooks: timed.forWebhooks + timed.forListings };
+      return listingWait(kept, platform.client.addressLeft());
+    };
+    const partsOf = dimensionSources({ config, platform, clock, catalogWait });
     const dimensions = openDimensions(
       {
         config,
@@ -132,6 +143,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
         dimensions === null
           ? mirror.mirror
           : reportingRounds(mirror.mirror, (source, rounds) => dimensions.invested(source, rounds)),
+      addressLeft: () => platform.client.addressLeft(),
+      lastTicks: (names) => inSnapshot(config.database, (ask) => readLastTicks(ask, names)),
       holder,
       clock,
       random,
@@ -144,6 +157,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
         backoff,
         leaseRenewMillis: leaseMillis / 3,
         quiet: config.sync.quietHours,
+        shares,
       },
     });
     lifecycle.add('sync', () => sync.close());
@@ -159,6 +173,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
         platform.forget(access);
       },
     });
+    countNow = () => sourceSet.all.length;
     const listeners = [() => sync.databaseIsBack()];
     if (opened.server !== null) {
       back = watchReturn({

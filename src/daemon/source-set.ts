@@ -78,9 +78,9 @@ export function createSourceSet(parts: SourceSetParts): SourceSet {
         // From here on in one turn of the event loop: listeners hold back an added source before it ticks.
         for (const [source, ready] of prepared) {
           index.add(source);
-          sync.add(ready.sync);
           dimensions?.add(ready.dimensions);
         }
+        sync.add(prepared.map(([, ready]) => ready.sync));
         if (sources.length > 0) changed({ added: sources.map(({ name }) => name), removed: [] });
       }),
     remove: (names) =>

@@ -3,10 +3,12 @@ import type { Config, SourceConfig } from '../config/config.js';
 import { createDimensions, type Dimensions, type SourceParts } from '../dimensions/create-dimensions.js';
 import type { DimensionStore, Names } from '../dimensions/ports.js';
 import type { SourceName } from '../domain/ids.js';
+import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import type { FeedPage, Mirror } from '../sync/ports.js';
+import { rateLimits } from '../wire/limits.js';
 import { CatalogPace, createCatalog } from './catalog.js';
 import type { PlatformConnection } from './connect-platform.js';
 
@@ -28,7 +30,11 @@ export function dimensionSources({
   config,
   platform,
   clock,
-}: Pick<DimensionsOptions, 'config' | 'platform' | 'clock'>): SourcePartsOf {
+  catalogWait,
+}: Pick<DimensionsOptions, 'config' | 'platform' | 'clock'> & {
+  /** Milliseconds for which the requests of the address are left to investments. */
+  readonly catalogWait: () => number;
+}): SourcePartsOf {
   const key = config.platform.publishableKey;
   const publicApi = key === null ? null : platform.client.besides(staticToken(() => key));
   const pace = config.platform.requestsPerHour === null ? null : new CatalogPace(clock);
@@ -42,7 +48,11 @@ export function dimensionSources({
       catalog: createCatalog({
         api: platform.client.besides(tokens),
         publicApi,
-        quota: () => platform.client.quotaOf(tokens),
+        quota: async () => {
+          const wait = catalogWait();
+          if (wait <= 0) return await platform.client.quotaOf(tokens);
+          return { limit: rateLimits.ip.limit, left: 0, resetsAt: instantFromMillis(clock.now() + wait) };
+        },
         pace,
       }),
     };

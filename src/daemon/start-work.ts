@@ -51,7 +51,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     isGone: isSharedProcessGone,
     onLead,
     onHeartbeat: (error) => engine.watch.heartbeat(error),
-    follow: (source) => sync.follow(source),
+    follow: (sources) => sync.follow(...sources),
     leave: (source) => sync.leave(source),
     isBusy: (source) => sync.isBusy(source),
     spaced: () => sync.spaced(),

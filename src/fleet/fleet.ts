@@ -17,8 +17,8 @@ export interface FleetParts {
    * Whether a member's process is known to have died, so its sources can be taken over before the heartbeat expires.
    */
   readonly isGone: (member: string) => boolean;
-  /** Starts to work the source. */
-  readonly follow: (source: SourceName) => void;
+  /** Starts to work these sources. */
+  readonly follow: (sources: readonly SourceName[]) => void;
   /** Stops working the source. Resolves when no tick of it is running. */
   readonly leave: (source: SourceName) => Promise<void>;
   readonly isBusy: (source: SourceName) => boolean;
@@ -151,10 +151,8 @@ export function createFleet(parts: FleetParts): Fleet {
     const found = mine.map(([source]) => source).filter((source) => !released.has(source));
     const taken = take.length === 0 ? [] : await store.take(take);
     const gained = [...found, ...taken].filter((source) => !leaving.has(source));
-    for (const source of gained) {
-      held.add(source);
-      parts.follow(source);
-    }
+    for (const source of gained) held.add(source);
+    parts.follow(gained);
     if (gained.length + surplus.length > 0)
       logger.info(
         { count: held.size, added: gained.length, removed: surplus.length },

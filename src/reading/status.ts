@@ -1,4 +1,5 @@
 import type { Config, EndpointConfig } from '../config/config.js';
+import { sharesFor, sharesWanted } from '../config/request-shares.js';
 import { Fault } from '../domain/fault.js';
 import {
   blockedHealth,
@@ -152,9 +153,13 @@ const graceMillis = 60_000;
 export function statusWanted(config: Config | null | undefined): StatusWanted {
   if (config == null) return {};
   // Idle sources are read less often, which does not make them overdue.
-  const { intervalSeconds, idleIntervalSeconds } = config.sync;
+  const shares = sharesFor(config.sources.length, sharesWanted(config));
+  // With many sources, ticks wait for requests: at most for as long as an interval.
+  const queuedMillis =
+    shares.timed === null ? 0 : shares.intervalMillis - config.sync.intervalSeconds * 1_000;
+  const interval = Math.max(shares.intervalMillis, shares.idleIntervalMillis);
   return {
-    staleMillis: jitterMax * 1_000 * Math.max(intervalSeconds, idleIntervalSeconds) + graceMillis,
+    staleMillis: jitterMax * interval + queuedMillis + graceMillis,
     configured: config.sources.map(({ name }) => name),
   };
 }

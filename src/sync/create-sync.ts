@@ -1,13 +1,17 @@
-import PQueue from 'p-queue';
 import { Fault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
+import { millisOf } from '../domain/instant.js';
 import type { Closable } from '../runtime/lifecycle.js';
-import type { SyncSource } from './ports.js';
-import { runTick, type TickAsk, type TickOptions, type TickParts, type TickResult } from './run-tick.js';
-import { type ManualAsk, type SpacingSeen, spacingElsewhere } from './schedule.js';
-import { SourceLoop } from './source-loop.js';
+import { Allowance } from './allowance.js';
+import type { LastTick, SharedRequests, SyncSource } from './ports.js';
+import { runTick, type TickOptions, type TickParts, type TickResult } from './run-tick.js';
+import { jitterShare, type ManualAsk, type SpacingSeen, spacingElsewhere } from './schedule.js';
+import { type QueuedTick, SourceLoop } from './source-loop.js';
+import { SpacedElsewhere } from './spaced-elsewhere.js';
 import { TickLog } from './tick-log.js';
-import { isPlenty, type SharedBudget } from './webhook-spacing.js';
+import { type Ticket, TickSlots } from './tick-slots.js';
+import { type BudgetLeft, isPlenty, type SharedBudget } from './webhook-spacing.js';
+import { WebhookUsers } from './webhook-users.js';
 
 export interface SyncOptions extends TickOptions {
   readonly intervalMillis: number;
@@ -15,11 +19,17 @@ export interface SyncOptions extends TickOptions {
   readonly idleIntervalMillis: number;
   /** How many sources may tick at the same time. */
   readonly concurrency: number;
+  /** Returns how so many sources share the requests of an address (default: each has its own limit only). */
+  readonly shares?: (sources: number) => SharedRequests;
 }
 
 export interface SyncParts extends Omit<TickParts, 'options'> {
   /** The sources at the start; `add` and `remove` change them. */
   readonly sources: readonly SyncSource[];
+  /** Reads the last ticks of sources. Called when too many sources are followed to read them all at once. */
+  readonly lastTicks?: (sources: readonly SourceName[]) => Promise<ReadonlyMap<SourceName, LastTick>>;
+  /** Returns what is left of the limit that all sources share; null while it is not known. */
+  readonly addressLeft?: () => BudgetLeft | null;
   readonly options: SyncOptions;
 }
 
@@ -30,18 +40,21 @@ export type TickListener = (source: SourceName, result: TickResult) => void;
  */
 export interface Sync extends Closable {
   /**
-   * Ticks every source now, then on its timer; also those that are added later. Before `start`, sources tick only on
+   * Ticks every source now, then on its timer; also those that are added later. Where that would take too many requests
+   * of the address, a source is due when its last tick is too old, the oldest first. Before `start`, sources tick only on
    * `nudge`, `recheck` and `tick`.
    */
   start(): void;
   /** Leaves every source to other processes until `follow`; also those that are added later. */
   leaveAll(): Promise<void>;
-  /** Adds a source. Throws when one of this name exists or is still being removed. */
-  add(source: SyncSource): void;
+  /** Adds sources. Throws when one of a name exists or is still being removed. */
+  add(sources: readonly SyncSource[]): void;
   /** Ends the running tick after the page it writes, and starts no more. Resolves when none is running. */
   remove(source: SourceName): Promise<void>;
-  /** Starts the timer of one source. Its first tick is due immediately. */
-  follow(source: SourceName): void;
+  /** Starts the timers of sources, as `start` does. */
+  follow(...sources: readonly SourceName[]): void;
+  /** Reads every source that is followed here soon: at once if they are few, else the one read longest ago first. */
+  catchUp(): void;
   /**
    * Hands the source to another process until `follow`: timer and nudges no longer start a tick here, only `tick`
    * does. Resolves when no tick of this source is running.
@@ -89,7 +102,7 @@ export interface Sync extends Closable {
   close(): Promise<void>;
 }
 
-const urgentPriority = 1;
+const hourMillis = 60 * 60_000;
 
 /**
  * Keeps sources in sync with the platform. Each source has its own schedule; `concurrency` limits how many tick at
@@ -97,15 +110,46 @@ const urgentPriority = 1;
  */
 export function createSync(parts: SyncParts): Sync {
   const { clock, random, options, logger } = parts;
-  const queue = new PQueue({ concurrency: options.concurrency });
   const listeners = new Set<TickListener>();
   const waitingForIdle = new Set<() => void>();
   const followed = new Map<SourceName, Followed>();
+  /** The sources whose timer runs here. */
+  const here = new Set<SourceName>();
+  const users = new WebhookUsers();
+  const elsewhere = new SpacedElsewhere(logger);
+  const allowance = new Allowance();
+  /** When webhooks were last found to have been missed, on the wall clock: ticks before that do not count. */
+  let behindAt = Number.NEGATIVE_INFINITY;
   /** What happens to a source that is added. */
   let first: 'waits' | 'starts' | 'leaves' = 'waits';
-  let elsewhere: ReadonlySet<SourceName> = new Set();
 
-  const isIdle = () => [...followed.values()].every(({ loop }) => loop.isIdle);
+  let shares: { readonly of: number; readonly rules: SharedRequests } | null = null;
+  const sharesNow = (): SharedRequests => {
+    if (shares?.of !== here.size) shares = { of: here.size, rules: sharesOf(here.size, options) };
+    return shares.rules;
+  };
+  const slots = new TickSlots({
+    clock,
+    slots: options.concurrency,
+    timedWait: () => {
+      const { timed } = sharesNow();
+      return timed === null ? 0 : allowance.wait(clock.monotonic(), timed);
+    },
+    listingWait: () => listingWait(sharesNow().timed, parts.addressLeft?.() ?? null),
+  });
+
+  let busySince: SourceLoop | null = null;
+  const isIdle = () => {
+    // Most calls end here, so that waiting for thousands of sources looks at each of them a few times only.
+    if (busySince?.isIdle === false) return false;
+    busySince = null;
+    for (const { loop } of followed.values())
+      if (!loop.isIdle) {
+        busySince = loop;
+        return false;
+      }
+    return true;
+  };
   const onIdle = () => {
     if (waitingForIdle.size === 0 || !isIdle()) return;
     for (const resolve of waitingForIdle) resolve();
@@ -113,21 +157,33 @@ export function createSync(parts: SyncParts): Sync {
   };
 
   const runQueued = async (
-    source: SyncSource,
-    log: SyncParts['logger'],
-    ticks: TickLog,
-    urgent: boolean,
-    ask: () => TickAsk | null,
-    cut: () => AbortSignal,
+    one: Followed,
+    { wish, ask, signal, cut }: QueuedTick,
   ): Promise<TickResult | null> => {
-    const result = await queue.add(
-      async () => {
+    const { source, ticks } = one;
+    const spend = (requests: number) => {
+      const { timed } = sharesNow();
+      if (timed !== null) allowance.spend(clock.monotonic(), timed, requests);
+    };
+    const [running, ticket] = slots.add(
+      wish,
+      async (slot) => {
+        one.ticket = null;
         const asked = ask();
-        return asked === null ? null : await runTick(source, asked, { ...parts, logger: log }, cut());
+        if (asked === null) return null;
+        if (asked.trigger === 'manual') slot.keep();
+        const isTimed = (asked.trigger === 'timer' || asked.trigger === 'start') && !wish.looks;
+        if (isTimed && !wish.lists) spend(asked.checkGrant === true ? 2 : 1);
+        const onPage = (lists: boolean, pages: number) => slot.page(lists, pages);
+        const result = await runTick(source, asked, { ...parts, logger: one.logger, onPage }, signal());
+        const { pages, mode } = result.report;
+        if (isTimed && mode === 'delta' && pages > 1) spend(pages - 1);
+        return result;
       },
-      // Ticks started by a webhook or by a user run before timed ones.
-      { priority: urgent ? urgentPriority : 0, id: source.identity.name },
+      cut,
     );
+    one.ticket = ticket;
+    const result = await running;
     if (result === null) return null;
     ticks.ended(result);
     for (const listener of listeners) listener(source.identity.name, result);
@@ -138,43 +194,95 @@ export function createSync(parts: SyncParts): Sync {
    * How many sources share a limit matters only while requests are scarce, so it is not counted while every limit has
    * plenty left.
    */
-  const sharedBudgets = (source: SyncSource): readonly SharedBudget[] => {
-    const limits = source.limits?.() ?? [];
-    if (limits.every(isPlenty)) return limits.map((limit) => ({ ...limit, sharing: 1, elsewhere: 0 }));
-    const others = [...followed.values()].filter((other) => other.source !== source);
-    const here = others.filter(({ loop }) => loop.usesWebhookTicks);
-    // A source that has just been handed over may be reported by two processes; it counts once.
-    const away = others.filter(({ source: { identity } }) => elsewhere.has(identity.name));
-    const keysHere = here.map(keysOf);
-    const keysAway = away.filter((other) => !here.includes(other)).map(keysOf);
-    return limits.map((limit) => ({
-      ...limit,
-      sharing: 1 + keysHere.filter((keys) => keys.has(limit.key)).length,
+  const sharedBudgets = ({ identity: { name }, limits }: SyncSource): readonly SharedBudget[] => {
+    const left = limits?.() ?? [];
+    if (left.every(isPlenty)) return left.map((limit) => ({ ...limit, sharing: 1, elsewhere: 0 }));
+    const now = clock.monotonic();
+    return left.map((limit) => {
+      const sharing = users.sharing(limit.key, now);
       // Every process has its own count of its address.
-      elsewhere: limit.kind === 'address' ? 0 : keysAway.filter((keys) => keys.has(limit.key)).length,
-    }));
+      const away = limit.kind === 'address' ? none : elsewhere.sharing(limit.key);
+      return {
+        ...limit,
+        sharing: sharing.size + (sharing.has(name) ? 0 : 1),
+        // A source that has just been handed over may be reported by two processes; it counts once.
+        elsewhere: [...away].filter((other) => other !== name && !sharing.has(other)).length,
+      };
+    });
   };
 
-  const add = (source: SyncSource): void => {
+  const create = (source: SyncSource): Followed => {
     const { name } = source.identity;
     if (followed.has(name)) throw new Error(`two sources are called ${name}`);
     const log = logger.child({ source: name });
-    const ticks = new TickLog(log, clock);
-    const loop = new SourceLoop({
-      clock,
-      random,
-      onIdle,
-      intervalMillis: options.intervalMillis,
-      idleIntervalMillis: options.idleIntervalMillis,
-      runQueued: (urgent, ask, cut) => runQueued(source, log, ticks, urgent, ask, cut),
-      raise: () => queue.setPriority(name, urgentPriority),
-      budgets: () => sharedBudgets(source),
-    });
-    followed.set(name, { source, loop });
-    if (first === 'starts') loop.start();
-    if (first === 'leaves') void loop.leave();
+    const one: Followed = {
+      source,
+      logger: log,
+      ticks: new TickLog(log, clock),
+      ticket: null,
+      loop: new SourceLoop({
+        clock,
+        random,
+        onIdle,
+        rules: sharesNow,
+        runQueued: (tick) => runQueued(one, tick),
+        raise: () => one.ticket?.raise(),
+        withdraw: () => one.ticket?.withdraw(),
+        budgets: () => sharedBudgets(source),
+        onWebhooksUntil: (until) => users.use(name, until, source.limits?.().map(({ key }) => key) ?? []),
+      }),
+    };
+    followed.set(name, one);
+    return one;
   };
-  for (const source of parts.sources) add(source);
+
+  /** Returns whether so many sources are followed here that their first ticks must not all run at once. */
+  const isCrowd = (sources = here.size) => {
+    const { timed } = sharesOf(sources, options);
+    // A first tick also checks the grant.
+    return timed !== null && 2 * sources > timed.atOnce;
+  };
+
+  /** Starts the timers of these sources. Their first ticks are due now, or in a crowd when the last ones were too old. */
+  const follow = (all: readonly Followed[]): void => {
+    for (const { source } of all) here.add(source.identity.name);
+    if (!isCrowd()) {
+      for (const { loop } of all) loop.start();
+      return;
+    }
+    // Webhooks start ticks meanwhile.
+    for (const { loop } of all) loop.start(Number.POSITIVE_INFINITY);
+    void recall(all);
+  };
+
+  const recall = async (all: readonly Followed[]): Promise<void> => {
+    const names = all.map(({ source }) => source.identity.name);
+    const last =
+      (await parts.lastTicks?.(names).catch((error: unknown) => {
+        logger.warn({ error }, 'the last ticks could not be read: every source is due now');
+        return null;
+      })) ?? null;
+    const now = clock.now();
+    for (const { source, loop } of all) {
+      const seen = last?.get(source.identity.name);
+      const age = seen === undefined ? -1 : now - millisOf(seen.endedAt);
+      const { intervalMillis, grantMillis } = sharesNow();
+      // A source that was not listed completely is due now, and so is one whose tick is dated in the future.
+      if (age < 0 || seen?.follows !== true) {
+        loop.dueWithin(0, { lists: last !== null && seen?.follows !== true });
+        continue;
+      }
+      const within = intervalMillis * spread(random.fraction()) - age;
+      loop.dueWithin(now - age < behindAt ? Math.min(0, within) : within, {
+        lists: false,
+        // Spread, because each check is a request. A grant that changes is announced and checked at once.
+        grantWaitMillis: random.fraction() * grantMillis,
+      });
+    }
+  };
+  const spread = (chance: number) => 1 + jitterShare * (2 * chance - 1);
+
+  for (const source of parts.sources) create(source);
 
   const loopOf = (name: SourceName): SourceLoop | undefined => followed.get(name)?.loop;
   const loops = (): readonly SourceLoop[] => [...followed.values()].map(({ loop }) => loop);
@@ -182,21 +290,39 @@ export function createSync(parts: SyncParts): Sync {
   return {
     start: () => {
       first = 'starts';
-      for (const loop of loops()) loop.start();
+      follow([...followed.values()]);
     },
     leaveAll: async () => {
       first = 'leaves';
+      here.clear();
       await Promise.all(loops().map((loop) => loop.leave()));
     },
-    add,
+    add: (sources) => {
+      const all = sources.map(create);
+      if (first === 'starts') follow(all);
+      if (first === 'leaves') for (const { loop } of all) void loop.leave();
+    },
     remove: async (name) => {
       const loop = loopOf(name);
+      here.delete(name);
       await loop?.close();
       if (loopOf(name) === loop) followed.delete(name);
+      users.remove(name);
       onIdle();
     },
-    follow: (name) => loopOf(name)?.start(),
-    leave: async (name) => await loopOf(name)?.leave(),
+    follow: (...names) => follow(names.flatMap((name) => followed.get(name) ?? [])),
+    catchUp: () => {
+      if (!isCrowd(followed.size)) {
+        for (const loop of loops()) loop.nudge();
+        return;
+      }
+      behindAt = clock.now();
+      for (const loop of [...loops()].sort((a, b) => a.timedSince - b.timedSince)) loop.dueWithin(0);
+    },
+    leave: async (name) => {
+      here.delete(name);
+      await loopOf(name)?.leave();
+    },
     pause: async (name) => await loopOf(name)?.pause(),
     resume: (name) => loopOf(name)?.resume(),
     isBusy: (name) => loopOf(name)?.busy === true,
@@ -209,22 +335,11 @@ export function createSync(parts: SyncParts): Sync {
     },
     spacingOf: (name) => loopOf(name)?.spacing ?? spacingElsewhere,
     spaced: () =>
-      [...followed.values()]
-        .filter(({ source, loop }) => loop.usesWebhookTicks && source.limits?.().every(isPlenty) === false)
-        .map(({ source }) => source.identity.name),
-    spacedElsewhere: (names) => {
-      elsewhere = new Set(names);
-      for (const { source } of followed.values())
-        if (elsewhere.has(source.identity.name))
-          source
-            .refreshLimits?.()
-            .catch((error: unknown) =>
-              logger.debug(
-                { error, source: source.identity.name },
-                'what is left of a quota could not be read',
-              ),
-            );
-    },
+      [...users.all(clock.monotonic())].filter((name) => {
+        const limits = followed.get(name)?.source.limits?.() ?? [];
+        return limits.some((limit) => limit.kind === 'token' && !isPlenty(limit));
+      }),
+    spacedElsewhere: (names) => elsewhere.set(names.flatMap((name) => followed.get(name)?.source ?? [])),
     databaseIsBack: () => {
       for (const loop of loops()) loop.databaseIsBack();
     },
@@ -243,9 +358,32 @@ export function createSync(parts: SyncParts): Sync {
 /** A source, and what runs its ticks. */
 interface Followed {
   readonly source: SyncSource;
+  readonly logger: SyncParts['logger'];
+  readonly ticks: TickLog;
   readonly loop: SourceLoop;
+  /** The tick that waits for a slot and may become urgent. */
+  ticket: Ticket | null;
 }
 
-function keysOf({ source }: Followed): ReadonlySet<string> {
-  return new Set(source.limits?.().map(({ key }) => key));
+const none: ReadonlySet<SourceName> = new Set();
+
+function sharesOf(sources: number, options: SyncOptions): SharedRequests {
+  const { intervalMillis, idleIntervalMillis } = options;
+  return (
+    options.shares?.(sources) ?? { intervalMillis, idleIntervalMillis, grantMillis: hourMillis, timed: null }
+  );
+}
+
+/**
+ * Returns the milliseconds for which listings wait: while less is left than webhooks and the timed ticks of the rest of the
+ * window may need.
+ */
+export function listingWait(timed: SharedRequests['timed'], address: BudgetLeft | null): number {
+  if (timed === null || address === null) return 0;
+  const { left, resetsInMillis } = address;
+  const free = left - timed.forWebhooks;
+  if (free <= 0) return Math.max(0, resetsInMillis);
+  // The need shrinks as the window runs out.
+  const spareAt = (free / timed.neededPerHour) * hourMillis;
+  return Math.max(0, resetsInMillis - spareAt);
 }

@@ -5,7 +5,8 @@
 export type GrantAnswer = 'followed' | 'regained' | 'failed' | 'not_asked';
 
 /**
- * When to check next whether the token may still read identity: once an hour, a small part of the hourly quota. A
+ * When to check next whether the token may still read identity: once an hour, a small part of the hourly quota, and more
+ * rarely where many sources share an address. A
  * failed check is retried after 15 seconds, then with doubled waits up to an hour: names under a withdrawn grant
  * should not stay for an hour because of one bad response, and a check that never succeeds should not use up the
  * quota.
@@ -22,12 +23,17 @@ export const unchecked: GrantCheck = { dueAt: Number.NEGATIVE_INFINITY, failures
 const restMillis = 60 * 60_000;
 const retryMillis = 15_000;
 
-/** Returns the schedule after a tick that had to check the grant. */
-export function afterCheck({ failures }: GrantCheck, answer: GrantAnswer, now: number): GrantCheck {
+/** Returns the schedule after a tick that had to check the grant. `everyMillis`: the time between two checks. */
+export function afterCheck(
+  { failures }: GrantCheck,
+  answer: GrantAnswer,
+  now: number,
+  everyMillis: number = restMillis,
+): GrantCheck {
   switch (answer) {
     case 'followed':
     case 'regained':
-      return { dueAt: now + restMillis, failures: 0 };
+      return { dueAt: now + everyMillis, failures: 0 };
     case 'failed':
       return {
         dueAt: now + Math.min(restMillis, retryMillis * 2 ** Math.min(failures, 20)),

@@ -68,6 +68,31 @@ export interface SyncSource {
   readonly refreshLimits?: () => Promise<void>;
 }
 
+/** How the sources of a process share the requests of its address. */
+export interface SharedRequests {
+  /** Time between two timed ticks of a source, and the same while webhooks announce every change. */
+  readonly intervalMillis: number;
+  readonly idleIntervalMillis: number;
+  /** Time between two checks of what the token of a source may read. */
+  readonly grantMillis: number;
+  /** How timed ticks and grant checks are limited together; null while they cannot use up the address. */
+  readonly timed: {
+    readonly perHour: number;
+    /** Requests that may be made at once after a pause. */
+    readonly atOnce: number;
+    /** What listings leave of the limit for webhooks, and for an hour of timed ticks. */
+    readonly forWebhooks: number;
+    readonly neededPerHour: number;
+  } | null;
+}
+
+/** The last tick of a source that any process recorded. */
+export interface LastTick {
+  readonly endedAt: Instant;
+  /** Whether the source is listed completely. */
+  readonly follows: boolean;
+}
+
 /** Identifies a source in the configuration. */
 export interface SourceIdentity {
   readonly name: SourceName;

@@ -57,6 +57,8 @@ export interface TickParts {
   /** Lease holder name, unique per process. */
   readonly holder: string;
   readonly options: TickOptions;
+  /** Called before each page is requested, with the number of pages before it. May end the tick. */
+  readonly onPage?: (lists: boolean, pages: number) => void;
 }
 
 export interface TickOptions {
@@ -263,6 +265,7 @@ class Tick {
         return { kind: 'listing_begun', listing };
       }
       case 'fetch': {
+        this.parts.onPage?.(phase.kind === 'empty' || phase.kind === 'listing', this.#pages);
         if (this.signal.aborted) return this.#cutShort();
         if (this.#mode === 'none') this.#mode = modeOf(phase);
         const page = await this.reader.read(this.#feed(phase), effect.position);

@@ -89,7 +89,13 @@ export interface Covered {
 }
 
 export type ScheduleEvent =
-  | { readonly kind: 'started' }
+  /** `waitMillis`: the first tick need not be due now, because another process read the source before. */
+  | { readonly kind: 'started'; readonly waitMillis?: number }
+  /**
+   * A timed tick is due in so many milliseconds at the latest; a negative number says since when it is due. The first
+   * grant check waits for `grantWaitMillis`: the process before checked it.
+   */
+  | { readonly kind: 'due_within'; readonly waitMillis: number; readonly grantWaitMillis?: number }
   | { readonly kind: 'left' }
   | { readonly kind: 'closed' }
   | { readonly kind: 'paused' }
@@ -120,6 +126,8 @@ export type ScheduleEffect =
   | { readonly kind: 'enqueue'; readonly urgent: boolean }
   /** Moves the queued tick before those that are not urgent. */
   | { readonly kind: 'raise' }
+  /** Takes the queued tick out of the queue: nothing is left to do. */
+  | { readonly kind: 'withdraw' }
   /** Ends the running tick after the page it writes. */
   | { readonly kind: 'cut' }
   /** Runs the tick. It answers all manual requests so far. */
@@ -136,6 +144,8 @@ export interface ScheduleRules {
   readonly intervalMillis: number;
   /** Upper bound of the interval while webhooks announce every change. */
   readonly idleIntervalMillis: number;
+  /** Time between two checks of the grant (default: an hour). */
+  readonly grantMillis?: number;
 }
 
 const none: ScheduledTick = { kind: 'none' };
@@ -167,7 +177,7 @@ export const unscheduled: Schedule = {
 const wokenMillisMin = 15_000;
 
 /** Jitter of a quarter of the interval, up or down, so that sources started together drift apart. */
-const jitterShare = 0.25;
+export const jitterShare = 0.25;
 
 /** A webhook earns a halted source one retry an hour. `decide` enforces the same limit for every caller. */
 const haltedNudgeMillis = 60 * 60_000;
@@ -196,14 +206,26 @@ export function schedule(
     case 'started': {
       const next: Schedule = { ...state, follows: 'here' };
       // A source that another process worked meanwhile begins again as after a start.
+      if (event.waitMillis !== undefined)
+        return woken({ ...next, timerDue: now + event.waitMillis, unasked: 'start' });
       return woken(state.follows === 'elsewhere' ? { ...next, timerDue: now, unasked: 'start' } : next);
     }
+    case 'due_within':
+      if (state.follows !== 'here') return unchanged(state);
+      return woken({
+        ...state,
+        timerDue: Math.min(state.timerDue, now + event.waitMillis),
+        grant:
+          state.grant === unchecked && event.grantWaitMillis !== undefined
+            ? { dueAt: now + event.grantWaitMillis, failures: 0 }
+            : state.grant,
+      });
     case 'left':
-      return woken({ ...state, follows: 'elsewhere', nudged: false, recheck: false });
+      return stilled({ ...state, follows: 'elsewhere', nudged: false, recheck: false }, []);
     case 'closed':
-      return { next: { ...state, closed: true }, effects: [{ kind: 'cut' }, { kind: 'wake' }] };
+      return stilled({ ...state, closed: true }, [{ kind: 'cut' }]);
     case 'paused':
-      return { next: { ...state, paused: true }, effects: [{ kind: 'cut' }, { kind: 'wake' }] };
+      return stilled({ ...state, paused: true }, [{ kind: 'cut' }]);
     case 'resumed':
       // Due at once: the pause may have lasted for days.
       return state.paused
@@ -267,13 +289,16 @@ export function nudgeDueAt(state: Schedule, now: number, budgets: readonly Share
 /** How long a source counts as one that uses webhook ticks. */
 const nudgedLatelyMillis = 60_000;
 
-/** Returns whether the source takes part in what webhooks may use of a shared quota. */
-export function usesWebhookTicks(state: Schedule, now: number): boolean {
-  return (
-    state.nudged ||
-    (state.tick.kind === 'running' && state.tick.covers.nudged) ||
-    now - state.nudgedAt < nudgedLatelyMillis
-  );
+/** Returns until when the source takes part in what webhooks may use of a shared quota: infinity while that is open. */
+export function usesWebhooksUntil(state: Schedule): number {
+  if (state.nudged || (state.tick.kind === 'running' && state.tick.covers.nudged))
+    return Number.POSITIVE_INFINITY;
+  return state.nudgedAt + nudgedLatelyMillis;
+}
+
+/** Returns since when a timed tick of the source is due. */
+export function timedSince({ timerDue, grantRetry, grant }: Schedule): number {
+  return grantRetry ? Math.min(timerDue, grant.dueAt) : timerDue;
 }
 
 /** Returns whether nothing can happen any more. */
@@ -363,7 +388,9 @@ function triggerOf(state: Schedule, now: number): Trigger {
   if (state.manual.length > 0) return 'manual';
   // As after a start: the cause of a halt may be gone.
   if (state.recheck) return 'start';
-  return state.nudged && !nudgeWaits(state, now) && state.unasked !== 'start' ? 'webhook' : state.unasked;
+  // A start that is not due yet does not take away the reserve of a webhook.
+  const isStart = state.unasked === 'start' && now >= state.timerDue;
+  return state.nudged && !nudgeWaits(state, now) && !isStart ? 'webhook' : state.unasked;
 }
 
 /** Returns whether a halted source still waits out the hour before a nudge may retry it. */
@@ -375,7 +402,7 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
   if (state.tick.kind !== 'running') throw new Error('a tick ended that was not running');
   const { covers } = state.tick;
   const { report, phase } = end;
-  const grant = covers.checksGrant ? afterCheck(state.grant, end.grant, now) : state.grant;
+  const grant = covers.checksGrant ? afterCheck(state.grant, end.grant, now, rules.grantMillis) : state.grant;
   const mayRetryGrant = report.outcome === 'done' && !(covers.checksGrant && end.grant === 'not_asked');
   const stretch = afterTick(state.stretch, report, covers.nudged);
   const halted = phase?.kind === 'halted';
@@ -426,6 +453,15 @@ function endOf({ report, phase }: TickEnded): Position | null {
 }
 
 const unchanged = (next: Schedule): Scheduled => ({ next, effects: [] });
+
+/** Nothing but manual requests starts a tick any more, so without one a queued tick has nothing left to do. */
+function stilled(next: Schedule, effects: readonly ScheduleEffect[]): Scheduled {
+  const isVain = next.tick.kind === 'queued' && next.manual.length === 0;
+  return {
+    next,
+    effects: [...effects, ...(isVain ? [{ kind: 'withdraw' } as const] : []), { kind: 'wake' }],
+  };
+}
 
 const woken = (next: Schedule): Scheduled => ({ next, effects: [{ kind: 'wake' }] });
 

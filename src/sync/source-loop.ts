@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import { millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { Interrupter } from '../runtime/interruption.js';
@@ -14,29 +15,40 @@ import {
   schedule,
   spacingSeen,
   type TickEnded,
+  timedSince,
   unscheduled,
   untilDue,
-  usesWebhookTicks,
+  usesWebhooksUntil,
 } from './schedule.js';
+import type { SlotWish } from './tick-slots.js';
 import type { SharedBudget } from './webhook-spacing.js';
 
-export interface LoopParts extends ScheduleRules {
+export interface LoopParts {
+  /** Returns the rules of now: they follow the number of sources. */
+  readonly rules: () => ScheduleRules;
   /** Returns what is left of the request quota of the source now. */
   readonly budgets: () => readonly SharedBudget[];
   readonly clock: Clock;
   readonly random: Random;
-  /**
-   * Waits for a free slot, calls `ask` only then to decide what to do, and runs the tick. Returns null when there is
-   * nothing left to do. `cut` ends the tick after the page it writes.
-   */
-  readonly runQueued: (
-    urgent: boolean,
-    ask: () => TickAsk | null,
-    cut: () => AbortSignal,
-  ) => Promise<TickResult | null>;
+  /** Waits for a free slot and runs the tick. Returns null when there is nothing left to do. */
+  readonly runQueued: (tick: QueuedTick) => Promise<TickResult | null>;
+  /** Called when the source begins or ends to use what webhooks may use, until a time on the monotonic clock. */
+  readonly onWebhooksUntil: (until: number) => void;
   /** Raises the priority of the queued tick, because it has become urgent. */
   readonly raise: () => void;
+  /** Takes the queued tick out of the queue: it asks, and finds nothing to do. */
+  readonly withdraw: () => void;
   readonly onIdle: () => void;
+}
+
+export interface QueuedTick {
+  readonly wish: SlotWish;
+  /** Called when the tick has a slot. Returns what to do, or null when there is nothing left to do. */
+  readonly ask: () => TickAsk | null;
+  /** Aborts when the tick should end after the page it writes. */
+  readonly signal: () => AbortSignal;
+  /** Aborts that signal. */
+  readonly cut: () => void;
 }
 
 type Waiting = (result: TickResult) => void;
@@ -55,14 +67,29 @@ export class SourceLoop {
   #cut = new AbortController();
   #wake = new Interrupter();
   readonly #ended: Promise<void>;
+  /** Whether the next tick is known to read a listing. */
+  #lists = false;
+  #webhooksUntil = Number.NEGATIVE_INFINITY;
 
   constructor(readonly parts: LoopParts) {
     this.#ended = this.#run();
   }
 
-  /** Starts the timer. The first tick is due immediately. */
-  start(): void {
-    this.#handle({ kind: 'started' });
+  /** Starts the timer. The first tick is due immediately, or after so many milliseconds. */
+  start(waitMillis?: number): void {
+    this.#handle({ kind: 'started', ...defined({ waitMillis }) });
+  }
+
+  /**
+   * Makes a timed tick due within so many milliseconds; a negative number says since when it is due. `lists`: it is known
+   * to read a listing. `grantWaitMillis`: when its first grant check is due (default: with the first tick).
+   */
+  dueWithin(
+    waitMillis: number,
+    { lists, grantWaitMillis }: { readonly lists?: boolean; readonly grantWaitMillis?: number } = {},
+  ): void {
+    if (lists !== undefined) this.#lists = lists;
+    this.#handle({ kind: 'due_within', waitMillis, ...defined({ grantWaitMillis }) });
   }
 
   /** Leaves the source to another process until `start`. Resolves when no tick is running. */
@@ -116,9 +143,9 @@ export class SourceLoop {
     return isIdle(this.#state, this.parts.clock.monotonic(), this.parts.budgets());
   }
 
-  /** Whether the source takes part in what webhooks may use of a shared quota. */
-  get usesWebhookTicks(): boolean {
-    return usesWebhookTicks(this.#state, this.parts.clock.monotonic());
+  /** Since when a timed tick is due, on the monotonic clock. */
+  get timedSince(): number {
+    return timedSince(this.#state);
   }
 
   /** Returns the present spacing of webhook ticks. */
@@ -147,11 +174,12 @@ export class SourceLoop {
 
   async #tick(): Promise<void> {
     const urgent = this.#handle({ kind: 'due' }).some((effect) => effect.kind === 'enqueue' && effect.urgent);
+    const dueAt = urgent ? this.parts.clock.monotonic() : this.timedSince;
     let answered: Waiting[] = [];
     let over = () => {};
-    const result = await this.parts.runQueued(
-      urgent,
-      () => {
+    const result = await this.parts.runQueued({
+      wish: { dueAt, urgent, lists: this.#lists, looks: this.#state.halted && !urgent },
+      ask: () => {
         const run = this.#handle({ kind: 'slot_free' }).find((effect) => effect.kind === 'run');
         if (run === undefined) return null;
         this.#cut = new AbortController();
@@ -163,11 +191,13 @@ export class SourceLoop {
         });
         return run.ask;
       },
-      () => this.#cut.signal,
-    );
+      signal: () => this.#cut.signal,
+      cut: () => this.#cut.abort(),
+    });
     this.#running = null;
     over();
     if (result === null) return;
+    this.#lists = listsNext(result) ?? this.#lists;
     this.#handle({ kind: 'ended', end: this.#endOf(result) });
     for (const resolve of answered) resolve(result);
   }
@@ -180,12 +210,23 @@ export class SourceLoop {
 
   /** Returns the effects that only a running turn can perform. */
   #handle(event: ScheduleEvent) {
-    const { next, effects } = schedule(this.#state, event, this.parts.clock.monotonic(), this.parts);
+    const { next, effects } = schedule(this.#state, event, this.parts.clock.monotonic(), this.parts.rules());
     this.#state = next;
+    const until = usesWebhooksUntil(next);
+    if (until !== this.#webhooksUntil) this.parts.onWebhooksUntil(until);
+    this.#webhooksUntil = until;
     for (const { kind } of effects)
       if (kind === 'wake') this.#wake.abort();
       else if (kind === 'raise') this.parts.raise();
+      else if (kind === 'withdraw') this.parts.withdraw();
       else if (kind === 'cut') this.#cut.abort();
     return effects;
   }
+}
+
+/** Returns whether the next tick reads a listing, or null when that is unknown. */
+function listsNext({ phase }: TickResult): boolean | null {
+  if (phase === null) return null;
+  const { kind } = phase.kind === 'halted' ? phase.before : phase;
+  return kind === 'empty' || kind === 'listing';
 }

@@ -88,7 +88,9 @@ async function started(
     clock,
     logger: silentLogger,
     isGone: () => false,
-    follow: (source) => void followed.add(source),
+    follow: (taken) => {
+      for (const source of taken) followed.add(source);
+    },
     leave: async (source) => void followed.delete(source),
     isBusy: () => false,
     spaced: () => [],

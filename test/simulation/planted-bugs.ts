@@ -255,8 +255,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'stopping does not wait for the ticks',
     'src/sync/create-sync.ts',
-    'await Promise.all([...loops.values()].map((loop) => loop.close()));',
-    'for (const loop of loops.values()) void loop.close();',
+    'await Promise.all(loops().map((loop) => loop.close()));',
+    'for (const loop of loops()) void loop.close();',
   ),
   bug(
     'any signature is accepted',

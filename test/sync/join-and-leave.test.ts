@@ -62,7 +62,7 @@ test('add: a source that is added after the start ticks at once and then by its 
   build([sourceOf(truth)]);
   sync.start();
   await sync.idle();
-  sync.add(named(beta));
+  sync.add([named(beta)]);
   await sync.idle();
   expect(ticks).toEqual(['acme start done', 'beta start done']);
   await clock.advance(2 * minute);
@@ -71,7 +71,7 @@ test('add: a source that is added after the start ticks at once and then by its 
 
 test('add: before the start, a source that is added ticks on request only', async () => {
   build([]);
-  sync.add(named(beta));
+  sync.add([named(beta)]);
   await clock.advance(2 * minute);
   expect(ticks).toEqual([]);
   sync.nudge(beta);
@@ -84,7 +84,7 @@ test('add: before the start, a source that is added ticks on request only', asyn
 test('add: where a fleet assigns sources, one that is added waits until it is followed', async () => {
   build([sourceOf(truth)]);
   await sync.leaveAll();
-  sync.add(named(beta));
+  sync.add([named(beta)]);
   sync.nudge(beta);
   await clock.advance(2 * minute);
   expect(ticks).toEqual([]);
@@ -96,14 +96,14 @@ test('add: where a fleet assigns sources, one that is added waits until it is fo
 test('add: refuses a second source of a name, also while the first is being removed', async () => {
   const gate = new Gate();
   build([named(acme, gate)]);
-  expect(() => sync.add(named(acme))).toThrow('two sources are called acme');
+  expect(() => sync.add([named(acme)])).toThrow('two sources are called acme');
   sync.start();
   await settled();
   const removed = sync.remove(acme);
-  expect(() => sync.add(named(acme))).toThrow('two sources are called acme');
+  expect(() => sync.add([named(acme)])).toThrow('two sources are called acme');
   await gate.release();
   await removed;
-  sync.add(named(acme));
+  sync.add([named(acme)]);
   await sync.idle();
   expect(ticks).toEqual(['acme start stopped', 'acme start done']);
 });

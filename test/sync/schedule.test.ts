@@ -13,7 +13,7 @@ import {
   type TickEnded,
   unscheduled,
   untilDue,
-  usesWebhookTicks,
+  usesWebhooksUntil,
 } from '../../src/sync/schedule.js';
 import type { SharedBudget } from '../../src/sync/webhook-spacing.js';
 
@@ -146,7 +146,7 @@ const truth: Record<keyof typeof states, Record<keyof typeof events, string>> = 
   },
   'queued, timed': {
     started: '→ wake',
-    left: 'follows → wake',
+    left: 'follows → withdraw, wake',
     nudged: 'nudged tick → wake, raise',
     recheck: 'recheck tick → wake, raise',
     manual: 'manual tick → wake, raise',
@@ -156,7 +156,7 @@ const truth: Record<keyof typeof states, Record<keyof typeof events, string>> = 
   },
   'queued, urgent': {
     started: '→ wake',
-    left: 'follows nudged → wake',
+    left: 'follows nudged → withdraw, wake',
     nudged: '',
     recheck: 'recheck → wake',
     manual: 'manual → wake',
@@ -166,7 +166,7 @@ const truth: Record<keyof typeof states, Record<keyof typeof events, string>> = 
   },
   'queued, first': {
     started: '→ wake',
-    left: 'follows nudged → wake',
+    left: 'follows nudged → withdraw, wake',
     nudged: '',
     recheck: 'recheck → wake',
     manual: 'manual → wake',
@@ -186,7 +186,7 @@ const truth: Record<keyof typeof states, Record<keyof typeof events, string>> = 
   },
   'queued, halted': {
     started: '→ wake',
-    left: 'follows nudged → wake',
+    left: 'follows nudged → withdraw, wake',
     nudged: '',
     recheck: 'recheck tick → wake, raise',
     manual: 'manual tick → wake, raise',
@@ -266,7 +266,7 @@ const truth: Record<keyof typeof states, Record<keyof typeof events, string>> = 
   },
   'elsewhere, still queued': {
     started: 'follows timerDue unasked → wake',
-    left: '→ wake',
+    left: '→ withdraw, wake',
     nudged: '',
     recheck: '',
     manual: 'manual tick → wake, raise',
@@ -604,11 +604,11 @@ describe('schedule: when a nudge may start a tick, and why', () => {
   });
 
   test('a source shares what webhooks may use for a minute after each of its nudges', () => {
-    expect(usesWebhookTicks(waiting, now)).toBe(false);
-    expect(usesWebhookTicks({ ...waiting, nudged: true }, now)).toBe(true);
-    expect(usesWebhookTicks({ ...waiting, tick: covered({ nudged: true }) }, now)).toBe(true);
-    expect(usesWebhookTicks({ ...waiting, nudgedAt: now - minute + 1 }, now)).toBe(true);
-    expect(usesWebhookTicks({ ...waiting, nudgedAt: now - minute }, now)).toBe(false);
+    expect(usesWebhooksUntil(waiting) > now).toBe(false);
+    expect(usesWebhooksUntil({ ...waiting, nudged: true }) > now).toBe(true);
+    expect(usesWebhooksUntil({ ...waiting, tick: covered({ nudged: true }) }) > now).toBe(true);
+    expect(usesWebhooksUntil({ ...waiting, nudgedAt: now - minute + 1 }) > now).toBe(true);
+    expect(usesWebhooksUntil({ ...waiting, nudgedAt: now - minute }) > now).toBe(false);
   });
 
   test('only ticks that answered a nudge space the next one', () => {

@@ -134,7 +134,9 @@ test('upgrade of a fleet: a member whose schema is outdated leaves its sources a
     clock: systemClock,
     logger: { ...silentLogger, warn: (_: object, text: string) => void said.push(text) },
     isGone: () => false,
-    follow: (source) => void followed.add(source),
+    follow: (taken) => {
+      for (const source of taken) followed.add(source);
+    },
     leave: async (source) => void followed.delete(source),
     isBusy: () => false,
     spaced: () => [],

@@ -68,7 +68,7 @@ export async function startMember({ url, name, sources, intervalMillis }: Member
     sources,
     open: (member, ears) => new PostgresFleet(member, { url, database, version: packageVersion() }, ears),
     isGone: () => false,
-    follow: (source) => sync.follow(source),
+    follow: (taken) => sync.follow(...taken),
     leave: (source) => sync.leave(source),
     isBusy: (source) => sync.isBusy(source),
     spaced: () => sync.spaced(),

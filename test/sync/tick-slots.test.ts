@@ -1,0 +1,190 @@
+import { beforeEach, expect, test } from 'vitest';
+import { listingTurnMillis, type RunningTick, type SlotWish, TickSlots } from '../../src/sync/tick-slots.js';
+import { settled, VirtualClock } from './support/virtual-clock.js';
+
+let clock: VirtualClock;
+let slots: TickSlots;
+let timedWait: number;
+let listingWait: number;
+let log: string[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  timedWait = 0;
+  listingWait = 0;
+  log = [];
+});
+
+function build(count: number): void {
+  slots = new TickSlots({ clock, slots: count, timedWait: () => timedWait, listingWait: () => listingWait });
+}
+
+interface Tick {
+  /** Reads the next page, or ends when it was cut. */
+  page(): Promise<void>;
+  end(): Promise<void>;
+  raise(): void;
+  withdraw(): void;
+  readonly isCut: () => boolean;
+}
+
+/** A tick that runs until the test ends it. */
+function tick(
+  name: string,
+  wish: Partial<SlotWish> = {},
+  reads: 'feed' | 'listing' = wish.lists === true ? 'listing' : 'feed',
+): Tick {
+  let over = () => {};
+  let running: RunningTick | null = null;
+  let pages = 0;
+  let isCut = false;
+  const full: SlotWish = { dueAt: 0, urgent: false, lists: false, looks: false, ...wish };
+  const [, ticket] = slots.add(
+    full,
+    (slot) => {
+      running = slot;
+      log.push(name);
+      return new Promise<void>((resolve) => {
+        over = resolve;
+      });
+    },
+    () => {
+      isCut = true;
+      log.push(`${name} cut`);
+      over();
+    },
+  );
+  return {
+    page: async () => {
+      running?.page(reads === 'listing', pages);
+      pages += 1;
+      await settled();
+    },
+    end: async () => {
+      over();
+      await settled();
+    },
+    ...ticket,
+    isCut: () => isCut,
+  };
+}
+
+test('tick slots: urgent ticks run first, then timed ones in the order in which they were due', async () => {
+  build(1);
+  const first = tick('first');
+  const all = [
+    tick('late', { dueAt: 30 }),
+    tick('early', { dueAt: 10 }),
+    tick('hook', { dueAt: 40, urgent: true }),
+  ];
+  const raised = tick('raised', { dueAt: 50 });
+  raised.raise();
+  raised.raise();
+  await first.end();
+  for (const one of [all[2], raised, all[1], all[0]]) await one?.end();
+  expect(log).toEqual(['first', 'hook', 'raised', 'early', 'late']);
+});
+
+test('tick slots: listings leave one slot free, and a webhook takes it at once', async () => {
+  build(3);
+  for (const name of ['a', 'b', 'c']) tick(name, { lists: true });
+  expect(log).toEqual(['a', 'b']);
+  tick('hook', { urgent: true });
+  expect(log).toEqual(['a', 'b', 'hook']);
+});
+
+test('tick slots: with one slot a listing runs, and yields it at the end of its page when a webhook waits', async () => {
+  build(1);
+  const listing = tick('listing', { lists: true });
+  await listing.page();
+  await listing.page();
+  expect(listing.isCut()).toBe(false);
+  tick('hook', { urgent: true });
+  await settled();
+  expect(log).toEqual(['listing']);
+  await listing.page();
+  expect(log).toEqual(['listing', 'listing cut', 'hook']);
+});
+
+test('tick slots: a long timed tick yields to a webhook too, but only one tick for each webhook', async () => {
+  build(2);
+  const [one, two] = [tick('one'), tick('two')];
+  for (const long of [one, two]) await long.page();
+  tick('hook', { urgent: true });
+  await one.page();
+  await two.page();
+  expect(log).toEqual(['one', 'two', 'one cut', 'hook']);
+});
+
+test('tick slots: neither a webhook tick nor a tick that a user waits for is cut', async () => {
+  build(1);
+  const hook = tick('hook', { urgent: true });
+  await hook.page();
+  tick('other', { urgent: true });
+  await hook.page();
+  expect(log).toEqual(['hook']);
+});
+
+test('tick slots: ticks that turn out to list in every slot give one of them up when another tick waits', async () => {
+  build(2);
+  const [one, two] = [tick('one', {}, 'listing'), tick('two', {}, 'listing')];
+  for (const long of [one, two, one, two]) await long.page();
+  expect(log).toEqual(['one', 'two']);
+  tick('timed');
+  await two.page();
+  await one.page();
+  expect(log).toEqual(['one', 'two', 'two cut', 'timed']);
+});
+
+test('tick slots: listings take turns of half a minute', async () => {
+  build(2);
+  const one = tick('one', { lists: true });
+  await one.page();
+  tick('two', { lists: true });
+  await clock.advance(listingTurnMillis - 1);
+  await one.page();
+  expect(log).toEqual(['one']);
+  await clock.advance(1);
+  await one.page();
+  expect(log).toEqual(['one', 'one cut', 'two']);
+});
+
+test('tick slots: timed ticks wait for their requests, while webhooks and looks at halted sources run', async () => {
+  build(2);
+  timedWait = 5_000;
+  tick('timed');
+  const look = tick('look', { looks: true });
+  await look.end();
+  await tick('hook', { urgent: true }).end();
+  expect(log).toEqual(['look', 'hook']);
+  timedWait = 0;
+  await clock.advance(5_000);
+  expect(log).toEqual(['look', 'hook', 'timed']);
+});
+
+test('tick slots: a listing stops for want of requests after its page, and goes on when they are there', async () => {
+  build(2);
+  const one = tick('one', { lists: true });
+  await one.page();
+  listingWait = 600_000;
+  await one.page();
+  tick('one again', { lists: true });
+  await clock.advance(599_000);
+  expect(log).toEqual(['one', 'one cut']);
+  listingWait = 0;
+  await clock.advance(60_000);
+  expect(log).toEqual(['one', 'one cut', 'one again']);
+});
+
+test('tick slots: a tick that is withdrawn ends without a slot, and takes none from others', async () => {
+  build(1);
+  tick('long');
+  const vain = tick('vain');
+  tick('next');
+  vain.withdraw();
+  vain.withdraw();
+  await settled();
+  expect(log).toEqual(['long', 'vain']);
+  await vain.end();
+  expect(log).toEqual(['long', 'vain']);
+});
