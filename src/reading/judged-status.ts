@@ -7,10 +7,17 @@ import type { Snapshots } from '../store/reads/snapshot.js';
 import { type JudgedSource, readJudgedSources } from '../store/reads/source-facts.js';
 import type { Vault } from '../vault/ports.js';
 import { backupsSeen } from './backups.js';
-import { endpointHealth, type FullStatus, publicationsSeen, sourcesElsewhere, statusWanted } from './status.js';
+import {
+  endpointHealth,
+  type FullStatus,
+  publicationsSeen,
+  sourcesElsewhere,
+  statusWanted,
+} from './status.js';
 
 /** What decides about alerts: every source, with its judgement only. */
-export interface JudgedStatus extends Pick<FullStatus, 'endpoint' | 'backup' | 'exports' | 'lake' | 'problems'> {
+export interface JudgedStatus
+  extends Pick<FullStatus, 'endpoint' | 'backup' | 'exports' | 'lake' | 'problems'> {
   readonly sources: readonly JudgedSource[];
 }
 
