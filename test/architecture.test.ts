@@ -23,7 +23,7 @@ const rooms: Readonly<Record<string, Room>> = {
   sync: { rooms: core, packages: [] },
   verify: { rooms: core, packages: [] },
   dimensions: { rooms: core, packages: [] },
-  installations: { rooms: core, packages: [] },
+  installations: { rooms: core, packages: ['p-queue'] },
   store: { rooms: core, packages: ['kysely', 'better-sqlite3', 'pg', 'pg-copy-streams'] },
   fleet: { rooms: core, packages: [] },
   vault: { rooms: core, packages: [] },

@@ -7,6 +7,7 @@ export class FollowedBook {
   readonly #onChange: (connected: readonly FollowedSource[]) => Promise<void>;
   #rows = new Map<SourceName, FollowedSource>();
   #revision: number | null = null;
+  #announcing: Promise<void> = Promise.resolve();
 
   /** `onChange` gets the connected sources at the first reading, and whenever they change. */
   constructor(store: FollowedSources, onChange: (connected: readonly FollowedSource[]) => Promise<void>) {
@@ -49,8 +50,13 @@ export class FollowedBook {
     return stored;
   }
 
-  async #announce(): Promise<void> {
-    await this.#onChange(this.rows().filter(({ state }) => state === 'connected'));
+  /** One announcement at a time. Each has the rows of its own start, so the last one has the newest. */
+  #announce(): Promise<void> {
+    const announced = this.#announcing.then(() =>
+      this.#onChange(this.rows().filter(({ state }) => state === 'connected')),
+    );
+    this.#announcing = announced.catch(() => {});
+    return announced;
   }
 }
 

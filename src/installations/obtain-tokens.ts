@@ -1,3 +1,4 @@
+import PQueue from 'p-queue';
 import { Fault, isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
@@ -40,25 +41,31 @@ export async function obtainTokens(
 ): Promise<boolean> {
   const unknown = await connectFound(parts, waiting);
   const due = unknown.filter((row) => mintWaitMillis(row.mints, row.lastMintAt, parts.clock.now()) === 0);
+  const queue = new PQueue({ concurrency: atOnce });
+  const failures: unknown[] = [];
   let asked = false;
-  for (let from = 0; from < due.length; from += atOnce) {
-    if (signal.aborted || isInterrupted()) break;
-    asked = true;
-    const batch = due.slice(from, from + atOnce);
-    const counted = await parts.book.save(
-      batch.map((before) => ({ before, next: mintCounted(before, parts.clock.now()) })),
-    );
-    const results = await Promise.allSettled(
-      counted.map(({ next }) => mintOne(parts, api, scopes, next, signal)),
-    );
-    const received = results.flatMap((one) =>
-      one.status === 'fulfilled' && one.value !== null ? [one.value] : [],
-    );
-    await connect(parts, received);
-    const failed = results.find((one) => one.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-  }
+  for (const row of due)
+    void queue.add(async () => {
+      if (failures.length > 0 || signal.aborted || isInterrupted()) return;
+      asked = true;
+      await obtainOne(parts, api, scopes, row, signal).catch((error: unknown) => failures.push(error));
+    });
+  await queue.onIdle();
+  if (failures.length > 0) throw failures[0];
   return asked;
+}
+
+async function obtainOne(
+  parts: TokenParts,
+  api: InstallationsApi,
+  scopes: readonly string[],
+  row: FollowedSource,
+  signal: AbortSignal,
+): Promise<void> {
+  const [counted] = await parts.book.save([{ before: row, next: mintCounted(row, parts.clock.now()) }]);
+  if (counted === undefined) return;
+  const received = await mintOne(parts, api, scopes, counted.next, signal);
+  if (received !== null) await connect(parts, [received]);
 }
 
 /** Connects the sources whose token is in the vault already. Returns the others. */
