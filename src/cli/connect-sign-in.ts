@@ -4,7 +4,13 @@ import { configFileOf } from '../config/document.js';
 import { editConfigFile } from '../config/edit-file.js';
 import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
-import { identityScope, keepSignIn, managementScopes, mirrorScopes } from '../tasks/connect.js';
+import {
+  followingScopes,
+  identityScope,
+  keepSignIn,
+  managementScopes,
+  mirrorScopes,
+} from '../tasks/connect.js';
 import { applicationOf } from './connect-companies.js';
 import type { ConnectingCommand } from './connecting-command.js';
 import { sessionPartsOf } from './engine-of.js';
@@ -17,22 +23,43 @@ interface Kept {
   readonly scopes: readonly string[];
 }
 
-/** `rosterd connect --source` and `--management`: a sign-in in a file or vault entry of its own, which rosterd keeps refreshed. */
+/** `rosterd connect --source`, `--rule` and `--management`: a sign-in in a file or vault entry of its own, which rosterd keeps refreshed. */
 export async function connectSignIn(command: ConnectingCommand): Promise<ExitCode> {
   const { context, loaded, person } = command;
   const { out, options, signal } = context;
-  const kept = options.flag('management')
-    ? { ...managementOf(command), scopes: managementScopes }
-    : {
-        ...sourceOf(command),
-        scopes: [...mirrorScopes, ...(options.flag('withoutIdentity') ? [] : [identityScope])],
-      };
+  const kept = keptBy(command);
   const parts = { ...(await sessionPartsOf(context, loaded)), application: kept.application, person };
   const scopes = await keepSignIn(parts, kept.place, kept.scopes, signal);
   const config = options.flag('management') ? await saveManagement(command, kept) : undefined;
   if (options.flag('json')) out.json({ ...kept.place, scopes, ...defined({ config }) });
   else out.line(`signed in; the tokens are in ${placeText(kept.place)}, and rosterd keeps them refreshed`);
   return exitCodes.done;
+}
+
+function keptBy(command: ConnectingCommand): Kept {
+  const { options } = command.context;
+  if (options.flag('management')) return { ...managementOf(command), scopes: managementScopes };
+  if (options.text('rule') !== undefined) return { ...ruleOf(command), scopes: followingScopes };
+  const scopes = [...mirrorScopes, ...(options.flag('withoutIdentity') ? [] : [identityScope])];
+  return { ...sourceOf(command), scopes };
+}
+
+function ruleOf({ context, loaded }: ConnectingCommand): Omit<Kept, 'scopes'> {
+  const name = context.options.text('rule');
+  const { follows } = loaded.config;
+  const rule = follows.find((one) => one.rule === name);
+  if (rule === undefined)
+    throw new Fault('usage', `no follow rule is called ${JSON.stringify(name)}`, {
+      hint:
+        follows.length === 0
+          ? 'add one to "sources": {"follow": "installations", …}'
+          : `one of: ${follows.map((one) => one.rule).join(', ')}`,
+    });
+  if (rule.access.kind !== 'credentials')
+    throw new Fault('usage', `the rule ${name} uses a token, not credentials`, {
+      hint: 'give the rule "credentials" instead of "token", or replace the token by hand',
+    });
+  return { application: signedInAs(loaded, rule.access), place: rule.access.at };
 }
 
 function sourceOf({ context, loaded }: ConnectingCommand): Omit<Kept, 'scopes'> {

@@ -18,6 +18,7 @@ import { credentialsCheck, secretsCheck, vaultCheck } from './config-checks.js';
 import { consoleCheck } from './console-check.js';
 import { daemonChecks } from './daemon-checks.js';
 import { databaseChecks } from './database-checks.js';
+import { followCheck } from './follow-check.js';
 import { nodeCheck } from './machine-checks.js';
 import { mirrorChecks } from './mirror-checks.js';
 import { platformChecks } from './platform-checks.js';
@@ -92,6 +93,7 @@ async function configured(
       budgetOf: budgets === null ? null : (key: string) => budgets.load(key),
     };
     for (const source of config.sources) checks.push(...(await sourceChecks(source, reachable, tools)));
+    for (const rule of config.follows) checks.push(await followCheck(rule, reachable, session, signal));
     checks.push(...daemonChecks(asked));
     checks.push(
       ...mirrorChecks(

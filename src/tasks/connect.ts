@@ -22,6 +22,9 @@ export const identityScope = 'read:investors:pii';
 const installScopes = ['write:installations'] as const;
 export const managementScopes = ['write:webhooks'] as const;
 
+/** What following installations needs: to list them, and to mint a token for each. */
+export const followingScopes = ['read:installations', 'write:installations'] as const;
+
 export interface ConnectParts extends SessionParts {
   readonly application: ApplicationConfig;
   readonly person: Person;

@@ -12,7 +12,13 @@ let world: RunningPlatform;
 let confidential: TestClient;
 let publicClient: TestClient;
 const scopes = [
-  ...['read:investments', 'read:companies', 'read:investors:pii', 'write:installations'],
+  ...[
+    'read:investments',
+    'read:companies',
+    'read:investors:pii',
+    'read:installations',
+    'write:installations',
+  ],
   ...['read:profile', 'write:webhooks'],
 ];
 const redirectUris = ['http://127.0.0.1/callback'];
@@ -301,4 +307,49 @@ test('connect --source stores a sign-in in the vault, where the next sync reads 
     'sign-in/crm was deleted\n',
   );
   expect((await rosterd(['sync'], io({ env }))).code).toBe(3);
+});
+
+test('connect --rule signs in the manager of a follow rule, and the next sync connects what is installed', async () => {
+  const { folder, io, write } = desk();
+  const env = { PARTNER_SECRET: confidential.secret };
+  const credentials = {
+    file: 'credentials/manager.json',
+    clientId: confidential.clientId,
+    clientSecret: { env: 'PARTNER_SECRET' },
+  };
+  write(
+    'config.json',
+    JSON.stringify({
+      platform: { baseUrl: world.url },
+      sources: [
+        { follow: 'installations', rule: 'crm', credentials, scopes: ['read:investments'], identity: 'drop' },
+      ],
+    }),
+  );
+  const early = await rosterd(['sync'], io({ env }));
+  expect([early.code, early.err]).toEqual([3, expect.stringContaining('rosterd connect')]);
+  const unknown = await rosterd(['connect', '--rule', 'crn'], io({ env }));
+  expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('one of: crm')]);
+  const both = await rosterd(['connect', '--rule', 'crm', '--management'], io({ env }));
+  expect([both.code, both.err]).toEqual([2, expect.stringContaining('give one of them')]);
+
+  const session = start(['connect', '--rule', 'crm'], io({ env }));
+  await fetch(await consent(world, await session.link(), founder(1).email));
+  expect((await session.ended).code).toBe(0);
+  const { accessToken } = JSON.parse(readFileSync(join(folder, 'credentials/manager.json'), 'utf8'));
+  const company = world.ready.companies[1]?.id;
+  await fetch(new URL('/installations', world.url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ target_type: 'company', target_id: company }),
+  });
+  const synced = await rosterd(['sync'], io({ env }));
+  expect(synced.code).toBe(0);
+  const { out } = await rosterd(['sources', 'list', '--rule', 'crm', '--json'], io({ env }));
+  expect(JSON.parse(out).sources.map((one: { company_id: string }) => one.company_id)).toContain(company);
+  const doctor = await rosterd(['doctor', '--json'], io({ env }));
+  expect(JSON.parse(doctor.out).checks).toContainEqual(
+    expect.objectContaining({ name: 'follow.crm', verdict: 'pass' }),
+  );
+  expect(synced.out + out + doctor.out).not.toContain(accessToken);
 });

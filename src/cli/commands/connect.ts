@@ -19,6 +19,7 @@ export const connect: Command = {
     ],
     ['rosterd connect --source mine', 'signs in again for a source with credentials'],
     ['rosterd connect --management', 'signs in to manage webhook endpoints'],
+    ['rosterd connect --rule crm', 'signs in the manager whose installations a follow rule follows'],
   ],
   options: [
     ...configOptions,
@@ -33,14 +34,17 @@ export const connect: Command = {
     { flags: '--without-identity', summary: 'do not request names and addresses' },
     { flags: '--source <name>', summary: 'sign in again for this source, which uses credentials' },
     { flags: '--management', summary: 'sign in to manage webhook endpoints' },
+    { flags: '--rule <name>', summary: 'sign in for this follow rule, which uses credentials' },
     { flags: '--write', summary: 'write the result to the configuration file' },
     { flags: '--replace', summary: 'give the token to the source that already mirrors the company' },
     jsonOption,
   ],
   async run(context) {
     const { options } = context;
-    if (options.text('source') !== undefined && options.flag('management'))
-      throw new Fault('usage', '--source and --management are two different sign-ins');
+    const signIns = [options.text('source'), options.text('rule'), options.flag('management') || undefined];
+    const isSignIn = signIns.some((one) => one !== undefined);
+    if (signIns.filter((one) => one !== undefined).length > 1)
+      throw new Fault('usage', '--source, --rule and --management are different sign-ins: give one of them');
     const loaded = await configOf(context, { draft: true, flags: connectFlags(context) });
     const connecting: ConnectingCommand = {
       context,
@@ -48,7 +52,7 @@ export const connect: Command = {
       person: personAt(context),
       folder: folderOf(context, loaded),
     };
-    if (options.text('source') !== undefined || options.flag('management')) {
+    if (isSignIn) {
       const { connectSignIn } = await import('../connect-sign-in.js');
       return connectSignIn(connecting);
     }
