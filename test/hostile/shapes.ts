@@ -375,7 +375,7 @@ const entries: readonly Shape[] = [
         asked,
         times(100, (at) => record(at, { visible: 'maybe', message: 'm'.repeat(70_000) })),
       ),
-    broken('more bytes than are accepted'),
+    broken('more than 4096000 bytes'),
   ),
   whole('200 tombstones of what is not held', (asked) => page(asked, times(200, grave)), {}),
   whole(

@@ -12,6 +12,7 @@ const clock = new StandingClock();
 const at = (minutes: number) => new Date(clock.now() + minutes * 60_000).toISOString();
 const config = {
   sources: [{ name: 'listed', company: null, installation: null, filters: {}, access: { kind: 'stored' } }],
+  platform: { requestsPerHour: 1_000 },
   sync: { intervalSeconds: 600, idleIntervalSeconds: 600 },
   afterSync: [],
   receiver: null,

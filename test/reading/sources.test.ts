@@ -62,6 +62,7 @@ describe.each(databases)('10,000 sources in $database', ({ open }) => {
     expect((await list({ search: '100%' })).matching).toBe(0);
     const config = {
       sources: [{ name: 'source-00009', company: null, installation: 'inst_deep', filters: {} }],
+      platform: { requestsPerHour: 1_000 },
       sync: { intervalSeconds: 600, idleIntervalSeconds: 600 },
     } as unknown as Config;
     const byInstallation = await list({ search: 'INST_DEEP' }, config);

@@ -100,7 +100,14 @@ function configOf(folder: string): Config {
   const settings = settingsSchema.parse({
     platform: { baseUrl: 'http://127.0.0.1:1' },
     database: 'sqlite:sources.db',
-    sources: [{ name: 'listed', token: 'at_test_benchbenchbenchbenchbenchbenchbenchbench' }],
+    sources: [
+      {
+        name: 'listed',
+        token: 'at_test_benchbenchbenchbenchbenchbenchbenchbench',
+        company: 'co_listed',
+        installation: 'inst_listed',
+      },
+    ],
     sync: { catalogIntervalSeconds: null },
     console: null,
   });
