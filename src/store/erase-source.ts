@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { Fault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import type { SourceEraser } from '../installations/ports.js';
 import type { Awaitable } from './erasures.js';
@@ -76,6 +77,12 @@ export const hideSource = `UPDATE sources SET erasing_since = coalesce(erasing_s
   awaiting_deletion = 0, names_from_generation = NULL WHERE no = ?`;
 
 export const writeReceipt = `INSERT INTO erasures (id, cause, invisible_at) VALUES (?, 'source_erased', ?)`;
+
+/** Throws `lease_lost` for a source that is followed again, unless its erasure has begun already. */
+export function refuseFollowed(name: SourceName, state: string | undefined, isBegun: boolean): void {
+  if (isBegun || (state !== 'waiting' && state !== 'connected')) return;
+  throw new Fault('lease_lost', `source ${name} is followed again, so it is not erased`);
+}
 
 /** An erasure in progress. */
 export interface Erasing {

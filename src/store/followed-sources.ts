@@ -70,7 +70,7 @@ export function writeOf({ next, before }: FollowedSourceChange): FollowedWrite {
     sql: update,
     values: [
       ...[...values.slice(1), next.source],
-      ...[before.state, before.mints, before.installation],
+      ...[before.state, before.mints, before.installation, before.reason ?? '', before.eraseAfter ?? ''],
       ...[next.source, next.rule, next.realm, next.target],
     ],
   };
@@ -94,5 +94,6 @@ const update = `UPDATE followed_sources SET ${columns
   .map((name) => `${name} = ?`)
   .join(', ')}
   WHERE source = ? AND state = ? AND mints = ? AND installation = ?
+    AND coalesce(reason, '') = ? AND coalesce(erase_after, '') = ?
     AND NOT EXISTS (SELECT 1 FROM followed_sources o
                     WHERE o.source <> ? AND o.rule = ? AND o.realm = ? AND o.target = ?)`;

@@ -83,6 +83,19 @@ export function checkUntaken(
   );
 }
 
+/**
+ * Throws `lease_lost` when the registry says that a followed source is no longer synced. A process that has not noticed yet
+ * must not open it again after its erasure.
+ */
+export function refuseUnfollowed(name: string, state: string | undefined): void {
+  if (state !== 'disconnected' && state !== 'erased') return;
+  throw new Fault('lease_lost', `source ${name} is no longer synced: it is ${state}`, {
+    hint: `rosterd sources show ${name}`,
+  });
+}
+
+export const followedState = 'SELECT state FROM followed_sources WHERE source = ';
+
 /** Throws `lease_lost` when another holder has taken the source. An expired lease stays valid until then. */
 export function checkFence(held: LeaseRow | undefined, lease: Lease): void {
   if (held?.fence === lease.fence) return;

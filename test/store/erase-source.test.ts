@@ -2,10 +2,13 @@ import { expect } from 'vitest';
 import { collections } from '../../src/dimensions/collections/index.js';
 import type { Listing, Row } from '../../src/dimensions/ports.js';
 import type { SourceName } from '../../src/domain/ids.js';
+import type { FollowedSource } from '../../src/installations/ports.js';
 import { PostgresDimensions } from '../../src/store/dialect/postgres/dimensions.js';
 import { PostgresErasingCommits } from '../../src/store/dialect/postgres/erase-source.js';
+import { PostgresFollowedSources } from '../../src/store/dialect/postgres/followed-sources.js';
 import { SqliteDimensions } from '../../src/store/dialect/sqlite/dimensions.js';
 import { SqliteErasingCommits } from '../../src/store/dialect/sqlite/erase-source.js';
+import { SqliteFollowedSources } from '../../src/store/dialect/sqlite/followed-sources.js';
 import { publicRelations } from '../../src/store/dictionary/relations.js';
 import {
   type ErasingCommits,
@@ -120,7 +123,7 @@ async function fill(store: Store, source: SourceIdentity, from = 0): Promise<voi
   await rowsOf(
     store,
     `INSERT INTO followed_sources (source, rule, realm, target_type, target, installation, state, mints, first_seen_at)
-     VALUES (?, 'crm', 'live', 'company', ?, ?, 'connected', 1, ?)`,
+     VALUES (?, 'crm', 'live', 'company', ?, ?, 'disconnected', 1, ?)`,
     ...[name, `co_${name}`, `inst_${name}`, at],
   );
   for (const [event, concerned, state] of [
@@ -328,6 +331,38 @@ test('a source whose erasure was interrupted cannot be opened or listed until it
   // A new source of the same name begins with nothing.
   expect(await mirror.open(acme, 'daemon')).toMatchObject({ phase: { kind: 'empty' } });
   expect(await shownOf(store, 'acme')).toEqual([]);
+});
+
+test('a process that has not noticed that a followed source ended cannot open it, and one followed again is not erased', async () => {
+  const store = await twoSources();
+  const clock = new SteppingClock(Date.parse('2026-05-02T00:00:00.000Z'));
+  const registry =
+    store.kind === 'sqlite'
+      ? new SqliteFollowedSources(store.sqlite)
+      : new PostgresFollowedSources(store.postgres);
+  const ended = (await registry.list()).find(({ source }) => source === acme.name);
+  if (ended === undefined) throw new Error('the source is registered');
+  const row: FollowedSource = { ...ended, state: 'connected' };
+  expect(await registry.save([{ before: ended, next: row }])).toEqual([]);
+  await expect(eraserOn(store).erase(acme.name)).rejects.toMatchObject({
+    code: 'lease_lost',
+    message: 'source acme is followed again, so it is not erased',
+  });
+  const forgotten: FollowedSource = { ...row, state: 'disconnected', reason: 'forgotten' };
+  expect(await registry.save([{ before: row, next: forgotten }])).toEqual([]);
+  await eraserOn(store).erase(acme.name);
+  const mirror = mirrorOn(store, { clock, leaseMs: 60_000 });
+  const followed = { ...acme, relistsWhenChanged: true };
+  await expect(mirror.open(followed, 'late')).rejects.toMatchObject({
+    code: 'lease_lost',
+    message: 'source acme is no longer synced: it is disconnected',
+  });
+  expect(await shownOf(store, 'acme')).toEqual([]);
+  // What another process stored meanwhile is not overwritten, although state, installation and tokens are the same.
+  const revoked: FollowedSource = { ...forgotten, reason: 'revoked' };
+  expect(await registry.save([{ before: revoked, next: { ...revoked, state: 'erased' } }])).toEqual([
+    acme.name,
+  ]);
 });
 
 test('an erasure neither begins while another process holds the source nor goes on once another has taken it', async () => {

@@ -12,10 +12,11 @@ import {
   hideSource,
   namingTables,
   nextKeys,
+  refuseFollowed,
   smallTables,
   writeReceipt,
 } from '../../erase-source.js';
-import { checkFence, type LeasePolicy } from '../../lease-rules.js';
+import { checkFence, followedState, type LeasePolicy } from '../../lease-rules.js';
 import { claimLease, renewLease } from './leases.js';
 import { lockedSource } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
@@ -42,6 +43,8 @@ export class PostgresErasingCommits implements ErasingCommits {
       const known = await transaction.row('SELECT no FROM sources WHERE name = $1 FOR UPDATE', name);
       if (known === undefined) return null;
       const { source } = await lockedSource(transaction, name);
+      const followed = await transaction.row<{ readonly state: string }>(`${followedState}$1`, name);
+      refuseFollowed(name, followed?.state, source.erasing_since !== null);
       const now = clock.now();
       const fence = await claimLease(transaction, source, { holder, now }, this.options);
       const at = instantFromMillis(now);

@@ -1,7 +1,14 @@
 import { Fault } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Lease, Opened, SourceIdentity } from '../../../sync/ports.js';
-import { checkFence, type LeasePolicy, nextFence, refuseErasing } from '../../lease-rules.js';
+import {
+  checkFence,
+  followedState,
+  type LeasePolicy,
+  nextFence,
+  refuseErasing,
+  refuseUnfollowed,
+} from '../../lease-rules.js';
 import { phaseOf } from '../../phase.js';
 import type { LeaseRow, SourceRow } from '../../source-row.js';
 import { isAlive, memberMillis } from './fleet-life.js';
@@ -15,10 +22,11 @@ import { statement, type Transaction } from './transaction.js';
  */
 export async function openSource(
   transaction: Transaction,
-  { name, fingerprint }: SourceIdentity,
+  identity: SourceIdentity,
   { holder, now }: Asking,
   policy: LeasePolicy,
 ): Promise<Opened> {
+  const { name, fingerprint } = identity;
   // Inserts only a missing row: ON CONFLICT alone would use up a source number on every call.
   transaction.send(addSource, name, fingerprint);
   const { source, listing, sweep } = await lockedSource(transaction, name);
@@ -28,6 +36,10 @@ export async function openSource(
     transaction.row<{ readonly member: string }>(otherWorker, name, holder),
   ]);
   if (worker !== undefined) throw workedElsewhere(name, worker.member, now);
+  if (identity.relistsWhenChanged === true) {
+    const followed = await transaction.row<{ readonly state: string }>(`${followedState}$1`, name);
+    refuseUnfollowed(name, followed?.state);
+  }
   refuseErasing(source, now);
   const fence = take(transaction, source, current, { holder, now }, policy);
   return {

@@ -13,10 +13,11 @@ import {
   hideSource,
   namingTables,
   nextKeys,
+  refuseFollowed,
   smallTables,
   writeReceipt,
 } from '../../erase-source.js';
-import { checkFence, type LeasePolicy, nextFence } from '../../lease-rules.js';
+import { checkFence, followedState, type LeasePolicy, nextFence } from '../../lease-rules.js';
 import type { LeaseRow, SourceRow } from '../../source-row.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
@@ -43,6 +44,8 @@ export class SqliteErasingCommits implements ErasingCommits {
       const source = raw.prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?').get(name);
       if (source === undefined) return null;
       const { no } = source;
+      const followed = raw.prepare<[string], string>(`${followedState}?`).pluck().get(name);
+      refuseFollowed(name, followed, source.erasing_since !== null);
       const { holder } = this.options;
       const fence = nextFence(this.#lease(no), { source: name, holder, now }, this.options);
       raw.prepare(takeLease).run(no, holder, fence, this.#expiry(now));

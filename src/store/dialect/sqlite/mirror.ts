@@ -19,7 +19,15 @@ import type {
   SourceIdentity,
   TickReport,
 } from '../../../sync/ports.js';
-import { checkFence, checkUntaken, nextFence, notStored, refuseErasing } from '../../lease-rules.js';
+import {
+  checkFence,
+  checkUntaken,
+  followedState,
+  nextFence,
+  notStored,
+  refuseErasing,
+  refuseUnfollowed,
+} from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
 import { readPage } from '../../page-facts.js';
 import { type Behind, phaseOf } from '../../phase.js';
@@ -80,7 +88,13 @@ export class SqliteMirror implements Mirror, Rereading {
     return untaken ?? this.#transaction('bookkeeping', (now) => this.#openNow(identity, holder, now));
   }
 
-  #openNow({ name, fingerprint }: SourceIdentity, holder: string, now: number): Opened {
+  #openNow(identity: SourceIdentity, holder: string, now: number): Opened {
+    const { name, fingerprint } = identity;
+    if (identity.relistsWhenChanged === true)
+      refuseUnfollowed(
+        name,
+        this.#database.raw.prepare<[string], string>(`${followedState}?`).pluck().get(name),
+      );
     const source = this.#statements.source.get(name) ?? this.#addSource(name, fingerprint);
     refuseErasing(source, now);
     const current = this.#statements.lease.get(source.no);
