@@ -81,6 +81,8 @@ export interface FollowedAs {
   readonly rule: string;
   readonly realm: 'live' | 'test' | 'unknown';
   readonly identity: 'keep' | 'drop';
+  /** When its present token was stored. */
+  readonly connectedAt: string | null;
 }
 
 /** Creates a source for each company on which an application is installed. */

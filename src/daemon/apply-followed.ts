@@ -5,8 +5,7 @@ import { followedSource } from './followed-source.js';
 import type { SourceSet } from './source-set.js';
 
 /**
- * Makes the followed sources of the set equal to the connected ones. A source with another installation is replaced, since
- * it has another token. Returns the names that cannot be synced, because a listed source has them.
+ * Makes the followed sources of the set equal to the connected ones. A source with another token is replaced. Returns the names that cannot be synced, because a listed source has them.
  */
 export async function applyFollowed(
   sources: SourceSet,
@@ -26,8 +25,8 @@ export async function applyFollowed(
     else wanted.set(row.source, followedSource(rule, row));
   }
   const stale = sources.all.filter(
-    ({ name, followed, installation }) =>
-      followed !== undefined && wanted.get(name)?.installation !== installation,
+    ({ name, followed }) =>
+      followed !== undefined && wanted.get(name)?.followed?.connectedAt !== followed.connectedAt,
   );
   await sources.remove(stale.map(({ name }) => name));
   await sources.add([...wanted.values()].filter(({ name }) => sources.find(name) === undefined));

@@ -3,12 +3,12 @@ import { parseId } from '../domain/ids.js';
 import type { FollowedSource } from '../installations/ports.js';
 import { tokenKey } from '../installations/token-key.js';
 
-type Named = Pick<FollowedSource, 'source' | 'rule' | 'realm' | 'target' | 'installation'>;
+type Named = Pick<FollowedSource, 'source' | 'rule' | 'realm' | 'target' | 'installation' | 'connectedAt'>;
 
 /** Returns a followed source as one that the configuration could have listed. */
 export function followedSource(
   { identity }: Pick<FollowRule, 'identity'>,
-  { source, rule, realm, target, installation }: Named,
+  { source, rule, realm, target, installation, connectedAt }: Named,
 ): SourceConfig {
   const company = parseId('company', target) ?? null;
   return {
@@ -17,6 +17,6 @@ export function followedSource(
     company,
     installation,
     filters: company === null ? {} : { companyId: company },
-    followed: { rule, realm, identity },
+    followed: { rule, realm, identity, connectedAt },
   };
 }

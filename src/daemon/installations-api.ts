@@ -1,5 +1,6 @@
 import { getInstallation, type Installation, listInstallations, mintToken } from '../client/installations.js';
 import { investmentFeed } from '../client/investments.js';
+import { brokenResource } from '../client/resource.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { Access } from '../config/config.js';
 import { isFault } from '../domain/fault.js';
@@ -19,11 +20,14 @@ export function installationsApi(
     realm: () => realmOfAccess(access, platform.tokensOf(access)),
     list: async (signal) => {
       const { installations, isComplete } = await listInstallations(api, signal);
-      return { installations: installations.map(listed), isComplete };
+      const known = installations.flatMap((one) => listed(one) ?? []);
+      return { installations: known, isComplete: isComplete && known.length === installations.length };
     },
     get: async (id, signal) => {
       try {
-        return listed(await getInstallation(api, id, signal));
+        const one = listed(await getInstallation(api, id, signal));
+        if (one === null) throw brokenResource('installation', 'status');
+        return one;
       } catch (error) {
         if (isFault(error, 'refused') && error.about.status === 404) return null;
         throw error;
@@ -50,7 +54,9 @@ export function installationsApi(
 
 const oneRecord = { company: null, filters: {}, perPage: 1 };
 
-function listed({ id, target, status, revokedAt }: Installation): ListedInstallation {
+/** Returns null for a status that is neither active nor revoked: nothing can be concluded from it. */
+function listed({ id, target, status, revokedAt }: Installation): ListedInstallation | null {
+  if (status !== 'active' && status !== 'revoked') return null;
   return {
     id,
     targetType: target.type,

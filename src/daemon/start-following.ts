@@ -1,3 +1,4 @@
+import type { PlatformTime } from '../client/platform-time.js';
 import { type FaultCode, isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
@@ -26,13 +27,25 @@ export async function startFollowing(
   const { sources, sync, mirror } = engine;
   // Rows of rules that are gone have to be ended, too.
   if (parts.config.follows.length === 0 && (await mirror.followed.list()).length === 0) return null;
-  const following = followInstallations(followingParts(engine, parts, () => membership.leads));
+  const following = followInstallations(
+    followingParts(
+      engine,
+      parts,
+      () => membership.leads,
+      (source) => {
+        sync.recheck(source);
+        if (!membership.worksHere(source)) membership.tell({ kind: 'recheck', sources: [source] });
+      },
+    ),
+  );
   lifecycle.add('installations', () => following.close());
   lifecycle.add(
     'refused tokens',
     sync.onTick((source, { report: { code } }) => {
-      if (!refusals.has(code)) return;
-      if (sources.find(source)?.followed !== undefined) following.refused(source);
+      const followed = refusals.has(code) ? sources.find(source) : undefined;
+      if (followed?.followed === undefined || followed.installation === null) return;
+      if (membership.leads) following.refused(source);
+      else membership.tell({ kind: 'installed', installations: [followed.installation] });
     }),
   );
   await following.ready;
@@ -40,7 +53,7 @@ export async function startFollowing(
 }
 
 /** What a tick reports when the platform refuses a token, or the vault has none. */
-const refusals = new Set<FaultCode | null>(['unauthorized', 'reauthorize', 'usage']);
+const refusals = new Set<FaultCode | null>(['unauthorized', 'reauthorize']);
 
 /** More than one command needs: each turn does what is due. */
 const turnsMax = 1_000;
@@ -56,7 +69,12 @@ export async function followOnce(
 ): Promise<ReadonlyMap<string, unknown>> {
   const failed = new Map<string, unknown>();
   const follower = new InstallationFollower({
-    ...followingParts(engine, parts, () => true),
+    ...followingParts(
+      engine,
+      parts,
+      () => true,
+      () => {},
+    ),
     onAsked: (rule, error) => {
       if (error === null) failed.delete(rule);
       else failed.set(rule, error);
@@ -71,6 +89,7 @@ function followingParts(
   { mirror, platform, vault, sources, health }: Engine,
   { config, clock, random, logger }: EngineParts,
   leads: () => boolean,
+  onAccepted: (source: SourceName) => void,
 ): FollowingParts {
   const report = (key: string, problem: string | null) => {
     if (problem === null) health.clear(key);
@@ -86,6 +105,9 @@ function followingParts(
     takenNames: async () =>
       new Set([...sources.listed.map(({ name }) => name), ...(await storedNames(config))]),
     leads,
+    trustedNow: () => trustedNow(platform.client.time),
+    unfinishedErasures: () => unfinishedErasures(config),
+    onAccepted,
     noticeMillis: mirror.fleet === null ? 0 : noticeMillis,
     onAsked: (rule, error) => report(`follow.${rule}`, error === null ? null : problemOf(rule, error)),
     clock,
@@ -103,6 +125,23 @@ function clashSentence(names: readonly SourceName[]): string | null {
 function problemOf(rule: string, error: unknown): string {
   const why = isFault(error) ? error.message : 'an unexpected error, which the log has';
   return `the installations of "${rule}" cannot be read: ${why}`;
+}
+
+/** A reading of the platform's clock this old is good enough for days. */
+const readingMillisMax = 2 * 3_600_000;
+
+/** Returns the earlier of both clocks; null when the platform's is not known, or a local clock was set since. */
+function trustedNow(time: PlatformTime): number | null {
+  if (time.isUnsure || time.sinceObservedMillis > readingMillisMax) return null;
+  return Math.min(time.now(), time.clock.now());
+}
+
+async function unfinishedErasures({ database }: EngineParts['config']): Promise<readonly SourceName[]> {
+  const rows = await dialectFor(database).inSnapshot(
+    async (ask) =>
+      await ask<{ readonly name: SourceName }>`SELECT name FROM sources WHERE erasing_since IS NOT NULL`,
+  );
+  return rows.map(({ name }) => name);
 }
 
 /** Returns the names of all sources that the database has rows of. */

@@ -105,7 +105,11 @@ function handleMessage(
       drain?.heardTicked(message.source);
       return;
     case 'installed':
-      for (const installation of message.installations) following?.seen(installation);
+      for (const installation of message.installations) {
+        following?.seen(installation);
+        // Another member may have met a refused token; the leader asks the platform before it believes that.
+        for (const { name } of engine.sources.withInstallation(installation)) following?.refused(name);
+      }
       return;
     case 'committed':
       if (membership.leads) onLead();

@@ -1,6 +1,7 @@
 import type { Config, SourceConfig } from '../config/config.js';
 import { isFault } from '../domain/fault.js';
 import type { InstallationId, SourceName } from '../domain/ids.js';
+import type { Instant } from '../domain/instant.js';
 import type { Realm } from '../installations/ports.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { followedSource } from './followed-source.js';
@@ -11,6 +12,7 @@ interface Row {
   readonly realm: Realm;
   readonly target: string;
   readonly installation: InstallationId;
+  readonly connectedAt: Instant | null;
 }
 
 /** Returns the listed sources and the followed ones that are connected, for commands that run once. */
@@ -29,7 +31,7 @@ async function connectedRows({ database }: Config): Promise<readonly Row[]> {
   try {
     return await dialectFor(database).inSnapshot(
       (ask) => ask<Row>`
-        SELECT source, rule, realm, target, installation FROM followed_sources
+        SELECT source, rule, realm, target, installation, connected_at AS "connectedAt" FROM followed_sources
         WHERE state = 'connected' ORDER BY source`,
     );
   } catch (error) {

@@ -15,15 +15,17 @@ export class FollowedBook {
     this.#onChange = onChange;
   }
 
-  /** Reads the rows again if another process wrote. */
-  async refresh(): Promise<void> {
+  /** Reads the rows again if another process wrote. Returns whether it did. */
+  async refresh(): Promise<boolean> {
     const revision = await this.#store.revision();
-    if (revision === this.#revision) return;
+    if (revision === this.#revision) return false;
     // A write between the two reads makes the revision grow once more, and the next call reads again.
     const rows = await this.#store.list();
     this.#rows = new Map(rows.map((row) => [row.source, row]));
-    this.#revision = revision;
     await this.#announce();
+    // Only now: a failed announcement is repeated with the next reading.
+    this.#revision = revision;
+    return true;
   }
 
   rows(): readonly FollowedSource[] {
@@ -45,7 +47,11 @@ export class FollowedBook {
       await this.refresh();
     } else {
       this.#revision += 1;
-      if (stored.some(changesSync)) await this.#announce();
+      if (stored.some(changesSync))
+        await this.#announce().catch((error: unknown) => {
+          this.#revision = null;
+          throw error;
+        });
     }
     return stored;
   }
@@ -60,9 +66,9 @@ export class FollowedBook {
   }
 }
 
-/** Whether the change adds a synced source, ends one, or gives it another installation. */
+/** Whether the change adds a synced source, ends one, or gives it another token. */
 function changesSync({ before, next }: FollowedSourceChange): boolean {
-  const was = before?.state === 'connected' ? before.installation : null;
-  const is = next.state === 'connected' ? next.installation : null;
+  const was = before?.state === 'connected' ? before.connectedAt : null;
+  const is = next.state === 'connected' ? next.connectedAt : null;
   return was !== is;
 }

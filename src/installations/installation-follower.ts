@@ -21,6 +21,15 @@ export interface FollowingParts {
   readonly takenNames: () => Promise<ReadonlySet<string>>;
   /** In a fleet, the leader alone asks the platform and writes. */
   readonly leads: () => boolean;
+  /**
+   * The time for revocations and erasures: the platform's, as far as it is known. Null while a wrong local clock cannot be
+   * excluded: nothing is erased then.
+   */
+  readonly trustedNow: () => number | null;
+  /** Sources whose erasure has begun and was not finished. */
+  readonly unfinishedErasures: () => Promise<readonly SourceName[]>;
+  /** The platform accepts the token of this source after all. */
+  readonly onAccepted: (source: SourceName) => void;
   /** How long other daemons may need to notice that a source is no longer synced. */
   readonly noticeMillis: number;
   /** Called after each successful and each failed reading of the installations of a rule. */
@@ -45,6 +54,8 @@ export class InstallationFollower {
   readonly #book: FollowedBook;
   readonly #rules: readonly RuleFollower[];
   #hasSwept = false;
+  /** On the monotonic clock: when a failed erasure is tried again. */
+  readonly #retryAt = new Map<SourceName, number>();
 
   constructor(parts: FollowingParts) {
     this.#parts = parts;
@@ -56,7 +67,7 @@ export class InstallationFollower {
   async turn(signal: AbortSignal): Promise<number> {
     const { leads, logger } = this.#parts;
     try {
-      await this.#book.refresh();
+      if (await this.#book.refresh()) this.#hasSwept = false;
       // The first turn syncs what is stored before the platform is asked anything.
       if (!this.isKnown) {
         this.isKnown = true;
@@ -110,7 +121,7 @@ export class InstallationFollower {
       logger.warn({ count }, 'sources without a follow rule are no longer synced; their rows stay');
   }
 
-  /** Removes the tokens of sources that are not synced. Once: later ones go with the change that ends a source. */
+  /** Removes the tokens of sources that are not synced: after a start, and after another process stored changes. */
   async #removeTokens(): Promise<void> {
     if (this.#hasSwept) return;
     const { vault } = this.#parts;
@@ -121,24 +132,44 @@ export class InstallationFollower {
     this.#hasSwept = true;
   }
 
-  /** Erases the next source whose time is up. Returns how long until another is due. */
+  /** Erases the next source whose time is up, or whose erasure was interrupted. Returns how long until another is due. */
   async #eraseNext(): Promise<number> {
-    const { clock, eraser, logger, noticeMillis } = this.#parts;
-    const now = clock.now();
-    const due = this.#book.rows().filter((row) => isErasureDue(row, now));
+    const { clock, leads, noticeMillis, trustedNow, unfinishedErasures } = this.#parts;
+    const now = trustedNow();
+    // Another process may have stored a change, or lead by now, since this turn began.
+    await this.#book.refresh();
+    if (!leads()) return idleMillis;
+    const isRested = (source: SourceName) => (this.#retryAt.get(source) ?? 0) <= clock.monotonic();
+    const begun = (await unfinishedErasures()).find(isRested);
+    if (begun !== undefined) return await this.#erase(begun);
+    if (now === null) return idleMillis;
+    const due = this.#book.rows().filter((row) => isErasureDue(row, now) && isRested(row.source));
     const row = due.find(
       ({ disconnectedAt }) => disconnectedAt === null || now - millisOf(disconnectedAt) >= noticeMillis,
     );
-    if (row === undefined) return due.length > 0 ? noticeMillis : idleMillis;
+    if (row !== undefined) return await this.#erase(row.source);
+    return due.length > 0 ? noticeMillis : this.#retryAt.size > 0 ? retryMillis : idleMillis;
+  }
+
+  async #erase(source: SourceName): Promise<number> {
+    const { clock, eraser, logger, vault } = this.#parts;
     try {
-      const { rows } = await eraser.erase(row.source);
-      await this.#book.save([{ before: row, next: erased(row, rows, clock.now()) }]);
-      logger.info({ source: row.source, count: rows }, 'a source was erased');
+      const { rows } = await eraser.erase(source);
+      this.#retryAt.delete(source);
+      await this.#book.refresh();
+      const row = this.#book.find(source);
+      if (row?.state === 'disconnected') {
+        await vault.remove(tokenKey(row.installation));
+        await this.#book.save([{ before: row, next: erased(row, rows, clock.now()) }]);
+      }
+      logger.info({ source, count: rows }, 'a source was erased');
       return 0;
     } catch (error) {
+      // The others go on meanwhile.
+      this.#retryAt.set(source, clock.monotonic() + retryMillis);
       const isBusy = isFault(error, 'lease_lost') || isFault(error, 'database_busy');
-      logger[isBusy ? 'debug' : 'warn']({ source: row.source, error }, 'a source could not be erased yet');
-      return retryMillis;
+      logger[isBusy ? 'debug' : 'warn']({ source, error }, 'a source could not be erased yet');
+      return 0;
     }
   }
 }

@@ -36,11 +36,15 @@ export async function obtainTokens(
   api: InstallationsApi,
   scopes: readonly string[],
   waiting: readonly FollowedSource[],
+  /** After a start, the vault may have the token of any waiting source. */
+  looksAtAll: boolean,
   isInterrupted: () => boolean,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const unknown = await connectFound(parts, waiting);
-  const due = unknown.filter((row) => mintWaitMillis(row.mints, row.lastMintAt, parts.clock.now()) === 0);
+  const isDue = (row: FollowedSource) => mintWaitMillis(row.mints, row.lastMintAt, parts.clock.now()) === 0;
+  const due = await connectFound(parts, looksAtAll ? waiting : waiting.filter(isDue)).then((others) =>
+    others.filter(isDue),
+  );
   const queue = new PQueue({ concurrency: atOnce });
   const failures: unknown[] = [];
   let asked = false;
@@ -76,9 +80,17 @@ async function connectFound(
   const found: Connected[] = [];
   const others: FollowedSource[] = [];
   for (const row of waiting) {
-    const isThere = row.mints > 0 && (await parts.vault.read(tokenKey(row.installation))) !== null;
-    if (isThere) found.push({ row, scopes: row.scopes });
-    else others.push(row);
+    if (row.mints === 0) {
+      others.push(row);
+      continue;
+    }
+    try {
+      if ((await parts.vault.read(tokenKey(row.installation))) === null) others.push(row);
+      else found.push({ row, scopes: row.scopes });
+    } catch (error) {
+      // Not asked for again: the entry exists, and an operator can make it readable.
+      parts.logger.warn({ source: row.source, error }, 'a token in the vault cannot be read');
+    }
   }
   await connect(parts, found);
   return others;

@@ -13,6 +13,7 @@ import type {
   FollowedSourceChange,
   InstallationList,
   InstallationsApi,
+  ListedInstallation,
   Realm,
   TokenVault,
 } from './ports.js';
@@ -29,6 +30,8 @@ export interface RuleFollowerParts {
   readonly book: FollowedBook;
   readonly vault: TokenVault;
   readonly takenNames: () => Promise<ReadonlySet<string>>;
+  readonly trustedNow: () => number | null;
+  readonly onAccepted: (source: SourceName) => void;
   /** Called after each successful and each failed turn that asked the platform: with null, or with the error. */
   readonly onAsked: (rule: string, error: unknown) => void;
   readonly clock: Clock;
@@ -51,6 +54,8 @@ export const listingMillis = 3_600_000;
 const retryMillisMin = 60_000;
 const retryMillisMax = 3_600_000;
 const jitterShare = 0.05;
+/** Installations that a listing lacks are looked at in parts. */
+const confirmedMax = 100;
 
 /** Follows the installations of one rule. */
 export class RuleFollower {
@@ -61,6 +66,8 @@ export class RuleFollower {
   #listAt = Number.NEGATIVE_INFINITY;
   #notBefore = Number.NEGATIVE_INFINITY;
   #failures = 0;
+  #confirmFrom = 0;
+  #hasLooked = false;
 
   constructor(parts: RuleFollowerParts) {
     this.#parts = parts;
@@ -97,9 +104,11 @@ export class RuleFollower {
         rule.api,
         rule.scopes,
         waiting,
+        !this.#hasLooked,
         reasons.isInterrupted,
         signal,
       );
+      this.#hasLooked = true;
       if (!read && !asked) return;
       this.#failures = 0;
       onAsked(rule.rule, null);
@@ -152,21 +161,39 @@ export class RuleFollower {
       this.#listAt = clock.monotonic() + listingMillis * (1 + jitterShare * (2 * random.fraction() - 1));
       return true;
     }
+    const seen: ListedInstallation[] = [];
     for (const id of events) {
       const one = await rule.api.get(id, signal);
-      await this.#store(realm, { installations: one === null ? [] : [one], isComplete: false }, signal);
+      if (one !== null) seen.push(one);
     }
+    await this.#store(realm, { installations: seen, isComplete: false }, signal);
     return events.length > 0;
   }
 
   /** Stores what an answer means. */
   async #store(realm: Realm, list: InstallationList, signal: AbortSignal): Promise<void> {
-    const { rule, book, clock, takenNames } = this.#parts;
-    const taken = await takenNames();
+    const { rule, book, clock, takenNames, trustedNow } = this.#parts;
+    const targets = new Set(this.#rows(realm).map(({ target }) => target));
+    const isNew = list.installations.some(({ isActive, target }) => isActive && !targets.has(target));
+    const taken = isNew ? await takenNames() : new Set<string>();
     const known = { realm, rows: book.rows(), isTaken: (name: SourceName) => taken.has(name) };
-    const { changes, missing } = planListing(rule, list, known, clock.now());
+    const { changes, missing } = planListing(rule, list, known, trustedNow() ?? clock.now());
     await this.#save(changes);
-    for (const row of missing) await this.#confirm(realm, row, signal);
+    await this.#confirmEach(realm, missing, signal);
+  }
+
+  /** Confirms some, another part each time: a listing that lacks many may be wrong, and each costs two requests. */
+  async #confirmEach(realm: Realm, missing: readonly FollowedSource[], signal: AbortSignal): Promise<void> {
+    const { logger } = this.#parts;
+    const from = missing.length > confirmedMax ? this.#confirmFrom % missing.length : 0;
+    this.#confirmFrom = from + confirmedMax;
+    for (const row of [...missing.slice(from), ...missing.slice(0, from)].slice(0, confirmedMax))
+      try {
+        await this.#confirm(realm, row, signal);
+      } catch (error) {
+        if (signal.aborted || !isFault(error)) throw error;
+        logger.warn({ source: row.source, error }, 'a missing installation could not be looked at');
+      }
   }
 
   async #save(changes: readonly FollowedSourceChange[]): Promise<void> {
@@ -189,7 +216,7 @@ export class RuleFollower {
    * installation tells: the platform refuses it after a revocation.
    */
   async #confirm(realm: Realm, row: FollowedSource, signal: AbortSignal): Promise<void> {
-    const { rule, vault, clock, logger } = this.#parts;
+    const { rule, vault, clock, logger, trustedNow } = this.#parts;
     const one = await rule.api.get(row.installation, signal);
     if (one !== null) {
       await this.#store(realm, { installations: [one], isComplete: false }, signal);
@@ -197,7 +224,7 @@ export class RuleFollower {
     }
     const token = await vault.read(tokenKey(row.installation));
     const isOver = token !== null && !(await rule.api.accepts(token, signal));
-    if (isOver) await this.#save([{ before: row, next: gone(rule, row, clock.now()) }]);
+    if (isOver) await this.#save([{ before: row, next: gone(rule, row, trustedNow() ?? clock.now()) }]);
     else
       logger.warn(
         { source: row.source, installation: row.installation },
@@ -207,10 +234,16 @@ export class RuleFollower {
 
   /** Finds out why the platform refuses the token of a source: the installation ended, or only the token did. */
   async #lookAtRefused(realm: Realm, refused: readonly SourceName[], signal: AbortSignal): Promise<void> {
-    const { book, vault, logger } = this.#parts;
+    const { rule, book, vault, logger, onAccepted } = this.#parts;
     const names = new Set(refused);
     for (const row of this.#rows(realm)) {
       if (!names.has(row.source) || row.state !== 'connected') continue;
+      // A token that cannot be read is not lost; one that the platform accepts is fine.
+      const token = await vault.read(tokenKey(row.installation));
+      if (token !== null && (await rule.api.accepts(token, signal))) {
+        onAccepted(row.source);
+        continue;
+      }
       await this.#confirm(realm, row, signal);
       const now = book.find(row.source);
       if (now?.state !== 'connected' || now.installation !== row.installation) continue;

@@ -151,6 +151,8 @@ export class MemoryFollowedSources implements FollowedSources {
       return (
         stored.state !== before.state ||
         stored.installation !== before.installation ||
+        stored.reason !== before.reason ||
+        stored.eraseAfter !== before.eraseAfter ||
         stored.mints !== before.mints
       );
     });

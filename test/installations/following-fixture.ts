@@ -20,6 +20,9 @@ export class FollowingWorld {
   /** What the daemon syncs now. */
   synced: readonly FollowedSource[] = [];
   leads = true;
+  isTimeKnown = true;
+  readonly unfinished = new Set<string>();
+  readonly accepted: string[] = [];
   logger: Logger = silentLogger;
   /** Called before and after each step that lasts; throws to let the process die there. */
   fault: (call: string, after: boolean) => void = () => {};
@@ -33,7 +36,7 @@ export class FollowingWorld {
     return result;
   }
 
-  start(): InstallationFollower {
+  start(beforeAnnouncement: () => void = () => {}): InstallationFollower {
     this.application.fault = (call, after) => this.fault(call, after);
     this.store.fault = (call, after) => this.fault(call, after);
     return new InstallationFollower({
@@ -64,11 +67,15 @@ export class FollowingWorld {
           }),
       },
       onConnected: async (connected) => {
+        beforeAnnouncement();
         this.synced = connected;
       },
       takenNames: async () => this.taken,
       leads: () => this.leads,
       noticeMillis: 0,
+      trustedNow: () => (this.isTimeKnown ? this.clock.now() : null),
+      unfinishedErasures: async () => [...this.unfinished] as SourceName[],
+      onAccepted: (name) => void this.accepted.push(name),
       onAsked: (_, error) => void this.errors.push(error),
       clock: this.clock,
       random: testRandom(),

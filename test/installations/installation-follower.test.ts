@@ -337,6 +337,81 @@ test('a flood of events is answered by one listing', async () => {
   expect(world.application.calls).toEqual(['list']);
 });
 
+test('nothing is erased while a wrong clock cannot be excluded', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.revoke(first);
+  await world.pass(follower, 2 * hours);
+  world.isTimeKnown = false;
+  await world.pass(follower, 60 * days);
+  expect(world.erasures).toEqual([]);
+  world.isTimeKnown = true;
+  await world.pass(follower, 1 * hours);
+  expect(world.erasures).toEqual(['acme']);
+});
+
+test('an erasure that a crash interrupted is finished, also when the company has installed again', async () => {
+  const { world, follower } = await worldWith('Acme');
+  world.unfinished.add('acme');
+  world.eraseFault = () => world.unfinished.delete('acme');
+  await world.settle(follower);
+  expect(world.erasures).toEqual(['acme']);
+  expect(world.row('acme')?.state).toBe('connected');
+});
+
+test('one erasure that keeps failing does not hold up the others', async () => {
+  const { world, ids } = await worldWith('Acme', 'Beta');
+  world.rules = [{ keepDays: 0 }];
+  world.eraseFault = () => {
+    if (world.erasures.length === 0 && fails > 0) {
+      fails -= 1;
+      throw new Fault('database_unusable', 'a damaged page');
+    }
+  };
+  let fails = 3;
+  for (const id of ids) world.application.revoke(id);
+  await world.pass(world.start(), 0.2 * hours);
+  expect([...world.erasures].sort()).toEqual(['acme', 'beta']);
+});
+
+test('a token that the platform accepts, or that cannot be read, is neither removed nor replaced', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  const token = world.tokenOf(first);
+  follower.refused.add(source('acme'));
+  await world.settle(follower);
+  expect([world.tokenOf(first), world.accepted, world.application.minted(first)]).toEqual([
+    token,
+    ['acme'],
+    1,
+  ]);
+  expect(world.names()).toEqual(['acme']);
+});
+
+test('what was stored is announced again after an announcement that failed', async () => {
+  const { world } = await worldWith('Acme');
+  world.synced = [];
+  let fails = 2;
+  const again = world.start(() => {
+    fails -= 1;
+    if (fails >= 0) throw new Fault('database_busy', 'busy');
+  });
+  await world.pass(again, 60_000);
+  expect(world.names()).toEqual(['acme']);
+});
+
+test('a source that was forgotten while the daemon looked away stays forgotten', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.revoke(first);
+  await world.pass(follower, 2 * hours);
+  const row = world.row('acme');
+  if (row === undefined) throw new Error('there is a row');
+  // Another process writes without this one reading it: the number of writes stays the same.
+  world.store.rows.set('acme', { ...row, reason: 'forgotten' });
+  world.application.install('co_Acme', 'Acme');
+  await world.pass(follower, 3 * hours);
+  expect(world.row('acme')).toMatchObject({ reason: 'forgotten' });
+  expect(world.names()).toEqual([]);
+});
+
 test('no token is in a log', async () => {
   const lines: string[] = [];
   const logger = {
