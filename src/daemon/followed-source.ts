@@ -5,6 +5,11 @@ import { tokenKey } from '../installations/token-key.js';
 
 type Named = Pick<FollowedSource, 'source' | 'rule' | 'realm' | 'target' | 'installation' | 'connectedAt'>;
 
+/** Returns the vault entry with the token of a followed source. */
+export function tokenEntry({ installation }: Pick<FollowedSource, 'installation'>): string {
+  return tokenKey(installation);
+}
+
 /** Returns a followed source as one that the configuration could have listed. */
 export function followedSource(
   { identity }: Pick<FollowRule, 'identity'>,
@@ -13,7 +18,7 @@ export function followedSource(
   const company = parseId('company', target) ?? null;
   return {
     name: source,
-    access: { kind: 'stored', key: tokenKey(installation) },
+    access: { kind: 'stored', key: tokenEntry({ installation }) },
     company,
     installation,
     filters: company === null ? {} : { companyId: company },

@@ -1,9 +1,11 @@
 import type { Config } from '../config/config.js';
+import { tokenEntry } from '../daemon/followed-source.js';
 import type { OpenMirror } from '../daemon/mirror-parts.js';
 import { Fault, isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { FollowedSource } from '../installations/ports.js';
+import { openVault } from '../reading/open-vault.js';
 import type { Clock } from '../runtime/clock.js';
 import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasing.js';
 
@@ -53,6 +55,7 @@ export async function forgetSource(
     const erasedAt = instantFromMillis(clock.now());
     const total = recorded === null ? rows : await recordErased(mirror, recorded, rows, erasedAt);
     await mirror.pauses.resume([name]);
+    if (followed !== undefined) await removeToken(config, followed, clock);
     return {
       source: name,
       target: followed?.target ?? null,
@@ -64,6 +67,16 @@ export async function forgetSource(
       ...(await afterErasing(config, mirror, clock, signal)),
     };
   });
+}
+
+/** The installation may still be active, so its token would still work. */
+async function removeToken(config: Config, followed: FollowedSource, clock: Clock): Promise<void> {
+  const vault = openVault(config, { clock });
+  try {
+    await vault.remove(tokenEntry(followed));
+  } finally {
+    await vault.close();
+  }
 }
 
 /** Follows a forgotten source again: the daemon asks for a token, and lists it from its beginning. */

@@ -31,9 +31,17 @@ const wanted: SharesWanted = {
 };
 
 const picks = testRandom();
-const open: Sync[] = [];
+const open: { readonly sync: Sync; readonly clock: CrowdClock }[] = [];
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((sync) => sync.close()));
+  for (const { sync, clock } of open.splice(0)) {
+    let isClosed = false;
+    const closing = sync.close().then(() => {
+      isClosed = true;
+    });
+    // A page under way arrives only while time passes.
+    while (!isClosed) await clock.advance(second);
+    await closing;
+  }
 });
 
 /** The hour of the platform's limit. */
@@ -141,7 +149,7 @@ function world(count: number, lastTick: (n: number) => LastTick | undefined) {
       shares: (sources) => sharesFor(sources, wanted),
     },
   });
-  open.push(sync);
+  open.push({ sync, clock });
   /** When each source was last read, at first by the process before; the longest time between two reads. */
   const readAt = new Map<SourceName, number>();
   let longest = 0;
