@@ -78,7 +78,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
   lifecycle.add('fleet messages', () => void off());
   lifecycle.add(
     'sources of the fleet',
-    engine.sources.onChange(() => fleet.setSources(sourcesNow())),
+    engine.sources.onChange(({ removed }) => fleet.setSources(sourcesNow(), removed)),
   );
   // No source is followed until the fleet assigns it to this daemon.
   await sync.leaveAll();

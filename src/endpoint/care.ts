@@ -181,6 +181,8 @@ class Care implements EndpointCare {
     const { clock, wanted } = this.#parts;
     const { health } = this.#state;
     if (health === null) return false;
+    // A host that cannot manage the endpoint does not keep the others from it.
+    if (health.state === 'blocked' && health.code !== 'rate_limited') return false;
     const age = clock.now() - millisOf(health.checkedAt);
     return age >= 0 && age < wanted.checkMillis * freshShare;
   }

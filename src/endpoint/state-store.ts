@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import type { EndpointConfig } from '../config/config.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { Vault } from '../vault/ports.js';
@@ -55,7 +56,11 @@ function entryStore(vault: Vault, entry: string, file: string): EndpointStore {
       vault.withLock(entry, signal, async () => {
         if ((await vault.read(entry)) === null) {
           const before = await readEndpointState(file);
-          if (before !== unknownEndpoint) await vault.write(entry, endpointStateText(before));
+          if (before !== unknownEndpoint) {
+            await vault.write(entry, endpointStateText(before));
+            // From now on the secrets are in one place, and an entry that an operator removes does not come back.
+            await rm(file, { force: true });
+          }
         }
         return await work();
       }),

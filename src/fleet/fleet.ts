@@ -40,9 +40,10 @@ export interface Fleet extends Closable {
   start(): Promise<void>;
   /**
    * Replaces the sources that this member can work, without leaving the fleet: it releases removed ones, and new ones are
-   * shared out. Takes effect with the next heartbeat, which is due now.
+   * shared out. Takes effect with the next heartbeat, which is due now. `removed`: sources that ended since, also those
+   * that were added again.
    */
-  setSources(sources: readonly SourceName[]): void;
+  setSources(sources: readonly SourceName[], removed?: readonly SourceName[]): void;
   holds(source: SourceName): boolean;
   readonly held: number;
   /** Number of living members, including this one. */
@@ -240,8 +241,10 @@ export function createFleet(parts: FleetParts): Fleet {
       await turn();
       running = clock.wait(beatMillis, wake.signal).then(run);
     },
-    setSources: (next) => {
+    setSources: (next, removed = []) => {
       sources = next;
+      // One of these that was added again is claimed anew, so that it is followed, or it is released.
+      for (const source of removed) held.delete(source);
       call();
     },
     holds: (source) => held.has(source),

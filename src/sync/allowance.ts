@@ -7,8 +7,8 @@ export interface AllowanceRule {
 const hourMillis = 60 * 60_000;
 
 /**
- * Spreads requests over time. Spending is never refused, because what was sent is sent: a debt is paid off before the
- * next request is due.
+ * Spreads requests over time. Spending is never refused, because what was sent is sent: a debt, of at most what
+ * may be made at once, is paid off before the next request is due.
  */
 export class Allowance {
   #left: number | null = null;
@@ -21,7 +21,7 @@ export class Allowance {
   }
 
   spend(now: number, rule: AllowanceRule, requests: number): void {
-    this.#left = this.#refilled(now, rule) - requests;
+    this.#left = Math.max(-rule.atOnce, this.#refilled(now, rule) - requests);
     this.#at = now;
   }
 

@@ -226,7 +226,7 @@ export function createSync(parts: SyncParts): Sync {
         onIdle,
         rules: sharesNow,
         runQueued: (tick) => runQueued(one, tick),
-        raise: () => one.ticket?.raise(),
+        raise: (isManual) => one.ticket?.raise(isManual),
         withdraw: () => one.ticket?.withdraw(),
         budgets: () => sharedBudgets(source),
         onWebhooksUntil: (until) => users.use(name, until, source.limits?.().map(({ key }) => key) ?? []),

@@ -238,7 +238,7 @@ export function schedule(
       if (state.follows === 'elsewhere') return unchanged(state);
       return expedited({ ...state, recheck: true });
     case 'manual_asked':
-      return expedited({ ...state, manual: [...state.manual, event.ask] });
+      return asked({ ...state, manual: [...state.manual, event.ask] });
     case 'database_back':
       return databaseBack(state, now);
     case 'due': {
@@ -456,7 +456,8 @@ const unchanged = (next: Schedule): Scheduled => ({ next, effects: [] });
 
 /** Nothing but manual requests starts a tick any more, so without one a queued tick has nothing left to do. */
 function stilled(next: Schedule, effects: readonly ScheduleEffect[]): Scheduled {
-  const isVain = next.tick.kind === 'queued' && next.manual.length === 0;
+  // A source that is closed answers its users at once.
+  const isVain = next.tick.kind === 'queued' && (next.closed || next.manual.length === 0);
   return {
     next,
     effects: [...effects, ...(isVain ? [{ kind: 'withdraw' } as const] : []), { kind: 'wake' }],
@@ -464,6 +465,12 @@ function stilled(next: Schedule, effects: readonly ScheduleEffect[]): Scheduled 
 }
 
 const woken = (next: Schedule): Scheduled => ({ next, effects: [{ kind: 'wake' }] });
+
+/** A tick that a user waits for goes before those that webhooks started. */
+const asked = (state: Schedule): Scheduled =>
+  state.tick.kind === 'queued' && state.tick.urgent
+    ? { next: state, effects: [{ kind: 'wake' }, { kind: 'raise' }] }
+    : expedited(state);
 
 /** A tick that is already queued covers the request too, and becomes urgent. */
 function expedited(state: Schedule): Scheduled {

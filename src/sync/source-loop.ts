@@ -35,7 +35,7 @@ export interface LoopParts {
   /** Called when the source begins or ends to use what webhooks may use, until a time on the monotonic clock. */
   readonly onWebhooksUntil: (until: number) => void;
   /** Raises the priority of the queued tick, because it has become urgent. */
-  readonly raise: () => void;
+  readonly raise: (isManual: boolean) => void;
   /** Takes the queued tick out of the queue: it asks, and finds nothing to do. */
   readonly withdraw: () => void;
   readonly onIdle: () => void;
@@ -178,7 +178,13 @@ export class SourceLoop {
     let answered: Waiting[] = [];
     let over = () => {};
     const result = await this.parts.runQueued({
-      wish: { dueAt, urgent, lists: this.#lists, looks: this.#state.halted && !urgent },
+      wish: {
+        dueAt,
+        urgent,
+        lists: this.#lists,
+        looks: this.#state.halted && !urgent,
+        isManual: this.#state.manual.length > 0,
+      },
       ask: () => {
         const run = this.#handle({ kind: 'slot_free' }).find((effect) => effect.kind === 'run');
         if (run === undefined) return null;
@@ -217,7 +223,7 @@ export class SourceLoop {
     this.#webhooksUntil = until;
     for (const { kind } of effects)
       if (kind === 'wake') this.#wake.abort();
-      else if (kind === 'raise') this.parts.raise();
+      else if (kind === 'raise') this.parts.raise(this.#state.manual.length > 0);
       else if (kind === 'withdraw') this.parts.withdraw();
       else if (kind === 'cut') this.#cut.abort();
     return effects;

@@ -12,6 +12,8 @@ export interface SlotWish {
   readonly lists: boolean;
   /** Sends no request to the platform: a look at a halted source. */
   readonly looks: boolean;
+  /** A user waits for it: it waits for nothing but a slot. */
+  readonly isManual?: boolean;
 }
 
 export interface SlotParts {
@@ -26,7 +28,7 @@ export interface SlotParts {
 /** A tick that waits or runs. */
 export interface Ticket {
   /** The tick became urgent while it waits. */
-  raise(): void;
+  raise(isManual?: boolean): void;
   /** Begins the tick without a slot: it has nothing to do. */
   withdraw(): void;
 }
@@ -42,7 +44,8 @@ export interface RunningTick {
 }
 
 interface Waiting extends SlotWish {
-  readonly begin: () => void;
+  /** Begins it with the wish as it is by then. */
+  readonly begin: (now: SlotWish) => void;
   queue: DueQueue<Waiting> | null;
 }
 
@@ -91,23 +94,23 @@ export class TickSlots {
 
   /** Runs `work` when it is its turn. `cut` ends a running tick after its page. */
   add<R>(wish: SlotWish, work: (running: RunningTick) => Promise<R>, cut: () => void): [Promise<R>, Ticket] {
-    let begin = () => {};
+    let begin: (now: SlotWish) => void = () => {};
     const result = new Promise<R>((resolve, reject) => {
-      begin = () => void this.#run(wish, work, cut).then(resolve, reject);
+      begin = (now) => void this.#run(now, work, cut).then(resolve, reject);
     });
     let waiting = this.#enqueue({ ...wish, begin, queue: null });
     this.#fill();
-    const raise = () => {
-      if (waiting.queue === null || waiting.urgent) return;
+    const raise = (isManual = false) => {
+      if (waiting.queue === null || (waiting.urgent && (waiting.isManual === true || !isManual))) return;
       waiting.queue.remove(waiting);
-      waiting = this.#enqueue({ ...waiting, urgent: true, dueAt: this.parts.clock.monotonic() });
+      waiting = this.#enqueue({ ...waiting, isManual, urgent: true, dueAt: this.parts.clock.monotonic() });
       this.#fill();
     };
     const withdraw = () => {
       if (waiting.queue === null) return;
       waiting.queue.remove(waiting);
       waiting.queue = null;
-      waiting.begin();
+      waiting.begin(waiting);
     };
     return [result, { raise, withdraw }];
   }
@@ -118,10 +121,12 @@ export class TickSlots {
     return waiting;
   }
 
-  #queueOf({ urgent, lists, looks }: SlotWish): DueQueue<Waiting> {
+  #queueOf({ urgent, lists, looks, isManual }: SlotWish): DueQueue<Waiting> {
+    // A user waits for it, and a look at a halted source reads nothing.
+    if (isManual === true) return this.#queues.urgent;
+    if (looks && !urgent) return this.#queues.looks;
     if (lists) return urgent ? this.#queues.urgentLists : this.#queues.lists;
-    if (urgent) return this.#queues.urgent;
-    return looks ? this.#queues.looks : this.#queues.timed;
+    return urgent ? this.#queues.urgent : this.#queues.timed;
   }
 
   /** Begins what may run now. */
@@ -132,7 +137,7 @@ export class TickSlots {
       const next = this.#next();
       if (next === undefined) break;
       next.queue = null;
-      next.begin();
+      next.begin(next);
     }
     if (this.#running.size < this.parts.slots) this.#wakeLater();
   }

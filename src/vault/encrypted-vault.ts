@@ -47,7 +47,9 @@ export function openEncryptedVault(parts: EncryptedVaultParts): EncryptedVault {
 
 class Encrypted implements EncryptedVault {
   readonly #parts: EncryptedVaultParts;
-  #keyring: Promise<Keyring> | undefined;
+  #keyring: Keyring | undefined;
+  #loading: Promise<Keyring> | undefined;
+  #isStale = false;
   /** The locks of this process: a write under one of them carries its fence. */
   readonly #fences = new Map<string, number>();
   #reencryptAfter = '';
@@ -57,7 +59,7 @@ class Encrypted implements EncryptedVault {
   }
 
   reload(): void {
-    this.#keyring = undefined;
+    this.#isStale = true;
   }
 
   async checkKeys(): Promise<void> {
@@ -153,14 +155,26 @@ class Encrypted implements EncryptedVault {
     return (await this.#keys()).open(entry);
   }
 
+  /** Keys that cannot be read now do not replace those that work: the next use tries again. */
   #keys(): Promise<Keyring> {
-    const { keys, random } = this.#parts;
-    this.#keyring ??= Keyring.from(keys, random).catch((error: unknown) => {
-      // The next use tries again.
-      this.#keyring = undefined;
-      throw error;
+    const before = this.#keyring;
+    if (before !== undefined && !this.#isStale) return Promise.resolve(before);
+    this.#loading ??= this.#load(before).finally(() => {
+      this.#loading = undefined;
     });
-    return this.#keyring;
+    return this.#loading;
+  }
+
+  async #load(before: Keyring | undefined): Promise<Keyring> {
+    const { keys, random } = this.#parts;
+    try {
+      this.#keyring = await Keyring.from(keys, random);
+      this.#isStale = false;
+      return this.#keyring;
+    } catch (error) {
+      if (before === undefined) throw error;
+      return before;
+    }
   }
 
   async #claim(key: string, signal: Interruption): Promise<number> {

@@ -116,6 +116,18 @@ test('setSources: a removed source is released at once, the others stay, and the
   expect([fleet.holds('b' as SourceName), fleet.leads, fleet.held]).toEqual([false, true, 2]);
 });
 
+test('setSources: a source that ended and came back before the next heartbeat is followed anew', async () => {
+  const [tables, clock] = [new Tables(), new VirtualClock()];
+  const { fleet, followed } = await started(tables, clock, 'one', names('a', 'b'));
+  // Its loop is gone, and a new one begins when it is followed.
+  followed.delete('b' as SourceName);
+  fleet.setSources(names('a'), names('b'));
+  fleet.setSources(names('a', 'b'));
+  await settled();
+  expect([...followed].sort()).toEqual(['a', 'b']);
+  expect(tables.heldBy('one')).toEqual(['a', 'b']);
+});
+
 test('setSources: sources that both members add are shared, and only those that one member removed move', async () => {
   const [tables, clock] = [new Tables(), new VirtualClock()];
   const one = await started(tables, clock, 'one', names('a', 'b'));

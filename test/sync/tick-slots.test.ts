@@ -23,7 +23,7 @@ interface Tick {
   /** Reads the next page, or ends when it was cut. */
   page(): Promise<void>;
   end(): Promise<void>;
-  raise(): void;
+  raise(isManual?: boolean): void;
   withdraw(): void;
   readonly isCut: () => boolean;
 }
@@ -187,4 +187,39 @@ test('tick slots: a tick that is withdrawn ends without a slot, and takes none f
   expect(log).toEqual(['long', 'vain']);
   await vain.end();
   expect(log).toEqual(['long', 'vain']);
+});
+
+test('tick slots: a listing that a user asked for waits for no requests, also when it was waiting already', async () => {
+  build(2);
+  listingWait = 3_600_000;
+  const asked = tick('asked', { urgent: true, lists: true, isManual: true });
+  await settled();
+  expect(log).toEqual(['asked']);
+  const waiting = tick('waiting', { urgent: true, lists: true });
+  await settled();
+  expect(log).toEqual(['asked']);
+  waiting.raise(true);
+  await settled();
+  expect(log).toEqual(['asked', 'waiting']);
+  await asked.end();
+});
+
+test('tick slots: a timed tick that a webhook made urgent is not cut for another webhook', async () => {
+  build(1);
+  const first = tick('first', { urgent: true });
+  const raised = tick('raised');
+  raised.raise();
+  await first.end();
+  tick('webhook', { urgent: true });
+  await raised.page();
+  await raised.page();
+  expect(raised.isCut()).toBe(false);
+});
+
+test('tick slots: a look at a halted source that was listing waits for no requests', async () => {
+  build(2);
+  listingWait = 3_600_000;
+  tick('look', { lists: true, looks: true });
+  await settled();
+  expect(log).toEqual(['look']);
 });

@@ -1,3 +1,4 @@
+import { isFault } from '../../../domain/fault.js';
 import type { SealedEntries, SealedEntry } from '../../../vault/ports.js';
 import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
@@ -28,6 +29,8 @@ interface Opened {
   readonly schema: string;
   readonly hasRole: boolean;
 }
+
+type Work<Result> = (transaction: Transaction, schema: string) => Promise<Result>;
 
 interface EntryRow {
   readonly key: string;
@@ -163,8 +166,24 @@ class PostgresVault implements SealedEntries {
     await opened?.database.close();
   }
 
-  async #run<Result>(work: (transaction: Transaction, schema: string) => Promise<Result>): Promise<Result> {
-    const { database, schema, hasRole } = await this.#opened();
+  /** Looks again after a refusal: an administrator may have made the role of the vault since this process looked. */
+  async #run<Result>(work: Work<Result>): Promise<Result> {
+    const opened = await this.#opened();
+    try {
+      return await this.#within(opened, work);
+    } catch (error) {
+      if (opened.hasRole || !isFault(error, 'database_unusable')) throw error;
+      if ((await this.#opening) === opened) {
+        this.#opening = undefined;
+        await opened.database.close();
+      }
+      const again = await this.#opened();
+      if (!again.hasRole) throw error;
+      return await this.#within(again, work);
+    }
+  }
+
+  async #within<Result>({ database, schema, hasRole }: Opened, work: Work<Result>): Promise<Result> {
     return await inTransaction(database, async (transaction) => {
       if (hasRole) await transaction.run(`SET LOCAL ROLE ${vaultRole}`);
       return await work(transaction, schema);
