@@ -31,8 +31,8 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts', 'test/postgres/global-setup.ts'],
     pool: 'forks',
-    // Half of them wait for processes and disks most of the time; vitest's own default leaves a core idle.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Half of them wait for processes and disks most of the time, so one more than there are cores keeps all of them busy.
+    maxWorkers: availableParallelism() + 1,
     // For what hangs, not for what is slow: a machine may be ten times slower than the one a test was written on.
     testTimeout: 60_000,
     hookTimeout: 60_000,
