@@ -56,7 +56,7 @@ export async function syncSource(
         source,
         source.followed?.realm ?? (await realmOfAccess(source.access, tokens)),
       ),
-      relistsWhenChanged: source.followed !== undefined,
+      isFollowed: source.followed !== undefined,
     },
     feed,
     limits: () => platform.client.limitsOf(tokens),

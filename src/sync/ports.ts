@@ -99,10 +99,11 @@ export interface SourceIdentity {
   /** Hash of account, realm, base URL and filters. A cursor is only used under the fingerprint it was issued with. */
   readonly fingerprint: string;
   /**
-   * Lists again by itself when the fingerprint has changed, because a company that installs an application again gets
-   * another account. Any other source halts until an operator confirms the change.
+   * A follow rule created it. It lists again by itself when the fingerprint has changed, because a company that installs an
+   * application again gets another account; any other source halts until an operator confirms the change. And it is not
+   * opened any more once the registry says that it ended.
    */
-  readonly relistsWhenChanged?: boolean;
+  readonly isFollowed?: boolean;
 }
 
 /** Committed sync state of a source. */

@@ -425,8 +425,7 @@ function mainEffect(decision: Decision): Exclude<Effect, { kind: 'prefetch' }> {
 
 function openingEvent(ask: TickAsk, { filtersChanged }: Opened, identity: SourceIdentity): TickEvent {
   if (ask.resync === true) return { kind: 'resync_asked' };
-  if (filtersChanged)
-    return { kind: identity.relistsWhenChanged === true ? 'resync_asked' : 'filters_changed' };
+  if (filtersChanged) return { kind: identity.isFollowed === true ? 'resync_asked' : 'filters_changed' };
   if (ask.acceptDeletions === true) return { kind: 'deletions_accepted' };
   if (ask.acceptAwaiting !== undefined) return { kind: 'deletions_accepted', rows: ask.acceptAwaiting };
   return { kind: 'tick_asked', trigger: ask.trigger };

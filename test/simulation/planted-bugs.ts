@@ -188,8 +188,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'changed filters keep the cursor',
     'src/sync/run-tick.ts',
-    'if (filtersChanged)\n    return',
-    'if (filtersChanged && ask.resync === true)\n    return',
+    'if (filtersChanged) return',
+    'if (filtersChanged && ask.resync === true) return',
   ),
   bug(
     'a failing source reports healthy',

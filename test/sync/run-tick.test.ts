@@ -26,10 +26,10 @@ beforeEach(() => {
 const tick = (
   ask: Partial<TickAsk> = {},
   feed: Feed = truth,
-  { signal = never, port = mirror as Mirror, fingerprint = 'f1', relistsWhenChanged = false } = {},
+  { signal = never, port = mirror as Mirror, fingerprint = 'f1', isFollowed = false } = {},
 ) => {
   const source = sourceOf(feed, acme, fingerprint);
-  const identity = { ...source.identity, relistsWhenChanged };
+  const identity = { ...source.identity, isFollowed };
   return runTick({ ...source, identity }, { trigger: 'timer', ...ask }, partsOf(port, clock), signal);
 };
 
@@ -325,7 +325,7 @@ describe('run tick: following', () => {
   });
 
   test('a source that relists when its account changed does so once, also when the first try fails', async () => {
-    const changed = { fingerprint: 'f2', relistsWhenChanged: true };
+    const changed = { fingerprint: 'f2', isFollowed: true };
     truth.publish(9, 900);
     const broken = truthWith((_position, times) => {
       if (times === 2) throw fault('unreachable');

@@ -36,7 +36,7 @@ export async function openSource(
     transaction.row<{ readonly member: string }>(otherWorker, name, holder),
   ]);
   if (worker !== undefined) throw workedElsewhere(name, worker.member, now);
-  if (identity.relistsWhenChanged === true) {
+  if (identity.isFollowed === true) {
     const followed = await transaction.row<{ readonly state: string }>(`${followedState}$1`, name);
     refuseUnfollowed(name, followed?.state);
   }

@@ -90,7 +90,7 @@ export class SqliteMirror implements Mirror, Rereading {
 
   #openNow(identity: SourceIdentity, holder: string, now: number): Opened {
     const { name, fingerprint } = identity;
-    if (identity.relistsWhenChanged === true)
+    if (identity.isFollowed === true)
       refuseUnfollowed(
         name,
         this.#database.raw.prepare<[string], string>(`${followedState}?`).pluck().get(name),
