@@ -106,7 +106,6 @@ function followingParts(
       new Set([...sources.listed.map(({ name }) => name), ...(await storedNames(config))]),
     leads,
     trustedNow: () => trustedNow(platform.client.time),
-    unfinishedErasures: () => unfinishedErasures(config),
     onAccepted,
     noticeMillis: mirror.fleet === null ? 0 : noticeMillis,
     onAsked: (rule, error) => report(`follow.${rule}`, error === null ? null : problemOf(rule, error)),
@@ -134,14 +133,6 @@ const readingMillisMax = 2 * 3_600_000;
 function trustedNow(time: PlatformTime): number | null {
   if (time.isUnsure || time.sinceObservedMillis > readingMillisMax) return null;
   return Math.min(time.now(), time.clock.now());
-}
-
-async function unfinishedErasures({ database }: EngineParts['config']): Promise<readonly SourceName[]> {
-  const rows = await dialectFor(database).inSnapshot(
-    async (ask) =>
-      await ask<{ readonly name: SourceName }>`SELECT name FROM sources WHERE erasing_since IS NOT NULL`,
-  );
-  return rows.map(({ name }) => name);
 }
 
 /** Returns the names of all sources that the database has rows of. */

@@ -26,8 +26,6 @@ export interface FollowingParts {
    * excluded: nothing is erased then.
    */
   readonly trustedNow: () => number | null;
-  /** Sources whose erasure has begun and was not finished. */
-  readonly unfinishedErasures: () => Promise<readonly SourceName[]>;
   /** The platform accepts the token of this source after all. */
   readonly onAccepted: (source: SourceName) => void;
   /** How long other daemons may need to notice that a source is no longer synced. */
@@ -85,7 +83,6 @@ export class InstallationFollower {
 
   async #lead(signal: AbortSignal): Promise<number> {
     const reasons = this.#takeReasons();
-    await this.#applyRules();
     for (const rule of this.#rules) {
       if (signal.aborted) return 0;
       await rule.turn(reasons, signal);
@@ -134,13 +131,13 @@ export class InstallationFollower {
 
   /** Erases the next source whose time is up, or whose erasure was interrupted. Returns how long until another is due. */
   async #eraseNext(): Promise<number> {
-    const { clock, leads, noticeMillis, trustedNow, unfinishedErasures } = this.#parts;
+    const { clock, eraser, leads, noticeMillis, trustedNow } = this.#parts;
     const now = trustedNow();
     // Another process may have stored a change, or lead by now, since this turn began.
     await this.#book.refresh();
     if (!leads()) return idleMillis;
     const isRested = (source: SourceName) => (this.#retryAt.get(source) ?? 0) <= clock.monotonic();
-    const begun = (await unfinishedErasures()).find(isRested);
+    const begun = (await eraser.unfinished()).find(isRested);
     if (begun !== undefined) return await this.#erase(begun);
     if (now === null) return idleMillis;
     const due = this.#book.rows().filter((row) => isErasureDue(row, now) && isRested(row.source));

@@ -24,6 +24,15 @@ export interface TokenParts {
   readonly logger: Logger;
 }
 
+export interface TokensWished {
+  readonly waiting: readonly FollowedSource[];
+  readonly scopes: readonly string[];
+  /** After a start, the vault may have the token of any waiting source. */
+  readonly looksAtAll: boolean;
+  /** Whether something else has come up, which goes first. */
+  readonly isInterrupted: () => boolean;
+}
+
 /** Requests at the same time. */
 const atOnce = 4;
 
@@ -34,17 +43,12 @@ const atOnce = 4;
 export async function obtainTokens(
   parts: TokenParts,
   api: InstallationsApi,
-  scopes: readonly string[],
-  waiting: readonly FollowedSource[],
-  /** After a start, the vault may have the token of any waiting source. */
-  looksAtAll: boolean,
-  isInterrupted: () => boolean,
+  { waiting, scopes, looksAtAll, isInterrupted }: TokensWished,
   signal: AbortSignal,
 ): Promise<boolean> {
   const isDue = (row: FollowedSource) => mintWaitMillis(row.mints, row.lastMintAt, parts.clock.now()) === 0;
-  const due = await connectFound(parts, looksAtAll ? waiting : waiting.filter(isDue)).then((others) =>
-    others.filter(isDue),
-  );
+  const others = await connectFound(parts, looksAtAll ? waiting : waiting.filter(isDue));
+  const due = others.filter(isDue);
   const queue = new PQueue({ concurrency: atOnce });
   const failures: unknown[] = [];
   let asked = false;

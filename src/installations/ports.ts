@@ -78,6 +78,8 @@ export interface SourceEraser {
    * the cursor. Commits in slices, and may be repeated after a crash. Returns the number of rows that this call deleted.
    * Throws `lease_lost` while another process holds the source, and when another process takes it meanwhile.
    */
+  /** Returns the sources whose erasure has begun and was not finished. */
+  unfinished(): Promise<readonly SourceName[]>;
   erase(source: SourceName): Promise<{ readonly rows: number }>;
 }
 

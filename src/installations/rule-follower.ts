@@ -99,15 +99,9 @@ export class RuleFollower {
       const read = await this.#read(realm, reasons.events, signal);
       await this.#lookAtRefused(realm, reasons.refused, signal);
       const waiting = this.#rows(realm).filter(({ state }) => state === 'waiting');
-      const asked = await obtainTokens(
-        this.#parts,
-        rule.api,
-        rule.scopes,
-        waiting,
-        !this.#hasLooked,
-        reasons.isInterrupted,
-        signal,
-      );
+      const { isInterrupted } = reasons;
+      const wish = { waiting, scopes: rule.scopes, looksAtAll: !this.#hasLooked, isInterrupted };
+      const asked = await obtainTokens(this.#parts, rule.api, wish, signal);
       this.#hasLooked = true;
       if (!read && !asked) return;
       this.#failures = 0;
@@ -161,13 +155,14 @@ export class RuleFollower {
       this.#listAt = clock.monotonic() + listingMillis * (1 + jitterShare * (2 * random.fraction() - 1));
       return true;
     }
+    if (events.length === 0) return false;
     const seen: ListedInstallation[] = [];
     for (const id of events) {
       const one = await rule.api.get(id, signal);
       if (one !== null) seen.push(one);
     }
     await this.#store(realm, { installations: seen, isComplete: false }, signal);
-    return events.length > 0;
+    return true;
   }
 
   /** Stores what an answer means. */

@@ -76,6 +76,8 @@ export const hideSource = `UPDATE sources SET erasing_since = coalesce(erasing_s
   retry_at = NULL, halted_from = NULL, halted_code = NULL, halted_message = NULL, halted_at = NULL, history_from = NULL,
   awaiting_deletion = 0, names_from_generation = NULL WHERE no = ?`;
 
+export const hiddenSources = 'SELECT name FROM sources WHERE erasing_since IS NOT NULL ORDER BY no';
+
 export const writeReceipt = `INSERT INTO erasures (id, cause, invisible_at) VALUES (?, 'source_erased', ?)`;
 
 /** Throws `lease_lost` for a source that is followed again, unless its erasure has begun already. */
@@ -117,6 +119,8 @@ export interface ErasingCommits {
   readonly tables: readonly ErasedTable[];
   /** Tables of totals, whose rows are not counted. */
   readonly totals: readonly ErasedTable[];
+  /** Returns the sources that an erasure hid and did not finish. */
+  unfinished(): Awaitable<readonly SourceName[]>;
   /** Takes the lease and hides the source. Returns null when it is not stored. Throws `lease_lost` while it is held. */
   begin(source: SourceName): Awaitable<{ readonly erasing: Erasing; readonly rows: number } | null>;
   bounds(erasing: Erasing, table: ErasedTable): Awaitable<Bounds>;
@@ -144,6 +148,10 @@ export class StoredSourceEraser implements SourceEraser {
     private readonly commits: ErasingCommits,
     private readonly sizes: SliceSizes = usualSizes,
   ) {}
+
+  async unfinished(): Promise<readonly SourceName[]> {
+    return await this.commits.unfinished();
+  }
 
   async erase(source: SourceName): Promise<{ readonly rows: number }> {
     const begun = await this.commits.begin(source);

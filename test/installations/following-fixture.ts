@@ -59,6 +59,7 @@ export class FollowingWorld {
         keys: async (prefix) => [...this.tokens.keys()].filter((key) => key.startsWith(prefix)),
       },
       eraser: {
+        unfinished: async () => [...this.unfinished] as SourceName[],
         erase: async (source) =>
           this.#step(`erase ${source}`, () => {
             this.eraseFault();
@@ -74,7 +75,6 @@ export class FollowingWorld {
       leads: () => this.leads,
       noticeMillis: 0,
       trustedNow: () => (this.isTimeKnown ? this.clock.now() : null),
-      unfinishedErasures: async () => [...this.unfinished] as SourceName[],
       onAccepted: (name) => void this.accepted.push(name),
       onAsked: (_, error) => void this.errors.push(error),
       clock: this.clock,

@@ -265,6 +265,9 @@ class Crashing implements ErasingCommits {
     this.tables = commits.tables;
     this.totals = commits.totals;
   }
+  async unfinished() {
+    return await this.commits.unfinished();
+  }
   async begin(source: SourceName) {
     return this.#counted(this.commits.begin(source));
   }
@@ -326,7 +329,9 @@ test('a source whose erasure was interrupted cannot be opened or listed until it
       ? new SqliteDimensions(store.sqlite, clock)
       : new PostgresDimensions(store.postgres, clock);
   await expect(dimensions.begin(acme.name, ['rounds'], [])).rejects.toMatchObject({ code: 'lease_lost' });
+  expect(await eraserOn(store).unfinished()).toEqual([acme.name]);
   await eraserOn(store).erase(acme.name);
+  expect(await eraserOn(store).unfinished()).toEqual([]);
   await expect(dimensions.begin(acme.name, ['rounds'], [])).rejects.toMatchObject({ code: 'lease_lost' });
   // A new source of the same name begins with nothing.
   expect(await mirror.open(acme, 'daemon')).toMatchObject({ phase: { kind: 'empty' } });
@@ -352,7 +357,7 @@ test('a process that has not noticed that a followed source ended cannot open it
   expect(await registry.save([{ before: row, next: forgotten }])).toEqual([]);
   await eraserOn(store).erase(acme.name);
   const mirror = mirrorOn(store, { clock, leaseMs: 60_000 });
-  const followed = { ...acme, relistsWhenChanged: true };
+  const followed = { ...acme, isFollowed: true };
   await expect(mirror.open(followed, 'late')).rejects.toMatchObject({
     code: 'lease_lost',
     message: 'source acme is no longer synced: it is disconnected',
@@ -382,6 +387,7 @@ test('an erasure neither begins while another process holds the source nor goes 
   const taking: ErasingCommits = {
     tables: commits.tables,
     totals: commits.totals,
+    unfinished: () => commits.unfinished(),
     begin: (source) => commits.begin(source),
     bounds: (...about) => commits.bounds(...about),
     deleteSlice: async (...about) => {
@@ -407,6 +413,7 @@ test('no commit of an erasure deletes more rows than a slice, however many the s
   const counting: ErasingCommits = {
     tables: commits.tables,
     totals: commits.totals,
+    unfinished: () => commits.unfinished(),
     begin: (source) => commits.begin(source),
     bounds: (...about) => commits.bounds(...about),
     deleteSlice: async (...about) => {

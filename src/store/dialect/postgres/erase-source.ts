@@ -9,6 +9,7 @@ import {
   type Erasing,
   type ErasingCommits,
   erasedTables,
+  hiddenSources,
   hideSource,
   namingTables,
   nextKeys,
@@ -36,6 +37,13 @@ export class PostgresErasingCommits implements ErasingCommits {
     private readonly database: PostgresDatabase,
     private readonly options: PostgresErasingOptions,
   ) {}
+
+  async unfinished(): Promise<readonly SourceName[]> {
+    const rows = await inTransaction(this.database, (transaction) =>
+      transaction.rows<{ readonly name: SourceName }>(hiddenSources),
+    );
+    return rows.map(({ name }) => name);
+  }
 
   begin(name: SourceName): Promise<{ readonly erasing: Erasing; readonly rows: number } | null> {
     const { clock, holder } = this.options;

@@ -10,6 +10,7 @@ import {
   type Erasing,
   type ErasingCommits,
   erasedTables,
+  hiddenSources,
   hideSource,
   namingTables,
   nextKeys,
@@ -37,6 +38,11 @@ export class SqliteErasingCommits implements ErasingCommits {
     private readonly database: SqliteDatabase,
     private readonly options: SqliteErasingOptions,
   ) {}
+
+  unfinished(): readonly SourceName[] {
+    const { raw, file } = this.database;
+    return withSqliteFaults(file, () => raw.prepare<[], SourceName>(hiddenSources).pluck().all());
+  }
 
   begin(name: SourceName): { readonly erasing: Erasing; readonly rows: number } | null {
     return this.#transaction((now) => {
