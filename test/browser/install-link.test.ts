@@ -60,7 +60,7 @@ test('INST-22 a founder opens the install link, signs in, cancels and returns wi
   expect(receiver.received).toEqual([]);
 });
 
-test('INST-21 EVT-05 a founder installs, returns with the id and the state, and the application hears of it and reads', async () => {
+test('INST-21 EVT-05 a founder installs, returns with the id and the state, and the application gets the event and reads', async () => {
   const [company] = world.ready.uninstalled;
   await visit(browser, { width: 1280, dark: true }, async (page) => {
     await page.goto(link());

@@ -188,7 +188,7 @@ test.each<[string, object, { path: string; message: RegExp | string; hint?: unkn
   ]);
 });
 
-test('a listed source with an option of follow rules is told the options of a listed source', () => {
+test('the error for a listed source with an option of follow rules names the options of a listed source', () => {
   expect(problems(follows({ ...minimal.sources[0], scopes: ['read:investments'] }))).toMatchObject([
     {
       path: 'sources[0].scopes',

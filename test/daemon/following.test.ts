@@ -226,7 +226,7 @@ test('a single sync finds what is installed, then syncs it; a rule that cannot b
   expect(unfollowed).toEqual(['installations']);
 });
 
-test('a program with a mirror hears of sources that come and go', async () => {
+test('the library reports sources that come and go to its listeners', async () => {
   const sandbox = await sandboxFor({ companies: 2, records: 10, installed: 0.5 });
   const folder = freshFolder();
   const owner = sandbox.ready.users.find(({ email }) => email.startsWith('owner'));

@@ -5,7 +5,7 @@ import fc from '../support/property.js';
 
 const minute = 60_000;
 
-test('webhook users: counts what a look at every source counts, whoever begins and ends', () => {
+test('webhook users: counts what a look at every source counts, in any order of beginnings and ends', () => {
   const step = fc.record({
     name: fc.constantFrom('a', 'b', 'c', 'd'),
     kind: fc.constantFrom('open' as const, 'minute' as const, 'never' as const, 'remove' as const),

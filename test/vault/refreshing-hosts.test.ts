@@ -102,7 +102,7 @@ test('a sign-in that is not in the vault, or not usable there, asks for a new on
   await vault.remove('sign-in/crm');
   await expect(store.read()).rejects.toMatchObject({
     code: 'reauthorize',
-    message: 'nobody is signed in: there is no vault entry "sign-in/crm"',
+    message: 'there is no sign-in yet: the vault has no entry "sign-in/crm"',
     about: { hint: 'run `rosterd connect` to sign in' },
   });
   await vault.write('sign-in/crm', '{"clientId": "canary-client"}');

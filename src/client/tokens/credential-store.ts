@@ -49,7 +49,7 @@ export function vaultCredentials(vault: Vault, key: string): CredentialStore {
     read: async () => {
       const text = await vault.read(key);
       if (text !== null) return parseCredentials(place, text);
-      throw new Fault('reauthorize', `nobody is signed in: there is no vault entry "${key}"`, {
+      throw new Fault('reauthorize', `there is no sign-in yet: the vault has no entry "${key}"`, {
         hint: 'run `rosterd connect` to sign in',
       });
     },
