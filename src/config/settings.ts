@@ -1,24 +1,21 @@
 import { z } from 'zod';
-import { roles } from '../domain/role.js';
 import { type EventName, eventNames, mirrorEvents } from '../wire/events.js';
 import { defaultHeaderPrefix, defaultRequestIdHeader } from '../wire/headers.js';
 import { perPage, rateLimits } from '../wire/limits.js';
 import { latestVersion, versions } from '../wire/versions.js';
+import { credentials, token } from './access-settings.js';
+import { consoleSettings } from './console-settings.js';
 import { exportTables, scheduledFormats } from './export-tables.js';
 import { formats } from './formats.js';
+import { afterSync, notice } from './message-settings.js';
+import { source } from './source-settings.js';
 import {
-  accessTokenReference,
-  addressRange,
   databaseAddress,
   headerToken,
-  idOf,
   listenAddress,
   period,
-  scope,
   secretMark,
   secretReference,
-  sourceName,
-  sourceTemplate,
   timeOfDay,
   timeZone,
   webAddress,
@@ -28,25 +25,6 @@ import {
  * Every option with its default, unit and description. The JSON Schema, the table of options, the names of the
  * environment variables and `config show` are all derived from these declarations.
  */
-
-const token = accessTokenReference.optional();
-
-const credentials = z
-  .strictObject({
-    file: z.string().min(1).optional().meta({
-      description:
-        'File in which `rosterd connect` stores the rotating tokens; created with mode 0600. Set this or vault',
-    }),
-    vault: sourceName.optional().meta({
-      description: 'Name of the vault entry in which `rosterd connect` stores the rotating tokens',
-    }),
-    clientId: z.string().min(1).meta({ description: 'Publishable key of the application, pk_…' }),
-    clientSecret: secretReference.optional().meta({
-      ...secretMark,
-      description: 'Secret key of the application; omit it for a public client',
-    }),
-  })
-  .optional();
 
 const application = z
   .strictObject({
@@ -127,98 +105,6 @@ const platform = z
   })
   .meta({ description: 'The API to mirror' });
 
-const filters = z
-  .strictObject({
-    companyId: idOf('company', 'co_…').optional().meta({ description: "Only this company's investments" }),
-    offeringId: idOf('offering', 'ofr_…')
-      .optional()
-      .meta({ description: 'Only investments in this offering' }),
-    investorId: idOf('user', 'usr_…').optional().meta({ description: "Only this investor's investments" }),
-  })
-  .prefault({})
-  .meta({ description: 'Narrow what this source mirrors. After a change, run `rosterd sync --resync`' });
-
-const listedSource = z
-  .strictObject({
-    follow: z.undefined().optional(),
-    name: sourceName.meta({
-      description: 'Name of the source, stored in the `source` column of every table',
-    }),
-    token: token.meta({
-      ...secretMark,
-      description: 'Access token with the scope read:investments. Set this or credentials',
-    }),
-    credentials: credentials.meta({
-      description: 'Sign-in made with `rosterd connect --source`, refreshed by the daemon',
-    }),
-    company: idOf('company', 'co_…').optional().meta({
-      description: 'Company to mirror; also sets filters.companyId',
-    }),
-    installation: idOf('installation', 'inst_…').optional().meta({
-      description: 'Installation whose webhooks trigger this source; without it every webhook does',
-    }),
-    filters,
-  })
-  .meta({ description: 'One source: the feed of one token, with its own cursor' });
-
-const followRule = z
-  .strictObject({
-    follow: z.literal('installations').meta({
-      description: 'Makes this entry a rule: each company that installed the application becomes a source',
-    }),
-    rule: sourceName.default('installations').meta({
-      description: 'Name of the rule, unique among the rules; the registry of its sources refers to it',
-    }),
-    token: token.meta({
-      ...secretMark,
-      description:
-        "Access token of a manager of the application's organization, with the scope write:installations. Set this or credentials",
-    }),
-    credentials: credentials.meta({
-      description: "Sign-in of a manager of the application's organization, refreshed by the daemon",
-    }),
-    targets: z.literal('company').default('company').meta({
-      description: 'What the installations to follow are on',
-    }),
-    name: sourceTemplate.default('{slug}').meta({
-      description:
-        'Template of the names of its sources. {slug} is made of the name of the company, {company} of its id and {installation} of the id of the installation',
-    }),
-    scopes: z.array(scope).min(1).optional().meta({
-      description:
-        'Scopes of the tokens to mint; by default read:companies, read:investments and, if names are kept, read:investors:pii',
-    }),
-    identity: z.enum(['keep', 'drop']).optional().meta({
-      description: 'As the top-level identity, for the sources of this rule; by default the same',
-    }),
-    afterRevoke: z
-      .strictObject({
-        keepDays: z.int().min(0).max(36_500).nullable().default(30).meta({
-          description:
-            'Days from the revocation of an installation until everything stored of its company is erased; 0 erases at once, null never',
-        }),
-      })
-      .prefault({})
-      .meta({ description: 'What happens to the rows of a company that revoked its installation' }),
-    except: z
-      .array(idOf('installation', 'inst_…'))
-      .default([])
-      .meta({ description: 'Installations that do not become sources' }),
-    overrides: z
-      .record(
-        idOf('installation', 'inst_…'),
-        z.strictObject({
-          name: sourceName.optional().meta({ description: 'Name of the source, instead of the template' }),
-        }),
-      )
-      .default({})
-      .meta({
-        description: 'Settings of single installations, by id: {"inst_…": {"name": "acme"}}',
-      }),
-  })
-  .meta({ description: 'A rule: the companies that installed an application, one source each' });
-
-const source = z.discriminatedUnion('follow', [listedSource, followRule]);
 const vault = z
   .strictObject({
     folder: z.string().min(1).default('credentials/vault').meta({
@@ -357,202 +243,6 @@ const receiver = z
   .nullable()
   .default(null)
   .meta({ description: 'Webhook receiver; null disables it, and rosterd only polls' });
-
-const rules = z
-  .strictObject({
-    sources: z.array(sourceName).optional().meta({ description: 'Only changes of these sources' }),
-    kinds: z
-      .array(z.enum(['added', 'changed', 'removed']))
-      .min(1)
-      .optional()
-      .meta({ description: 'Only these kinds of change' }),
-    fields: z
-      .array(z.string().min(1))
-      .min(1)
-      .optional()
-      .meta({ description: 'Only changes of at least one of these columns' }),
-    statuses: z.array(z.string().min(1)).min(1).optional().meta({
-      description: 'Only records whose status is one of these, before the change or after it',
-    }),
-    minCommittedCents: z.int().min(0).optional().meta({
-      description: 'Only records with at least this amount committed in cents, before or after',
-    }),
-  })
-  .prefault({})
-  .meta({
-    description: 'Which changes to send: those that match every given rule, or all changes without rules',
-  });
-
-const noticeName = sourceName.meta({ description: 'Unique name of the receiver, shown in status and logs' });
-const about = z
-  .array(z.enum(['changes', 'alerts']))
-  .min(1)
-  .default(['changes'])
-  .meta({
-    description:
-      'What to send: `changes` of investments, or `alerts` for operators (a source that is halted, failing or stale, a failed backup, a full disk …)',
-  });
-const kindMeaning = 'Type of receiver: a Slack channel, a signed HTTP request or a local command';
-const notice = z
-  .discriminatedUnion('kind', [
-    z.strictObject({
-      kind: z.literal('slack').meta({ description: kindMeaning }),
-      name: noticeName,
-      about,
-      webhookUrl: secretReference.meta({ ...secretMark, description: 'Incoming-webhook URL of the channel' }),
-      rules,
-    }),
-    z.strictObject({
-      kind: z.literal('http').meta({ description: kindMeaning }),
-      name: noticeName,
-      about,
-      url: webAddress.meta({ description: 'Address that receives each notice as an HTTP POST' }),
-      secret: secretReference.meta({ ...secretMark, description: 'Key that signs each notice' }),
-      rules,
-    }),
-    z.strictObject({
-      kind: z.literal('command').meta({ description: kindMeaning }),
-      name: noticeName,
-      about,
-      command: z.array(z.string()).min(1).meta({
-        description: 'Program and arguments, run without a shell; it reads the notice as JSON on stdin',
-      }),
-      rules,
-    }),
-  ])
-  .meta({
-    description:
-      'One receiver of change notices, which contain ids, amounts and names of companies and rounds, never of people',
-  });
-
-const hookName = sourceName.meta({ description: 'Unique name of the hook, shown in status and logs' });
-const hookSources = z.array(sourceName).min(1).optional().meta({
-  description: 'Only after changes of these sources; without it, of all',
-});
-const delaySeconds = z.int().min(0).max(86_400).default(10).meta({
-  description: 'Seconds to wait after a change for further ones, which the same run reports',
-});
-const runSeconds = z.int().min(1).max(86_400);
-const runMeaning = 'Seconds after which a run counts as failed; a command is then killed';
-const hookKind = 'Type of hook: a local command or a signed HTTP request';
-const afterSync = z
-  .discriminatedUnion('kind', [
-    z.strictObject({
-      kind: z.literal('command').meta({ description: hookKind }),
-      name: hookName,
-      command: z.array(z.string()).min(1).meta({
-        description:
-          'Program and arguments, run without a shell; it reads what changed as JSON on stdin, and exit code 0 means success',
-      }),
-      sources: hookSources,
-      delaySeconds,
-      timeoutSeconds: runSeconds.default(900).meta({ description: runMeaning }),
-    }),
-    z.strictObject({
-      kind: z.literal('http').meta({ description: hookKind }),
-      name: hookName,
-      url: webAddress.meta({ description: 'Address that receives what changed as an HTTP POST' }),
-      secret: secretReference.meta({ ...secretMark, description: 'Key that signs each request' }),
-      sources: hookSources,
-      delaySeconds,
-      timeoutSeconds: runSeconds.default(30).meta({ description: runMeaning }),
-    }),
-  ])
-  .meta({
-    description:
-      'One hook that the daemon runs after a sync that changed rows, to schedule what comes after, such as dbt. One run at a time; it gets sources, counts and change numbers, and no identity',
-  });
-const role = z.enum(roles);
-
-const consoleToken = z
-  .strictObject({
-    name: sourceName.meta({ description: 'Who or what uses it; the audit log names it' }),
-    role: role.meta({
-      description:
-        '`viewer` never sees names of investors; `analyst` may show them; `operator` may also act: resync, accept deletions, pause',
-    }),
-    token: secretReference.meta({ ...secretMark, description: 'The token itself' }),
-  })
-  .meta({ description: 'One token of a person or a program' });
-
-const consoleProxy = z
-  .strictObject({
-    addresses: z.array(addressRange).min(1).meta({
-      description:
-        'Addresses of the proxy, such as 10.0.0.5 or 10.0.0.0/28; from others the header is refused',
-    }),
-    header: headerToken
-      .refine(formats['user-header'], 'a header that only the proxy sets, such as X-Forwarded-User')
-      .meta({ format: 'user-header' })
-      .meta({ description: 'Header with the name of the user; the proxy must remove it from requests' }),
-    users: z
-      .array(
-        z.strictObject({
-          name: z.string().min(1).max(200).meta({ description: 'Name of the user as the header has it' }),
-          role: role.meta({ description: 'What this user may do' }),
-        }),
-      )
-      .default([])
-      .meta({ description: 'Users with a role of their own' }),
-    role: role.nullable().default('viewer').meta({
-      description: 'Role of every other user that the proxy names; null refuses them',
-    }),
-  })
-  .optional()
-  .meta({ description: 'Sign-in through a reverse proxy that checks users and names them in a header' });
-
-const consoleAuth = z
-  .strictObject({
-    token: secretReference.optional().meta({
-      ...secretMark,
-      description:
-        'Token that people enter to sign in and programs send as a bearer token; it has the role analyst',
-    }),
-    tokens: z.array(consoleToken).optional().meta({
-      description: 'Further tokens, each with a name and a role',
-    }),
-    proxy: consoleProxy,
-    user: z
-      .string()
-      .regex(/^[^:\p{Cc}]+$/u, 'a name without ":"')
-      .optional()
-      .meta({ description: 'User name for basic authentication; set user and password, or token' }),
-    password: secretReference.optional().meta({
-      ...secretMark,
-      description: 'Password for basic authentication',
-    }),
-  })
-  .nullable()
-  .default(null)
-  .meta({
-    description:
-      'Sign-in: tokens, or a user and password, or a proxy. Required when other machines can connect',
-  });
-
-const consoleSettings = z
-  .strictObject({
-    listen: listenAddress.default('127.0.0.1:8788').meta({
-      description: 'Address and port of the dashboard, health and metrics; requires auth beyond loopback',
-    }),
-    hosts: z
-      .array(z.string().regex(/^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/, 'a host name without a port'))
-      .default([])
-      .meta({
-        description: 'Accepted host names, for a proxy in front of the console. Requires auth',
-      }),
-    auth: consoleAuth,
-    auditKeepDays: z.int().min(1).max(36_500).nullable().default(365).meta({
-      description: 'Days to keep the audit log of the console; null keeps it forever',
-    }),
-    metricsSources: z.int().min(0).max(10_000).default(200).meta({
-      description: 'Sources with metrics of their own, the worst of many; figures over all are always there',
-    }),
-  })
-  .nullable()
-  .prefault({})
-  .meta({
-    description: 'The dashboard, /livez, /readyz, /healthz, /status.json and /metrics; null disables them',
-  });
 
 export const settingsSchema = z
   .strictObject({
