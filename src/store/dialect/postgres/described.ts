@@ -4,6 +4,9 @@ export interface Described {
   readonly columns: readonly string[];
   /** OIDs of `pg_type`. */
   readonly types: readonly number[];
+  /** OIDs of `pg_class`, and numbers of columns; 0 for what is no column of a relation. */
+  readonly tables: readonly number[];
+  readonly attributes: readonly number[];
 }
 
 /**
@@ -24,6 +27,8 @@ export function describeColumns(client: pg.Client, text: string): Promise<Descri
         found = {
           columns: fields.map(({ name }) => name),
           types: fields.map(({ dataTypeID }) => dataTypeID),
+          tables: fields.map(({ tableID }) => tableID),
+          attributes: fields.map(({ columnID }) => columnID),
         };
       },
       handleError: reject,
