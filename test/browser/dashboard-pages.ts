@@ -1,5 +1,3 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { hostile } from '../console/running-console.js';
 
@@ -67,12 +65,4 @@ export async function open(browser: Browser, look: Look = {}): Promise<Visit> {
   page.on('console', (message) => complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(error.message));
   return { context, page, complaints };
-}
-
-/** Takes a screenshot if ROSTERD_TEST_SCREENSHOTS names a folder, for a person to look at. */
-export async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env.ROSTERD_TEST_SCREENSHOTS;
-  if (folder === undefined || folder === '') return;
-  mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }

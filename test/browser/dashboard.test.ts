@@ -3,7 +3,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { companyName, person, type RunningConsole, startConsole } from '../console/running-console.js';
 import { launchBrowser } from './browser.js';
-import { type Look, open, pages, picture } from './dashboard-pages.js';
+import { type Look, open, pages } from './dashboard-pages.js';
+import { picture } from './picture.js';
 
 let browser: Browser;
 let world: RunningConsole;

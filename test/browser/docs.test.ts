@@ -1,17 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningPlatform, startPlatform } from '../conformance/running-platform.js';
 import { declaredOperations } from '../tools/api-description.js';
 import { launchBrowser } from './browser.js';
+import { picture } from './picture.js';
 
 let browser: Browser;
 let world: RunningPlatform;
-/** Screenshots are kept if a folder is named, so that a person can review them. */
-const kept = process.env.ROSTERD_TEST_SCREENSHOTS;
-const shots = kept ?? mkdtempSync(join(tmpdir(), 'docs-'));
 
 beforeAll(async () => {
   world = await startPlatform({ limits: false });
@@ -20,7 +15,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await world.close();
-  if (kept === undefined) rmSync(shots, { recursive: true, force: true });
 });
 
 async function open(width: number, dark = false): Promise<{ page: Page; complaints: string[] }> {
@@ -46,20 +40,14 @@ test.each([
   const { page, complaints } = await open(width, dark);
   const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
   expect(await overflow()).toBe(0);
-  await page.screenshot({ path: join(shots, `docs-${width}${dark ? '-dark' : ''}.png`) });
+  await picture(page, `docs-${width}${dark ? '-dark' : ''}`);
   await page.locator('#listInvestments > summary').click();
   await page.locator('#listInvestments .example > summary').first().click();
   await page.locator('#createWebhookEndpoint > summary').click();
   expect(await overflow()).toBe(0);
-  await page
-    .locator('#listInvestments')
-    .screenshot({ path: join(shots, `docs-operation-${width}${dark ? '-dark' : ''}.png`) });
-  await page
-    .locator('#createWebhookEndpoint')
-    .screenshot({ path: join(shots, `docs-body-${width}${dark ? '-dark' : ''}.png`) });
-  await page
-    .locator('table')
-    .screenshot({ path: join(shots, `docs-errors-${width}${dark ? '-dark' : ''}.png`) });
+  await picture(page.locator('#listInvestments'), `docs-operation-${width}${dark ? '-dark' : ''}`);
+  await picture(page.locator('#createWebhookEndpoint'), `docs-body-${width}${dark ? '-dark' : ''}`);
+  await picture(page.locator('table'), `docs-errors-${width}${dark ? '-dark' : ''}`);
   await page.evaluate(`document.querySelectorAll('details').forEach((part) => { part.open = true; })`);
   expect(await overflow()).toBe(0);
   expect(complaints).toEqual([]);

@@ -1,8 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
+import { picture } from './picture.js';
 
 /** From the narrowest phone to a desktop. */
 export const widths = [320, 1280] as const;
@@ -36,15 +34,12 @@ export async function visit(browser: Browser, look: Look, run: (page: Page) => P
   }
 }
 
-/**
- * Takes a screenshot at each width and checks the layout: nothing overflows sideways, and every button is large
- * enough for a thumb. Screenshots are deleted unless ROSTERD_TEST_SCREENSHOTS names a folder.
- */
+/** Checks the layout at each width: nothing overflows sideways, and every button is large enough for a thumb. */
 export async function tidy(page: Page, name: string, at: readonly number[] = widths): Promise<void> {
   const before = page.viewportSize();
   for (const width of at) {
     await page.setViewportSize({ width, height: 800 });
-    await page.screenshot({ path: join(folder(), `${name}-${width}.png`), fullPage: true });
+    await picture(page, `${name}-${width}`);
     const [main, ...buttons] = await Promise.all([
       page.locator('main').boundingBox(),
       ...(await page.locator('button:not(.link):visible').all()).map((button) => button.boundingBox()),
@@ -59,25 +54,6 @@ export async function tidy(page: Page, name: string, at: readonly number[] = wid
     for (const button of buttons) expect(button?.height).toBeGreaterThanOrEqual(44);
   }
   if (before !== null) await page.setViewportSize(before);
-}
-
-let made: string | undefined;
-
-function folder(): string {
-  const named = process.env.ROSTERD_TEST_SCREENSHOTS;
-  if (named !== undefined && named !== '') {
-    mkdirSync(named, { recursive: true });
-    return named;
-  }
-  if (made === undefined) {
-    const fresh = mkdtempSync(join(tmpdir(), 'rosterd-looks-'));
-    made = fresh;
-    onTestFinished(() => {
-      rmSync(fresh, { recursive: true, force: true });
-      made = undefined;
-    });
-  }
-  return made;
 }
 
 export const press = (page: Page, name: string): Promise<void> => page.getByRole('button', { name }).click();

@@ -2,7 +2,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningConsole, startConsole } from '../console/running-console.js';
 import { launchBrowser } from './browser.js';
-import { type Look, open, picture } from './dashboard-pages.js';
+import { type Look, open } from './dashboard-pages.js';
+import { picture } from './picture.js';
 
 const many = 10_000;
 const token = 'a-token-of-decent-length';
