@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { type Config, configFrom } from './config.js';
+import type { Config } from './config.js';
+import { configFrom } from './config-from.js';
 import { InvalidConfig } from './invalid-config.js';
 import { configJsonSchema } from './json-schema.js';
 import { pathText } from './path.js';

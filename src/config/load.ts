@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { authoritiesIn } from '../runtime/authority.js';
-import { configFrom, folderOfFile } from './config.js';
+import { configFrom, folderOfFile } from './config-from.js';
 import {
   type ConfigRequest,
   type LoadedConfig,

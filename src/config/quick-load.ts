@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { schemaPath } from '../runtime/package-root.js';
-import { configFrom, folderOfFile } from './config.js';
+import { configFrom, folderOfFile } from './config-from.js';
 import {
   type ConfigRequest,
   type LoadedConfig,

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { basename, dirname, resolve } from 'node:path';
-import { type Config, configFrom } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { configFrom } from '../config/config-from.js';
 import { sqliteFileOf } from '../config/database.js';
 import { Secret } from '../config/secrets.js';
 import { settingsSchema } from '../config/settings.js';

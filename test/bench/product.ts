@@ -1,4 +1,5 @@
-import { type Config, configFrom } from '../../src/config/config.js';
+import type { Config } from '../../src/config/config.js';
+import { configFrom } from '../../src/config/config-from.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Engine, type EngineParts, startEngine } from '../../src/daemon/engine.js';
 import type { SourceName } from '../../src/domain/ids.js';

@@ -1,4 +1,5 @@
-import { type Config, configFrom } from '../../src/config/config.js';
+import type { Config } from '../../src/config/config.js';
+import { configFrom } from '../../src/config/config-from.js';
 import { Secret } from '../../src/config/secrets.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Config, configFrom } from '../../src/config/config.js';
+import type { Config } from '../../src/config/config.js';
+import { configFrom } from '../../src/config/config-from.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import { createMirror } from '../../src/daemon/library.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { configFrom } from '../../src/config/config.js';
+import { configFrom } from '../../src/config/config-from.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { startEngine } from '../../src/daemon/engine.js';
 import type { SourceName } from '../../src/domain/ids.js';

@@ -1,7 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { type Config, configFrom } from '../../src/config/config.js';
+import type { Config } from '../../src/config/config.js';
+import { configFrom } from '../../src/config/config-from.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import { leaseMillis } from '../../src/daemon/mirror-parts.js';

@@ -6,7 +6,7 @@ import Sqlite from 'better-sqlite3';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import type { WireFetch } from '../../src/client/fetch/fetch.js';
-import { configFrom } from '../../src/config/config.js';
+import { configFrom } from '../../src/config/config-from.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { startEngine } from '../../src/daemon/engine.js';
 import type { SourceName } from '../../src/domain/ids.js';

@@ -82,7 +82,7 @@ async function refuseSecondSource(
   if (source?.company == null) return;
   const [{ mirroredBy }, { databaseAt }] = await Promise.all([
     import('../../reading/mirrored-by.js'),
-    import('../../config/config.js'),
+    import('../../config/config-from.js'),
   ]);
   const lookedUp = async (company: string) =>
     mirroredBy(databaseAt(database, { env: io.env, folder }), company);
