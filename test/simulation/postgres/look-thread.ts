@@ -22,9 +22,11 @@ async function obey(order: LookOrder): Promise<LookAnswer> {
     await client.end();
     return { rows: [] };
   }
-  const rows: object[][] = [];
-  for (const text of order.texts) rows.push((await client.query<object>(text)).rows);
-  return { rows };
+  // One message: one round trip, and outside a transaction one snapshot under repeatable read.
+  const results: pg.QueryResult<object> | pg.QueryResult<object>[] = await client.query(
+    order.texts.join(';\n'),
+  );
+  return { rows: [results].flat().map(({ rows }) => rows) };
 }
 
 port.on('message', (order: LookOrder) => {

@@ -80,7 +80,7 @@ function beginning(): string {
 export class LookFailed extends Error {}
 
 export interface Session {
-  /** Returns one result for each statement. */
+  /** Returns one result for each statement. They see one snapshot and are one transaction, if none is open. */
   run(...texts: readonly string[]): readonly (readonly object[])[];
   close(): void;
 }

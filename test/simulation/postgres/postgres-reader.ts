@@ -20,11 +20,14 @@ const keyQuery = `SELECT (SELECT last_seq FROM feed_counter) || '/' ||
 /**
  * A writer needs this thread to continue, but the thread blocks during a look, so a look waits for no lock.
  */
-const settings = ['SET lock_timeout = 500', 'SET default_transaction_isolation = "repeatable read"'];
+const settings = [
+  'SET lock_timeout = 500',
+  'SET default_transaction_isolation = "repeatable read"',
+  'SET default_transaction_read_only = on',
+];
 
 export class PostgresReader implements Reader {
   readonly #session: Session;
-  #held = false;
 
   constructor(looks: Looks, url: string) {
     this.#session = looks.open(url);
@@ -32,7 +35,7 @@ export class PostgresReader implements Reader {
   }
 
   look(): Look {
-    const [sources, rows, keys] = this.#snapshot(sourcesQuery, `${rowsQuery} ORDER BY id`, keyQuery) as [
+    const [sources, rows, keys] = this.#session.run(sourcesQuery, `${rowsQuery} ORDER BY id`, keyQuery) as [
       readonly SourceSeen[],
       readonly (RowSeen & { readonly source: string })[],
       readonly { readonly key: string }[],
@@ -43,7 +46,7 @@ export class PostgresReader implements Reader {
   }
 
   key(): string {
-    return this.#snapshot(keyQuery).map(([row]) => (row as { key: string }).key)[0] ?? '';
+    return this.#session.run(keyQuery).map(([row]) => (row as { key: string }).key)[0] ?? '';
   }
 
   leases(): readonly LeaseSeen[] {
@@ -51,25 +54,14 @@ export class PostgresReader implements Reader {
   }
 
   rows<Row>(sql: string): readonly Row[] {
-    return this.#snapshot(sql)[0] as readonly Row[];
+    return this.#session.run(sql)[0] as readonly Row[];
   }
 
   hold(): void {
-    this.#session.run('BEGIN READ ONLY', 'SELECT 1 FROM sources LIMIT 1');
-    this.#held = true;
+    this.#session.run('BEGIN', 'SELECT 1 FROM sources LIMIT 1');
   }
 
   close(): void {
     this.#session.close();
-  }
-
-  #snapshot(...texts: readonly string[]): readonly (readonly object[])[] {
-    if (this.#held) return this.#session.run(...texts);
-    this.#session.run('BEGIN READ ONLY');
-    try {
-      return this.#session.run(...texts);
-    } finally {
-      this.#session.run('ROLLBACK');
-    }
   }
 }

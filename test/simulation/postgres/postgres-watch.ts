@@ -7,11 +7,18 @@ interface Process extends Watched {
   away: boolean;
   /** The number of writes its disk has room for; null if there is room for all. */
   writesLeft: number | null;
+  /** Whether a commit since the last look may have changed what readers see. */
+  changedMirror: boolean;
 }
 
 type Done = (error: Error | null | undefined, result?: unknown) => void;
 
 const writes = /^\s*(?:INSERT|UPDATE|DELETE|WITH)\b/i;
+/** The tables whose rows `PostgresReader.key` depends on. */
+const mirrored =
+  /\b(?:feed_counter|sources|sweeps|investment_rows|identities|awaiting_deletion|history_rows|staged_rows)\b/;
+/** The only thing in a statement that asks the server for the time. */
+const asksTime = /\bfleet_clock\b/;
 const ends = /^\s*(?:COMMIT|ROLLBACK|END)\b/i;
 const diskFull = "DO $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$";
 const patienceMillis = 120_000;
@@ -22,6 +29,8 @@ class WatchedClient {
   inTransaction = false;
   /** The last time set in its session; null if that may have been rolled back. */
   told: number | null = null;
+  /** Whether its transaction has written to a table of the mirror. */
+  wroteMirror = false;
 
   constructor(readonly client: pg.Client) {
     client.once('end', () => {
@@ -120,6 +129,7 @@ export class PostgresWatch {
       connections: new Set<WatchedClient>(),
       away: false,
       writesLeft: null,
+      changedMirror: true,
     });
     this.#processes.set(name, process);
     return process;
@@ -222,11 +232,15 @@ export class PostgresWatch {
     else if (ends.test(text)) watched.inTransaction = false;
     const full = isWrite && process.writesLeft !== null && process.writesLeft <= 0;
     if (isWrite && process.writesLeft !== null) process.writesLeft -= 1;
+    if (isWrite && mirrored.test(text)) watched.wroteMirror = true;
+    const changed = commits && watched.wroteMirror;
+    if (commits || ends.test(text)) watched.wroteMirror = false;
     const answered: Done = (error, result) => {
       if (error != null || ends.test(text)) watched.told = null;
       if (process.dead || error != null || !commits) return done(error, result);
       this.#strike(
         () => {
+          process.changedMirror ||= changed;
           process.onStep('torn');
           process.onStep('committed');
           process.onCommit();
@@ -237,7 +251,7 @@ export class PostgresWatch {
     };
     const ask = () => (full ? query(diskFull, answered) : query(config, values, answered));
     const now = this.now();
-    if (watched.told === now) return void ask();
+    if (watched.told === now || !asksTime.test(text)) return void ask();
     watched.told = now;
     const tell = (then: () => void) => query("SELECT set_config('sim.now', $1, false)", [String(now)], then);
     if (watched.pipelined) {

@@ -53,8 +53,12 @@ export class PostgresRun extends SimulatedRun {
   }
 
   protected override afterCommit(life: Life): void {
+    const process = this.postgres().watch.of(nameOf(life));
+    // A heartbeat or the budget of a token changes nothing that readers see.
+    if (process?.changedMirror === false) return;
     try {
       this.judge.afterCommit(life);
+      if (process !== null) process.changedMirror = false;
     } catch (error) {
       if (error instanceof LookFailed && passes.test(error.message)) this.counters.add('look:locked');
       else this.violate('judge', `the mirror could not be read: ${(error as Error).stack}`);
@@ -111,8 +115,8 @@ export class PostgresRun extends SimulatedRun {
       await database.close();
     }
     const session = looks.open(url);
-    const [, relations = []] = session.run(
-      'CHECKPOINT',
+    session.run('CHECKPOINT');
+    const [relations = []] = session.run(
       `SELECT relname AS name, encode(pg_read_binary_file(pg_relation_filepath(oid)), 'escape') AS text
        FROM pg_class WHERE relkind IN ('r', 'i', 't') AND oid >= 16384`,
     ) as readonly (readonly { readonly name: string; readonly text: string }[])[];
