@@ -1,5 +1,7 @@
 import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
+import { installDurabilityAudit } from '../../postgres/durability-audit.js';
+import { installAudit } from '../../postgres/fence-audit.js';
 import { dropDatabasesOf, runName, urlOf, withClient } from '../../postgres/run-databases.js';
 import { epoch } from '../scheduler.js';
 import { Looks } from './looks.js';
@@ -42,6 +44,8 @@ export class PostgresLaboratory {
     await migratePostgres(database, { clock, version: '0.0.0-test' });
     await database.pool.query(virtualClock);
     await database.close();
+    await installAudit(urlOf(server, name));
+    await installDurabilityAudit(urlOf(server, name));
     return laboratory;
   }
 

@@ -2,6 +2,8 @@ import { withErasuresApplied } from '../../../src/daemon/open-mirror.js';
 import { openPostgresMirror } from '../../../src/daemon/open-postgres-mirror.js';
 import { PostgresErasures } from '../../../src/store/dialect/postgres/erasures.js';
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
+import { undurable } from '../../postgres/durability-audit.js';
+import { audited } from '../../postgres/fence-audit.js';
 import type { DatabaseLocation, Life } from '../machine.js';
 import type { Reader } from '../reader.js';
 import { SimulatedRun } from '../simulated-run.js';
@@ -59,10 +61,33 @@ export class PostgresRun extends SimulatedRun {
     try {
       this.judge.afterCommit(life);
       if (process !== null) process.changedMirror = false;
+      this.#feedIsDense(this.judge.readerOf(life));
     } catch (error) {
       if (error instanceof LookFailed && passes.test(error.message)) this.counters.add('look:locked');
       else this.violate('judge', `the mirror could not be read: ${(error as Error).stack}`);
     }
+  }
+
+  /** A consumer that has read to the newest number has missed nothing: no later commit fills a gap before it. */
+  #feedIsDense(reader: Reader): void {
+    const [feed] = reader.rows<{ readonly n: number; readonly last: number }>(
+      'SELECT count(*) AS n, coalesce(max(seq), 0) AS last FROM change_rows',
+    );
+    if (feed !== undefined && feed.n !== feed.last)
+      this.violate('feed', `${feed.n} changes are visible, and the newest has number ${feed.last}`);
+  }
+
+  /** Every write was made under the newest lease of its source, and what must survive a power cut waited for the disk. */
+  protected override async end(): Promise<void> {
+    await super.end();
+    if (this.violation !== null) return;
+    const { url } = this.postgres();
+    const { takings, handovers, stale } = await audited(url);
+    this.counters.add('audit:leases taken', takings);
+    this.counters.add('audit:handovers', handovers);
+    if (stale[0] !== undefined) this.violate('I11', stale[0]);
+    const [lost] = await undurable(url);
+    if (lost !== undefined) this.violate('durability', lost);
   }
 
   /** How soon a delivery is processed also depends on the server's real time. */

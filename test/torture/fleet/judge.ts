@@ -1,7 +1,7 @@
 import { systemClock } from '../../../src/runtime/clock.js';
+import { type Audited, audited } from '../../postgres/fence-audit.js';
 import { contentOf, differences, type WireRecord } from '../judge.js';
 import { Violation } from '../violation.js';
-import { type Audited, audited } from './audit.js';
 import type { RunningFleet } from './running-fleet.js';
 
 /** Counted from the last delivery: the platform may still have thousands in flight. */

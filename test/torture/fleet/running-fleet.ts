@@ -7,11 +7,11 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
 import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
+import { installAudit } from '../../postgres/fence-audit.js';
 import { withClient } from '../../postgres/run-databases.js';
 import { freePort } from '../../support/free-port.js';
 import { type Life, type Program, startLife } from '../life.js';
 import type { Stop } from '../steps.js';
-import { installAudit } from './audit.js';
 import { type Front, openFront } from './front.js';
 
 /** `name` is the application name of its database connections. */

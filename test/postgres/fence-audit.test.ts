@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { PostgresMirror } from '../../src/store/dialect/postgres/mirror.js';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
-import { migratedDatabase } from '../postgres/fresh-database.js';
 import { SteppingClock } from '../store/mirror-fixture.js';
 import { acme } from '../store/samples.js';
-import { audited, installAudit } from './fleet/audit.js';
+import { audited, installAudit } from './fence-audit.js';
+import { migratedDatabase } from './fresh-database.js';
 
 test('the audit of a fleet finds a write by a process whose source was taken over, and no other', async () => {
   const { url, drop } = await migratedDatabase();

@@ -1,4 +1,4 @@
-import { withClient } from '../../postgres/run-databases.js';
+import { withClient } from './run-databases.js';
 
 /*
  * Records which process wrote what under which fence with database triggers, independent of the program under
