@@ -1,20 +1,25 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import { lastingPort } from '../support/free-port.js';
-import { type Binaries, enterableFolder, findBinaries } from './binaries.js';
+import { type Binaries, findBinaries } from './binaries.js';
+import type { KeeperOptions } from './server.js';
 
 /*
  * Runs one PostgreSQL for as long as standard input stays open, which closes when the process that started this
- * one ends, however it ends. Then it deletes the server and its data. Accepts the lines `stop` and `start`, for
- * tests of a database that is unreachable for a while.
+ * one ends, however it ends. Then it deletes the server and its data. Accepts lines: `stop` and `start`, for tests of a
+ * database that is unreachable for a while, `kill`, which ends every process of the server at once, and `crash`, which
+ * ends one of them, so that the server ends the others and recovers by itself.
  *
- * Writes lines of JSON: {"url"} once it is ready, {"done"} after each order, {"failed"} when it gives up.
+ * Writes lines of JSON: {"url", "data"} once it is ready, {"done"} or {"refused"} after each order, {"failed"} when it
+ * gives up.
  */
 
-const password = process.argv[2] ?? '';
+const { password, base, settings: more }: KeeperOptions = JSON.parse(process.argv[2] ?? '{}');
 const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
 // A key pressed in the terminal signals the whole process group; this process ends when the pipe closes instead.
@@ -27,10 +32,12 @@ const settings = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
   'max_connections=200',
+  ...more,
 ];
 
 let binaries: Binaries | undefined;
-const folder = enterableFolder('rosterd-pgdata-');
+const folder = mkdtempSync(join(base ?? tmpdir(), 'rosterd-pgdata-'));
+chmodSync(folder, 0o755);
 const data = join(folder, 'data');
 let server: ReturnType<typeof spawn> | undefined;
 
@@ -39,11 +46,17 @@ try {
   const port = await lastingPort();
   makeCluster(binaries);
   await start(binaries, port);
-  say({ url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres` });
+  say({ url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, data });
   for await (const order of createInterface({ input: process.stdin })) {
-    if (order === 'stop') await stop('SIGINT');
-    else if (order === 'start') await start(binaries, port);
-    say({ done: order });
+    try {
+      if (order === 'stop') await stop('SIGINT');
+      else if (order === 'kill') await killAll();
+      else if (order === 'crash') crash();
+      else if (order === 'start') await start(binaries, port);
+      say({ done: order });
+    } catch (error) {
+      say({ refused: String(error) });
+    }
   }
 } catch (error) {
   say({ failed: error instanceof Error ? error.message : String(error) });
@@ -72,7 +85,9 @@ function makeCluster({ initdb, owner }: Binaries): void {
   if (status !== 0) throw new Error(`initdb failed: ${error?.message ?? stderr.trim()}`);
 }
 
+/** Does nothing while it runs. */
 async function start({ postgres, owner }: Binaries, port: number): Promise<void> {
+  if (server !== undefined && server.exitCode === null && server.signalCode === null) return;
   const flags = [...settings, `port=${port}`].flatMap((setting) => ['-c', setting]);
   const child = spawn(postgres, ['-D', data, ...flags], {
     ...owner,
@@ -89,6 +104,36 @@ async function start({ postgres, owner }: Binaries, port: number): Promise<void>
     child.once('error', reject);
     child.once('exit', () => reject(new Error(`PostgreSQL ended at its start: ${log.trim()}`)));
   });
+}
+
+/** The processes that the postmaster started. */
+function children(pid: number): readonly number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+/** Ends every process at the same time, like the kernel of a host that runs out of memory. Resolves once all are gone. */
+async function killAll(): Promise<void> {
+  const pid = server?.pid;
+  if (pid === undefined) return;
+  const all = [pid, ...children(pid)];
+  for (const one of all) signalled(one, 'SIGKILL');
+  await stop('SIGKILL');
+  while (all.some((one) => signalled(one, 0))) await setTimeout(10);
+}
+
+/** Ends one process of the server, preferably one that serves a connection: those are the last it started. */
+function crash(): void {
+  const pid = server?.pid;
+  const last = pid === undefined ? undefined : children(pid).at(-1);
+  if (last !== undefined) signalled(last, 'SIGKILL');
+}
+
+function signalled(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
 }
 
 async function stop(signal: NodeJS.Signals): Promise<void> {

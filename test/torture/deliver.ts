@@ -32,8 +32,8 @@ export async function deliver({ hook, sandbox }: Place, eventId: string): Promis
   return null;
 }
 
-export const hasRow = (place: Place, eventId: string): boolean =>
+export const hasRow = (place: Place, eventId: string): Promise<boolean> =>
   place.look(
-    (database) =>
-      database.prepare('SELECT 1 FROM webhook_inbox WHERE event_id = ?').get(eventId) !== undefined,
+    async (sight) =>
+      (await sight.rows(`SELECT 1 AS one FROM webhook_inbox WHERE event_id = '${eventId}'`)).length > 0,
   );

@@ -1,8 +1,7 @@
-import type Sqlite from 'better-sqlite3';
-import { newestMigration } from '../../src/store/newest-migration.js';
 import { askPlatform } from './ask-platform.js';
 import { Patience } from './patience.js';
 import type { Place } from './place.js';
+import type { Sight } from './storage/storage.js';
 import { Violation } from './violation.js';
 
 export interface WireRecord {
@@ -50,12 +49,10 @@ export function contentOf({ status, observed_at, amounts, investor }: WireRecord
   ]);
 }
 
-export function held(database: Sqlite.Database): Map<string, Content> {
-  const rows = database
-    .prepare<[], { id: string } & Record<string, string | number | null>>(
-      'SELECT id, status, observed_at, committed_cents, raised_cents, name, email FROM roster',
-    )
-    .all();
+export async function held(sight: Sight): Promise<Map<string, Content>> {
+  const rows = await sight.rows<{ id: string } & Record<string, string | number | null>>(
+    'SELECT id, status, observed_at, committed_cents, raised_cents, name, email FROM roster',
+  );
   return new Map(
     rows.map(({ id, status, observed_at, committed_cents, raised_cents, name, email }) => [
       id,
@@ -77,24 +74,20 @@ export function differences(wanted: Map<string, Content | null>, mirror: Map<str
   return [...wrong, ...[...mirror.keys()].filter((id) => !wanted.has(id))];
 }
 
-/** False for a file whose first owner was killed between two migrations. */
-const isWhole = (database: Sqlite.Database) =>
-  Number(database.pragma('user_version', { simple: true })) === newestMigration('sqlite');
-
 /** Checks what must be true of a database whatever happened to the process that wrote it. */
 export async function judgeStopped(place: Place): Promise<void> {
-  // Copying the file while another process checkpoints its WAL would make rows look lost.
+  // Copying a file while another process checkpoints its WAL would make rows look lost.
   await place.deserted();
-  const seen = place.lookAtRemains((database) => {
-    const [check] = database.pragma('integrity_check') as { integrity_check: string }[];
-    if (check?.integrity_check !== 'ok') throw new Violation(`damaged: ${check?.integrity_check}`);
-    if (!isWhole(database)) return null;
-    goesForward(database);
-    nothingAcceptedIsLost(place, database);
-    const source = database
-      .prepare<[], { state: string; cursor: string | null }>('SELECT state, cursor FROM sources')
-      .get();
-    return source?.state === 'following' ? { cursor: source.cursor, mirror: held(database) } : null;
+  const seen = await place.storage.lookAtRemains(async (sight) => {
+    const damage = await sight.damage();
+    if (damage !== null) throw new Violation(`damaged: ${damage}`);
+    if (!(await sight.isWhole())) return null;
+    await goesForward(sight);
+    await nothingAcceptedIsLost(place, sight);
+    const [source] = await sight.rows<{ state: string; cursor: string | null }>(
+      'SELECT state, cursor FROM sources',
+    );
+    return source?.state === 'following' ? { cursor: source.cursor, mirror: await held(sight) } : null;
   });
   if (seen === null || seen.cursor === null) return;
   // What the mirror lacks must still come after its cursor.
@@ -103,8 +96,9 @@ export async function judgeStopped(place: Place): Promise<void> {
   if (missed.length > 0) throw new Violation(`the cursor is ahead of ${missed.length} rows: ${missed[0]}`);
 }
 
-function nothingAcceptedIsLost(place: Place, database: Sqlite.Database): void {
-  const rows = new Set(database.prepare<[], string>('SELECT event_id FROM webhook_inbox').pluck().all());
+async function nothingAcceptedIsLost(place: Place, sight: Sight): Promise<void> {
+  const stored = await sight.rows<{ event_id: string }>('SELECT event_id FROM webhook_inbox');
+  const rows = new Set(stored.map(({ event_id }) => event_id));
   const lost = place.accepted().filter((id) => !rows.has(id));
   if (lost.length > 0)
     throw new Violation(
@@ -113,16 +107,13 @@ function nothingAcceptedIsLost(place: Place, database: Sqlite.Database): void {
 }
 
 /** No version was followed by an older one: writes follow feed order, one writer at a time. */
-function goesForward(database: Sqlite.Database): void {
-  const back = database
-    .prepare<[], string>(
-      `SELECT h.id FROM investment_history h JOIN investments i USING (source, id) WHERE h.observed_at > i.observed_at
-       UNION SELECT a.id FROM investment_history a JOIN investment_history b USING (source, id)
-       WHERE a.change_seq < b.change_seq AND a.observed_at > b.observed_at`,
-    )
-    .pluck()
-    .get();
-  if (back !== undefined) throw new Violation(`${back} went back to an older version`);
+async function goesForward(sight: Sight): Promise<void> {
+  const [back] = await sight.rows<{ id: string }>(
+    `SELECT h.id FROM investment_history h JOIN investments i USING (source, id) WHERE h.observed_at > i.observed_at
+     UNION SELECT a.id FROM investment_history a JOIN investment_history b USING (source, id)
+     WHERE a.change_seq < b.change_seq AND a.observed_at > b.observed_at`,
+  );
+  if (back !== undefined) throw new Violation(`${back.id} went back to an older version`);
 }
 
 /**
@@ -134,7 +125,7 @@ export async function judgeAtRest(place: Place, calledOff?: AbortSignal): Promis
   const patience = new Patience(place.living());
   let left: readonly string[] = ['the mirror was never there'];
   while (calledOff?.aborted !== true) {
-    left = place.look((database) => (isWhole(database) ? unfinished(database, wanted) : left));
+    left = await place.look(async (sight) => ((await sight.isWhole()) ? unfinished(sight, wanted) : left));
     if (left.length === 0) return;
     if (patience.over) throw new Violation(['not at rest', ...left, ...printedIn(place)].join('\n  '));
     await patience.turn();
@@ -142,16 +133,13 @@ export async function judgeAtRest(place: Place, calledOff?: AbortSignal): Promis
 }
 
 /** Returns what keeps a mirror from being at rest: ids and times, no personal data. */
-function unfinished(database: Sqlite.Database, wanted: Map<string, Content | null>): readonly string[] {
-  const wrong = differences(wanted, held(database)).map((id) => `${id} differs`);
-  const pending = database
-    .prepare<[], string>(
-      `SELECT 'not worked: ' || json_array(inbox_no, state, observed_at, received_at, attempts, next_at)
-       FROM webhook_inbox WHERE state IN ('pending', 'given_up')`,
-    )
-    .pluck()
-    .all();
-  return [...wrong, ...pending];
+async function unfinished(sight: Sight, wanted: Map<string, Content | null>): Promise<readonly string[]> {
+  const wrong = differences(wanted, await held(sight)).map((id) => `${id} differs`);
+  const pending = await sight.rows<object>(
+    `SELECT inbox_no, state, observed_at, received_at, attempts, next_at
+     FROM webhook_inbox WHERE state IN ('pending', 'given_up')`,
+  );
+  return [...wrong, ...pending.map((event) => `not worked: ${JSON.stringify(event)}`)];
 }
 
 const printedIn = (place: Place) => place.living().map((life) => life.printed());

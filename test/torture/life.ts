@@ -40,10 +40,10 @@ export interface LifeOptions {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   readonly stop?: Stop;
+  /** The name of its configuration file in the folder. */
+  readonly configuration?: string;
   /** The number of pages the database file may have. */
   readonly pagesMax?: number;
-  /** True to wait until the lease of a former process has expired. */
-  readonly outlast?: boolean;
 }
 
 const entry = fileURLToPath(new URL('./stops.mjs', import.meta.url));
@@ -53,17 +53,17 @@ process.on('exit', () => {
 });
 
 export function startLife(args: readonly string[], options: LifeOptions): Life {
-  const { program, folder, env, stop, pagesMax, outlast } = options;
+  const { program, folder, env, stop, configuration = 'config.json', pagesMax } = options;
   const loader = program.extension === 'ts' ? ['--import', 'tsx'] : [];
   const child = spawn(
     process.execPath,
-    [...loader, entry, ...args, '--config', join(folder, 'config.json')],
+    [...loader, entry, ...args, '--config', join(folder, configuration)],
     {
       cwd: packageRoot,
       env: {
         PATH: process.env.PATH,
         ...env,
-        ROSTERD_TORTURE: JSON.stringify({ ...program, ...stop, pagesMax, outlast }),
+        ROSTERD_TORTURE: JSON.stringify({ ...program, ...stop, pagesMax }),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
       // Its own process group, so that surviving children can be found.

@@ -1,23 +1,25 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { all } from '../../src/platform/state/statements.js';
 import { freePort } from '../support/free-port.js';
 import { askPlatform } from './ask-platform.js';
 import { type Life, type LifeOptions, type Program, startLife } from './life.js';
 import { Patience } from './patience.js';
+import { postgresStorage } from './storage/postgres-storage.js';
+import { sqliteStorage } from './storage/sqlite-storage.js';
+import type { Sight, Storage } from './storage/storage.js';
 import { Violation } from './violation.js';
 
 /** A platform that lasts, and the folder of daemons that do not. */
 export interface Place {
   readonly sandbox: Sandbox;
   readonly folder: string;
-  readonly file: string;
+  readonly storage: Storage;
   readonly hook: { readonly url: string; readonly secret: string };
   /** Starts `rosterd` with these arguments in this folder. */
-  rosterd(args: readonly string[], options?: Pick<LifeOptions, 'stop' | 'pagesMax' | 'outlast'>): Life;
+  rosterd(args: readonly string[], options?: Pick<LifeOptions, 'stop' | 'pagesMax' | 'configuration'>): Life;
   /** Its processes that have not ended. */
   living(): readonly Life[];
   /** Returns whether a child of a dead daemon still uses the database. */
@@ -33,30 +35,37 @@ export interface Place {
   /** Ids of the events that the platform got a 2xx for. */
   accepted(): string[];
   /** Reads the mirror while a daemon has it open. */
-  look<Result>(work: (database: Sqlite.Database) => Result): Result;
-  /**
-   * Reads a copy of what a dead daemon left, so that the next one finds the original unchanged; null if there is
-   * nothing.
-   */
-  lookAtRemains<Result>(work: (database: Sqlite.Database) => Result): Result | null;
-  /**
-   * Deletes the database, including its accepted events, before the next daemon starts. No process may have it
-   * open: SQLite guarantees nothing about a file that is deleted while in use.
-   */
+  look<Result>(work: (sight: Sight) => Promise<Result>): Promise<Result>;
+  /** Deletes the mirror, including its accepted events, before the next daemon starts. */
   forgetEverything(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** The configuration of a second daemon, whose port the first has. */
+export const withoutReceiver = 'without-receiver.json';
 
 export interface PlaceOptions {
   readonly program: Program;
   readonly records: number;
   readonly perPage?: number;
+  /** The address of a server for the mirror; without it, the mirror is a file in this folder or in the place's own. */
+  readonly server?: string | null;
+  readonly base?: string;
+  readonly tablespace?: string;
 }
 
-export async function openLocation({ program, records, perPage = 100 }: PlaceOptions): Promise<Place> {
+export async function openLocation({
+  program,
+  records,
+  perPage = 100,
+  server = null,
+  base = tmpdir(),
+  tablespace,
+}: PlaceOptions): Promise<Place> {
   const sandbox = await startSandbox({ seed: 7, companies: 1, records, limits: false });
-  const folder = mkdtempSync(join(tmpdir(), 'rosterd-torture-'));
-  const file = join(folder, 'mirror.db');
+  const folder = mkdtempSync(join(base, 'rosterd-torture-'));
+  const storage =
+    server === null ? sqliteStorage(join(folder, 'mirror.db')) : await postgresStorage(server, tablespace);
   const [company] = sandbox.ready.companies;
   if (company === undefined) throw new Error('the sandbox has no company');
   const port = await freePort();
@@ -75,7 +84,7 @@ export async function openLocation({ program, records, perPage = 100 }: PlaceOpt
   };
   const config = {
     platform: { baseUrl: sandbox.url, requestsPerHour: 1_000_000 },
-    database: 'sqlite:./mirror.db',
+    database: storage.setting,
     sources: [
       { name: 'acme', token: { env: 'TOKEN' }, company: company.id, installation: company.installation },
     ],
@@ -85,6 +94,7 @@ export async function openLocation({ program, records, perPage = 100 }: PlaceOpt
     console: null,
   };
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  writeFileSync(join(folder, withoutReceiver), JSON.stringify({ ...config, receiver: null }));
   const env = { TOKEN: company.token, HOOK: secret };
   const forgiven = new Set<string>();
   /** Includes dead ones, until no child of theirs is running. */
@@ -114,20 +124,8 @@ export async function openLocation({ program, records, perPage = 100 }: PlaceOpt
   return {
     sandbox,
     folder,
-    file,
-    look: (work) => looking(file, { readonly: true }, work),
-    lookAtRemains: (work) => {
-      if (!existsSync(file)) return null;
-      const copy = join(folder, 'remains');
-      mkdirSync(copy, { recursive: true });
-      for (const end of ['', '-wal'])
-        if (existsSync(file + end)) cpSync(file + end, join(copy, `copy${end}`));
-      try {
-        return looking(join(copy, 'copy'), {}, work);
-      } finally {
-        rmSync(copy, { recursive: true });
-      }
-    },
+    storage,
+    look: storage.look,
     hook: { url, secret },
     rosterd: (args, options = {}) => {
       const life = startLife(args, { program, folder, env, ...options });
@@ -143,26 +141,14 @@ export async function openLocation({ program, records, perPage = 100 }: PlaceOpt
     forgetEverything: async () => {
       await deserted();
       for (const id of accepted()) forgiven.add(id);
-      for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
+      await storage.forget();
     },
     close: async () => {
       await killAll();
       await deserted();
       await sandbox.close();
+      await storage.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-function looking<Result>(
-  file: string,
-  options: Sqlite.Options,
-  work: (database: Sqlite.Database) => Result,
-): Result {
-  const database = new Sqlite(file, { fileMustExist: true, timeout: 5_000, ...options });
-  try {
-    return work(database);
-  } finally {
-    database.close();
-  }
 }

@@ -6,7 +6,14 @@ import type { Place } from './place.js';
 /** One kind of mistreatment. The expensive setup is opened once, and many rounds are played in it. */
 export interface Scenario {
   readonly name: string;
-  open(program: Program): Promise<Opened>;
+  open(setting: Setting): Promise<Opened>;
+}
+
+/** What a scenario plays with. */
+export interface Setting {
+  readonly program: Program;
+  /** A server that all scenarios share; null keeps the mirrors in files. A scenario that harms a server starts its own. */
+  readonly server: string | null;
 }
 
 export interface Opened {

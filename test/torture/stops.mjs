@@ -7,9 +7,7 @@ import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const { root, extension, step, nth, signal, pagesMax, outlast } = JSON.parse(
-  process.env.ROSTERD_TORTURE ?? '{}',
-);
+const { root, extension, step, nth, signal, pagesMax } = JSON.parse(process.env.ROSTERD_TORTURE ?? '{}');
 delete process.env.ROSTERD_TORTURE;
 const load = (path) => import(pathToFileURL(join(root, `${path}.${extension}`)).href);
 
@@ -38,12 +36,15 @@ around(Inbox.prototype, 'accept', 'the inbox row');
 around(Inbox.prototype, 'pending', 'the drain picked');
 around(Inbox.prototype, 'settle', 'the worked mark');
 const { SqliteMirror } = await load('store/dialect/sqlite/mirror');
-around(SqliteMirror.prototype, 'open', 'the tick opened');
-around(SqliteMirror.prototype, 'beginListing', 'a listing begins');
-around(SqliteMirror.prototype, 'addListingPage', 'a listing page');
-around(SqliteMirror.prototype, 'publishListing', 'a listing is published');
-around(SqliteMirror.prototype, 'applyPage', 'a delta page');
-around(SqliteMirror.prototype, 'recordTick', 'the tick is recorded');
+const { PostgresMirror } = await load('store/dialect/postgres/mirror');
+for (const { prototype } of [SqliteMirror, PostgresMirror]) {
+  around(prototype, 'open', 'the tick opened');
+  around(prototype, 'beginListing', 'a listing begins');
+  around(prototype, 'addListingPage', 'a listing page');
+  around(prototype, 'publishListing', 'a listing is published');
+  around(prototype, 'applyPage', 'a delta page');
+  around(prototype, 'recordTick', 'the tick is recorded');
+}
 
 const { default: Sqlite } = await import('better-sqlite3');
 const { exec, pragma } = Sqlite.prototype;
@@ -53,12 +54,25 @@ Sqlite.prototype.exec = function (sql) {
   if (sql === 'COMMIT') at('after a commit');
   return result;
 };
+const { default: pg } = await import('pg');
+const { query } = pg.Client.prototype;
+pg.Client.prototype.query = function (config, ...more) {
+  const commits = config === 'COMMIT' || config?.text === 'COMMIT';
+  if (commits) at('before a commit');
+  const answer = query.call(this, config, ...more);
+  // The pool passes a callback and gets no promise.
+  if (commits)
+    void answer?.then(
+      () => at('after a commit'),
+      () => {},
+    );
+  return answer;
+};
+
 /** Limits the disk to this many pages until SIGUSR2 makes room. */
 const limited = new Set();
-let file;
 Sqlite.prototype.pragma = function (text, options) {
   const result = pragma.call(this, text, options);
-  if (text === 'journal_mode = WAL') file = this.name;
   if (pagesMax !== undefined && text === 'journal_mode = WAL') {
     limited.add(this);
     pragma.call(this, `max_page_count = ${pagesMax}`);
@@ -82,19 +96,6 @@ diagnostics.subscribe('undici:request:create', ({ request }) => {
 diagnostics.subscribe('undici:request:trailers', ({ request }) => {
   if (request.path.startsWith('/investments')) at('a page fetched');
 });
-
-// Replaces the half minute until the lease of a dead holder expires.
-const { open } = SqliteMirror.prototype;
-let outlasted = outlast !== true;
-SqliteMirror.prototype.open = async function (...args) {
-  if (!outlasted) {
-    outlasted = true;
-    const database = new Sqlite(file);
-    database.prepare("UPDATE leases SET expires_at = '2000-01-01T00:00:00.000Z'").run();
-    database.close();
-  }
-  return await open.apply(this, args);
-};
 
 const { runCommandLine } = await load('cli/command-line');
 await runCommandLine((args) => args);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/runtime/random.js';
+import { postgresUrl } from '../postgres/fresh-database.js';
 import { Counters } from './counters.js';
 import { built } from './life.js';
 import { scenarios } from './scenarios/index.js';
@@ -13,7 +14,9 @@ const seeds: Readonly<Record<string, readonly number[]>> = {
   'full-disk': [8],
   'damaged-file': [1, 2, 4],
 };
-const played = scenarios.filter(({ name }) => name in seeds);
+/** One round each on a server; `npm run torture -- --database postgres` plays every class. */
+const seedsOnServer: Readonly<Record<string, number>> = { 'accept-to-tick': 1, locked: 1 };
+const played = scenarios.sqlite.filter(({ name }) => name in seeds);
 
 test('this file plays every scenario except refresh, which has its own test', () => {
   expect(played.map(({ name }) => name).sort()).toEqual(Object.keys(seeds).sort());
@@ -24,7 +27,7 @@ describe('a mistreated real process keeps its guarantees:', () => {
     'a real process keeps its guarantees under $name',
     async ({ name, open }) => {
       const counters = new Counters();
-      const opened = await open(built);
+      const opened = await open({ program: built, server: null });
       try {
         for (const seed of seeds[name] ?? []) await opened.round(seededRandom(seed), counters);
       } finally {
@@ -35,3 +38,18 @@ describe('a mistreated real process keeps its guarantees:', () => {
     120_000,
   );
 });
+
+test.each(scenarios.postgres.filter(({ name }) => name in seedsOnServer))(
+  'a real process with its mirror on a server keeps its guarantees under $name',
+  { timeout: 120_000 },
+  async ({ name, open }) => {
+    const counters = new Counters();
+    const opened = await open({ program: built, server: await postgresUrl() });
+    try {
+      await opened.round(seededRandom(seedsOnServer[name] ?? 0), counters);
+    } finally {
+      await opened.close();
+    }
+    expect(counters.lines()).not.toEqual([]);
+  },
+);

@@ -20,8 +20,8 @@ type Signal = 'SIGKILL' | 'SIGTERM';
 function stoppedAnywhere(name: string, signal: Signal): Scenario {
   return {
     name,
-    async open(program) {
-      const place = await openLocation({ program, records: 60, perPage: 20 });
+    async open(setting) {
+      const place = await openLocation({ ...setting, records: 60, perPage: 20 });
       return roundsIn(place, (random, counters) => round(place, signal, random, counters));
     },
   };

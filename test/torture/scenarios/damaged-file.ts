@@ -1,4 +1,6 @@
 import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
 import { fakeIo, rosterd } from '../../cli/fake-io.js';
@@ -15,16 +17,21 @@ import { Violation } from '../violation.js';
  */
 export const damagedFile: Scenario = {
   name: 'damaged-file',
-  async open(program) {
-    const place = await openLocation({ program, records: 60 });
+  async open(setting) {
+    const place = await openLocation({ ...setting, records: 60 });
+    const file = join(place.folder, 'mirror.db');
     const { code } = await endOf(place.rosterd(['sync']));
     if (code !== 0) throw new Error('no mirror to damage');
-    const whole = `${place.file}.whole`;
-    place.look((database) => database.exec(`VACUUM INTO '${whole}'`));
-    const emails = place.look((database) =>
-      database.prepare<[], string>('SELECT email FROM roster WHERE email IS NOT NULL').pluck().all(),
+    const whole = `${file}.whole`;
+    const database = new Sqlite(file);
+    database.exec(`VACUUM INTO '${whole}'`);
+    database.close();
+    const emails = await place.look(async (sight) =>
+      (await sight.rows<{ email: string }>('SELECT email FROM roster WHERE email IS NOT NULL')).map(
+        ({ email }) => email,
+      ),
     );
-    return roundsIn(place, (random, counters) => round(place, { whole, emails }, random, counters));
+    return roundsIn(place, (random, counters) => round(place, { file, whole, emails }, random, counters));
   },
 };
 
@@ -57,22 +64,23 @@ const damages: Readonly<Record<string, Damage>> = {
 };
 
 interface Victim {
+  readonly file: string;
   readonly whole: string;
   readonly emails: readonly string[];
 }
 
 async function round(
   place: Place,
-  { whole, emails }: Victim,
+  { file, whole, emails }: Victim,
   random: Random,
   counters: Counters,
 ): Promise<void> {
   const [kind, damage] = pick(random, Object.entries(damages));
-  for (const end of ['-wal', '-shm']) rmSync(place.file + end, { force: true });
-  copyFileSync(whole, place.file);
+  for (const end of ['-wal', '-shm']) rmSync(file + end, { force: true });
+  copyFileSync(whole, file);
   // Restores the mode: the doctor reports a file that others may read, whatever its content.
-  chmodSync(place.file, 0o600);
-  writeFileSync(place.file, damage(readFileSync(place.file), random, emails));
+  chmodSync(file, 0o600);
+  writeFileSync(file, damage(readFileSync(file), random, emails));
   const [company] = place.sandbox.ready.companies;
   const run = async (...command: string[]) => {
     const env = { TOKEN: company?.token, HOOK: place.hook.secret };
@@ -92,7 +100,7 @@ async function round(
   if (verify.code !== 0) return counters.add(`${kind}: verify names it`);
   const sync = await run('sync');
   if (sync.code !== 0) return counters.add(`${kind}: sync refuses`);
-  const [wanted, mirror] = [await truth(place), place.look(held)];
+  const [wanted, mirror] = [await truth(place), await place.look(held)];
   if (differences(wanted, mirror).length === 0) return counters.add(`${kind}: nothing of the truth was hit`);
   // When a record was published is not compared by `verify` (ARCHITECTURE.md, known limitations).
   const wrong = differences(withoutTimes(wanted), withoutTimes(mirror));

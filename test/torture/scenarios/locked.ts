@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { packageRoot } from '../../../src/runtime/package-root.js';
 import { randomText, systemRandom } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
@@ -17,8 +18,8 @@ import { Violation } from '../violation.js';
  */
 export const locked: Scenario = {
   name: 'locked',
-  async open(program) {
-    const place = await openLocation({ program, records: 60 });
+  async open(setting) {
+    const place = await openLocation({ ...setting, records: 60 });
     const start = async () => {
       const started = place.rosterd(['run']);
       await following(started);
@@ -50,7 +51,7 @@ async function stoppedWriter(place: Place, daemon: Life, counters: Counters): Pr
   try {
     const refused = await deliver(place, eventId);
     if (refused !== 503) throw new Violation(`while another process has the lock, the answer is ${refused}`);
-    if (hasRow(place, eventId)) throw new Violation('503 was answered for a stored row');
+    if (await hasRow(place, eventId)) throw new Violation('503 was answered for a stored row');
     counters.add('503 under a stopped writer');
     await place.churn(3);
   } finally {
@@ -58,7 +59,8 @@ async function stoppedWriter(place: Place, daemon: Life, counters: Counters): Pr
     await once(holder, 'close');
   }
   const taken = await delivered(place, eventId);
-  if (taken !== 202 || !hasRow(place, eventId)) throw new Violation(`after the lock the answer is ${taken}`);
+  if (taken !== 202 || !(await hasRow(place, eventId)))
+    throw new Violation(`after the lock the answer is ${taken}`);
   counters.add('202 after it');
   await judgeAtRest(place);
   if (daemon.over) throw new Violation(`the daemon ended: ${daemon.printed()}`);
@@ -70,7 +72,7 @@ async function longReader(place: Place, counters: Counters): Promise<void> {
     const eventId = freshEvent();
     await place.churn(10);
     const taken = await delivered(place, eventId);
-    if (taken !== 202 || !hasRow(place, eventId))
+    if (taken !== 202 || !(await hasRow(place, eventId)))
       throw new Violation(`beside a reader the answer is ${taken}`);
     await judgeAtRest(place);
     counters.add('202 and at rest beside a reader');
@@ -91,7 +93,8 @@ async function delivered(place: Place, eventId: string): Promise<number | null> 
 }
 
 /** Starts a process that has the database open after this statement. */
-async function hold({ file }: Place, sql: string): Promise<ChildProcess> {
+async function hold({ folder }: Place, sql: string): Promise<ChildProcess> {
+  const file = join(folder, 'mirror.db');
   const script = `const db = new (require('better-sqlite3'))(${JSON.stringify(file)});
     for (const one of ${JSON.stringify(sql.split('; '))}) { const s = db.prepare(one); s.reader ? s.all() : s.run(); }
     process.stdout.write('held'); setInterval(() => {}, 1e6);`;

@@ -2,7 +2,7 @@ import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
 import { differences, held, judgeAtRest, judgeStopped, truth } from '../judge.js';
 import { endOf, following, patiently, saysItPlainly, stopAtRest } from '../patience.js';
-import { openLocation, type Place } from '../place.js';
+import { openLocation, type Place, withoutReceiver } from '../place.js';
 import { roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
 
@@ -14,11 +14,15 @@ const many = 30;
  */
 export const twoWriters: Scenario = {
   name: 'two-writers',
-  async open(program) {
-    const place = await openLocation({ program, records: 60 });
-    return roundsIn(place, (random, counters) =>
-      random.fraction() < 0.5 ? overtaken(place, counters) : side(place, random, counters),
-    );
+  async open(setting) {
+    const place = await openLocation({ ...setting, records: 60 });
+    return roundsIn(place, (random, counters) => {
+      const drawn = random.fraction();
+      if (drawn < 0.5) return overtaken(place, counters);
+      return drawn < 0.75 && setting.server !== null
+        ? fleetOfTwo(place, random, counters)
+        : side(place, random, counters);
+    });
   },
 };
 
@@ -30,16 +34,47 @@ async function overtaken(place: Place, counters: Counters): Promise<void> {
   });
   await patiently(sleeper, sleeper.atStop, 'it asks for no page');
   await place.churn(many);
-  const other = place.rosterd(['sync'], { outlast: true });
+  await place.storage.expireLeases();
+  const other = place.rosterd(['sync']);
   const { code } = await endOf(other);
   if (code !== 0) throw new Violation(`the second did not get the source: ${other.printed()}`);
-  const wrong = differences(await truth(place), place.look(held));
+  const wrong = differences(await truth(place), await place.look(held));
   if (wrong.length > 0) throw new Violation(`the second left ${wrong.length} records behind`);
   counters.add('overtaken while asleep');
   sleeper.kill('SIGCONT');
   await following(sleeper);
   await judgeAtRest(place);
   await stopAtRest(sleeper);
+  await judgeStopped(place);
+}
+
+/**
+ * Two daemons that share their sources, and a `sync` beside them. The worker of the source dies, or the other one does.
+ * Both listen on one port in turn: the second starts without a receiver.
+ */
+async function fleetOfTwo(place: Place, random: Random, counters: Counters): Promise<void> {
+  const daemon = place.rosterd(['run']);
+  await following(daemon);
+  const second = place.rosterd(['run'], { configuration: withoutReceiver });
+  await following(second);
+  await place.churn(many);
+  const sync = place.rosterd(['sync']);
+  const { code } = await endOf(sync);
+  saysItPlainly(sync.printed());
+  if (code !== 0 && !/is held by|was taken over by|is worked by/.test(sync.printed()))
+    throw new Violation(`beside a fleet, sync ended with ${code}: ${sync.printed()}`);
+  const killsFirst = random.fraction() < 0.5;
+  const [dies, stays] = killsFirst ? [daemon, second] : [second, daemon];
+  dies.kill('SIGKILL');
+  await endOf(dies);
+  counters.add(killsFirst ? 'the first of a fleet killed' : 'the second of a fleet killed');
+  await place.churn(1);
+  await stopAtRest(stays);
+  // Nobody may have received the last webhook: a start reads the feed.
+  const last = place.rosterd(['run']);
+  await following(last);
+  await judgeAtRest(place);
+  await stopAtRest(last);
   await judgeStopped(place);
 }
 

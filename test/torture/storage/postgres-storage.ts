@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { chownSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { systemClock } from '../../../src/runtime/clock.js';
+import { isServerAway } from '../../../src/store/dialect/postgres/faults.js';
+import { valueTypes } from '../../../src/store/dialect/postgres/values.js';
+import { newestMigration } from '../../../src/store/newest-migration.js';
+import { damageOf } from '../../postgres/amcheck.js';
+import { urlOf, withClient } from '../../postgres/run-databases.js';
+import type { PostgresServer } from '../../postgres/server.js';
+import type { Sight, Storage } from './storage.js';
+
+/** Creates a tablespace in a folder of its own below this one, and returns its name. */
+export async function smallTablespace({ url, data }: PostgresServer, folder: string): Promise<string> {
+  const tables = join(folder, 'tables');
+  mkdirSync(tables, { mode: 0o700 });
+  const { uid, gid } = statSync(data);
+  chownSync(tables, uid, gid);
+  await withClient(url, (client) => client.query(`CREATE TABLESPACE small LOCATION '${tables}'`));
+  return 'small';
+}
+
+/** A mirror in a database of its own on this server, in this tablespace or the default one. */
+export async function postgresStorage(server: string, tablespace = 'pg_default'): Promise<Storage> {
+  const name = `rosterd_torture_${randomBytes(5).toString('hex')}`;
+  const url = urlOf(server, name);
+  const administer = (...commands: readonly string[]) =>
+    withClient(server, async (client) => {
+      for (const command of commands) await client.query(command);
+    });
+  const drop = `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`;
+  const create = `CREATE DATABASE "${name}" TABLESPACE ${tablespace}`;
+  await administer(create);
+  const look = <Result>(work: (sight: Sight) => Promise<Result>) => looking(url, work);
+  return {
+    kind: 'postgres',
+    setting: url,
+    look,
+    lookAtRemains: look,
+    forget: () => administer(drop, create),
+    expireLeases: () =>
+      withClient(url, async (client) => {
+        await client.query("UPDATE leases SET expires_at = '2000-01-01T00:00:00.000Z'");
+      }),
+    close: () => administer(drop),
+  };
+}
+
+async function looking<Result>(url: string, work: (sight: Sight) => Promise<Result>): Promise<Result> {
+  const client = await connected(url);
+  try {
+    return await work({
+      rows: async <Row>(sql: string) => (await client.query(sql)).rows as Row[],
+      isWhole: async () => {
+        const { rows } = await client.query<{ there: number }>(
+          "SELECT to_regclass('migrations') IS NOT NULL AS there",
+        );
+        if (rows[0]?.there !== 1) return false;
+        const { rows: newest } = await client.query<{ number: number }>(
+          'SELECT max(number) AS number FROM migrations',
+        );
+        return newest[0]?.number === newestMigration('postgres');
+      },
+      damage: () => damageOf(client),
+    });
+  } finally {
+    await client.end();
+  }
+}
+
+/** Resolves once the server accepts connections. */
+export async function untilServing(server: string): Promise<void> {
+  await (await connected(server)).end();
+}
+
+const triesMax = 300;
+
+/** Waits for a server that is recovering. */
+async function connected(url: string): Promise<pg.Client> {
+  for (let tries = 1; ; tries += 1) {
+    const client = new pg.Client({ connectionString: url, types: valueTypes, application_name: 'the judge' });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      if (tries === triesMax || !isServerAway(error)) throw error;
+      await systemClock.wait(100);
+    }
+  }
+}
