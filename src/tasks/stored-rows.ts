@@ -1,6 +1,7 @@
 import type { Config, SourceConfig } from '../config/config.js';
 import { nameless } from '../daemon/without-identity.js';
 import { withoutForgotten } from '../store/forgotten.js';
+import { newestChange } from '../store/reads/changes.js';
 import {
   countQuarantined,
   countStored,
@@ -8,7 +9,7 @@ import {
   idsAt,
   idsAwaitingDeletion,
   idsChangedSince,
-  newestChange,
+  isUnchangedSince,
   storedIds,
   storedOfferings,
   storedTallies,
@@ -26,14 +27,15 @@ export function storedRowsOf(
 ): StoredRows {
   return {
     count: () => countStored(db, name),
-    tallies: () => storedTallies(db, name),
+    tallies: (offering) => storedTallies(db, name, offering),
     offerings: () => storedOfferings(db, name),
     idsAt: (places) => idsAt(db, name, places),
     awaiting: () => idsAwaitingDeletion(db, name),
     ids: () => storedIds(db, name),
     quarantined: () => countQuarantined(db, name),
     records: (ids) => storedVersions(db, name, ids),
-    mark: () => newestChange(db, name),
+    mark: () => newestChange(db),
+    isUnchangedSince: (mark) => isUnchangedSince(db, name, mark),
     changedSince: (mark) => idsChangedSince(db, name, mark),
     keepable: async (items) => {
       if (identity === 'keep') return withoutForgotten(items, await forgottenIds(db), () => null);

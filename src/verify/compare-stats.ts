@@ -5,14 +5,10 @@ const none: Tally = { count: 0, committed_cents: 0, raised_cents: 0 };
 const measures = ['count', 'committed_cents', 'raised_cents'] as const;
 
 /** Compares every status that either side has, cent by cent. A status without rows equals an absent one. */
-export function compareStats(
-  offering: string,
-  held: StoredTallies[string] | undefined,
-  platform: StatsRead,
-): readonly Drift[] {
-  const statuses = new Set([...Object.keys(held ?? {}), ...Object.keys(platform.byStatus)]);
+export function compareStats(offering: string, held: StoredTallies, platform: StatsRead): readonly Drift[] {
+  const statuses = new Set([...Object.keys(held), ...Object.keys(platform.byStatus)]);
   return [...statuses].sort().flatMap((status): Drift[] => {
-    const ours = held?.[status] ?? none;
+    const ours = held[status] ?? none;
     const theirs = platform.byStatus[status] ?? none;
     const amounts = measures.flatMap((column): AmountDifference[] =>
       ours[column] === theirs[column] ? [] : [{ column, held: ours[column], platform: theirs[column] }],

@@ -34,13 +34,13 @@ export interface Platform {
   page(position: Position): Promise<ReceivedPage>;
 }
 
-export type StoredTallies = Readonly<Record<string, Readonly<Record<string, Tally>>>>;
+export type StoredTallies = Readonly<Record<string, Tally>>;
 
 /** The committed rows of one source in the mirror. Each method is one read. */
 export interface StoredRows {
   count(): Promise<number>;
-  /** By offering, then by status. Like the platform, counts only visible rows that do not await deletion. */
-  tallies(): Promise<StoredTallies>;
+  /** Of an offering, by status. Like the platform, counts only visible rows that do not await deletion. */
+  tallies(offering: string): Promise<StoredTallies>;
   /** Returns the offerings named by a row now or in the past. */
   offerings(): Promise<readonly string[]>;
   /**
@@ -48,14 +48,16 @@ export interface StoredRows {
    * that.
    */
   awaiting(): Promise<ReadonlySet<string>>;
-  /** Returns the ids at these positions of their sort order. */
+  /** Returns the ids at these positions of an order that stays while the rows stay. */
   idsAt(places: readonly number[]): Promise<readonly string[]>;
   ids(): AsyncIterable<string>;
   /** Returns the number of records in quarantine without a later readable version. */
   quarantined(): Promise<number>;
   records(ids: readonly string[]): Promise<ReadonlyMap<string, Version>>;
-  /** Returns the number of this source's newest change. Two equal values mean that nothing changed in between. */
+  /** Returns the number of the newest change of any source. */
   mark(): Promise<number>;
+  /** Returns whether this source has not changed since `mark`. */
+  isUnchangedSince(mark: number): Promise<boolean>;
   changedSince(mark: number): Promise<ReadonlySet<string>>;
   /** Removes what the mirror would not store: the identity of forgotten people, or all identity. */
   keepable(items: readonly FeedItem[]): Promise<readonly FeedItem[]>;

@@ -2,7 +2,7 @@ import type { CatchUp, StoredRows } from './ports.js';
 import type { Drift } from './receipt.js';
 
 export interface SettleParts {
-  readonly stored: Pick<StoredRows, 'mark'>;
+  readonly stored: Pick<StoredRows, 'mark' | 'isUnchangedSince'>;
   readonly catchUp: CatchUp;
   /** Waits before catching up again, so that recent changes on the platform have time to be published. */
   readonly pause: () => Promise<void>;
@@ -34,7 +34,7 @@ export async function settle(
     if (drift.length === 0) return;
     await pause();
     await catchUp();
-    const settled = (await stored.mark()) === before;
+    const settled = await stored.isUnchangedSince(before);
     if (settled || round === roundsMax) return found({ drift, settled });
   }
 }

@@ -33,7 +33,7 @@ export async function verifyStats(parts: StatsParts, scope: StatsScope): Promise
       const stats = await statsOrNull(parts.platform, offering);
       if (stats === null) return [];
       counted = addTally({ count: 0, committed_cents: 0, raised_cents: 0 }, stats);
-      return compareStats(offering, (await parts.stored.tallies())[offering], stats);
+      return compareStats(offering, await parts.stored.tallies(offering), stats);
     });
     if (counted === null) {
       skipped.push({ offering, why: 'the token may not see its counts' });

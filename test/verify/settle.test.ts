@@ -18,7 +18,10 @@ function stage(marks: readonly number[], answers: readonly (readonly Drift[])[])
   const run = () =>
     settle(
       {
-        stored: { mark: async () => at(marks, looks++) },
+        stored: {
+          mark: async () => at(marks, looks++),
+          isUnchangedSince: async (mark) => at(marks, looks++) === mark,
+        },
         catchUp: async () => {
           ticks += 1;
           return null;

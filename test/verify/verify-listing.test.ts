@@ -48,6 +48,7 @@ function stage(listed: readonly FeedItem[], still: readonly string[], mirror: Mi
               }),
             ),
           mark: async () => 1,
+          isUnchangedSince: async () => true,
           changedSince: async () => new Set(mirror.changed),
           keepable: async (items) => items,
         },

@@ -30,6 +30,7 @@ function outcomeOf({ stored = [], quarantined = 0, listed = [], stats = null, fu
     quarantined: async () => quarantined,
     records: async (ids) => new Map(ids.filter((id) => stored.includes(id)).map((id) => [id, version(id)])),
     mark: async () => 1,
+    isUnchangedSince: async () => true,
     changedSince: async () => new Set<string>(),
     keepable: async (items) => items,
   };

@@ -39,102 +39,133 @@ export async function countQuarantined(db: Kysely<ReadDatabase>, source: string)
   return Number(count);
 }
 
-/** Rows missing from the last listing whose deletion a person has to accept. */
+/** The number of a source with a complete listing, as the views show its rows. */
+const listed = (db: Kysely<ReadDatabase>, source: string) =>
+  db.selectFrom('sources').select('no').where('name', '=', source).where('listed_at', 'is not', null);
+
+/**
+ * Rows missing from the last listing whose deletion a person has to accept. They are few, and the view may be computed
+ * from all rows of the mirror: the planner does not know which of the two is the small table.
+ */
 const awaiting = (db: Kysely<ReadDatabase>, source: string) =>
-  db.selectFrom('awaiting_deletion').select('awaiting_deletion.id').where('source', '=', source);
+  db
+    .selectFrom('awaiting_deletion_rows as a')
+    .select((of) =>
+      of.selectFrom('investment_rows as r').select('r.id').whereRef('r.row_no', '=', 'a.row_no').as('id'),
+    )
+    .where('a.source_no', '=', listed(db, source));
 
 export async function idsAwaitingDeletion(
   db: Kysely<ReadDatabase>,
   source: string,
 ): Promise<ReadonlySet<string>> {
-  return new Set((await awaiting(db, source).execute()).map(({ id }) => id));
+  return new Set((await awaiting(db, source).execute()).flatMap(({ id }) => (id === null ? [] : [id])));
 }
 
 const sumOf = (cents: 'committed_cents' | 'raised_cents') =>
   sql<number>`coalesce(sum(CAST(${sql.ref(cents)} AS double precision)), 0)`;
 
 /**
- * Returns counts and sums by offering, then by status. Rows that are not visible to founders are left out, as in the
- * platform's statistics, and so are rows that await deletion.
+ * Returns counts and sums of an offering by status. Rows that are not visible to founders are left out, as in the
+ * platform's statistics, and so are rows that await deletion. Reads the rows of this offering only.
  */
 export async function storedTallies(
   db: Kysely<ReadDatabase>,
   source: string,
-): Promise<Readonly<Record<string, Readonly<Record<string, StoredTally>>>>> {
+  offering: string,
+): Promise<Readonly<Record<string, StoredTally>>> {
   const rows = await db
-    .selectFrom('investments')
+    .selectFrom('investment_rows as r')
     .select(({ fn }) => [
-      'offering_id',
       'status',
       fn.countAll<number>().as('count'),
       // Exact within 2^53, as the platform's sums are. An integer sum that overflows is an error in SQLite.
       sumOf('committed_cents').as('committed_cents'),
       sumOf('raised_cents').as('raised_cents'),
     ])
-    .where('source', '=', source)
+    .where('source_no', '=', listed(db, source))
+    .where('offering_id', '=', offering)
     .where('visible', '=', 1)
-    .where('offering_id', 'is not', null)
-    .where('id', 'not in', awaiting(db, source))
-    .groupBy(['offering_id', 'status'])
+    .where('row_no', 'not in', (of) =>
+      of
+        .selectFrom('awaiting_deletion_rows as a')
+        .select('a.row_no')
+        .where('a.source_no', '=', listed(db, source)),
+    )
+    .groupBy('status')
     .execute();
-  const tallies: Record<string, Record<string, StoredTally>> = Object.create(null);
-  for (const { offering_id, status, ...tally } of rows) {
-    const key = offering_id ?? '';
-    tallies[key] = { ...tallies[key], [status]: tally };
-  }
+  const tallies: Record<string, StoredTally> = Object.create(null);
+  for (const { status, ...tally } of rows) tallies[status] = tally;
   return tallies;
 }
 
+/**
+ * The numbers of the source's rows. They come from its part of an index. A cross join then keeps this order on SQLite,
+ * whose planner takes one source for all of them and would otherwise read the rows of the others as well.
+ */
+const rowsOf = (db: Kysely<ReadDatabase>, source: string) =>
+  db.selectFrom('investment_rows').select('row_no').where('source_no', '=', listed(db, source)).as('own');
+
 /** Includes superseded versions: an offering that lost all its rows has to be compared too. */
 export async function storedOfferings(db: Kysely<ReadDatabase>, source: string): Promise<readonly string[]> {
+  const versionsOf = db
+    .selectFrom('history_rows')
+    .select('history_no')
+    .where('source_no', '=', listed(db, source))
+    .as('own');
   const rows = await db
-    .selectFrom('investments')
-    .select('offering_id')
-    .where('source', '=', source)
-    .union(db.selectFrom('investment_history').select('offering_id').where('source', '=', source))
-    .orderBy('offering_id')
+    .selectFrom(rowsOf(db, source))
+    .crossJoin('investment_rows as r')
+    .select('r.offering_id')
+    .whereRef('r.row_no', '=', 'own.row_no')
+    .union(
+      db
+        .selectFrom(versionsOf)
+        .crossJoin('history_rows as h')
+        .select('h.offering_id')
+        .whereRef('h.history_no', '=', 'own.history_no'),
+    )
     .execute();
-  return rows.flatMap(({ offering_id }) => (offering_id === null ? [] : [offering_id]));
+  return rows.flatMap(({ offering_id }) => (offering_id === null ? [] : [offering_id])).sort();
 }
 
+/**
+ * Returns the ids at these positions of the source's rows, newest last. One pass over the source's part of an index, in the
+ * order of that index: an offset for each position, or the order of ids, would read the rows of other sources as well.
+ */
 export async function idsAt(
   db: Kysely<ReadDatabase>,
   source: string,
   places: readonly number[],
 ): Promise<readonly string[]> {
-  const ids: string[] = [];
-  for (const place of places) {
-    const row = await db
-      .selectFrom('investments')
-      .select('id')
-      .where('source', '=', source)
-      .orderBy('id')
-      .limit(1)
-      .offset(place)
-      .executeTakeFirst();
-    if (row !== undefined) ids.push(row.id);
-  }
-  return ids;
+  if (places.length === 0) return [];
+  const placed = db
+    .selectFrom('investment_rows')
+    .select(['row_no', sql<number>`row_number() OVER (ORDER BY applied_at, row_no) - 1`.as('place')])
+    .where('source_no', '=', listed(db, source))
+    .as('p');
+  const rows = await db
+    .selectFrom(placed)
+    .crossJoin('investment_rows as r')
+    .select(['p.place', 'r.id'])
+    .whereRef('r.row_no', '=', 'p.row_no')
+    .where('p.place', 'in', places)
+    .execute();
+  return rows.sort((one, other) => Number(one.place) - Number(other.place)).map(({ id }) => id);
 }
 
-/** The number of ids kept in memory at once. */
+/** The number of ids kept in memory at once, where the driver reads in parts. */
 const idsPerRead = 10_000;
 
+/** Returns all ids of the source in no order. The connection is busy until the last one. */
 export async function* storedIds(db: Kysely<ReadDatabase>, source: string): AsyncIterable<string> {
-  let after = '';
-  for (;;) {
-    const rows = await db
-      .selectFrom('investments')
-      .select('id')
-      .where('source', '=', source)
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(idsPerRead)
-      .execute();
-    for (const { id } of rows) yield id;
-    after = rows.at(-1)?.id ?? '';
-    if (rows.length < idsPerRead) return;
-  }
+  const rows = db
+    .selectFrom(rowsOf(db, source))
+    .crossJoin('investment_rows as r')
+    .select('r.id')
+    .whereRef('r.row_no', '=', 'own.row_no')
+    .stream(idsPerRead);
+  for await (const { id } of rows) yield id;
 }
 
 export async function storedVersions(
@@ -156,17 +187,20 @@ export async function storedVersions(
   return new Map(rows.map((row) => [row.id, { identity: personIn(row), investment: recordIn(row) }]));
 }
 
-/** Returns the number of the source's newest change; 0 before the first. */
-export async function newestChange(db: Kysely<ReadDatabase>, source: string): Promise<number> {
-  const row = await db
+/** Returns whether the source has no change after this one. Reads only later changes, however old its own last one is. */
+export async function isUnchangedSince(
+  db: Kysely<ReadDatabase>,
+  source: string,
+  seq: number,
+): Promise<boolean> {
+  const later = await db
     .selectFrom('change_rows')
     .select('seq')
-    // A subquery on the source number, so that the index reads only this source's changes, from their end.
     .where('source_no', '=', (sub) => sub.selectFrom('sources').select('no').where('name', '=', source))
-    .orderBy('seq', 'desc')
+    .where('seq', '>', seq)
     .limit(1)
     .executeTakeFirst();
-  return row?.seq ?? 0;
+  return later === undefined;
 }
 
 export async function idsChangedSince(
