@@ -40,14 +40,14 @@ const tables = [
  * Returns SQL that selects the names of the tables whose totals differ from the rows of these sources: the number of
  * totals differs, or a computed total is missing. Does not materialize the totals, however many investors there are.
  */
-function differingTotals(sources: string): string {
+function differingTotals(sources: string, reading = 'NOT INDEXED'): string {
   return tables
     .map(({ kept, keys, cents, counted }) => {
       const names = ['source_no', ...Object.keys(keys), 'investments', ...cents];
       const of = Object.values(keys).join(', ');
       const added = `SELECT source_no, ${Object.entries(keys).map(([name, sql]) => `${sql} AS ${name}`)},
           count(*) AS investments, ${cents.map((name) => `${halves(name)} AS ${name}`)}
-        FROM investment_rows NOT INDEXED WHERE source_no IN (${sources}) AND ${counted} GROUP BY ${of}, source_no`;
+        FROM investment_rows ${reading} WHERE source_no IN (${sources}) AND ${counted} GROUP BY ${of}, source_no`;
       const same = names.map((name) => `k.${name} IS a.${name}`).join(' AND ');
       return `SELECT '${kept}' WHERE (
         SELECT count(*) <> (SELECT count(*) FROM ${kept} WHERE source_no IN (${sources}) AND investments <> 0)
@@ -95,7 +95,28 @@ export function createCountingTriggers(raw: RawDatabase): void {
  */
 export function totalsDiffer(raw: RawDatabase, sourceNo: number): boolean {
   const isBeyond = raw.prepare('SELECT 1 FROM beyond_sums WHERE source_no = ?').get(sourceNo) !== undefined;
-  return isBeyond || raw.prepare(differingTotals(String(sourceNo))).get() !== undefined;
+  const sql = differingTotals(String(sourceNo), readingOf(raw, sourceNo));
+  return isBeyond || raw.prepare(sql).get() !== undefined;
+}
+
+/** A row found through an index costs about as much as so many rows of a table that is read from end to end. */
+const rowsALookup = 8;
+
+/**
+ * Returns how to read all rows of a source: the whole table in its order, which is fastest where it is most of the table,
+ * or by the index that has the sources apart, if it exists. Of many sources, each would otherwise read the rows of all.
+ */
+export function readingOf(raw: RawDatabase, sourceNo: number): string {
+  const share = raw
+    .prepare<[], { own: number; all: number | null; indexed: number }>(
+      `SELECT coalesce((SELECT max(s.rows_held, coalesce(l.rows, 0)) FROM sources s
+                        LEFT JOIN listings l ON l.source_no = s.no WHERE s.no = ${sourceNo}), 0) AS own,
+              (SELECT max(row_no) FROM investment_rows) AS "all",
+              EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'investment_rows_applied') AS indexed`,
+    )
+    .get();
+  const isSmall = share !== undefined && share.own * rowsALookup < (share.all ?? 0);
+  return isSmall && share.indexed === 1 ? 'INDEXED BY investment_rows_applied' : 'NOT INDEXED';
 }
 
 /** Recomputes the totals of a source from its rows, in the caller's commit. */
@@ -127,10 +148,10 @@ const columnsOf = ({ keys, cents }: (typeof tables)[number]): readonly string[] 
   ...cents,
 ];
 
-const totalsOf = ({ keys, cents, counted }: (typeof tables)[number]) => {
+const totalsOf = ({ keys, cents, counted }: (typeof tables)[number], reading: string) => {
   const of = Object.values(keys).join(', ');
   return `SELECT source_no, ${of}, count(*), ${cents.map(halves).join(', ')}
-    FROM investment_rows NOT INDEXED WHERE source_no = ? AND ${counted} GROUP BY ${of}`;
+    FROM investment_rows ${reading} WHERE source_no = ? AND ${counted} GROUP BY ${of}`;
 };
 
 /** Bounds the write lock and the log of one commit, which takes some 20 ms. */
@@ -153,6 +174,11 @@ export function noteCounting(
     .run(sourceNo, state).changes;
 }
 
+/** Returns whether an earlier attempt to compute the totals of a source may have left some. */
+export function isCounting(raw: RawDatabase, sourceNo: number): boolean {
+  return raw.prepare('SELECT 1 FROM counted_listings WHERE source_no = ?').get(sourceNo) !== undefined;
+}
+
 /** Deletes some of the investor totals that an unfinished attempt left. Returns how many. */
 export function deleteLeftover(raw: RawDatabase, sourceNo: number): number {
   return raw
@@ -169,10 +195,13 @@ export function deleteLeftover(raw: RawDatabase, sourceNo: number): number {
  */
 export function computeTotals(raw: RawDatabase, sourceNo: number): CountedTotals {
   raw.pragma('temp_store = FILE');
+  const reading = readingOf(raw, sourceNo);
   const rows = (sql: string) =>
     raw.prepare(sql).safeIntegers().raw().all(sourceNo) as readonly (readonly unknown[])[];
-  raw.prepare(`CREATE TEMP TABLE counted AS ${totalsOf(ofInvestors).replace('?', String(sourceNo))}`).run();
-  return { rounds: rows(totalsOf(ofRounds)), days: rows(totalsOf(ofDays)) };
+  raw
+    .prepare(`CREATE TEMP TABLE counted AS ${totalsOf(ofInvestors, reading).replace('?', String(sourceNo))}`)
+    .run();
+  return { rounds: rows(totalsOf(ofRounds, reading)), days: rows(totalsOf(ofDays, reading)) };
 }
 
 /** Writes the investor totals after the first `from`, as many as fit into a commit. Returns how many. */
@@ -183,6 +212,26 @@ export function writeInvestors(raw: RawDatabase, from: number): number {
        SELECT * FROM temp.counted WHERE rowid > ? AND rowid <= ? ORDER BY rowid`,
     )
     .run(from, from + investorsPerCommit).changes;
+}
+
+/**
+ * Computes the totals of a first listing in the commit that publishes it, if the source is a small part of the mirror, and
+ * returns those that `putTotals` writes. Returns null for another one: the triggers compute its totals from the whole
+ * table.
+ */
+export function totalsInCommit(raw: RawDatabase, sourceNo: number): CountedTotals | null {
+  const reading = readingOf(raw, sourceNo);
+  if (reading === 'NOT INDEXED') return null;
+  if (isCounting(raw, sourceNo)) raw.prepare('DELETE FROM investor_rows WHERE source_no = ?').run(sourceNo);
+  noteCounting(raw, sourceNo, 'counted');
+  raw
+    .prepare(
+      `INSERT INTO investor_rows (${columnsOf(ofInvestors).join(', ')}) ${totalsOf(ofInvestors, reading)}`,
+    )
+    .run(sourceNo);
+  const rows = (sql: string) =>
+    raw.prepare(sql).safeIntegers().raw().all(sourceNo) as readonly (readonly unknown[])[];
+  return { rounds: rows(totalsOf(ofRounds, reading)), days: rows(totalsOf(ofDays, reading)) };
 }
 
 /** Writes the totals of rounds and days, in the commit that publishes the listing. The triggers then compute none. */

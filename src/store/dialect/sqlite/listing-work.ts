@@ -5,6 +5,7 @@ import {
   computeTotals,
   deleteLeftover,
   investorsPerCommit,
+  isCounting,
   noteCounting,
   totalsDiffer,
   writeInvestors,
@@ -38,6 +39,9 @@ export interface ListingResults {
 
 export type PerformTask = <Task extends ListingTask>(task: Task) => Promise<ListingResults[Task['kind']]>;
 
+/** Does not sort: sorted by their numbers, SQLite would look for the rows of one source among those of all sources. */
+export const unseenSql = `SELECT row_no FROM investment_rows WHERE source_no = ? AND row_no NOT IN (${seen})`;
+
 /** Performs a task. `pause` is called between two commits, for other writers to get the lock. */
 export async function performListingTask(
   raw: RawDatabase,
@@ -54,11 +58,10 @@ export async function performListingTask(
       return sortingInFiles(raw, () => totalsDiffer(raw, task.sourceNo));
     case 'unseen':
       return raw
-        .prepare<[number, number], number>(
-          `SELECT row_no FROM investment_rows WHERE source_no = ? AND row_no NOT IN (${seen}) ORDER BY row_no`,
-        )
+        .prepare<[number, number], number>(unseenSql)
         .pluck()
-        .all(task.sourceNo, task.sourceNo);
+        .all(task.sourceNo, task.sourceNo)
+        .sort((one, other) => one - other);
   }
 }
 
@@ -81,8 +84,10 @@ async function countListing(
         return work();
       }),
     );
+  // Looking for what is left over reads the totals of all sources.
+  const isRepeated = isCounting(raw, sourceNo);
   commit(() => noteCounting(raw, sourceNo, 'counting'));
-  while (commit(() => deleteLeftover(raw, sourceNo)) > 0) await pause();
+  while (isRepeated && commit(() => deleteLeftover(raw, sourceNo)) > 0) await pause();
   const totals = computeTotals(raw, sourceNo);
   for (let from = 0; commit(() => writeInvestors(raw, from)) > 0; from += investorsPerCommit) await pause();
   commit(() => noteCounting(raw, sourceNo, 'counted'));

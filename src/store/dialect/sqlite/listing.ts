@@ -34,6 +34,7 @@ import {
   outdateCounting,
   putTotals,
   recomputeTotals,
+  totalsInCommit,
 } from './kept-totals.js';
 import type { Statements } from './statements.js';
 import { removeAwaiting, swapIn } from './swap.js';
@@ -186,10 +187,11 @@ export function deleteAwaiting(commit: Commit, rows?: number): Applied | null {
  * Rewrites no row: the time and change number that all rows share are stored in the source row. Setting `listed_at` makes
  * the rows visible, and triggers compute their totals unless that was done before.
  */
-function publishFirst(commit: Commit, totals: CountedTotals | null): { applied: Applied; brake: null } {
+function publishFirst(commit: Commit, ahead: CountedTotals | null): { applied: Applied; brake: null } {
   const { statements, source } = commit;
   const { raw } = statements;
   createCountingTriggers(raw);
+  const totals = ahead ?? totalsInCommit(raw, source.no);
   if (totals !== null) putTotals(raw, source.no, totals);
   source.listed_seq = commit.snapshot();
   source.listed_at = commit.at;
