@@ -157,26 +157,34 @@ export async function largestChanges(db: Db, source: string, company: string | n
   const moved = sql<number>`abs(${after} - ${before})`;
   const rows = await db
     .selectFrom('changes as c')
+    .innerJoin('sources as s', 's.name', 'c.source')
+    // Tables, not views: SQLite would write the rows of a view that is joined like this into a temporary table, all of them.
     // The version a change created has its number, whether it is current or superseded by now.
-    .leftJoin('investments as i', (join) =>
-      join.onRef('i.id', '=', 'c.id').onRef('i.source', '=', 'c.source').onRef('i.change_seq', '=', 'c.seq'),
+    .leftJoin('investment_rows as i', (join) =>
+      join.onRef('i.id', '=', 'c.id').onRef('i.source_no', '=', 's.no').onRef('i.change_seq', '=', 'c.seq'),
     )
-    .leftJoin('investment_history as n', (join) =>
-      join.onRef('n.id', '=', 'c.id').onRef('n.source', '=', 'c.source').onRef('n.change_seq', '=', 'c.seq'),
+    .leftJoin('history_rows as n', (join) =>
+      join.onRef('n.id', '=', 'c.id').onRef('n.source_no', '=', 's.no').onRef('n.change_seq', '=', 'c.seq'),
     )
     // The version it superseded ends at the time of the change.
-    .leftJoin('investment_history as h', (join) =>
+    .leftJoin('history_rows as h', (join) =>
       join
         .onRef('h.id', '=', 'c.id')
-        .onRef('h.source', '=', 'c.source')
+        .onRef('h.source_no', '=', 's.no')
         .onRef('h.valid_to', '=', 'c.at')
         .onRef('h.change_seq', '<', 'c.seq'),
     )
+    .leftJoin('offering_rows as o', (join) =>
+      join
+        .onRef('o.source_no', '=', 's.no')
+        .on('o.id', '=', sql<string>`coalesce(i.offering_id, n.offering_id, h.offering_id)`),
+    )
     .select(['c.seq', 'c.at', 'c.kind', 'c.id', before.as('before_cents'), after.as('after_cents')])
     .select(sql<string | null>`coalesce(i.currency, n.currency, h.currency)`.as('currency'))
-    .select(sql<string | null>`coalesce(i.round_name, n.round_name, h.round_name)`.as('round_name'))
+    .select('o.name as round_name')
     .where('c.seq', '>', Number(seq ?? 0) - changesSearched)
     .where('c.source', '=', source)
+    .where('s.listed_at', 'is not', null)
     .where('c.id', 'is not', null)
     .where(sql`coalesce(i.company_id, n.company_id, h.company_id)`, company === null ? 'is' : '=', company)
     .where(moved, '>', 0)

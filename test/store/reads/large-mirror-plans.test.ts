@@ -1,0 +1,36 @@
+import type { Kysely } from 'kysely';
+import { expect, test } from 'vitest';
+import { buildIndexes } from '../../../src/store/dialect/sqlite/indexes.js';
+import { largestChanges } from '../../../src/store/reads/dashboard/company.js';
+import { rosterPage } from '../../../src/store/reads/dashboard/roster.js';
+import { readMirror } from '../../../src/store/reads/read-mirror.js';
+import type { ReadDatabase } from '../../../src/store/reads/views.js';
+import { sqliteMirror } from '../support/databases.js';
+import { freshMirror, seedInvestment, seedSource } from '../support/mirror.js';
+import { plansOf } from '../support/plans.js';
+
+async function steps(work: (db: Kysely<ReadDatabase>) => Promise<unknown>): Promise<readonly string[]> {
+  const database = freshMirror();
+  seedSource(database, 1);
+  seedInvestment(database, 1, 'inv_a');
+  buildIndexes(database.raw);
+  return await readMirror(sqliteMirror(database).place, (db) => plansOf(db, work));
+}
+
+test('the largest changes of a company are found by ids: no table or view is read or copied whole', async () => {
+  const plan = await steps((db) => largestChanges(db, 'source1', 'co_1', 5));
+  expect(plan.filter((step) => /^(MATERIALIZE|SCAN [inh]\b)/.test(step))).toEqual([]);
+  expect(plan.filter((step) => /USING.*(investment_rows_id|history_rows_record)/.test(step))).toHaveLength(3);
+});
+
+test('a page of the roster begins where the last one ended, and sorts only rows of the same time', async () => {
+  const after = { value: '2026-05-14T12:00:00.000Z', id: 'inv_a', source: 'source1' };
+  const page = { order: 'applied_at', descending: true, after, rowsMax: 50, identity: true } as const;
+  const all = await steps((db) => rosterPage(db, { ...page, filter: {} }));
+  const one = await steps((db) => rosterPage(db, { ...page, filter: { source: 'source1' } }));
+  expect(all[0]).toBe('SEARCH r USING INDEX investment_rows_newest (applied_at>? AND applied_at<?)');
+  expect(one).toContain(
+    'SEARCH r USING INDEX investment_rows_applied (source_no=? AND applied_at>? AND applied_at<?)',
+  );
+  expect(all).toContain('USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY');
+});
