@@ -15,6 +15,19 @@ export function idOf(no: number): string {
   return `inv_${mixed.toString(36).padStart(7, '0')}${no.toString(36).padStart(5, '0')}bench0000`;
 }
 
+/** Returns the number of the record with this id. */
+export const numberOf = (id: string): number => Number.parseInt(id.slice(11, 16), 36);
+
+const statusOf = (no: number): string => statuses[no % 5] ?? 'active';
+
+const offeringOf = (no: number, company: string): string => `ofr_${company.slice(3)}${no % 7}`;
+
+interface Tally {
+  count: number;
+  committed_cents: number;
+  raised_cents: number;
+}
+
 /** The amount a record commits after the change at that position of the log: different for every change. */
 export const committedAfter = (no: number, version: number): number => 100_000 + version + (no % 977) * 100;
 
@@ -28,6 +41,8 @@ export class Feed {
     readonly records: number,
     readonly now: () => number = Date.now,
     readonly company = 'co_bench',
+    /** The number of its first record, so that feeds of several companies share no id. */
+    readonly first = 0,
   ) {}
 
   /** Requests answered since it started. */
@@ -56,13 +71,47 @@ export class Feed {
     return this.#listing(cursor === '' ? 0 : Number(cursor.slice(1)));
   }
 
+  /** Returns a record as it is now with `meta`, or null for one that is unknown or gone. */
+  current(id: string): string | null {
+    const no = numberOf(id) - this.first;
+    const place = this.#latest.get(no) ?? 0;
+    if (!(no >= 0 && no < this.records) || this.#log[place - 1]?.gone === true) return null;
+    const text = recordText(this.first + no, this.company, committedAfter(no, place), '');
+    return `{"data":${text},"meta":{"source":"current","published_matches":true,"published_observed_at":"${observedAt}"}}`;
+  }
+
+  /** Returns count and sums of an offering by status, or null for one without records. */
+  stats(offering: string): string | null {
+    const byStatus: Record<string, Tally> = {};
+    const total: Tally = { count: 0, committed_cents: 0, raised_cents: 0 };
+    for (let no = 0; no < this.records; no += 1) {
+      const place = this.#latest.get(no) ?? 0;
+      const number = this.first + no;
+      if (offeringOf(number, this.company) !== offering || this.#log[place - 1]?.gone === true) continue;
+      const cents = committedAfter(no, place);
+      const status = statusOf(number);
+      byStatus[status] ??= { count: 0, committed_cents: 0, raised_cents: 0 };
+      for (const tally of [byStatus[status], total]) {
+        tally.count += 1;
+        tally.committed_cents += cents;
+        tally.raised_cents += cents;
+      }
+    }
+    if (total.count === 0) return null;
+    const through = new Date(this.now()).toISOString();
+    const data = { offering, company: this.company, currency: 'usd', by_status: byStatus, total };
+    return JSON.stringify({ data, meta: { published_through: through } });
+  }
+
   #listing(from: number): string {
     const end = Math.min(this.records, from + perPage);
     const rows: string[] = [];
     for (let no = from; no < end; no += 1) {
       const place = this.#latest.get(no) ?? 0;
       if (this.#log[place - 1]?.gone === true) continue;
-      rows.push(recordText(no, this.company, committedAfter(no, place), ',"cursor":null,"reason":null'));
+      rows.push(
+        recordText(this.first + no, this.company, committedAfter(no, place), ',"cursor":null,"reason":null'),
+      );
     }
     const more = end < this.records;
     return this.#text(rows, 'bootstrap', more, more ? `p${end}` : `c${this.#log.length}`);
@@ -73,7 +122,8 @@ export class Feed {
     const rows = this.#log.slice(from, end).map(({ no, gone }, at) => {
       const place = from + at + 1;
       const extra = `,"cursor":"c${place}","reason":"${gone ? 'withdrawn' : 'changed'}"`;
-      return gone ? tombstoneText(no, extra) : recordText(no, this.company, committedAfter(no, place), extra);
+      if (gone) return tombstoneText(this.first + no, extra);
+      return recordText(this.first + no, this.company, committedAfter(no, place), extra);
     });
     return this.#text(rows, 'delta', end < this.#log.length, `c${end}`);
   }
@@ -92,8 +142,8 @@ function recordText(no: number, company: string, cents: number, extra: string): 
   // Few records share one time, as on the platform, so a query that groups by time first gains nothing.
   const time = new Date((no * 7_919) % 86_400_000).toISOString().slice(11);
   return (
-    `{"id":"${idOf(no)}","visible":true,"status":"${statuses[no % 5]}","converted_to":null,"converted_from":null,` +
-    `"offering":"ofr_bench${no % 7}","company":"${company}","investment_type":"SAFE","offering_type":"Reg CF",` +
+    `{"id":"${idOf(no)}","visible":true,"status":"${statusOf(no)}","converted_to":null,"converted_from":null,` +
+    `"offering":"${offeringOf(no, company)}","company":"${company}","investment_type":"SAFE","offering_type":"Reg CF",` +
     `"group":"CONFIRMED","applied_at":"2026-0${1 + (no % 9)}-${day}T${time}","amounts":{"currency":"usd",` +
     `"committed_cents":${cents},"investment_size_cents":${cents},"in_escrow_cents":${no % 4 === 0 ? cents : 0},"raised_cents":${cents}},` +
     `"shares":null,"average_share_price":null,"needs_whitelisting":false,"external_username":null,` +

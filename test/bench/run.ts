@@ -2,6 +2,8 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { huge } from './huge/huge.js';
+import { databases } from './huge/needs.js';
 import { full, quick, type Scale } from './measures.js';
 import { asJson, circumstances, headline, type Measured, table } from './report.js';
 import { sections } from './sections/index.js';
@@ -18,6 +20,7 @@ import { sections } from './sections/index.js';
  *   npm run bench -- --only live --seconds 10          ten seconds instead of a minute for each rate
  *   npm run bench -- --only sequence --changes 400
  *   npm run bench -- --only stalls --records 1000000 --rounds 1
+ *   npm run bench -- --huge --records 1000000 --versions 5000000   a mirror of many companies: see huge/huge.ts
  *   npm run bench -- --json                for programs
  *   npm run bench -- --write               also appends table and JSON to test/bench/results.md
  */
@@ -32,6 +35,11 @@ const { values } = parseArgs({
     changes: { type: 'string' },
     json: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
+    huge: { type: 'boolean', default: false },
+    versions: { type: 'string' },
+    companies: { type: 'string' },
+    database: { type: 'string' },
+    keep: { type: 'string' },
   },
 });
 
@@ -45,6 +53,34 @@ function countOf(flag: string, text: string): number {
   return Number.isSafeInteger(count) && count > 0
     ? count
     : fail(`--${flag} takes a whole number above 0, not "${text}"`);
+}
+
+if (values.huge) {
+  await runHuge();
+  process.exit(0);
+}
+
+/** Measures one large mirror at three sizes, instead of the sections. */
+async function runHuge(): Promise<void> {
+  const { database } = values;
+  if (database !== undefined && database !== 'sqlite' && database !== 'postgres')
+    fail(`--database takes sqlite or postgres, not "${database}"`);
+  const records = values.records === undefined ? 10_000_000 : countOf('records', values.records);
+  const text = await huge({
+    records,
+    versions: values.versions === undefined ? 5 * records : countOf('versions', values.versions),
+    companies: values.companies === undefined ? 200 : countOf('companies', values.companies),
+    databases: database === undefined ? databases : databases.filter((one) => one === database),
+    keep: values.keep ?? null,
+    apart: true,
+    postgres: null,
+    sizes: 3,
+    turns: 100,
+    say: (line) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`),
+  }).catch((error: Error) => fail(error.message));
+  const section = `## ${headline(circumstances(1))}\n\n${text}\n`;
+  process.stdout.write(section);
+  if (values.write) appendFileSync(join(packageRoot, 'test/bench/results.md'), `\n${section}`);
 }
 
 const base = values.full ? full : quick;

@@ -1,0 +1,10 @@
+import { serveCompanies } from './companies-feed.js';
+
+/*
+ * The feeds of many companies as a process: `companies-server.ts RECORDS COMPANIES`. Sends its address to its parent and
+ * ends with it.
+ */
+
+const { url } = await serveCompanies(Number(process.argv[2]), Number(process.argv[3]));
+process.send?.(url);
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,168 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withClient } from '../../postgres/run-databases.js';
+import { startPostgres } from '../../postgres/server.js';
+import { onFreshDatabase } from '../sections/into-postgres.js';
+import { startCompanies } from './companies-feed.js';
+import { growthTable } from './growth-table.js';
+import { type MirrorPlace, sqliteFile, tokensOf } from './mirror.js';
+import { type Amount, describeNeeds, needsOf, refusalOf } from './needs.js';
+import { apart, here, type RunnerParts } from './runner.js';
+import {
+  type Figure,
+  listingStep,
+  postgresSteps,
+  type Step,
+  type StepContext,
+  sqliteSteps,
+} from './steps.js';
+import { bytesIn } from './watch.js';
+
+export interface HugeOptions extends Amount {
+  /** Keeps mirrors and figures there; a run that was ended goes on with the step that it had not finished. */
+  readonly keep: string | null;
+  /** Whether commands are processes of their own. */
+  readonly apart: boolean;
+  /** A PostgreSQL to use; null starts one. */
+  readonly postgres: string | null;
+  /** How many sizes: the largest, and each before it a tenth of the next. */
+  readonly sizes: number;
+  readonly turns: number;
+  /** Receives a line of progress. */
+  say(line: string): void;
+}
+
+/** The smallest number of records worth a column. */
+const recordsMin = 1_000;
+
+/** Measures all sizes and returns the table. Throws a sentence when the disk has not enough room. */
+export async function huge(options: HugeOptions): Promise<string> {
+  const { keep, say } = options;
+  const needs = needsOf(options);
+  say(describeNeeds(options, needs));
+  const folder = keep ?? mkdtempSync(join(tmpdir(), 'rosterd-huge-'));
+  mkdirSync(folder, { recursive: true });
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    const refusal = refusalOf(needs, bavail * bsize + bytesIn(folder), folder);
+    if (refusal !== null) throw new Error(refusal);
+    const figures: Figure[] = [];
+    for (const records of sizesOf(options)) figures.push(...(await measureSize(options, records, folder)));
+    return growthTable(figures);
+  } finally {
+    if (keep === null) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export function sizesOf({ records, sizes }: Pick<HugeOptions, 'records' | 'sizes'>): readonly number[] {
+  const all = Array.from({ length: sizes }, (_, at) => Math.round(records / 10 ** (sizes - 1 - at)));
+  return all.filter((size) => size >= recordsMin || size === records);
+}
+
+async function measureSize(options: HugeOptions, records: number, base: string): Promise<readonly Figure[]> {
+  const folder = join(base, String(records));
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const ledger = join(folder, 'figures.jsonl');
+  const figures: Figure[] = !existsSync(ledger)
+    ? []
+    : readFileSync(ledger, 'utf8')
+        .split('\n')
+        .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Figure]));
+  const { companies, databases, versions } = options;
+  const feed = await startCompanies(records, companies, options.apart);
+  const versionsEach = Math.round(versions / options.records);
+  const place: MirrorPlace = {
+    folder,
+    feedUrl: feed.url,
+    companies,
+    database: `sqlite:${join(folder, sqliteFile)}`,
+  };
+  const parts: RunnerParts = { cwd: folder, env: tokensOf(companies), folders: [folder], server: null };
+  const runnerOf = options.apart ? apart : here;
+  const perform = async (context: StepContext, steps: readonly Step[]) => {
+    for (const step of steps) {
+      const load = loadavg()[0]?.toFixed(1);
+      options.say(`${records.toLocaleString('en-US')} on ${context.database}: ${step.name}, load ${load}`);
+      const found = await step.run(context);
+      for (const figure of found) {
+        const whole = { ...figure, database: context.database, records, done: step.name };
+        figures.push(whole);
+        appendFileSync(ledger, `${JSON.stringify(whole)}\n`);
+      }
+    }
+  };
+  const remaining = (database: string, steps: readonly Step[]) =>
+    steps.filter(
+      ({ name }) => !figures.some((figure) => figure.database === database && figure.done === name),
+    );
+  const common = { records, versionsEach, turns: options.turns };
+  try {
+    const sqlite = {
+      ...common,
+      place,
+      database: 'sqlite',
+      runner: runnerOf(parts),
+      size: async () => bytesIn(folder) / 1e6,
+    };
+    // PostgreSQL gets its versions from the file, so the file is made in any case.
+    const wanted = databases.includes('sqlite') ? sqliteSteps : sqliteSteps.slice(0, 2);
+    await perform(sqlite, remaining('sqlite', wanted));
+    if (databases.includes('postgres')) {
+      const server = options.postgres === null ? await startPostgres() : null;
+      try {
+        const url = options.postgres ?? server?.url ?? '';
+        for (const steps of [[listingStep], postgresSteps]) {
+          const left = remaining('postgres', steps);
+          if (left.length === 0) continue;
+          // Its database is not kept, so the first step fills it again.
+          const again = steps.filter((step, at) => at === 0 || left.includes(step));
+          await onFreshDatabase(url, async (fresh) => {
+            const { pid, data } = await serverOf(fresh);
+            const runner = runnerOf({ ...parts, folders: [folder, data], server: pid });
+            const target = { ...place, database: fresh };
+            await perform(
+              { ...common, place: target, database: 'postgres', runner, size: () => sizeOf(fresh) },
+              again,
+            );
+          });
+        }
+      } finally {
+        await server?.close();
+      }
+    }
+  } finally {
+    await feed.close();
+    if (options.keep === null) rmSync(folder, { recursive: true, force: true });
+  }
+  return figures;
+}
+
+async function sizeOf(database: string): Promise<number> {
+  return await withClient(database, async (client) => {
+    const { rows } = await client.query<{ bytes: string }>(
+      'SELECT pg_database_size(current_database()) AS bytes',
+    );
+    return Number(rows[0]?.bytes) / 1e6;
+  });
+}
+
+async function serverOf(database: string): Promise<{ readonly pid: number; readonly data: string }> {
+  return await withClient(database, async (client) => {
+    const { rows } = await client.query<{ pid: number; data: string }>(
+      `SELECT pg_backend_pid() AS pid, current_setting('data_directory') AS data`,
+    );
+    const [{ pid, data } = { pid: 0, data: '' }] = rows;
+    // The parent of a backend is the server.
+    const [, parent] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return { pid: Number(parent), data };
+  });
+}

@@ -1,0 +1,73 @@
+/*
+ * What a run needs, from the numbers of records and versions. The sizes are those of the generated records, measured at
+ * a million of them; results.md has the figures.
+ */
+
+export const databases = ['sqlite', 'postgres'] as const;
+export type Database = (typeof databases)[number];
+
+export interface Amount {
+  readonly records: number;
+  readonly versions: number;
+  readonly companies: number;
+  readonly databases: readonly Database[];
+}
+
+export interface Needs {
+  readonly diskBytes: number;
+  readonly memoryBytes: number;
+  readonly seconds: number;
+}
+
+/** Bytes in the database of a record with its identity and indexes, and of a version with its change. */
+const bytesOf = {
+  sqlite: { record: 1_400, version: 800 },
+  postgres: { record: 1_500, version: 950 },
+} as const;
+
+/** Seconds on two shared processors for all steps together. */
+const secondsOf = {
+  sqlite: { record: 700e-6, version: 60e-6 },
+  postgres: { record: 700e-6, version: 60e-6 },
+} as const;
+
+/** The largest process while a mirror of this size is worked on, and what the benchmark and its feed need beside it. */
+const memoryBase = 1.5e9;
+
+/**
+ * Returns the needs of the largest size. A SQLite file needs room for itself and for one copy: of VACUUM, of the backup
+ * before a migration, of the export. PostgreSQL is filled from the SQLite file, which stays meanwhile.
+ */
+export function needsOf({ records, versions, databases }: Amount): Needs {
+  const sized = (database: Database) =>
+    records * bytesOf[database].record + versions * bytesOf[database].version;
+  const steps = databases.map((database) =>
+    database === 'sqlite' ? 2.2 * sized('sqlite') : sized('sqlite') + 2 * sized('postgres'),
+  );
+  const seconds = databases.map(
+    (database) => records * secondsOf[database].record + versions * secondsOf[database].version,
+  );
+  return {
+    diskBytes: Math.max(...steps),
+    memoryBytes: memoryBase,
+    seconds: seconds.reduce((sum, each) => sum + each, 0),
+  };
+}
+
+/** Returns why a run cannot start, in one sentence, or null. */
+export function refusalOf(needs: Needs, freeBytes: number, folder: string): string | null {
+  if (needs.diskBytes <= freeBytes) return null;
+  return `${folder} has ${gigabytes(freeBytes)} free and this run needs ${gigabytes(needs.diskBytes)}; choose fewer --records or --versions, one --database, or another disk with --keep DIR`;
+}
+
+export function describeNeeds(amount: Amount, needs: Needs): string {
+  const count = (value: number) => value.toLocaleString('en-US');
+  const { records, versions, companies, databases } = amount;
+  return (
+    `${count(records)} investments of ${count(companies)} companies and ${count(versions)} versions on ${databases.join(' and ')}, ` +
+    `and two smaller sizes before: needs about ${gigabytes(needs.diskBytes)} of disk, ${gigabytes(needs.memoryBytes)} of memory ` +
+    `and ${Math.max(1, Math.round(needs.seconds / 60))} minutes on two processors`
+  );
+}
+
+const gigabytes = (bytes: number): string => `${Math.max(0.1, bytes / 1e9).toFixed(1)} GB`;

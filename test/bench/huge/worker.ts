@@ -1,0 +1,9 @@
+import { keepHeapLean } from '../../../src/runtime/lean-heap.js';
+import { doWork, type WorkOrder } from './work.js';
+
+/** One kind of work as a process: gets its order in a message and sends the result. */
+// As the command line does.
+keepHeapLean();
+process.once('message', async (order: WorkOrder) => {
+  process.send?.(await doWork(order), () => process.exit(0));
+});
