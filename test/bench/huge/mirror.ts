@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, configFrom } from '../../../src/config/config.js';
+import type { Config } from '../../../src/config/config.js';
+import { configFrom } from '../../../src/config/config-from.js';
 import { settingsSchema } from '../../../src/config/settings.js';
 import { companyOf, tokenOf } from './companies-feed.js';
 
