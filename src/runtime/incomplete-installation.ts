@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 // An older Node has to be able to load this file: see supported-node.ts.
 
@@ -18,7 +19,7 @@ const missing = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
 /** Returns a message and a hint when a file of the program is missing or damaged; null for every other error. */
 export function incompleteInstallation(error: unknown): { message: string; hint: string } | null {
   if (!(error instanceof Error)) return null;
-  const { code } = error as NodeJS.ErrnoException;
+  const { code, path } = error as NodeJS.ErrnoException;
   const [what = ''] = error.message.split('\n');
   if (code === 'ERR_DLOPEN_FAILED')
     return {
@@ -26,6 +27,8 @@ export function incompleteInstallation(error: unknown): { message: string; hint:
       hint: `reinstall on this machine (${reinstall()}), or run it on ${prebuilt}`,
     };
   if (isUnloadable(error)) return incomplete(`${damagedPart(what)} is damaged`);
+  const shipped = code === 'ENOENT' && path !== undefined ? shippedPart(path) : null;
+  if (shipped !== null) return incomplete(`${shipped} is missing`);
   if (code === undefined || !missing.has(code)) return null;
   if (isPrebuilt && what.includes('better_sqlite3.node'))
     return incomplete(`the SQLite of better-sqlite3 for ${here()} is missing`);
@@ -63,6 +66,14 @@ const here = () => `${process.platform} ${process.arch}`;
 function missingPart(message: string): string {
   const [, name = 'a module'] = /^Cannot find (?:package|module) '([^']+)'/.exec(message) ?? [];
   return name.split(`${sep}node_modules${sep}`).at(-1) ?? name;
+}
+
+/** Returns the part of `schema` or `dist` that a path names, or null. A user's own files may be in the same folder. */
+function shippedPart(path: string): string | null {
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  if (!path.startsWith(root)) return null;
+  const part = path.slice(root.length).split(sep).join('/');
+  return /^(?:schema|dist)(?:\/|$)/.test(part) ? part : null;
 }
 
 /** Node throws a SyntaxError for a file that it cannot parse or link. Those of `JSON.parse` come from elsewhere. */

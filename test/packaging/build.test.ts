@@ -192,6 +192,16 @@ test('status and query without the binary of SQLite for this machine report the 
     });
 });
 
+test('an installation without its migrations reports that in two lines', async () => {
+  const folder = builtClone();
+  rmSync(join(folder, 'schema'), { recursive: true });
+  const { code, err } = await node(folder, ['bin/rosterd.js', 'sandbox', '--listen', '127.0.0.1:0']);
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: 'error: this installation is not complete (schema/platform is missing)\nTry: npm ci\n',
+  });
+});
+
 test('a damaged package is reported in two lines', async () => {
   const folder = builtClone();
   const commander = ownPackage(folder, 'commander');
