@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { placeMigrated } from '../support/migrated-file.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { fakeIo, rosterd } from './fake-io.js';
 
@@ -25,6 +26,7 @@ export interface FilledMirror {
 export async function filledMirror(records = 40): Promise<FilledMirror> {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-cli-'));
   const sandbox = await startSeededSandbox({ companies: 1, records, limits: false });
+  placeMigrated(join(folder, 'mirror.db'));
   const [company] = sandbox.ready.companies;
   if (company === undefined) throw new Error('a sandbox without a company');
   const config = {

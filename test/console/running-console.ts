@@ -16,7 +16,6 @@ import type { LogFields, Logger } from '../../src/runtime/logger.js';
 import { Alerts } from '../../src/store/alerts.js';
 import { AuditLog } from '../../src/store/audit-log.js';
 import { sqliteConnection } from '../../src/store/connection.js';
-import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { OperatorRequests } from '../../src/store/operator-requests.js';
 import { Outbox } from '../../src/store/outbox.js';
@@ -24,6 +23,7 @@ import { Pauses } from '../../src/store/pauses.js';
 import { manySources, sourceNamesOf } from '../store/support/many-sources.js';
 import { seedHistory, seedIdentity, seedInvestment, seedRow, seedSource } from '../store/support/mirror.js';
 import { testRandom } from '../support/chance.js';
+import { placeMigrated } from '../support/migrated-file.js';
 
 /** A text that would run a script, load a file, or break out of an attribute or element if it were not escaped. */
 export const hostile = `"><script>window.pwned=1</script><img src=x onerror="window.pwned=1">'{{7*7}}</textarea></title>`;
@@ -66,8 +66,9 @@ export const oneToken = (secret: () => Promise<string>): ConsoleAuth => ({
 /** A console with its own mirror on disk: two sources, one of them full of hostile text. */
 export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningConsole> {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-console-'));
-  const database = openSqlite(join(folder, 'mirror.db'));
-  migrateSqlite(database, { clock: systemClock, version: '0.0.0-test' });
+  const file = join(folder, 'mirror.db');
+  placeMigrated(file);
+  const database = openSqlite(file);
   const { many } = wish;
   database.raw.transaction(() => {
     if (many === undefined) fill(database, wish.rows ?? 120);

@@ -14,6 +14,7 @@ import type { Sandbox, SandboxOptions } from '../../src/platform/sandbox/sandbox
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
+import { placeMigrated } from '../support/migrated-file.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
 /** Starts a seeded platform on a free port; closed at the end of the test. */
@@ -37,8 +38,12 @@ export interface ConfigWish {
   readonly receiver?: { readonly port: number; readonly secret: string };
 }
 
-/** Returns a configuration with every company of the sandbox as a source of one mirror. */
+/**
+ * Returns a configuration with every company of the sandbox as a source of one mirror. Puts an empty, migrated mirror
+ * into the folder unless the wish names another database.
+ */
 export function configFor({ ready }: Pick<Sandbox, 'ready'>, wish: ConfigWish): Config {
+  if (wish.database === undefined) placeMigrated(join(wish.folder, 'mirror.db'));
   const config = configFrom(
     settingsSchema.parse({
       platform: { baseUrl: ready.baseUrl },

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import type { TickReport } from '../../src/sync/ports.js';
 import { testRandom } from '../support/chance.js';
+import { placeMigrated } from '../support/migrated-file.js';
 import type { Where } from './platform.js';
 
 const source = 'acme' as SourceName;
@@ -48,6 +49,7 @@ export async function meet(
     sources: [{ name: source, token: `at_test_${'a'.repeat(48)}`, company: 'co_1' }],
   });
   const config = configFrom(settings, { env: {}, folderOf: () => folder });
+  placeMigrated(join(folder, 'mirror.db'));
   const engine = await startEngine({
     config,
     clock: hasty,

@@ -20,6 +20,7 @@ import type { Erasures } from '../../src/store/erasures.js';
 import type { MirrorOptions } from '../../src/store/mirror-options.js';
 import { type ReadDatabase, withViews } from '../../src/store/reads/views.js';
 import type { Applied, Brake, BrakePolicy, Lease, Mirror, SourceIdentity } from '../../src/sync/ports.js';
+import { placeMigrated } from '../support/migrated-file.js';
 import { dialect } from './both-databases.js';
 import { postgresStore } from './postgres-store.js';
 import { acme, deltaPage, listingPage } from './samples.js';
@@ -73,6 +74,7 @@ export function migratedDatabase(
   file = join(tempFolder(), 'mirror.db'),
   clock: Clock = new SteppingClock(),
 ): SqliteDatabase {
+  placeMigrated(file, '0.1.0');
   const database = openSqlite(file);
   onTestFinished(() => database.close());
   migrateSqlite(database, { clock, version: '0.1.0' });

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { placeMigrated } from '../support/migrated-file.js';
 import { attack, type Victim } from './support/adversary.js';
 import { acme } from './support/parts.js';
 import type { VirtualClock } from './support/virtual-clock.js';
@@ -13,6 +14,7 @@ const seeds = 60;
 
 /** The real store in a file. A crash abandons the connection, and the next process opens the file again. */
 function sqliteVictim(file: string, clock: VirtualClock): Victim {
+  placeMigrated(file, '0.1.0');
   const database = openSqlite(file);
   migrateSqlite(database, { clock, version: '0.1.0' });
   // A crash shortens the wait for the dead process's lease, not the lease itself.

@@ -6,6 +6,7 @@ import { migrateSqlite } from '../../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
 import { inSnapshot } from '../../../src/store/reads/snapshot.js';
 import { readStatus, type StatusDocument, type StatusWanted } from '../../../src/store/reads/status.js';
+import { placeMigrated } from '../../support/migrated-file.js';
 import { tempFolder } from '../temp-folder.js';
 
 /** A clock that does not move until `advance` is called. */
@@ -27,7 +28,9 @@ export class StandingClock implements Clock {
 
 /** Returns a migrated mirror in a temporary folder, closed when the test finishes. */
 export function freshMirror(clock: Clock = new StandingClock()): SqliteDatabase {
-  const database = openSqlite(join(tempFolder(), 'mirror.db'));
+  const file = join(tempFolder(), 'mirror.db');
+  placeMigrated(file, '0.0.0-test');
+  const database = openSqlite(file);
   onTestFinished(() => database.close());
   migrateSqlite(database, { clock, version: '0.0.0-test' });
   return database;
