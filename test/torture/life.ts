@@ -62,6 +62,8 @@ export function startLife(args: readonly string[], options: LifeOptions): Life {
       cwd: packageRoot,
       env: {
         PATH: process.env.PATH,
+        // Without it, each start compiles everything again.
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         ...env,
         ROSTERD_TORTURE: JSON.stringify({ ...program, ...stop, pagesMax }),
       },

@@ -18,6 +18,7 @@ import { headerNames } from '../../src/wire/headers.js';
 import { latestVersion } from '../../src/wire/versions.js';
 import { makeClient, type TestClient, tokensFor } from '../conformance/credentials.js';
 import { type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
+import { compiledScript } from '../support/compiled-script.js';
 
 /*
  * A process refreshes against the real platform and is killed at one step, while the network injects one fault.
@@ -73,7 +74,7 @@ async function runRound(world: RunningPlatform, client: TestClient, round: Round
       expiresAt: null,
       scope: tokens.scope,
     });
-    const args = ['--import', 'tsx', script, proxy.url, path, round.step, round.when];
+    const args = [await compiledScript(script), proxy.url, path, round.step, round.when];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let complaint = '';
     child.stderr.on('data', (chunk) => {

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
 import { systemDisk } from '../../src/runtime/replace-file.js';
 import { openFileVault } from '../../src/vault/file-vault.js';
+import { compiledScript } from '../support/compiled-script.js';
 
 const { signal } = new AbortController();
 const script = fileURLToPath(new URL('./dying-writer.ts', import.meta.url));
@@ -144,7 +145,7 @@ test.each([
   async (step, when, expected) => {
     const vault = open();
     await vault.write('sign-in/crm', 'old');
-    const child = spawn(process.execPath, ['--import', 'tsx', script, folder, 'new', step, when], {
+    const child = spawn(process.execPath, [await compiledScript(script), folder, 'new', step, when], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const [, killed] = await once(child, 'exit');

@@ -21,6 +21,7 @@ import { giveToOwnRole, rolePassword } from '../postgres/own-role.js';
 import { withClient } from '../postgres/run-databases.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { testRandom } from '../support/chance.js';
+import { compiledScript } from '../support/compiled-script.js';
 
 const { signal } = new AbortController();
 const canary = 'canary-at_live_vault';
@@ -253,10 +254,9 @@ test('encrypted vault: a lost connection loses neither an entry nor the lock', a
 
 test('encrypted vault: two processes that count under the lock lose no step, also when one is killed', async () => {
   await vaultWith().write('sign-in/count', '0');
-  const script = fileURLToPath(new URL('./counting-process.ts', import.meta.url));
+  const script = await compiledScript(fileURLToPath(new URL('./counting-process.ts', import.meta.url)));
   const started = (times: number) => {
     const child = fork(script, [database.url, first, String(times)], {
-      execArgv: ['--import', 'tsx'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     return { child, ended: once(child, 'exit') };

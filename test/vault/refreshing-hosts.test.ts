@@ -14,6 +14,7 @@ import { TokenServer } from '../client/tokens/token-server.js';
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { testRandom } from '../support/chance.js';
+import { compiledScript } from '../support/compiled-script.js';
 
 const script = fileURLToPath(new URL('./vault-refresher.ts', import.meta.url));
 const key = '3'.repeat(64);
@@ -64,7 +65,7 @@ async function serve() {
 }
 
 async function refresh(url: string, when: string) {
-  const child = spawn(process.execPath, ['--import', 'tsx', script, url, database.url, key, when], {
+  const child = spawn(process.execPath, [await compiledScript(script), url, database.url, key, when], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [printed, [, ended]] = await Promise.all([text(child.stdout), once(child, 'exit')]);

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readCredentials, writeCredentials } from '../../../src/client/tokens/credentials-file.js';
+import { compiledScript } from '../../support/compiled-script.js';
 import { listen } from '../fetch/wire-server.js';
 import { TokenServer } from './token-server.js';
 
@@ -41,7 +42,7 @@ async function serve() {
 }
 
 async function refresh(url: string, step: string, when: string) {
-  const child = spawn(process.execPath, ['--import', 'tsx', script, url, path, step, when], {
+  const child = spawn(process.execPath, [await compiledScript(script), url, path, step, when], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [printed, [, signal]] = await Promise.all([text(child.stdout), once(child, 'exit')]);

@@ -10,6 +10,7 @@ import type { Fixture } from '../../store/mirror-fixture.js';
 import { mirrorFixture } from '../../store/mirror-fixture.js';
 import { identity, record, tombstone } from '../../store/samples.js';
 import { tempFolder } from '../../store/temp-folder.js';
+import { compiledScript } from '../../support/compiled-script.js';
 import { contentOf, filesOf, lakeRows, mirrorRows, sync } from './world.js';
 
 /** A disk that does nothing from the given operation on, as in a crash. */
@@ -84,7 +85,7 @@ test('lake: a crash before any file operation leaves the previous snapshot or th
   // Nothing of the crashed attempts is left, and nothing of people who are not in the mirror any more.
   expect(filesOf(folder).filter((file) => /\.sync-|\.new$|_lock/.test(file))).toEqual([]);
   expect(await contentOf(folder)).not.toContain('Person1of1"');
-}, 60_000);
+}, 180_000);
 
 test('lake: a crash during the very first sync leaves a folder that the next one accepts', async () => {
   const { fixture, folder } = await world();
@@ -116,7 +117,7 @@ test.each([
     const before = await mirrorRows(fixture);
     await changed(fixture, 1);
     const file = fixture.store.kind === 'sqlite' ? fixture.store.sqlite.file : '';
-    const child = spawn(process.execPath, ['--import', 'tsx', script, file, folder, step, String(nth)], {
+    const child = spawn(process.execPath, [await compiledScript(script), file, folder, step, String(nth)], {
       stdio: ['ignore', 'inherit', 'inherit'],
     });
     const [, signal] = await once(child, 'exit');
