@@ -15,10 +15,24 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 export async function launchBrowser(): Promise<Browser> {
   const named = process.env.ROSTERD_TEST_BROWSER;
   if (named !== undefined && named !== '')
-    return chromium.launch({ executablePath: named, args: ['--no-sandbox'] });
+    return patient(await chromium.launch({ executablePath: named, args: ['--no-sandbox'], timeout }));
   const folder = await unpacked();
   const env = { ...process.env, ...librariesIn(folder) } as Record<string, string>;
-  return chromium.launch({ executablePath: join(folder, 'chromium'), args: ['--no-sandbox'], env });
+  const executablePath = join(folder, 'chromium');
+  return patient(await chromium.launch({ executablePath, args: ['--no-sandbox'], env, timeout }));
+}
+
+/** For what hangs: on a busy machine a page may take many times as long as usual. Playwright waits for 30 s. */
+const timeout = 120_000;
+
+function patient(browser: Browser): Browser {
+  const newContext = browser.newContext.bind(browser);
+  browser.newContext = async (options) => {
+    const context = await newContext(options);
+    context.setDefaultTimeout(timeout);
+    return context;
+  };
+  return browser;
 }
 
 /** Libraries that a machine without a desktop lacks. */

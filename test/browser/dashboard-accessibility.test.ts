@@ -50,13 +50,13 @@ const ways: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
     await page.goto(`${world.url}/sql`);
     await write(page, statement);
     await page.getByRole('button', { name: 'Run' }).click();
-    await page.locator('#result').waitFor({ timeout: 20_000 });
+    await page.locator('#result').waitFor();
   },
   'a refused statement': async (page) => {
     await page.goto(`${world.url}/sql`);
     await write(page, 'SELECT raised_cent FROM investments');
     await page.getByRole('button', { name: 'Run' }).click();
-    await page.getByRole('alert').waitFor({ timeout: 20_000 });
+    await page.getByRole('alert').waitFor();
   },
   'shown names': async (page) => {
     await page.goto(`${world.url}/roster`);

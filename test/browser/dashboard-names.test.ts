@@ -39,17 +39,13 @@ const records: readonly (readonly [string, string, readonly string[]])[] = [
   ['a documented query', '/sql?query=by-round', Object.values(rounds)],
 ];
 
-test.each(records)(
-  '%s has the names of companies and rounds',
-  { timeout: 30_000 },
-  async (_, path, names) => {
-    const { context, page } = await open(browser);
-    await page.goto(world.url + path);
-    const text = await page.locator('main').innerText();
-    expect(names.filter((name) => !text.includes(name))).toEqual([]);
-    await context.close();
-  },
-);
+test.each(records)('%s has the names of companies and rounds', async (_, path, names) => {
+  const { context, page } = await open(browser);
+  await page.goto(world.url + path);
+  const text = await page.locator('main').innerText();
+  expect(names.filter((name) => !text.includes(name))).toEqual([]);
+  await context.close();
+});
 
 /** Returns the ids of companies and rounds that stand without a name beside them, and those as large as a name. */
 const idsOf = (page: Page) =>

@@ -124,7 +124,7 @@ test('the dashboard works with the keyboard alone: skip, filter, open a record, 
     "SELECT status, count(*) AS investments FROM investments WHERE source = 'acme' GROUP BY status",
   );
   await page.keyboard.press('Control+Enter');
-  await page.locator('#result svg.bar').first().waitFor({ timeout: 15_000 });
+  await page.locator('#result svg.bar').first().waitFor();
   // Tab leaves the box, so the keyboard is not trapped in it.
   await page.getByRole('textbox', { name: 'SQL statement' }).focus();
   await page.keyboard.press('Tab');
@@ -155,12 +155,12 @@ test('a date chosen on the SQL page becomes part of its address, and the stateme
   await page.getByLabel('As of').fill('2026-10-15');
   expect(new URL(page.url()).search).toBe('?as-of=2026-10-15');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByText('As of 2026-10-15 23:59:59 UTC.').waitFor({ timeout: 15_000 });
+  await page.getByText('As of 2026-10-15 23:59:59 UTC.').waitFor();
   expect(await page.locator('#result').textContent()).toContain('reserved');
   expect(new URL(page.url()).search).toBe('?as-of=2026-10-15');
   await page.getByLabel('As of').fill('');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.locator('#result').getByText('active').first().waitFor({ timeout: 15_000 });
+  await page.locator('#result').getByText('active').first().waitFor();
   expect(new URL(page.url()).search).toBe('');
   expect(complaints).toEqual([]);
   await context.close();

@@ -188,4 +188,4 @@ test('a member whose removal an application proposed stays until a person approv
   expect(await members()).not.toContain(leaving);
   const intent = await world.get(`/intents/${proposed.body.data.id}`, { token });
   expect(intent.body.data.attributes.status).toBe('executed');
-}, 60_000);
+});

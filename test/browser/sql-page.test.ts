@@ -64,12 +64,12 @@ test('the SQL editor completes columns, runs with the keyboard, and marks the pl
   await page.keyboard.press('Escape');
   await page.keyboard.insertText('tus');
   await page.keyboard.press('Control+Enter');
-  await result(page).getByText('rows in').waitFor({ timeout: 20_000 });
+  await result(page).getByText('rows in').waitFor();
   expect(await page.locator('.cm-lineNumbers').textContent()).toContain('1');
 
   await write(page, 'SELECT id,\n  comitted_cents\nFROM investments');
   await page.keyboard.press('Control+Enter');
-  await page.getByText('Did you mean committed_cents?').waitFor({ timeout: 20_000 });
+  await page.getByText('Did you mean committed_cents?').waitFor();
   expect(await page.locator('.cm-lintRange-error').textContent()).toBe('comitted_cents');
   await editor(page).focus();
   await page.keyboard.press('Tab');
@@ -87,7 +87,7 @@ test("one's own queries are saved, loaded and deleted as text, and the history h
   await page.keyboard.press('Tab');
   await editor(page).focus();
   await page.keyboard.press('Control+Enter');
-  await result(page).getByText('1 row in').waitFor({ timeout: 20_000 });
+  await result(page).getByText('1 row in').waitFor();
   await write(page, 'SELECT 2');
   await page.getByRole('button', { name: hostileName, exact: true }).click();
   expect(await editor(page).textContent()).toContain('AS mark');
@@ -137,7 +137,7 @@ test('without script the SQL page is a plain form with its tables', async () => 
   const { page } = await visit('/sql', false);
   await page.getByLabel(/One read-only statement/).fill('SELECT 41 + 1 AS answer');
   await page.getByRole('button', { name: 'Run' }).click();
-  await result(page).getByText('42').waitFor({ timeout: 20_000 });
+  await result(page).getByText('42').waitFor();
   expect(await page.getByRole('button', { name: 'Copy link' }).isVisible()).toBe(false);
   await page.getByText('Tables and columns').click();
   await page.getByText('investments', { exact: true }).first().waitFor();

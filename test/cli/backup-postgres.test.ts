@@ -22,7 +22,7 @@ beforeAll(async () => {
   await world.control('POST', '/churn', { changes: 20 });
   expect((await world.run(['sync'])).code).toBe(0);
   installed = { PATH: pgTools(at('tools'), 99) };
-}, 120_000);
+});
 
 afterAll(() => world.close());
 
@@ -53,7 +53,7 @@ async function emptyDatabase() {
 
 const into = (url: string) => ['--set', `database=${url}`];
 
-describe('backup and restore on PostgreSQL', { timeout: 60_000 }, () => {
+describe('backup and restore on PostgreSQL', () => {
   test.each([
     ['COPY', () => without, 'copy', /pg_dump is not installed: written as an archive/],
     ['pg_dump', () => installed, 'pg_dump', /^It contains names/],

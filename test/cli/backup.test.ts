@@ -23,7 +23,7 @@ beforeAll(async () => {
   await world.sync();
   await world.control('POST', '/churn', { changes: 20 });
   await world.sync();
-}, 60_000);
+});
 
 afterAll(() => world.close());
 
@@ -66,7 +66,7 @@ async function daemonOn(console: object | null = null) {
   return daemon;
 }
 
-describe('rosterd backup', { timeout: 30_000 }, () => {
+describe('rosterd backup', () => {
   test('backup writes one private file with the content of the mirror, and verifies it', async () => {
     const { code, out, err } = await world.run(['backup', 'copy.db', '--json']);
     expect([code, err]).toEqual([0, expect.stringContaining('contains names')]);
@@ -141,7 +141,7 @@ describe('rosterd backup', { timeout: 30_000 }, () => {
   });
 });
 
-describe('rosterd restore', { timeout: 30_000 }, () => {
+describe('rosterd restore', () => {
   const restoreTo = (database: string, ...args: string[]) =>
     world.run(['restore', ...args, '--set', `database=sqlite:${database}`]);
 

@@ -164,7 +164,7 @@ test('forget on PostgreSQL warns that it cleans no exports and lakes of other ho
   const { code, err } = await postgres.run(['forget', String(record?.id)]);
   expect(code).toBe(0);
   expect(err).toContain('exports and lakes with names on other hosts are cleaned by the daemons there');
-}, 60_000);
+});
 
 test('forget prints text for people, and reports an id that was already forgotten', async () => {
   const { database, forget, holding } = world();

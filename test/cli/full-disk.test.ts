@@ -58,7 +58,7 @@ beforeAll(async () => {
       console: { listen: '127.0.0.1:0' },
     }),
   );
-}, 120_000);
+});
 
 afterAll(async () => {
   daemon.kill('SIGKILL');

@@ -50,7 +50,7 @@ test.each(['SQLite', 'PostgreSQL'] as const)(
     onTestFinished(() => {
       child.kill('SIGKILL');
     });
-    await expect.poll(() => pages().catch(() => 'no mirror yet'), { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => pages().catch(() => 'no mirror yet')).toBe(1);
 
     const refused = await world.run(['sync']);
     expect(refused.code).toBe(1);

@@ -24,7 +24,7 @@ const ofLake = async (views: string) =>
 beforeAll(async () => {
   world = await filledMirror(60);
   await world.sync();
-}, 60_000);
+});
 afterAll(() => world.close());
 
 test('lake: the commands write the mirror, then its changes, and print the views of each snapshot', async () => {

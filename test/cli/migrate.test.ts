@@ -34,7 +34,7 @@ beforeAll(async () => {
   await world.sync();
   world.configure({ database: world.url, databasePassword: { env: 'DB_PASSWORD' } });
   fillEveryTable(file);
-}, 120_000);
+});
 
 afterAll(() => world.close());
 
@@ -180,14 +180,14 @@ describe('rosterd migrate', { timeout: 90_000 }, () => {
           "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 7 AND NOT granted",
         )
       ).rowCount;
-    await expect.poll(standing, { timeout: 60_000 }).toBe(1);
+    await expect.poll(standing).toBe(1);
     const writer = new Sqlite(file, { timeout: 0 });
     expect(() => writer.exec("UPDATE sources SET state = 'empty'")).toThrow('database is locked');
     writer.close();
     child.kill('SIGKILL');
     await once(child, 'exit');
     await holding.query('SELECT pg_advisory_unlock(7)');
-    await expect.poll(standing, { timeout: 30_000 }).toBe(0);
+    await expect.poll(standing).toBe(0);
     // Wait until the server has finished its rollback.
     await withClient(target.url, (client) => client.query('BEGIN; LOCK TABLE sources; COMMIT'));
     for (const { name } of migratedTables) expect([name, await rowsIn(target.url, name)]).toEqual([name, 0]);

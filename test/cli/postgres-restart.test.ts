@@ -58,7 +58,7 @@ beforeAll(async () => {
   daemon.stderr?.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   daemon.kill('SIGKILL');

@@ -12,7 +12,7 @@ let printed = '';
 beforeAll(async () => {
   world = await filledPostgres();
   await ok('sync');
-}, 120_000);
+});
 
 afterAll(() => world.close());
 
@@ -43,7 +43,7 @@ const exported = async (...flags: readonly string[]) =>
       return rest;
     });
 
-describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
+describe('a mirror on PostgreSQL', () => {
   test('a mirror on PostgreSQL has the same rows as one in a file', async () => {
     const here = await exported();
     expect(here.length).toBeGreaterThan(30);
@@ -163,17 +163,17 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
         .split('\n')
         .filter(Boolean)
         .map((line) => JSON.parse(line).seq);
-    await expect.poll(seqs, { timeout: 20_000 }).toEqual([before]);
+    await expect.poll(seqs).toEqual([before]);
     const role = new URL(world.url).username;
     await world.admin(`ALTER ROLE "${role}" CONNECTION LIMIT 0`);
     await world.admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`);
-    await expect.poll(() => io.err(), { timeout: 20_000 }).toContain('retrying until it is reachable');
+    await expect.poll(() => io.err()).toContain('retrying until it is reachable');
     expect((await run('changes', '--follow')).code).toBe(1);
     await world.admin(`ALTER ROLE "${role}" CONNECTION LIMIT -1`);
     const [{ id }] = (await json('query', 'SELECT id FROM investments ORDER BY id LIMIT 1')) as [Investment];
     await world.control('PATCH', `/investments/${id}`, { amounts: { committed_cents: 812_345 } });
     expect((await run('sync')).code).toBe(0);
-    await expect.poll(seqs, { timeout: 30_000 }).toEqual([before, before + 1]);
+    await expect.poll(seqs).toEqual([before, before + 1]);
     expect(io.err().match(/retrying until/g)).toHaveLength(1);
     expect(io.err()).not.toMatch(/\n\s+at /);
     io.signals.emit('SIGTERM');
@@ -259,7 +259,7 @@ describe('a mirror on PostgreSQL', { timeout: 60_000 }, () => {
   });
 });
 
-describe('errors of the PostgreSQL connection are reported with a hint', { timeout: 60_000 }, () => {
+describe('errors of the PostgreSQL connection are reported with a hint', () => {
   const address = (change: (url: URL) => void) => {
     const url = new URL(world.url);
     change(url);

@@ -13,7 +13,7 @@ beforeAll(async () => {
   ]);
   await world.run(['sync']);
   await world.control('DELETE', '/faults');
-}, 60_000);
+});
 
 afterAll(() => world.close());
 

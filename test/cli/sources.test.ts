@@ -10,7 +10,7 @@ describe('rosterd sources, with one source', () => {
   beforeAll(async () => {
     world = await filledMirror();
     await world.sync();
-  }, 60_000);
+  });
   afterAll(() => world.close());
 
   test('sources list prints the number in each state, and one line for each source', async () => {

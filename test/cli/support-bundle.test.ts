@@ -77,7 +77,7 @@ beforeAll(async () => {
   });
   await daemon.engine.sync.idle();
   stopDaemon = () => daemon.close();
-}, 60_000);
+});
 
 let stopDaemon: () => Promise<void> = async () => {};
 

@@ -9,7 +9,7 @@ let world: FilledMirror;
 beforeAll(async () => {
   world = await filledMirror();
   await world.sync();
-}, 60_000);
+});
 
 afterAll(() => world.close());
 
@@ -100,4 +100,4 @@ test('sync --investment works on PostgreSQL alike', async () => {
   expect(await postgres.admin(`SELECT committed_cents FROM investments WHERE id = '${row?.id}'`)).toEqual([
     { committed_cents: row?.committed_cents },
   ]);
-}, 60_000);
+});

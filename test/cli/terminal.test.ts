@@ -76,22 +76,18 @@ describe('on a terminal', () => {
     ['query', 'SELECT 1', `--${hostile}`],
   ];
 
-  test.each(commands.map((args) => [args]))(
-    '%j sends nothing that a terminal obeys',
-    { timeout: 60_000 },
-    async (args) => {
-      const typed = args.map((arg) => (arg === 'ID' ? id : arg));
-      const { out, err } = await world.run(typed, {
-        tty: true,
-        columns: 100,
-        env: { ACME: world.company.token, NO_COLOR: '1' },
-      });
-      expect(`${out}${err}`.length).toBeGreaterThan(0);
-      expect([args, obeyed.exec(out + err)]).toEqual([args, null]);
-    },
-  );
+  test.each(commands.map((args) => [args]))('%j sends nothing that a terminal obeys', async (args) => {
+    const typed = args.map((arg) => (arg === 'ID' ? id : arg));
+    const { out, err } = await world.run(typed, {
+      tty: true,
+      columns: 100,
+      env: { ACME: world.company.token, NO_COLOR: '1' },
+    });
+    expect(`${out}${err}`.length).toBeGreaterThan(0);
+    expect([args, obeyed.exec(out + err)]).toEqual([args, null]);
+  });
 
-  test('JSON keeps its value, and CSV shows the escaped data', { timeout: 60_000 }, async () => {
+  test('JSON keeps its value, and CSV shows the escaped data', async () => {
     const env = { ACME: world.company.token, NO_COLOR: '1' };
     const tty = { tty: true, columns: 100, env };
     const sql = 'SELECT status, extra FROM investments LIMIT 1';
@@ -129,7 +125,7 @@ describe('on a terminal', () => {
   });
 });
 
-test('a pipe gets every byte unchanged', { timeout: 60_000 }, async () => {
+test('a pipe gets every byte unchanged', async () => {
   const json = await world.run(['query', 'SELECT status FROM investments LIMIT 1', '--json']);
   expect(json.out).toBe(`[${JSON.stringify({ status: hostile })}]\n`);
   const csv = await world.run(['query', 'SELECT group_label FROM investments LIMIT 1', '--csv']);

@@ -74,7 +74,7 @@ test('verify lists drift with the next command and exits 4; --repair exits 0', a
   expect(repaired.code).toBe(0);
   expect(repaired.out).toContain('0 added, 1 changed, 0 removed');
   expect((await verify('--full')).code).toBe(0);
-}, 60_000);
+});
 
 test('verify with records in quarantine is incomplete, not equal: exit 4 and the query that lists them', async () => {
   const { verify, setAside } = office();

@@ -46,4 +46,4 @@ test('parse page: any input becomes a page with all its entries, or a contract_b
     { numRuns: 2_000 },
   );
   expect(Math.min(read, refused)).toBeGreaterThan(100);
-}, 120_000);
+});

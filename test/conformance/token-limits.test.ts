@@ -63,4 +63,4 @@ test('RATE-06 the token endpoint serves an address 300 requests in 5 minutes, wh
     `SELECT key FROM windows WHERE limit_name = 'tokenEndpointClient'`,
   );
   expect(counted.map((row) => row.key)).toEqual([client.clientId]);
-}, 60_000);
+});

@@ -68,7 +68,7 @@ test('a halted source is reported once to the receiver of alerts, across restart
   ]);
   const name = config.sources[0]?.name ?? ('' as never);
   await first.engine.sync.tick(name);
-  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => told.length).toBe(1);
   expect(told[0]).toMatchObject({ type: 'alert.raised', alert: 'halted', source: 'c0' });
   expect(told[0]?.text).toMatch(/^c0: waits for a person: /);
   await first.engine.sync.tick(name);
@@ -81,16 +81,16 @@ test('a halted source is reported once to the receiver of alerts, across restart
   const raw = new Sqlite(sqliteFileOf(config.database), { readonly: true });
   onTestFinished(() => void raw.close());
   const goneSince = () => raw.prepare('SELECT gone_since FROM open_alerts').pluck().get();
-  await expect.poll(goneSince, { timeout: 10_000 }).not.toBe(null);
+  await expect.poll(goneSince).not.toBe(null);
   expect(told).toHaveLength(1);
   offset = 6 * 60_000;
   await second.engine.sync.tick(name);
-  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => told.length).toBe(2);
   expect(told[1]).toMatchObject({ type: 'alert.resolved', alert: 'halted', source: 'c0' });
   expect(raw.prepare('SELECT count(*) FROM open_alerts').pluck().get()).toBe(0);
   // The daemon stores the delivery after the receiver has answered.
   const states = () => raw.prepare('SELECT target, state FROM alert_rows ORDER BY notice').raw().all();
-  await expect.poll(states, { timeout: 10_000 }).toEqual([
+  await expect.poll(states).toEqual([
     ['ops', 'delivered'],
     ['ops', 'delivered'],
   ]);

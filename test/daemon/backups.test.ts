@@ -173,7 +173,7 @@ test('a daemon makes a verified backup, and status and metrics report it', async
   await first.engine.sync.idle();
   await first.close();
   const daemon = await startDaemon(partsFor(config));
-  await expect.poll(() => backupsSeen(config, Date.now())?.count, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => backupsSeen(config, Date.now())?.count).toBe(1);
   const seen = backupsSeen(config, Date.now());
   const file = seen?.newest_file ?? '';
   expect(statSync(file).mode & 0o777).toBe(0o600);

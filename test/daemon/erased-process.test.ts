@@ -96,4 +96,4 @@ test('a person erased by a running daemon is in no file it wrote: database, writ
   expect(await ended(daemon)).toBe(0);
   for (const { email } of [withdrawn, forgotten]) expect(filesHolding(folder, email)).toEqual([]);
   expect(readdirSync(join(folder, 'credentials'))).toEqual(['forgotten.jsonl']);
-}, 180_000);
+});

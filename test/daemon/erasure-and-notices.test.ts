@@ -111,7 +111,7 @@ test('the daemon sends a notice of a withdrawal, erases the person at once and s
   } finally {
     await daemon.close();
   }
-}, 60_000);
+});
 
 test('a token without its identity grant, and a configuration that drops identity, erase every name', async () => {
   const { rows, sync, company, control, notices } = await world();
@@ -153,7 +153,7 @@ test('a scheduled `rosterd sync` leaves no byte of erased people, not in a pre-m
   await sync();
   expect(await erasures()).toMatchObject({ pending: 0, since: null });
   expect(bytesHold(second?.email ?? '')).toEqual([]);
-}, 60_000);
+});
 
 test('identity stored under an earlier configuration is erased at the next start with identity "drop"', async () => {
   const { rows, sync } = await world();

@@ -89,7 +89,7 @@ test('a fleet: the leader mints one token each, all members know every source, a
   const entries = await rows<{ text: string }>('SELECT e::text AS text FROM rosterd_vault.vault_entries e');
   expect(entries).toHaveLength(5);
   expect(entries.map(({ text }) => text).join('\n')).not.toContain('at_test_');
-}, 120_000);
+});
 
 /** Installs the application, and delivers the events to one daemon. */
 async function install(to: Daemon, wish: object): Promise<void> {

@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.js';
 import { control, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 import { followingConfig } from './following-fixture.js';
 
-const soon = { timeout: 20_000, interval: 25 };
+const soon = { interval: 25 };
 
 interface Following {
   readonly sandbox: Sandbox;

@@ -59,15 +59,15 @@ test('the daemon performs what an operator asks for, and logs what became of it'
        SELECT source_no, id, 'status is missing', '{}', '2026-11-01T00:00:00.000Z', 1 FROM investment_rows ORDER BY row_no DESC LIMIT 1;`,
   );
   expect(await act('accept-deletions', 'source=c0&rows=1')).toMatchObject({ done: true });
-  await expect.poll(count, { timeout: 10_000 }).toBe(before - 1);
+  await expect.poll(count).toBe(before - 1);
 
   expect(await act('retry-quarantine', 'source=c0')).toMatchObject({ done: true });
   const open = () => raw.prepare('SELECT count(*) FROM quarantine WHERE resolved_at IS NULL').pluck().get();
-  await expect.poll(open, { timeout: 10_000 }).toBe(0);
+  await expect.poll(open).toBe(0);
 
   expect(await act('resync', 'source=c0')).toMatchObject({ done: true });
-  await expect.poll(count, { timeout: 10_000 }).toBe(before);
-  await expect.poll(() => log().length, { timeout: 10_000 }).toBe(6);
+  await expect.poll(count).toBe(before);
+  await expect.poll(() => log().length).toBe(6);
   expect(log()).toEqual([
     { actor: 'token:oleg', action: 'accept_deletions', outcome: 'asked', note: null },
     expect.objectContaining({
@@ -104,7 +104,7 @@ test('a request for a source that is paused before it begins waits for the resum
   const ticks = () => raw.prepare("SELECT count(*) FROM ticks WHERE mode = 'relisting'").pluck().get();
   expect([(await requests.list()).length, (await pauses.list()).length, ticks()]).toEqual([1, 1, 0]);
   expect(await act('resume', 'source=c0')).toMatchObject({ done: true });
-  await expect.poll(ticks, { timeout: 10_000 }).toBe(1);
+  await expect.poll(ticks).toBe(1);
 });
 
 test('a confirmation of deletions ends without effect when another number of rows awaits deletion by then', async () => {
@@ -118,7 +118,7 @@ test('a confirmation of deletions ends without effect when another number of row
   const asked_at = new Date().toISOString() as never;
   const asked = { source: 'c0', kind: 'accept_deletions', confirmed_rows: 3, asked_at } as const;
   await daemon.engine.mirror.requests.add({ ...asked, actor: 'token:oleg', role: 'operator' });
-  await expect.poll(() => log().length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => log().length).toBe(1);
   expect(log()).toEqual([
     expect.objectContaining({
       action: 'accept_deletions',

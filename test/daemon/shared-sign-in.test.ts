@@ -85,7 +85,7 @@ test('P12 two daemons on one database share a rotating sign-in: each works sourc
   expect(new Set(renewed).size).toBe(1);
   expect(await refreshes()).toEqual([200, 200]);
   expect((await store.read()).accessToken).toBe(renewed[0]);
-}, 120_000);
+});
 
 test('a daemon does not start with a key of another length, and names the option', async () => {
   const [sandbox, database] = await Promise.all([sandboxFor({ companies: 1, records: 5 }), freshDatabase()]);
@@ -94,4 +94,4 @@ test('a daemon does not start with a key of another length, and names the option
   const short = new Secret('vault.keys[0]', { env: 'KEY' }, { env: { KEY: 'canary-short' }, folder: '' });
   const start = () => startDaemon(partsFor({ ...config, vault: { ...config.vault, keys: [short] } }));
   await expect(start()).rejects.toMatchObject({ code: 'usage', message: 'vault.keys[0]: is not a key' });
-}, 60_000);
+});

@@ -55,7 +55,7 @@ test('source set: a source added to a running daemon is listed, follows webhooks
   } finally {
     await daemon.close();
   }
-}, 60_000);
+});
 
 test('source set: a source that an operator paused does not tick when it is added', async () => {
   const { daemon, others } = await withOneSource();
@@ -77,4 +77,4 @@ test('source set: a source that an operator paused does not tick when it is adde
   } finally {
     await daemon.close();
   }
-}, 60_000);
+});

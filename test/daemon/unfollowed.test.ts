@@ -11,7 +11,6 @@ const unfollowed = 'not in the configuration: nobody follows it';
 
 test.each(['sqlite', 'postgres'] as const)(
   'a source that no configuration follows needs a person, and every surface says so (%s)',
-  { timeout: 240_000 },
   async (kind) => {
     const sandbox = await sandboxFor({ companies: 2, records: 10, limits: false });
     let database: FreshDatabase | null = null;

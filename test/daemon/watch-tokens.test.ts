@@ -56,7 +56,7 @@ test('a running daemon notices a replaced token file, and erases what a narrower
   } finally {
     await daemon.close();
   }
-}, 60_000);
+});
 
 test('an installation event concerns the grant of the sources of its installation only', async () => {
   const sandbox = await sandboxFor({ records: 5, companies: 2 });

@@ -221,5 +221,4 @@ test.each(['sqlite', 'postgres'])(
       { numRuns: kind === 'sqlite' ? 4 : 2 },
     );
   },
-  120_000,
 );

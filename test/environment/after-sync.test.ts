@@ -51,7 +51,7 @@ async function openReceiver() {
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/run`;
   const nth = async (count: number): Promise<Run> => {
-    await expect.poll(() => runs.length, { timeout: 10_000 }).toBe(count);
+    await expect.poll(() => runs.length).toBe(count);
     return runs[count - 1] as Run;
   };
   return { runs, url, nth, openMax: () => openMax };
@@ -141,7 +141,7 @@ test('after-sync: a command reads the message on stdin without secrets in its en
   await start();
   const file = join(folder, 'told.json');
   await expect
-    .poll(async () => (await statusOf(config.database, systemClock, config)).after_sync, { timeout: 10_000 })
+    .poll(async () => (await statusOf(config.database, systemClock, config)).after_sync)
     .toMatchObject([
       { hook: 'keep', pending: false, last_error: null },
       { hook: 'never', last_error: null },

@@ -221,7 +221,7 @@ describe('the library: a mirror inside another program', () => {
         0,
       ]);
       raw.exec('DELETE FROM pauses');
-      await expect.poll(ticks, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(ticks).toBeGreaterThan(0);
     } finally {
       await other.stop();
       raw.close();

@@ -52,9 +52,7 @@ test('dropping the databases of a run ends their connections and leaves other da
   });
 });
 
-test('the server runs from a folder that only root may enter, and without the links of an install script', {
-  timeout: 60_000,
-}, () => {
+test('the server runs from a folder that only root may enter, and without the links of an install script', () => {
   const locked = mkdtempSync(join(tmpdir(), 'rosterd-locked-'));
   onTestFinished(() => rmSync(locked, { recursive: true }));
   const root = join(locked, 'package');
@@ -71,7 +69,7 @@ test('the server runs from a folder that only root may enter, and without the li
   expect(stdout).toContain('postgres (PostgreSQL) 18');
 });
 
-test('a server whose owner was killed ends with it and leaves no file', { timeout: 60_000 }, async () => {
+test('a server whose owner was killed ends with it and leaves no file', async () => {
   const owner = spawn(
     process.execPath,
     [

@@ -133,7 +133,7 @@ for (const kind of ['sqlite', 'postgres'] as const)
       expect(await rowsOf(store, 'SELECT state, names_from_generation FROM sources')).toEqual([
         { state: 'sweeping', names_from_generation: null },
       ]);
-    }, 60_000);
+    });
 
 for (const kind of ['sqlite', 'postgres'] as const)
   test(`the state held, written by an earlier version running at the same time, is read as a listing (${kind})`, async () => {
@@ -144,7 +144,7 @@ for (const kind of ['sqlite', 'postgres'] as const)
     const { mirror } = await open(store);
     const { phase } = await mirror.open({ name: 'acme' as never, fingerprint: 'f1' }, 'tester');
     expect(phase).toMatchObject({ kind: 'listing', listing: { final: 'f_new' } });
-  }, 60_000);
+  });
 
 for (const kind of ['sqlite', 'postgres'] as const)
   test(`an upgrade marks names incomplete when an earlier version left some out after the grant returned (${kind})`, async () => {
@@ -159,4 +159,4 @@ for (const kind of ['sqlite', 'postgres'] as const)
     expect(await rowsOf(store, 'SELECT names_from_generation FROM sources')).toEqual([
       { names_from_generation: 3 },
     ]);
-  }, 60_000);
+  });

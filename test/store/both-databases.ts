@@ -20,11 +20,6 @@ const on =
 
 const titles: Readonly<Record<Dialect, string>> = { sqlite: '', postgres: ' (PostgreSQL)' };
 const dialects: readonly Dialect[] = ['sqlite', 'postgres'];
-/**
- * PostgreSQL answers every statement over a socket, on a machine shared with other tests, so tests get a long timeout.
- */
-const timeoutMsMin = 60_000;
-
 type Body<Args extends readonly unknown[]> = (
   title: string,
   work: (...args: Args) => unknown,
@@ -32,7 +27,7 @@ type Body<Args extends readonly unknown[]> = (
 ) => void;
 
 /** Like vitest's `test`, but runs the test on both databases. */
-export function test(title: string, work: () => unknown, timeoutMs = timeoutMsMin): void {
+export function test(title: string, work: () => unknown, timeoutMs?: number): void {
   for (const which of dialects) vitestTest(title + titles[which], on(which, work), timeoutMs);
 }
 
@@ -42,7 +37,7 @@ test.each = each;
 function each<Args extends unknown[] | [unknown]>(cases: readonly Args[]): Body<Args>;
 function each<Case>(cases: readonly Case[]): Body<[Case]>;
 function each(cases: readonly unknown[]): Body<never> {
-  return (title, work, timeoutMs = timeoutMsMin) => {
+  return (title, work, timeoutMs) => {
     for (const which of dialects)
       vitestTest.each(cases as never)(title + titles[which], on(which, work) as never, timeoutMs);
   };

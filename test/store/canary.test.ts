@@ -180,7 +180,6 @@ onSqlite(
       expect(statement).toBeLessThan(100);
     }
   },
-  60_000,
 );
 
 onSqlite('a scrub killed halfway leaves the file intact and the scrub pending', async () => {

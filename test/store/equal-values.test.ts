@@ -73,4 +73,4 @@ test('both databases store values of every kind identically, and reading the pag
   expect(postgres).toEqual(sqlite);
   expect(sqlite?.dump.roster?.join()).toContain('李雷');
   expect(sqlite?.dump.investment_history).not.toEqual([]);
-}, 60_000);
+});

@@ -276,4 +276,4 @@ test('every documented table and view has the columns of the dictionary, in orde
     ).toEqual(columns.map((column) => column.name));
     expect(sorted(there), name).toEqual(sorted(here));
   }
-}, 120_000);
+});

@@ -63,7 +63,7 @@ test('any sequence of pages and re-listings matches a reference model, now and a
     }),
     { numRuns: 120 },
   );
-}, 60_000);
+});
 
 test('both databases, given the same input, have identical content and match the reference model', async () => {
   const stores = [await freshStore('sqlite'), await freshStore('postgres')] as const;
@@ -78,7 +78,7 @@ test('both databases, given the same input, have identical content and match the
     }),
     { numRuns: 20 },
   );
-}, 120_000);
+});
 
 type Pages = readonly (readonly FeedItem[])[];
 type PlayedStep =

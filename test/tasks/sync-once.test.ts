@@ -125,7 +125,7 @@ test('sync: an unreachable platform fails with a message and stores nothing part
   const [result] = await syncOnce(partsFor(config), {}, never);
   expect(result?.report).toMatchObject({ outcome: 'failed', code: 'platform_error' });
   expect(totalsHeld(readerOf(config))).toEqual([]);
-}, 60_000);
+});
 
 test('sync: a rejected token halts the source for a person', async () => {
   const sandbox = await sandboxFor({ companies: 1 });

@@ -155,7 +155,7 @@ test('verify: changes during verification are not drift', async () => {
   expect(looks.flatMap(({ sources }) => sources.flatMap(({ drift }) => drift))).toEqual([]);
   const quiet = await verify(partsFor(config), whole, never);
   expect(quiet.equal).toBe(true);
-}, 60_000);
+});
 
 test('verify: it never exceeds the call budget and reports what was not compared', async () => {
   const { sandbox, config } = await mirrored();
@@ -215,7 +215,7 @@ test('verify: it waits for its turn while a daemon ticks all the time', async ()
   const receipt = await verify(partsFor(config), { ...whole, calls: 500 }, never);
   await busy;
   expect(receipt.sources[0]).toMatchObject({ outcome: 'equal', ended: null });
-}, 60_000);
+});
 
 test('verify: a stop signal ends it with a partial receipt', async () => {
   const { config } = await mirrored(40);

@@ -275,7 +275,7 @@ test('encrypted vault: two processes that count under the lock lose no step, als
   const found = Number(await vaultWith().read('sign-in/count'));
   // The killed one may have written once more than it could report.
   expect([30 + counted, 31 + counted]).toContain(found);
-}, 60_000);
+});
 
 test.each(['rosterd_analyst', 'rosterd_identity'])(
   'encrypted vault: the role %s cannot read it',
@@ -354,7 +354,7 @@ test('encrypted vault: a role of its own takes the vault away from queries of th
     own.administrator,
   );
   expect(await asked('SELECT * FROM peek()', true, url)).toContain('permission denied');
-}, 60_000);
+});
 
 async function migratedDatabaseOfOwnRole() {
   const fresh = await freshDatabase();
@@ -375,29 +375,25 @@ function withPassword(text: string): string {
 test.each([
   ['pg_dump', process.env],
   ['COPY', { PATH: '/nowhere' }],
-])(
-  'encrypted vault: a backup through %s leaves it out, and a restore leaves it as it is',
-  async (_, env) => {
-    await vaultWith().write('sign-in/crm', canary);
-    const file = join(tempFolder(), 'mirror.backup');
-    const place = { kind: 'postgres', url: database.url, password: null } as const;
-    const made = await backUpPostgres(place, file, { clock: systemClock, env, version: '0.1.0', signal });
-    expect(made.tables.map(({ table }) => table).filter((table) => table.startsWith('vault'))).toEqual([]);
-    expect((await readFile(file)).includes('vault_entries')).toBe(false);
-    const empty = await freshDatabase();
-    onTestFinished(() => empty.drop());
-    for (const url of [database.url, empty.url]) {
-      const parts = { clock: systemClock, env, version: '0.1.0', signal, force: true, leaseMs: 30_000 };
-      const hooks = { prepare: async () => {}, remember: () => [] };
-      await restorePostgres(file, { kind: 'postgres', url, password: null }, parts, hooks);
-    }
-    expect(await vaultWith().read('sign-in/crm')).toBe(canary);
-    expect(await vaultWith({ url: empty.url }).read('sign-in/crm')).toBeNull();
-    // As after pg_restore of a dump without the schema: the mirror is there and the vault is not.
-    await run('DROP SCHEMA rosterd_vault CASCADE', empty.url);
-    const vaults = [vaultWith({ url: empty.url }), vaultWith({ url: empty.url })];
-    await Promise.all(vaults.map((vault, at) => vault.write(`sign-in/crm-${at}`, canary)));
-    expect(await vaults[0]?.keys('')).toEqual(['sign-in/crm-0', 'sign-in/crm-1']);
-  },
-  60_000,
-);
+])('encrypted vault: a backup through %s leaves it out, and a restore leaves it as it is', async (_, env) => {
+  await vaultWith().write('sign-in/crm', canary);
+  const file = join(tempFolder(), 'mirror.backup');
+  const place = { kind: 'postgres', url: database.url, password: null } as const;
+  const made = await backUpPostgres(place, file, { clock: systemClock, env, version: '0.1.0', signal });
+  expect(made.tables.map(({ table }) => table).filter((table) => table.startsWith('vault'))).toEqual([]);
+  expect((await readFile(file)).includes('vault_entries')).toBe(false);
+  const empty = await freshDatabase();
+  onTestFinished(() => empty.drop());
+  for (const url of [database.url, empty.url]) {
+    const parts = { clock: systemClock, env, version: '0.1.0', signal, force: true, leaseMs: 30_000 };
+    const hooks = { prepare: async () => {}, remember: () => [] };
+    await restorePostgres(file, { kind: 'postgres', url, password: null }, parts, hooks);
+  }
+  expect(await vaultWith().read('sign-in/crm')).toBe(canary);
+  expect(await vaultWith({ url: empty.url }).read('sign-in/crm')).toBeNull();
+  // As after pg_restore of a dump without the schema: the mirror is there and the vault is not.
+  await run('DROP SCHEMA rosterd_vault CASCADE', empty.url);
+  const vaults = [vaultWith({ url: empty.url }), vaultWith({ url: empty.url })];
+  await Promise.all(vaults.map((vault, at) => vault.write(`sign-in/crm-${at}`, canary)));
+  expect(await vaults[0]?.keys('')).toEqual(['sign-in/crm-0', 'sign-in/crm-1']);
+});

@@ -89,7 +89,6 @@ test.each(['before', 'after'])(
       ),
     ).toEqual([]);
   },
-  60_000,
 );
 
 test('of several hosts that refresh one sign-in at once, one sends the request', async () => {
@@ -97,7 +96,7 @@ test('of several hosts that refresh one sign-in at once, one sends the request',
   const done = await Promise.all([1, 2, 3].map(() => refresh(url, 'never')));
   expect(done.map(({ printed }) => printed)).toEqual(['at_1', 'at_1', 'at_1']);
   expect(tokens.asked).toBe(1);
-}, 60_000);
+});
 
 test('a sign-in that is not in the vault, or not usable there, asks for a new one without quoting it', async () => {
   await vault.remove('sign-in/crm');

@@ -92,7 +92,7 @@ test('deletions beyond the brake await approval, and everything else continues u
     deletions_waiting: null,
   });
   expect((await world.run(['verify', '--full', '--calls', '500'])).code).toBe(0);
-}, 180_000);
+});
 
 test('verify names a row that awaits deletion although it is on the platform', async () => {
   const [{ id }] = await query('SELECT id FROM investments LIMIT 1');
@@ -113,4 +113,4 @@ test('verify names a row that awaits deletion although it is on the platform', a
   expect(err).toContain('rosterd verify --source acme --repair');
   expect((await world.run(['verify', '--full', '--repair', '--calls', '500'])).code).toBe(0);
   expect(await query('SELECT * FROM awaiting_deletion')).toEqual([]);
-}, 180_000);
+});

@@ -54,7 +54,7 @@ test('demo mirrors a made-up platform, prints its addresses, and its example que
   await expect.poll(() => again.io.out(), { timeout: 40_000 }).toContain('npx rosterd query');
   expect(await again.stop()).toMatchObject({ code: 0 });
   expect(again.io.err()).not.toContain('waits for a human');
-}, 120_000);
+});
 
 test('demo does not overwrite a file that is not its own', async () => {
   const cwd = folderFor();
@@ -102,7 +102,7 @@ test('sandbox, sync, status and query work together as the README says', async (
   expect(gone.code).toBe(1);
   expect(gone.err).toContain('could not be reached');
   expect((await rosterd(['status', '--check'], io())).code).toBe(1);
-}, 120_000);
+});
 
 test('sandbox names --data when its file cannot be used, and not the address', async () => {
   const cwd = folderFor();

@@ -44,7 +44,7 @@ test('when identity is granted again, names are listed once more automatically a
   expect(await names()).toBe(all);
   expect(await status()).toMatchObject({ health: 'ok', names_incomplete: 0, names_note: null });
   expect((await world.run(['sync'])).out, 'once').toMatch(/\nacme +done +delta /);
-}, 180_000);
+});
 
 test('a re-listing for names that waits for the quota reports the end of the wait', async () => {
   await world.run(['sync'], { env: { ACME: world.company.tokenWithoutIdentity } });
@@ -62,4 +62,4 @@ test('a re-listing for names that waits for the quota reports the end of the wai
     state: 'relisting',
     names_note: expect.stringMatching(/^names are incomplete: re-listing waits for the quota until 20/),
   });
-}, 180_000);
+});

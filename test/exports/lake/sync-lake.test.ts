@@ -178,7 +178,7 @@ test('lake: a thousand random changes, compacted in between, leave the sums of t
        EXCEPT SELECT id, status, committed_cents FROM investments)`,
   );
   expect(loaded).toEqual({ differing: '0' });
-}, 60_000);
+});
 
 /** The statement behind the view `investments` of a snapshot, without the names. */
 function tableOf(folder: string, snapshot: number): string {

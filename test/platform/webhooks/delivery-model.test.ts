@@ -44,9 +44,7 @@ afterEach(async () => {
   for (const world of open.splice(0)) await world.close();
 });
 
-test('DELIV-14 DELIV-17 the delivery state machine matches its model during random outages', {
-  timeout: 60_000,
-}, async () => {
+test('DELIV-14 DELIV-17 the delivery state machine matches its model during random outages', async () => {
   let endpointDays = 0;
   const seen = { dead: 0, delivered: 0, canceled: 0, disabled: 0, resent: 0 };
   for (const seed of [1, 2, 3, 4]) {

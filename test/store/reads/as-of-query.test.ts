@@ -204,7 +204,7 @@ describe.each(databases)('a query as of a past time in $database', ({ open }) =>
       await expect(read(mirror, `SELECT count(*) FROM ${name}`, between)).rejects.toEqual(
         fault(new RegExp(`^${name} shows only the present`), new RegExp(`(?:main|public)\\.${name}\\b`)),
       );
-  }, 60_000);
+  });
 
   test('as of a past time, the data dictionary is read as it is', async () => {
     const mirror = await seeded(open);

@@ -87,24 +87,20 @@ const cases = [
 describe.each(databases)('$database: the size of a query result is limited', ({ database, open }) => {
   let place: DatabaseLocation;
 
-  test.each(cases)(
-    'a query for $what fails at a size limit',
-    { timeout: 180_000 },
-    async ({ SQLite, PostgreSQL, ends }) => {
-      ({ place } = await open());
-      const sql = database === 'SQLite' ? SQLite : PostgreSQL;
-      for (const identity of [true, false]) expect(ends).toContain(await read(place, sql, { identity }));
-    },
-  );
+  test.each(cases)('a query for $what fails at a size limit', async ({ SQLite, PostgreSQL, ends }) => {
+    ({ place } = await open());
+    const sql = database === 'SQLite' ? SQLite : PostgreSQL;
+    for (const identity of [true, false]) expect(ends).toContain(await read(place, sql, { identity }));
+  });
 
-  test('a query without a total limit returns a result of any size', { timeout: 180_000 }, async () => {
+  test('a query without a total limit returns a result of any size', async () => {
     ({ place } = await open());
     const many = cases.find(({ what }) => what === 'many rows');
     const sql = database === 'SQLite' ? many?.SQLite : many?.PostgreSQL;
     expect(await read(place, sql ?? '', { bytesMax: null })).toBe('60 rows');
   });
 
-  test('a row above the limit does not grow the memory of this process', { timeout: 180_000 }, async () => {
+  test('a row above the limit does not grow the memory of this process', async () => {
     ({ place } = await open());
     const giant = {
       SQLite: "SELECT printf('%.*c', 400000000, 'x')",

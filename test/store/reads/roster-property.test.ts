@@ -90,5 +90,5 @@ describe.each(databases)('the roster on $database', ({ open }) => {
         { numRuns: 40 },
       );
     });
-  }, 120_000);
+  });
 });

@@ -31,7 +31,7 @@ test('repeated snapshots of a server reuse one connection and reconnect after it
   await admin.pool.query('SELECT pg_terminate_backend($1)', [second]);
   await session().catch(() => {});
   expect(await session()).toBeGreaterThan(0);
-}, 60_000);
+});
 
 test('each snapshot of a SQLite file opens it again', async () => {
   const { file } = freshMirror();

@@ -11,9 +11,7 @@ async function postgres(): Promise<{ readonly store: Store; readonly database: P
   return { store, database: store.postgres };
 }
 
-test('a holder whose lease was taken over while it waited for the row lock writes nothing', {
-  timeout: 60_000,
-}, async () => {
+test('a holder whose lease was taken over while it waited for the row lock writes nothing', async () => {
   const { store, database } = await postgres();
   const { list, delta, rows } = await mirrorFixture({ store });
   await list([[record('inv_1')]]);
@@ -26,7 +24,7 @@ test('a holder whose lease was taken over while it waited for the row lock write
   expect(await rows('SELECT max(seq) AS seq FROM changes')).toEqual([{ seq: 1 }]);
 });
 
-test('a lease can be renewed during a long commit of its source', { timeout: 60_000 }, async () => {
+test('a lease can be renewed during a long commit of its source', async () => {
   const { store, database } = await postgres();
   const { mirror, lease, rows } = await mirrorFixture({ store });
   const before = await rows('SELECT expires_at FROM leases');
@@ -36,9 +34,7 @@ test('a lease can be renewed during a long commit of its source', { timeout: 60_
   await other.commit();
 });
 
-test('a person forgotten while a page with them is written is not stored afterwards', {
-  timeout: 60_000,
-}, async () => {
+test('a person forgotten while a page with them is written is not stored afterwards', async () => {
   const { store, database } = await postgres();
   const fixture = await mirrorFixture({ store });
   await fixture.list([[record('inv_1'), record('inv_2')]]);
@@ -52,9 +48,7 @@ test('a person forgotten while a page with them is written is not stored afterwa
   expect(await fixture.rows('SELECT id, name FROM identities')).toEqual([{ id: 'inv_2', name: 'Anew' }]);
 });
 
-test('change numbers have no gaps and become visible in order while several sources commit concurrently', {
-  timeout: 60_000,
-}, async () => {
+test('change numbers have no gaps and become visible in order while several sources commit concurrently', async () => {
   const { store, database } = await postgres();
   const sources: Fixture[] = [];
   for (let n = 0; n < 5; n += 1) {

@@ -33,7 +33,7 @@ beforeAll(async () => {
       SELECT n, 1 + n % 1000, 'inv_' || n, 'changed', t.at FROM ${rows}`);
   await buildIndexes(database);
   await database.pool.query('ANALYZE');
-}, 120_000);
+});
 
 async function plan(sql: string): Promise<string> {
   const { rows } = await database.pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${sql}`);

@@ -70,7 +70,7 @@ test('a connection that the network dropped without a word is closed, and the po
   expect(await inTransaction(database, (transaction) => transaction.rows('SELECT 3 AS n'))).toEqual([
     { n: 3 },
   ]);
-}, 60_000);
+});
 
 test('a connection to a server that does not answer is closed after three lost answers', async () => {
   const way = await wayTo((await freshDatabase()).url);
@@ -88,7 +88,7 @@ test('a connection to a server that does not answer is closed after three lost a
   expect(ended).toBe(false);
   await clock.push();
   expect(await outcome).toEqual(busy);
-}, 60_000);
+});
 
 test('a transaction that sends statements between two looks is not closed', async () => {
   const { database, clock } = await watched((await freshDatabase()).url);
@@ -100,7 +100,7 @@ test('a transaction that sends statements between two looks is not closed', asyn
     return await transaction.rows('SELECT 5 AS n');
   });
   expect(done).toEqual([{ n: 5 }]);
-}, 60_000);
+});
 
 test('a statement that the server still works on is not closed, however long it takes', async () => {
   const { url } = await freshDatabase();
@@ -119,4 +119,4 @@ test('a statement that the server still works on is not closed, however long it 
   for (let turn = 0; turn < 4; turn += 1) await clock.push();
   await holder.query('ROLLBACK');
   expect(await waiting).toEqual([{ n: 4 }]);
-}, 60_000);
+});

@@ -176,7 +176,7 @@ test('the child process ends a few minutes after the last read, and never during
   });
   expect(children()).toEqual([first]);
   await clock.advance(6 * 60_000);
-  await expect.poll(children, { timeout: 30_000 }).toEqual([]);
+  await expect.poll(children).toEqual([]);
   expect(await ids()).toHaveLength(3);
 });
 

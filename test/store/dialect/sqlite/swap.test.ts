@@ -108,7 +108,7 @@ test('publishing a re-listing finds the same differences as comparing two record
     ),
     { numRuns: 60 },
   );
-}, 60_000);
+});
 
 function asStored(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value;
