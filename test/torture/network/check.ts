@@ -1,0 +1,249 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { audited } from '../fleet/audit.js';
+import { contentOf, type WireRecord } from '../judge.js';
+import type { World } from './world.js';
+
+/*
+ * The judge. It knows nothing of rosterd but the names of tables and columns: it reads the tables with plain SQL, and
+ * compares with what the sender, the desk, the analysts and the platform wrote down.
+ */
+
+export interface FeedRow {
+  readonly seq: number;
+  readonly source: string;
+  readonly id: string | null;
+  readonly kind: string;
+}
+
+export interface NoticeSeen {
+  readonly at: number;
+  readonly sentAt: number;
+  readonly message: string;
+  readonly source: string;
+  readonly id: string;
+  readonly seq: number;
+  readonly after: {
+    readonly status: string | null;
+    readonly group_label: string | null;
+    readonly committed_cents: number | null;
+  } | null;
+}
+
+/** Returns what is wrong with what one consumer read: gaps, numbers out of order, rows that the feed has otherwise. */
+export function judgeConsumer(
+  name: string,
+  read: readonly FeedRow[],
+  feed: ReadonlyMap<number, FeedRow>,
+): string[] {
+  const wrong: string[] = [];
+  let before = 0;
+  for (const row of read) {
+    if (row.seq !== before + 1) wrong.push(`${name} read change ${row.seq} after ${before}`);
+    before = row.seq;
+    const stored = feed.get(row.seq);
+    if (stored === undefined) wrong.push(`${name} read change ${row.seq}, which is not in the feed`);
+    else if (stored.source !== row.source || stored.id !== row.id || stored.kind !== row.kind)
+      wrong.push(
+        `${name} read change ${row.seq} as ${row.kind} of ${row.id}, and it is ${stored.kind} of ${stored.id}`,
+      );
+  }
+  if (before < feed.size) wrong.push(`${name} has read ${before} of ${feed.size} changes`);
+  return wrong;
+}
+
+/**
+ * Returns notices about one record that were sent within a minute of one another, by the sender's clock, although the
+ * result of the first was stored. A sender that dies before it stores the result sends again.
+ */
+export function judgePace(
+  seen: readonly NoticeSeen[],
+  stored: readonly { source: string; id: string; at: number }[],
+): string[] {
+  const wrong: string[] = [];
+  const last = new Map<string, NoticeSeen>();
+  for (const notice of seen) {
+    const key = `${notice.source} ${notice.id}`;
+    const before = last.get(key);
+    last.set(key, notice);
+    if (before === undefined || before.message === notice.message || notice.sentAt - before.sentAt >= 59)
+      continue;
+    const wasStored = stored.some(
+      ({ source, id, at }) =>
+        source === notice.source && id === notice.id && at >= before.at - 1_000 && at < notice.at - 500,
+    );
+    if (wasStored) wrong.push(`two notices about ${notice.id} within ${notice.sentAt - before.sentAt} s`);
+  }
+  return wrong;
+}
+
+/** Requires that nothing changes any more. Returns every broken promise. */
+export async function judge(world: World, since: Baseline): Promise<string[]> {
+  const wrong: string[] = [];
+  // An asynchronous replica may lack the last commits of the primary that it replaces.
+  const mayLose = !world.options.synchronous && world.promotions.length > 0;
+  wrong.push(...(await judgeAccepted(world, mayLose)));
+  const { stale } = await audited(world.pair.url());
+  if (stale.length > 0) wrong.push(`${stale.length} stale writes: ${stale[0]}`);
+  wrong.push(...(await judgeFeed(world, mayLose)));
+  wrong.push(...(await judgeNotices(world, since)));
+  wrong.push(...(await judgeSignIns(world)));
+  wrong.push(...(await judgeLogs(world)));
+  return wrong;
+}
+
+/** How long before a promotion an accepted delivery may be missing from an asynchronous replica. */
+const lostMillisMax = 15_000;
+
+async function judgeAccepted(world: World, mayLose: boolean): Promise<string[]> {
+  const rows = await world.rows<{ event_id: string; state: string }>(
+    'SELECT event_id, state FROM webhook_inbox',
+  );
+  const states = new Map(rows.map(({ event_id, state }) => [event_id, state]));
+  return world.lines<{ id: string; at: number }>('accepted').flatMap(({ id, at }) => {
+    const state = states.get(id);
+    if (state === 'worked') return [];
+    const isLost =
+      state === undefined &&
+      mayLose &&
+      world.promotions.some((then) => at > then - lostMillisMax && at < then + 5_000);
+    return isLost ? [] : [`the accepted delivery ${id} is ${state ?? 'not stored'}`];
+  });
+}
+
+async function judgeFeed(world: World, mayLose: boolean): Promise<string[]> {
+  const rows = await world.rows<FeedRow & { seq: string }>(
+    'SELECT seq, source, id, kind FROM changes ORDER BY seq',
+  );
+  const feed = new Map(rows.map((row) => [Number(row.seq), { ...row, seq: Number(row.seq) }]));
+  const wrong: string[] = [];
+  const last = rows.at(-1)?.seq ?? 0;
+  if (Number(last) !== feed.size) wrong.push(`the feed has ${feed.size} changes and ends with ${last}`);
+  const read = world.lines<FeedRow & { snapshot?: Record<string, number> }>('read-x');
+  // A consumer that continues after a number of a lost commit reads another change under the next one: not promised.
+  if (!mayLose) {
+    wrong.push(
+      ...judgeConsumer(
+        'the analyst x',
+        read.filter(({ seq }) => seq !== undefined),
+        feed,
+      ).slice(0, 5),
+    );
+    wrong.push(...judgeConsumer('the analyst y', world.lines<FeedRow>('read-y'), feed).slice(0, 5));
+  }
+  const bases = new Map<string, number>();
+  for (const { snapshot = {} } of read)
+    for (const [source, base] of Object.entries(snapshot)) {
+      const first = bases.get(source) ?? base;
+      bases.set(source, first);
+      if (first !== base)
+        wrong.push(`in one snapshot, the rows of ${source} are ${base - first} more than its changes say`);
+    }
+  return wrong;
+}
+
+type State = string;
+const stateOf = (state: NoticeSeen['after']): State =>
+  state === null ? 'null' : JSON.stringify([state.status, state.group_label, Number(state.committed_cents)]);
+
+/** What each record was when notices about it began. */
+export type Baseline = ReadonlyMap<string, State>;
+
+export async function statesOf(world: World): Promise<Baseline> {
+  const rows = await world.rows<{
+    source: string;
+    id: string;
+    status: string | null;
+    group_label: string | null;
+    committed_cents: string | null;
+  }>('SELECT source, id, status, group_label, committed_cents FROM investments');
+  return new Map(
+    rows.map(({ source, id, committed_cents, ...rest }) => [
+      `${source} ${id}`,
+      stateOf({ ...rest, committed_cents: committed_cents === null ? null : Number(committed_cents) }),
+    ]),
+  );
+}
+
+async function judgeNotices(world: World, since: Baseline): Promise<string[]> {
+  const [now, waiting, stored] = await Promise.all([
+    statesOf(world),
+    world.rows<{ key: string }>(
+      "SELECT DISTINCT (body::json ->> 'source') || ' ' || (body::json ->> 'id') AS key FROM notices WHERE state = 'pending'",
+    ),
+    world.rows<{ source: string; id: string; at: string }>('SELECT source, id, at FROM audit_notices'),
+  ]);
+  const seen = world.lines<NoticeSeen>('notices');
+  const told = new Map(since);
+  const numbers = new Map<string, number>();
+  for (const { source, id, seq, after } of seen) {
+    const key = `${source} ${id}`;
+    // A repetition of an older notice says nothing new.
+    if (seq < (numbers.get(key) ?? 0)) continue;
+    numbers.set(key, seq);
+    told.set(key, stateOf(after));
+  }
+  const pending = new Set(waiting.map(({ key }) => key));
+  const wrong: string[] = [];
+  for (const key of new Set([...told.keys(), ...now.keys()])) {
+    const [last, present] = [told.get(key) ?? 'null', now.get(key) ?? 'null'];
+    if (last !== present && !pending.has(key))
+      wrong.push(`the last notice about ${key} says ${last}, and it is ${present}`);
+  }
+  return [
+    ...wrong.slice(0, 5),
+    ...judgePace(
+      seen,
+      stored.map((row) => ({ ...row, at: Number(row.at) })),
+    ),
+  ];
+}
+
+async function judgeSignIns(world: World): Promise<string[]> {
+  const rows = await world.rows<{ name: string; last_error: string | null }>(
+    "SELECT name, last_error FROM sources WHERE state = 'halted'",
+  );
+  return rows.map(({ name, last_error }) => `${name} is halted: ${last_error}`);
+}
+
+/** Returns the records of a company as the platform shows them: null for a tombstone. */
+export async function truthOf(world: World, index: number): Promise<Map<string, string | null>> {
+  const company = world.ready.companies[index];
+  const found = new Map<string, string | null>();
+  for (let at: string | null = null, more = true; more; ) {
+    const query = new URLSearchParams({
+      company_id: company?.id ?? '',
+      per_page: '100',
+      ...(at === null ? {} : { cursor: at }),
+    });
+    const { data, meta } = (await world.call('GET', `/investments?${query}`, undefined, company?.token)) as {
+      data: WireRecord[];
+      meta: { has_more: boolean; next_cursor: string };
+    };
+    for (const record of data) {
+      found.set(record.id, record.visible ? contentOf(record) : null);
+      for (const text of [record.investor?.name, record.investor?.email])
+        if (typeof text === 'string') people.add(text);
+    }
+    at = meta.next_cursor;
+    more = meta.has_more;
+  }
+  return found;
+}
+
+/** Everyone whom the platform has named. */
+const people = new Set<string>();
+
+async function judgeLogs(world: World): Promise<string[]> {
+  await world.ageEndpoint((text) => text);
+  const wrong: string[] = [];
+  for (const name of readdirSync(world.logs)) {
+    // The platform is no part of the promise.
+    if (name === 'platform' || name === 'edge') continue;
+    const text = readFileSync(join(world.logs, name), 'utf8');
+    for (const person of people) if (text.includes(person)) wrong.push(`the log of ${name} names a person`);
+    for (const [index, secret] of world.secrets.entries())
+      if (text.includes(secret)) wrong.push(`the log of ${name} has secret ${index}`);
+  }
+  return wrong;
+}
