@@ -12,6 +12,8 @@ const of = (scenario: string, ...[name, file, search, replace]: Parameters<typeo
 
 /** The torture of several processes on a server, which has its own judge. */
 export const fleet = 'fleet';
+/** The torture of hosts and of the network between them. */
+export const network = 'network';
 
 const sqlite = 'src/store/dialect/sqlite';
 
@@ -72,6 +74,41 @@ export const plantedBugs: readonly TortureBug[] = [
     'src/store/lease-rules.ts',
     'if (held?.fence === lease.fence) return;',
     'if (held?.fence !== undefined) return;',
+  ),
+  of(
+    network,
+    'the fence is not checked while the network breaks',
+    'src/store/lease-rules.ts',
+    'if (held?.fence === lease.fence) return;',
+    'if (held?.fence !== undefined) return;',
+  ),
+  of(
+    network,
+    'a host answers 2xx before the delivery is committed',
+    'src/inbox/receiver.ts',
+    'parts.inbox.accept({\n      ...event,\n      receivedAt,\n      body: delivery.body,\n      lane: laneOf(sources),\n    });',
+    "(parts.inbox.accept({ ...event, receivedAt, body: delivery.body, lane: laneOf(sources) }).catch(() => {}), Promise.resolve<'stored' | 'duplicate'>('stored'));",
+  ),
+  of(
+    network,
+    'a source that was taken over is not read again',
+    'src/fleet/fleet.ts',
+    'parts.follow(gained);',
+    'if (turns < 2) parts.follow(gained);',
+  ),
+  of(
+    network,
+    'two hosts refresh a sign-in without its lock',
+    'src/client/tokens/credential-store.ts',
+    'withLock: (signal, work) => vault.withLock(key, signal, work),',
+    'withLock: (_signal, work) => work(async () => true),',
+  ),
+  of(
+    network,
+    'messages that a host missed are never looked for',
+    'src/daemon/start-work.ts',
+    "drain?.look().catch((error: unknown) => logger.debug({ error }, 'the inbox could not be looked at'));",
+    'void logger;',
   ),
   of(
     'locked',

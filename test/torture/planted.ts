@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { hunt } from '../support/hunt.js';
-import { fleet, plantedBugs, type TortureBug } from './planted-bugs.js';
+import { fleet, network, plantedBugs, type TortureBug } from './planted-bugs.js';
 
 /*
  * npm run torture:planted -- [--rounds 60] [--seed 1] [--only TEXT]
@@ -19,13 +19,20 @@ const found = await hunt<TortureBug>({
   layout: { copied: ['src', 'test'], translated: { src: 'dist' } },
   bugs: plantedBugs.filter(({ name, scenario }) => `${scenario}: ${name}`.includes(values.only)),
   jobs: 1,
-  command: ({ scenario }) =>
-    scenario === fleet
-      ? ['--import', 'tsx', 'test/torture/fleet/run.ts', '--changes', '200', '--seed', values.seed]
-      : [
-          ...['--import', 'tsx', 'test/torture/run.ts', '--first', '--only', scenario],
-          ...['--rounds', values.rounds, '--seed', values.seed],
-        ],
+  command: ({ scenario }) => {
+    const { rounds, seed } = values;
+    if (scenario === fleet)
+      return ['--import', 'tsx', 'test/torture/fleet/run.ts', '--changes', '200', '--seed', seed];
+    if (scenario === network)
+      return [
+        ...['--import', 'tsx', 'test/torture/network/run.ts', '--first', '--small', '--replica', 'sync'],
+        ...['--epochs', '1', '--perEpoch', '30', '--faults', String(5 * Number(rounds)), '--seed', seed],
+      ];
+    return [
+      ...['--import', 'tsx', 'test/torture/run.ts', '--first', '--only', scenario],
+      ...['--rounds', rounds, '--seed', seed],
+    ];
+  },
   finding: (line) => line.startsWith('Violation: '),
 });
 const caught = found.filter((line) => line !== null).length;

@@ -183,7 +183,11 @@ async function judgeNotices(world: World, since: Baseline): Promise<string[]> {
     numbers.set(key, seq);
     told.set(key, stateOf(after));
   }
-  const pending = new Set(waiting.map(({ key }) => key));
+  // Without a notice by rule, even if another change was merged into such a publication.
+  const derivedAgain = await world.rows<{ key: string }>(
+    "SELECT DISTINCT source || ' ' || id AS key FROM changes WHERE reason IN ('recomputed', 'reprojected')",
+  );
+  const pending = new Set([...waiting, ...derivedAgain].map(({ key }) => key));
   const wrong: string[] = [];
   for (const key of new Set([...told.keys(), ...now.keys()])) {
     const [last, present] = [told.get(key) ?? 'null', now.get(key) ?? 'null'];

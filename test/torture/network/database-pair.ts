@@ -174,7 +174,18 @@ export class DatabasePair {
     const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en'];
     const { status, stderr } = spawnSync(
       initdb,
-      ['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${secret}`, '--no-sync', ...locale],
+      [
+        '-D',
+        data,
+        '-U',
+        'postgres',
+        '-A',
+        'scram-sha-256',
+        `--pwfile=${secret}`,
+        '--no-sync',
+        '--wal-segsize=4',
+        ...locale,
+      ],
       { ...owner, cwd: '/', encoding: 'utf8' },
     );
     if (status !== 0) throw new Error(`initdb failed: ${stderr}`);

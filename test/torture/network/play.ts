@@ -5,13 +5,13 @@ import { differences } from '../judge.js';
 import { Violation } from '../violation.js';
 import { type Baseline, judge, statesOf, truthOf } from './check.js';
 import { Director } from './director.js';
-import { type Planned, planFaults } from './plan.js';
+import type { Planned } from './plan.js';
 import type { World } from './world.js';
 
 export interface Play {
+  /** Of the changes on the platform. */
   readonly seed: number;
-  readonly faults: number;
-  readonly pauseMillisMax: number;
+  readonly plan: readonly Planned[];
   readonly restMillisMax: number;
 }
 
@@ -39,7 +39,6 @@ export async function playEpoch(
   counters: Counters,
 ): Promise<void> {
   const director = new Director(world, counters);
-  const plan: readonly Planned[] = planFaults(play.seed, play.faults, play.pauseMillisMax);
   const random = seededRandom(play.seed + 1);
   const promotionsBefore = world.promotions.length;
   let quiet = false;
@@ -50,7 +49,7 @@ export async function playEpoch(
     }
   })();
   changing.catch(() => {});
-  for (const { afterMillis, fault } of plan) {
+  for (const { afterMillis, fault } of play.plan) {
     await systemClock.wait(afterMillis);
     director.begin(fault);
   }

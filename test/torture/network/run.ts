@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { Counters } from '../counters.js';
 import { Violation } from '../violation.js';
+import { planFaults } from './plan.js';
 import { begin, expireCursors, playEpoch } from './play.js';
 import { World } from './world.js';
 
@@ -76,12 +77,8 @@ async function playWorld(seed: number, synchronous: boolean): Promise<void> {
       const count = Math.min(perEpoch, wanted - faults);
       faults += count;
       played += count;
-      await playEpoch(
-        world,
-        { seed: seed * 1_000 + epoch, faults: count, pauseMillisMax: 1_400, restMillisMax: 240_000 },
-        since,
-        counters,
-      );
+      const plan = planFaults(seed * 1_000 + epoch, count, 1_400);
+      await playEpoch(world, { seed: seed * 1_000 + epoch, plan, restMillisMax: 240_000 }, since, counters);
       say(
         `seed ${seed}, ${synchronous ? 'synchronous' : 'asynchronous'} replica, epoch ${epoch + 1}: ${count} faults, nothing broken`,
       );

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { seededRandom } from '../../src/runtime/random.js';
+import { freePort } from '../support/free-port.js';
+import { type FeedRow, judgeConsumer, judgePace, type NoticeSeen } from './network/check.js';
+import { type FaultKind, planFaults } from './network/plan.js';
+import { calm, effectOn, Forward } from './network/proxy.js';
+
+const row = (seq: number, id = `inv_${seq}`): FeedRow => ({ seq, source: 'c0', id, kind: 'changed' });
+const feed = new Map([1, 2, 3].map((seq) => [seq, row(seq)]));
+
+test('the judge of a consumer accepts the whole feed in order, and names a gap, a late number and another change', () => {
+  expect(judgeConsumer('x', [row(1), row(2), row(3)], feed)).toEqual([]);
+  expect(judgeConsumer('x', [row(1), row(3)], feed)).toEqual(['x read change 3 after 1']);
+  expect(judgeConsumer('x', [row(1), row(3), row(2)], feed)).toEqual([
+    'x read change 3 after 1',
+    'x read change 2 after 3',
+    'x has read 2 of 3 changes',
+  ]);
+  expect(judgeConsumer('x', [row(1), row(2, 'inv_9'), row(3)], feed)).toEqual([
+    'x read change 2 as changed of inv_9, and it is changed of inv_2',
+  ]);
+  expect(judgeConsumer('x', [row(1)], feed)).toEqual(['x has read 1 of 3 changes']);
+});
+
+test('the judge of notices reports two within a minute if the result of the first was stored, and no repetition', () => {
+  const notice = (message: string, second: number): NoticeSeen => ({
+    ...{ at: second * 1_000, sentAt: second, message, source: 'c0', id: 'inv_1', seq: 1, after: null },
+  });
+  const stored = [{ source: 'c0', id: 'inv_1', at: 1_000 }];
+  expect(judgePace([notice('m1', 1), notice('m2', 30)], stored)).toEqual([
+    'two notices about inv_1 within 29 s',
+  ]);
+  expect(judgePace([notice('m1', 1), notice('m2', 61)], stored)).toEqual([]);
+  expect(judgePace([notice('m1', 1), notice('m1', 30)], stored)).toEqual([]);
+  expect(judgePace([notice('m1', 1), notice('m2', 30)], [])).toEqual([]);
+});
+
+test('the plan of faults follows from its seed alone, and every kind occurs', () => {
+  expect(planFaults(7, 50, 1_000)).toEqual(planFaults(7, 50, 1_000));
+  expect(planFaults(7, 50, 1_000)).not.toEqual(planFaults(8, 50, 1_000));
+  const kinds = new Set<FaultKind>(planFaults(7, 1_000, 1_000).map(({ fault }) => fault.kind));
+  expect(kinds.size).toBe(13);
+});
+
+test('the weather of the proxy holds, cuts and resets pieces of a stream as its seed says', () => {
+  const effects = (weather: object) => {
+    const random = seededRandom(3);
+    return Array.from({ length: 200 }, () => effectOn({ ...calm, ...weather }, 1_000, 0.5, random));
+  };
+  expect(new Set(effects({}).map((effect) => JSON.stringify(effect))).size).toBe(1);
+  expect(effects({ lossShare: 0.2 })).toEqual(effects({ lossShare: 0.2 }));
+  expect(effects({ bytesPerSecond: 500 })[0]?.holdMillis).toBe(2_000);
+  expect(effects({ reorderMillis: 100 })[0]?.holdMillis).toBe(50);
+  expect(
+    effects({ truncateShare: 0.2 }).filter(({ endsAfter }) => endsAfter !== null).length,
+  ).toBeGreaterThan(20);
+  expect(
+    effects({ resetShare: 1 }).every(({ how, endsAfter }) => how === 'reset' && endsAfter !== null),
+  ).toBe(true);
+});
+
+test('a direction that the proxy drops holds bytes and the end of the connection back until it is whole again', async () => {
+  const received: string[] = [];
+  const server = createServer((socket) => {
+    socket
+      .setEncoding('utf8')
+      .on('data', (text: string) => received.push(text))
+      .on('error', () => {});
+    socket.on('end', () => received.push('end'));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const from = { host: '127.0.0.1', port: await freePort() };
+  const forward = new Forward(from, { host: '127.0.0.1', port: (server.address() as AddressInfo).port }, 1);
+  await forward.listen();
+  onTestFinished(() => {
+    forward.close();
+    server.close();
+  });
+  const client = connect(from);
+  client.on('error', () => {});
+  client.write('one');
+  await expect.poll(() => received).toEqual(['one']);
+  forward.drop('there', true);
+  client.end('two');
+  // Another connection passes all that time, through a proxy of the same kind.
+  const other = new Forward({ ...from, port: await freePort() }, forward.to, 2);
+  await other.listen();
+  onTestFinished(() => other.close());
+  const witness = connect(other.from);
+  witness.end('three');
+  await expect.poll(() => received).toEqual(['one', 'three', 'end']);
+  forward.drop('there', false);
+  await expect.poll(() => received).toEqual(['one', 'three', 'end', 'two', 'end']);
+});
