@@ -19,8 +19,10 @@ import type {
 import { checkFence } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
 import { readPage } from '../../page-facts.js';
+import { phaseOf } from '../../phase.js';
 import { type Rereading, withoutTombstones } from '../../reread.js';
 import { commitTimes } from '../../source-row.js';
+import { checkStanding, type Standing, standingAt, standingOf, standingOfListing } from '../../standing.js';
 import { type Halted, recordOutcome, tickColumns, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage, applyReread } from './delta.js';
@@ -41,6 +43,8 @@ export class PostgresMirror implements Mirror, Rereading {
   readonly #database: PostgresDatabase;
   readonly #options: MirrorOptions;
   readonly #rowsAhead = new RowsAhead();
+  /** Where the holder of each lease left its source. */
+  readonly #standings = new WeakMap<Lease, Standing>();
 
   constructor(database: PostgresDatabase, options: MirrorOptions) {
     this.#database = database;
@@ -49,9 +53,11 @@ export class PostgresMirror implements Mirror, Rereading {
 
   async open(source: SourceIdentity, holder: string): Promise<Opened> {
     const now = this.#options.clock.now();
-    return inTransaction(this.#database, (transaction) =>
+    const opened = await inTransaction(this.#database, (transaction) =>
       openSource(transaction, source, { holder, now }, this.#options),
     );
+    this.#standings.set(opened.lease, standingOf(opened.phase));
+    return opened;
   }
 
   async renew(lease: Lease): Promise<void> {
@@ -74,7 +80,9 @@ export class PostgresMirror implements Mirror, Rereading {
   }
 
   async beginListing(lease: Lease, start: ListingStart): Promise<ListingProgress> {
-    return this.#commit(lease, (commit) => beginListing(commit, start));
+    const progress = await this.#commit(lease, (commit) => beginListing(commit, start));
+    this.#standings.set(lease, standingOfListing(progress));
+    return progress;
   }
 
   async addListingPage(
@@ -86,7 +94,7 @@ export class PostgresMirror implements Mirror, Rereading {
     const facts = readPage(page.items);
     const ahead = this.#rowsAhead.of(lease.source, facts);
     try {
-      return await this.#commit(
+      const added = await this.#commit(
         lease,
         (commit) => {
           this.#rowsAhead.learn(commit.locked);
@@ -94,6 +102,8 @@ export class PostgresMirror implements Mirror, Rereading {
         },
         { mayBeLost: true, everySource: facts.deactivates, ahead },
       );
+      this.#standings.set(lease, standingOfListing(added.progress));
+      return added;
     } catch (error) {
       if (ahead === null || !this.#rowsAhead.wasMisjudged(lease.source, error)) throw error;
       return this.addListingPage(lease, page);
@@ -106,12 +116,15 @@ export class PostgresMirror implements Mirror, Rereading {
     brake: BrakePolicy,
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }> {
     await buildIndexes(this.#database);
-    return this.#commit(lease, (commit) => publishListing(commit, final, brake));
+    const published = await this.#commit(lease, (commit) => publishListing(commit, final, brake));
+    // Waits for the disk, and the sweep that follows refuses any other state.
+    this.#standings.delete(lease);
+    return published;
   }
 
   async applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied> {
     const facts = readPage(page.items);
-    return this.#commit(
+    const applied = await this.#commit(
       lease,
       async (commit, now) => {
         const applied = await applyPage(commit, page, facts, reached);
@@ -127,6 +140,8 @@ export class PostgresMirror implements Mirror, Rereading {
         everySource: facts.deactivates,
       },
     );
+    this.#standings.set(lease, standingAt(reached));
+    return applied;
   }
 
   async reread(lease: Lease, items: readonly FeedItem[]): Promise<Applied> {
@@ -167,6 +182,7 @@ export class PostgresMirror implements Mirror, Rereading {
           ahead?.send(transaction),
         ]);
         checkFence(locked.lease, lease);
+        checkStanding(lease, this.#standings.get(lease), standingOf(phaseOf(locked.source, locked)));
         ahead?.judge(locked);
         const now = clock.now();
         const commit = new Commit(transaction, locked, commitTimes(locked.source, now), {
