@@ -58,7 +58,7 @@ export async function playEpoch(
   await changing;
   await director.reviveAll();
   const wasLost = !world.options.synchronous && world.promotions.length > promotionsBefore;
-  if (wasLost) for (const { id } of world.ready.companies) await world.churn(1, id);
+  if (wasLost) for (const { id } of world.ready.companies) await world.touch(id);
   await rest(world, play.restMillisMax);
   const wrong = await judge(world, since);
   if (wrong.length > 0) throw new Violation(wrong.slice(0, 20).join('\n  '));
@@ -72,12 +72,12 @@ export async function expireCursors(world: World, counters: Counters): Promise<v
   for (let step = 0; step < 4; step += 1) {
     await world.advance(25 * day);
     for (const [index, { id }] of world.ready.companies.entries())
-      if (world.isSignedIn(index)) await world.churn(1, id);
+      if (world.isSignedIn(index)) await world.touch(id);
     await rest(world, 180_000);
     // The care of the endpoint signs in again at its next check.
     await systemClock.wait(12_000);
   }
-  for (const { id } of world.ready.companies) await world.churn(1, id);
+  for (const { id } of world.ready.companies) await world.touch(id);
   counters.add('platform restarted with expired cursors');
 }
 

@@ -147,6 +147,11 @@ export class World {
     await this.call('POST', '/_sandbox/churn', { changes, ...(company === undefined ? {} : { company }) });
   }
 
+  /** A change of this company that every mirror of it has to read: churn may change nothing that is published. */
+  async touch(company: string): Promise<void> {
+    await this.call('POST', '/_sandbox/investments', { company, count: 1 });
+  }
+
   /** Moves the clock of the platform and, in the stored state of the endpoint, that of the hosts. */
   async advance(millis: number): Promise<void> {
     await this.call('POST', '/_sandbox/clock', { advanceSeconds: Math.round(millis / 1_000) });
