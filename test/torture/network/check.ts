@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { audited } from '../fleet/audit.js';
+import { audited } from '../../postgres/fence-audit.js';
 import { contentOf, type WireRecord } from '../judge.js';
 import type { World } from './world.js';
 

@@ -19,7 +19,7 @@ import { type OpenVault, openVault } from '../../../src/reading/open-vault.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
-import { installAudit } from '../fleet/audit.js';
+import { installAudit } from '../../postgres/fence-audit.js';
 import { buildRoles, type Directed, guarded, type Spawned, startProcess, startRole } from './children.js';
 import { DatabasePair } from './database-pair.js';
 import { openLoopback } from './loopback.js';
