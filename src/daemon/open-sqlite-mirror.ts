@@ -61,8 +61,6 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       },
       { rowsAtOnce, start: () => behindGate(new ListingProcess(file), gate) },
     );
-    // A dedicated connection: storing a webhook must not wait for, or take part in, the transaction of a page.
-    const accepting = openSqlite(file, { busyTimeoutMs: inboxBusyMillis });
     const erasures = new SqliteErasures(main, clock);
     const scrubbed = (rewritten: number, signal: AbortSignal) =>
       scrub({ file, now: clock.now(), rewritten }, signal);
@@ -75,7 +73,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       mirror: gate.guard(mirror),
       dimensions: gate.guard(new SqliteDimensions(main, clock)),
       budgets: gate.guard(new Budgets(sqliteConnection(main))),
-      inbox: gate.guard(sqliteInbox(accepting), deliveryPatienceMillis),
+      inbox: gate.guard(sqliteInbox(main, inboxBusyMillis), deliveryPatienceMillis),
       outbox: gate.guard(new Outbox(sqliteConnection(main))),
       pauses: gate.guard(new Pauses(sqliteConnection(main))),
       alerts: gate.guard(new Alerts(sqliteConnection(main))),
@@ -105,7 +103,6 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       fleet: null,
       server: null,
       close: async () => {
-        accepting.close();
         main.close();
       },
     };

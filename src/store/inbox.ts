@@ -16,7 +16,7 @@ import { acceptingOnPostgres } from './dialect/postgres/accept-deliveries.js';
 import type { PostgresDatabase } from './dialect/postgres/open.js';
 import { acceptingOnSqlite } from './dialect/sqlite/accept-deliveries.js';
 import type { SqliteDatabase } from './dialect/sqlite/open.js';
-import { runWithoutWaiting } from './dialect/sqlite/transaction.js';
+import { runWithoutWaiting, waitingAtMost } from './dialect/sqlite/transaction.js';
 import { GroupCommit, type GroupCommitParts } from './group-commit.js';
 
 const hourMillis = 3_600_000;
@@ -35,8 +35,7 @@ export interface InboxDatabase {
 
 /**
  * Webhooks that were accepted and not yet covered by a sync. An event is durable once `accept` resolves; the receiver
- * responds 2xx only then. Deliveries that arrive together are committed together. Use a dedicated connection with a
- * short busy timeout, because waiting for another program's lock blocks every other request.
+ * responds 2xx only then. Deliveries that arrive together are committed together.
  */
 export class Inbox implements InboxPort {
   readonly #accepting: GroupCommit<DeliveryRow, Stored>;
@@ -173,13 +172,21 @@ export class Inbox implements InboxPort {
   }
 }
 
-export const sqliteInbox = (database: SqliteDatabase): Inbox =>
-  new Inbox({
+/**
+ * Returns the inbox of a SQLite file. `busyMillis` replaces the busy timeout of the connection while the inbox writes,
+ * because waiting for another program's lock blocks every other request.
+ */
+export function sqliteInbox(database: SqliteDatabase, busyMillis?: number): Inbox {
+  const accept = acceptingOnSqlite(database.raw, database.file);
+  const bounded = <Result>(write: () => Result): Result =>
+    busyMillis === undefined ? write() : waitingAtMost(database.raw, busyMillis, write);
+  return new Inbox({
     connection: sqliteConnection(database),
-    accept: acceptingOnSqlite(database.raw, database.file),
-    update: async ({ sql, parameters }) => runWithoutWaiting(database, sql, parameters),
+    accept: (rows) => bounded(() => accept(rows)),
+    update: async ({ sql, parameters }) => bounded(() => runWithoutWaiting(database, sql, parameters)),
     shared: false,
   });
+}
 
 export function postgresInbox(database: PostgresDatabase): Inbox {
   const connection = postgresConnection(database);

@@ -21,7 +21,7 @@ export interface OpenOptions {
   readonly busyTimeoutMs?: number;
 }
 
-const busyTimeoutMsDefault = 2_000;
+export const busyTimeoutMsDefault = 2_000;
 /** Chosen to keep the peak memory of a large first listing within its budget; a larger cache was not faster. */
 const cacheKibibytes = 32 * 1_024;
 /**

@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3';
-import type { SqliteConnection } from './connect.js';
+import { busyTimeoutMsDefault, type SqliteConnection } from './connect.js';
 import { withSqliteFaults } from './faults.js';
 
 /**
@@ -31,6 +31,19 @@ export function withoutWaiting<Result>(raw: Sqlite.Database, work: () => Result)
     return work();
   } finally {
     raw.exec('PRAGMA synchronous = FULL');
+  }
+}
+
+/**
+ * Runs `work` with a busy timeout of so many milliseconds on a connection with the default one. Waiting for another program's
+ * lock blocks the event loop.
+ */
+export function waitingAtMost<Result>(raw: Sqlite.Database, millis: number, work: () => Result): Result {
+  raw.pragma(`busy_timeout = ${millis}`);
+  try {
+    return work();
+  } finally {
+    raw.pragma(`busy_timeout = ${busyTimeoutMsDefault}`);
   }
 }
 
