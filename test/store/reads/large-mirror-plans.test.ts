@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { expect, test } from 'vitest';
 import { buildIndexes } from '../../../src/store/dialect/sqlite/indexes.js';
 import { largestChanges } from '../../../src/store/reads/dashboard/company.js';
-import { rosterPage } from '../../../src/store/reads/dashboard/roster.js';
+import { rosterCount, rosterPage } from '../../../src/store/reads/dashboard/roster.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
 import type { ReadDatabase } from '../../../src/store/reads/views.js';
 import { sqliteMirror } from '../support/databases.js';
@@ -33,4 +33,20 @@ test('a page of the roster begins where the last one ended, and sorts only rows 
     'SEARCH r USING INDEX investment_rows_applied (source_no=? AND applied_at>? AND applied_at<?)',
   );
   expect(all).toContain('USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY');
+});
+
+test('a pasted id is found by an index, for the page of the roster and for its count', async () => {
+  const page = { order: 'applied_at', descending: true, after: null, rowsMax: 50, identity: true } as const;
+  for (const [id, index] of [
+    ['inv_0123456789abcdef', 'investment_rows_id (id>? AND id<?)'],
+    ['usr_0123456789abcdef', 'investment_rows_investor (investor_id>? AND investor_id<?)'],
+  ] as const) {
+    const plan = await steps(async (db) => {
+      await rosterPage(db, { ...page, filter: { id } });
+      await rosterCount(db, { id }, 10_001);
+    });
+    const rows = plan.filter((step) => /^(SCAN|SEARCH) r\b/.test(step));
+    expect(rows.filter((step) => step.includes(index)).length).toBeGreaterThanOrEqual(2);
+    expect(rows.filter((step) => step.startsWith('SCAN'))).toEqual([]);
+  }
 });

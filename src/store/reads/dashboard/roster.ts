@@ -86,9 +86,16 @@ const columnOfPrefix: readonly (readonly [string, string])[] = [
   ['co_', 'company_id'],
 ];
 
+/** Longer beginnings of an id name few records, which are then found by an index. */
+const shortBeginning = 12;
+
 function startsWith(text: string) {
   const column = columnOfPrefix.find(([prefix]) => text.startsWith(prefix))?.[1] ?? 'id';
-  return sql<SqlBool>`substr(${sql.ref(column)}, 1, ${text.length}) = ${text}`;
+  if (text.length <= shortBeginning)
+    return sql<SqlBool>`substr(${sql.ref(column)}, 1, ${text.length}) = ${text}`;
+  // Both databases compare ids byte by byte, and no character is greater than the last one of Unicode.
+  const after = `${text}\u{10FFFF}`;
+  return sql<SqlBool>`(${sql.ref(column)} >= ${text} AND ${sql.ref(column)} < ${after})`;
 }
 
 /** Returns how many rows match the filter, counted up to `max`. */
