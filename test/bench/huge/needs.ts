@@ -1,6 +1,7 @@
 /*
- * What a run needs, from the numbers of records and versions. The sizes are those of the generated records, measured at
- * a million of them; results.md has the figures.
+ * What a run needs, from the numbers of records and versions. Bytes on SQLite and processor time are what a run with 20,000
+ * records took more than one with 2,000, for each record (results.md). Bytes on PostgreSQL are those of docs/fleet.md; its
+ * time is taken to be that of SQLite.
  */
 
 export const databases = ['sqlite', 'postgres'] as const;
@@ -20,19 +21,13 @@ export interface Needs {
 }
 
 /** Bytes in the database of a record with its identity and indexes, and of a version with its change. */
-const bytesOf = {
-  sqlite: { record: 1_400, version: 800 },
-  postgres: { record: 1_500, version: 950 },
-} as const;
+const bytesOf = { sqlite: { record: 970, version: 620 }, postgres: { record: 1_115, version: 800 } } as const;
 
-/** Seconds on two shared processors for all steps together. */
-const secondsOf = {
-  sqlite: { record: 700e-6, version: 60e-6 },
-  postgres: { record: 700e-6, version: 60e-6 },
-} as const;
+/** Processor seconds of all steps for a record with five versions. One thread does most of it. */
+const secondsARecord = 300e-6;
 
-/** The largest process while a mirror of this size is worked on, and what the benchmark and its feed need beside it. */
-const memoryBase = 1.5e9;
+/** A round figure for several processes; the largest took 0.2 GB. */
+const memoryBytes = 1e9;
 
 /**
  * Returns the needs of the largest size. A SQLite file needs room for itself and for one copy: of VACUUM, of the backup
@@ -44,13 +39,10 @@ export function needsOf({ records, versions, databases }: Amount): Needs {
   const steps = databases.map((database) =>
     database === 'sqlite' ? 2.2 * sized('sqlite') : sized('sqlite') + 2 * sized('postgres'),
   );
-  const seconds = databases.map(
-    (database) => records * secondsOf[database].record + versions * secondsOf[database].version,
-  );
   return {
     diskBytes: Math.max(...steps),
-    memoryBytes: memoryBase,
-    seconds: seconds.reduce((sum, each) => sum + each, 0),
+    memoryBytes,
+    seconds: databases.length * records * secondsARecord,
   };
 }
 
@@ -66,7 +58,7 @@ export function describeNeeds(amount: Amount, needs: Needs): string {
   return (
     `${count(records)} investments of ${count(companies)} companies and ${count(versions)} versions on ${databases.join(' and ')}, ` +
     `and two smaller sizes before: needs about ${gigabytes(needs.diskBytes)} of disk, ${gigabytes(needs.memoryBytes)} of memory ` +
-    `and ${Math.max(1, Math.round(needs.seconds / 60))} minutes on two processors`
+    `and ${Math.max(1, Math.round(needs.seconds / 60))} minutes on an idle processor`
   );
 }
 

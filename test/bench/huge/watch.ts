@@ -51,7 +51,8 @@ export class Watch {
   #look(): void {
     for (const { pid, name, cpuSeconds, megabytes } of treeOf(this.#root)) {
       this.#cpu.set(pid, cpuSeconds);
-      this.#memory.set(name, Math.max(this.#memory.get(name) ?? 0, megabytes));
+      // An ended process that its parent has not noticed has neither name nor memory.
+      if (name !== '') this.#memory.set(name, Math.max(this.#memory.get(name) ?? 0, megabytes));
     }
     if (this.#looks % folderEvery === 0) {
       const megabytes = this.#folders.reduce((sum, folder) => sum + bytesIn(folder), 0) / 1e6;
