@@ -20,6 +20,7 @@ import { openSqlite } from '../store/dialect/sqlite/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { StoredSourceEraser } from '../store/erase-source.js';
+import type { Scrubbed } from '../store/erasures.js';
 import { sqliteInbox } from '../store/inbox.js';
 import { OperatorRequests } from '../store/operator-requests.js';
 import { Outbox } from '../store/outbox.js';
@@ -62,8 +63,16 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       { rowsAtOnce, start: () => behindGate(new ListingProcess(file), gate) },
     );
     const erasures = new SqliteErasures(main, clock);
-    const scrubbed = (rewritten: number, signal: AbortSignal) =>
-      scrub({ file, now: clock.now(), rewritten }, signal);
+    const scrubbed = async (rewritten: number, signal: AbortSignal): Promise<Scrubbed> => {
+      const request = { file, now: clock.now(), rewritten };
+      const inPlace = await scrub({ ...request, way: 'in place' }, signal);
+      if (inPlace !== null) return inPlace;
+      return await gate.closedFor(async () => {
+        const rewritten = await scrub({ ...request, way: 'rewrite' }, signal);
+        if (rewritten === null) throw new Error('VACUUM rewrites every file');
+        return rewritten;
+      });
+    };
     const looked = { upTo: 0 };
     const upkeep = gate.guard({
       purgeHistory: async (before: Instant) => purgeHistory(main, before),
@@ -93,7 +102,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       ),
       erasures,
       upkeep: {
-        scrub: (rewritten, signal) => gate.closedFor(() => scrubbed(rewritten, signal)),
+        scrub: scrubbed,
         scrubAlone: async (rewritten, signal) =>
           statSync(file).size <= bytesAtOnce ? erasures.scrub() : await scrubbed(rewritten, signal),
         removeBackups: (before) => removeBackups(file, before),

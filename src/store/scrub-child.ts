@@ -1,26 +1,34 @@
+import { existsSync, openSync } from 'node:fs';
 import { Fault } from '../domain/fault.js';
 import { systemClock } from '../runtime/clock.js';
-import { connectSqlite } from './dialect/sqlite/connect.js';
-import { scrub } from './dialect/sqlite/scrub.js';
+import { connectSqlite, type SqliteConnection } from './dialect/sqlite/connect.js';
+import { scrub, scrubInPlace } from './dialect/sqlite/scrub.js';
+import type { Scrubbed } from './erasures.js';
 import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
 
-// The child process that rewrites the file: see scrub.ts.
+// The child process that scrubs the file: see scrub.ts.
 
 /** A page of the dashboard reads for less; writers of other processes wait longer. */
 const logWaitMillis = 1_500;
+const logPauseMillis = 20;
 
-process.once('message', (request: ScrubRequest) => {
-  const reply = replyTo(request);
+process.once('message', async (request: ScrubRequest) => {
+  const reply = await replyTo(request);
   process.send?.(reply, () => process.disconnect());
 });
 process.on('disconnect', () => process.exit(0));
 
-function replyTo({ file, now, rewritten }: ScrubRequest): ScrubReply {
+async function replyTo(request: ScrubRequest): Promise<ScrubReply> {
+  const { file, now, rewritten, way } = request;
   const begun = systemClock.monotonic();
   const clock = { ...systemClock, now: () => now + Math.round(systemClock.monotonic() - begun) };
   try {
+    // Before the connection, so that both are of the same file even if another one is moved to its place.
+    const descriptor = existsSync(file) ? openSync(file, 'r+') : null;
     const database = connectSqlite(file, { mustExist: true });
     try {
+      if (way === 'in place' && descriptor !== null)
+        return { kind: 'done', scrubbed: await inPlace(database, descriptor, clock, rewritten) };
       // The copy is as large as the database, so it goes to disk. SQLite unlinks the temporary file when it opens it.
       database.raw.pragma('temp_store = FILE');
       return { kind: 'done', scrubbed: scrub(database, clock, { rewritten, logWaitMillis }) };
@@ -31,5 +39,25 @@ function replyTo({ file, now, rewritten }: ScrubRequest): ScrubReply {
     if (!(error instanceof Fault))
       return { kind: 'failed', code: 'internal', message: 'the scrub failed unexpectedly', hint: null };
     return { kind: 'failed', code: error.code, message: error.message, hint: error.about.hint ?? null };
+  }
+}
+
+/** The descriptor stays open until the process ends: closing it would drop the locks of both connections. */
+async function inPlace(
+  database: SqliteConnection,
+  descriptor: number,
+  clock: typeof systemClock,
+  rewritten: number,
+): Promise<Scrubbed | null> {
+  const second = connectSqlite(database.file, { mustExist: true });
+  const until = clock.monotonic() + logWaitMillis;
+  const pause = async () => {
+    await clock.wait(logPauseMillis);
+    return clock.monotonic() < until;
+  };
+  try {
+    return await scrubInPlace(database, clock, { rewritten, descriptor, second: second.raw, pause });
+  } finally {
+    second.close();
   }
 }

@@ -7,13 +7,18 @@ export interface ScrubRequest {
   readonly now: number;
   /** Progress of an earlier scrub: see `scrub`. */
   readonly rewritten: number;
+  /** Whether to overwrite the unused bytes where they are, or to rewrite the file with VACUUM. */
+  readonly way: 'in place' | 'rewrite';
 }
 
-/** Scrubs once. Throws `database_unusable`, `database_full`, and `stopped` when `signal` fires. */
-export type Scrubber = (request: ScrubRequest, signal: AbortSignal) => Promise<Scrubbed>;
+/**
+ * Scrubs once. Returns null if the file cannot be scrubbed in place. Throws `database_unusable`, `database_full`, and
+ * `stopped` when `signal` fires.
+ */
+export type Scrubber = (request: ScrubRequest, signal: AbortSignal) => Promise<Scrubbed | null>;
 
 export type ScrubReply =
-  | { readonly kind: 'done'; readonly scrubbed: Scrubbed }
+  | { readonly kind: 'done'; readonly scrubbed: Scrubbed | null }
   | {
       readonly kind: 'failed';
       readonly code: FaultCode;

@@ -1,14 +1,16 @@
+import { closeSync, openSync } from 'node:fs';
 import { Fault, isFault } from '../../src/domain/fault.js';
-import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
-import { pendingErasures, scrub } from '../../src/store/dialect/sqlite/scrub.js';
-import type { Scrubber } from '../../src/store/scrub-messages.js';
+import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
+import { pendingErasures, scrub, scrubInPlace } from '../../src/store/dialect/sqlite/scrub.js';
+import type { Scrubbed } from '../../src/store/erasures.js';
+import type { Scrubber, ScrubRequest } from '../../src/store/scrub-messages.js';
 import type { Chance } from './chance.js';
 import type { Counters } from './counters.js';
 import type { Life } from './machine.js';
 
 /**
- * The scrub process as its parent sees it: it takes a while to start, rewrites the file over its own connection,
- * and its answer takes a while to arrive. If it is stopped before it starts, it does nothing.
+ * The scrub process as its parent sees it: it takes a while to start, scrubs the file over its own connections, in place
+ * or with VACUUM, and its answer takes a while to arrive. If it is stopped before it starts, it does nothing.
  */
 export function scrubBeside(
   life: Life,
@@ -23,8 +25,9 @@ export function scrubBeside(
     };
     try {
       await pause(chance.skewed(20, 2_000));
-      const scrubbed = rewrite(request.file, request.rewritten);
-      counters.add(`scrub:${scrubbed.kind}`);
+      const scrubbed = await scrubIt(request);
+      counters.add(`scrub:${request.way}:${scrubbed?.kind ?? 'unsuited'}`);
+      if (scrubbed !== null) counters.add(`scrub:${scrubbed.kind}`);
       await pause(chance.skewed(5, 20_000));
       return scrubbed;
     } catch (error) {
@@ -33,18 +36,40 @@ export function scrubBeside(
     }
   };
 
-  function rewrite(file: string, rewritten: number) {
+  async function scrubIt({ file, rewritten, way }: ScrubRequest): Promise<Scrubbed | null> {
+    // Some files can only be rewritten.
+    if (way === 'in place' && chance.yes(0.3)) return null;
     const database = openSqlite(file);
     try {
-      if (life.pagesMax !== null && chance.yes(0.5)) {
+      if (way === 'rewrite' && life.pagesMax !== null && chance.yes(0.5)) {
         if (chance.yes(0.5)) throw new Fault('database_full', 'there is no room for the copy');
         return { kind: 'no_room' as const, erasures: pendingErasures(database), bytesMissing: 4_096 };
       }
-      const scrubbed = scrub(database, life.clock, { rewritten });
-      if (scrubbed.kind === 'scrubbed') onScrubbed(file);
+      const scrubbed =
+        way === 'rewrite'
+          ? scrub(database, life.clock, { rewritten })
+          : await inPlace(database, file, rewritten);
+      if (scrubbed?.kind === 'scrubbed') onScrubbed(file);
       return scrubbed;
     } finally {
       if (!life.dead) database.close();
+    }
+  }
+
+  async function inPlace(
+    database: SqliteDatabase,
+    file: string,
+    rewritten: number,
+  ): Promise<Scrubbed | null> {
+    const second = openSqlite(file);
+    const descriptor = openSync(file, 'r+');
+    try {
+      const parts = { rewritten, descriptor, second: second.raw, pause: async () => false };
+      return await scrubInPlace(database, life.clock, parts);
+    } finally {
+      // All connections are in this process, so SQLite knows of their locks without those that this drops.
+      closeSync(descriptor);
+      if (!life.dead) second.close();
     }
   }
 }

@@ -71,7 +71,7 @@ const notices = {
 const scrubbed = async ({ store, erasures, clock }: Fixture) =>
   store.kind === 'sqlite'
     ? await scrubApart(
-        { file: store.sqlite.file, now: clock.now(), rewritten: 0 },
+        { file: store.sqlite.file, now: clock.now(), rewritten: 0, way: 'in place' as const },
         new AbortController().signal,
       )
     : await erasures.scrub();
@@ -187,7 +187,12 @@ onSqlite('a scrub killed halfway leaves the file intact and the scrub pending', 
   await fixture.list([Array.from({ length: 300 }, (_, n) => person(`inv_${n}`))]);
   await fixture.delta([tombstone('inv_7')]);
   const killing = new AbortController();
-  const request = { file: fixture.database.file, now: fixture.clock.now(), rewritten: 0 };
+  const request = {
+    file: fixture.database.file,
+    now: fixture.clock.now(),
+    rewritten: 0,
+    way: 'in place' as const,
+  };
   const cut = scrubApart(request, killing.signal);
   killing.abort();
   await expect(cut).rejects.toMatchObject({ code: 'stopped' });

@@ -6,7 +6,7 @@ import { tempFolder } from './temp-folder.js';
 
 test('scrub: a database file that was moved away is reported and not created again', async () => {
   const file = join(tempFolder(), 'mirror.db');
-  const request = { file, now: 0, rewritten: 0 };
+  const request = { file, now: 0, rewritten: 0, way: 'in place' as const };
   await expect(scrubApart(request, new AbortController().signal)).rejects.toMatchObject({
     code: 'database_unusable',
     message: `${file} is not there any more`,

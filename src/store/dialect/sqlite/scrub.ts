@@ -1,17 +1,21 @@
-import { statfsSync, statSync } from 'node:fs';
+import { fstatSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
 import type { Scrubbed } from '../../erasures.js';
 import type { SqliteConnection } from './connect.js';
-import { withSqliteFaults } from './faults.js';
+import { ownSqlFault, withSqliteFaults } from './faults.js';
+import { overwriteUnused } from './overwrite-unused.js';
+import { Unwalkable } from './page-file.js';
+import type { RawDatabase } from './prepared.js';
 import { inTransaction } from './transaction.js';
 
 /** VACUUM writes the database twice, to a temporary file and to the log; plus a tenth for other writes. */
 const roomFactor = 2.1;
 
 /**
- * Rewrites the file with VACUUM and then empties the log. `secure_delete` alone leaves bytes in unused parts of pages.
+ * Rewrites the file with VACUUM and then empties the log, which keeps writers waiting: for small files, and for those
+ * that `scrubInPlace` cannot scrub. `secure_delete` alone leaves bytes in unused parts of pages.
  * The log is also emptied before: if a reader prevents that, VACUUM would only add a copy of the whole database to a log
  * that cannot shrink.
  *
@@ -51,6 +55,64 @@ export function pendingErasures({ raw }: SqliteConnection): number {
   return raw.prepare<[], number>(count).pluck().get() ?? 0;
 }
 
+export interface InPlaceParts {
+  /** Of the database file, opened for reading and writing before `database` was. */
+  readonly descriptor: number;
+  /** A second connection to the file. */
+  readonly second: RawDatabase;
+  /** Waits a moment for readers to leave the log. Returns false once they have been waited for long enough. */
+  readonly pause: () => Promise<boolean>;
+}
+
+/**
+ * Scrubs without keeping writers waiting: see overwrite-unused.ts. Returns null where that is not possible, or not worth
+ * while because most of the file is unused: `scrub` then rewrites it, which also returns the space.
+ */
+export async function scrubInPlace(
+  database: SqliteConnection,
+  clock: Clock,
+  { rewritten: rewrittenBefore, descriptor, second, pause }: InPlaceParts & { readonly rewritten: number },
+): Promise<Scrubbed | null> {
+  const { raw, file } = database;
+  let rewritten = rewrittenBefore;
+  const blocked = (): Scrubbed => ({ kind: 'blocked', erasures: pendingErasures(database), rewritten });
+  /** A checkpoint that waits for a reader keeps all writers waiting, so this one does not wait while it checks. */
+  const leaveLogEmpty = async () => {
+    for (;;) {
+      raw.pragma('wal_checkpoint(PASSIVE)');
+      if (withoutLockWait(raw, () => emptyLog(raw, 0))) return true;
+      if (!(await pause())) return false;
+    }
+  };
+  try {
+    const last = takePending(database, clock);
+    if (last === null) return { kind: 'clean' };
+    if (rewritten < last) {
+      if (mostlyUnused(raw) || !isSameFile(file, descriptor)) return null;
+      if (!(await overwriteUnused(database, { descriptor, second, emptyLog: leaveLogEmpty })))
+        return blocked();
+      rewritten = last;
+    }
+    if (!(await leaveLogEmpty())) return blocked();
+    return writeReceipts(database, clock, last);
+  } catch (error) {
+    if (error instanceof Unwalkable) return null;
+    if (isBusy(error)) return blocked();
+    throw ownSqlFault(error, file);
+  }
+}
+
+function mostlyUnused(raw: RawDatabase): boolean {
+  const pages = (name: string) => Number(raw.pragma(name, { simple: true }));
+  return pages('freelist_count') > pages('page_count') / 2;
+}
+
+/** Whether the path still names the opened file: it may have been replaced since. */
+function isSameFile(file: string, descriptor: number): boolean {
+  const [named, opened] = [statSync(file), fstatSync(descriptor)];
+  return named.ino === opened.ino && named.dev === opened.dev;
+}
+
 function scrubNow(
   database: SqliteConnection,
   clock: Clock,
@@ -70,6 +132,10 @@ function scrubNow(
     rewritten = last;
     if (!emptyLog(raw, logWaitMillis)) return blocked();
   }
+  return writeReceipts(database, clock, last);
+}
+
+function writeReceipts({ raw }: SqliteConnection, clock: Clock, last: number): Scrubbed {
   const done = raw
     .prepare('UPDATE erasures SET scrubbed_at = ? WHERE scrubbed_at IS NULL AND erasure <= ?')
     .run(instantFromMillis(clock.now()), last);

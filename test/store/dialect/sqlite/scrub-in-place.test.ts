@@ -1,0 +1,270 @@
+import { openSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Random, seededRandom } from '../../../../src/runtime/random.js';
+import { SqliteErasures } from '../../../../src/store/dialect/sqlite/erasures.js';
+import { openSqlite, type SqliteDatabase } from '../../../../src/store/dialect/sqlite/open.js';
+import { overwriteUnused } from '../../../../src/store/dialect/sqlite/overwrite-unused.js';
+import { PageFile, Unwalkable } from '../../../../src/store/dialect/sqlite/page-file.js';
+import { readTreePage } from '../../../../src/store/dialect/sqlite/page-layout.js';
+import { scrubInPlace } from '../../../../src/store/dialect/sqlite/scrub.js';
+import { migratedDatabase } from '../../mirror-fixture.js';
+import { StandingClock, seedInvestment, seedSource } from '../../support/mirror.js';
+import { tempFolder } from '../../temp-folder.js';
+
+const word = (row: number) => `CANARY-${row}-`;
+
+/** Fills and empties pages until deleted people are still in the file, with this seed. Returns the rows left. */
+function churned(database: SqliteDatabase): {
+  readonly rows: readonly number[];
+  readonly there: Set<number>;
+} {
+  seedSource(database, 1);
+  database.raw.exec('BEGIN');
+  const rows = Array.from({ length: 300 }, (_, n) => seedInvestment(database, 1, `inv_${n}`));
+  database.raw.exec('COMMIT');
+  const there = new Set<number>();
+  const put = database.raw.prepare(
+    'INSERT INTO identity_rows (row_no, name, bio, message) VALUES (?, ?, ?, ?)',
+  );
+  const drop = database.raw.prepare('DELETE FROM identity_rows WHERE row_no = ?');
+  const random = seededRandom(7);
+  database.raw.exec('BEGIN');
+  for (let n = 0; n < 1_500; n += 1) {
+    const row = rows[below(random, rows.length)] ?? 0;
+    if (there.delete(row)) drop.run(row);
+    else {
+      there.add(row);
+      // Some are longer than a page.
+      put.run(row, word(row), 'b'.repeat(below(random, n % 20 === 0 ? 12_000 : 2_500)), word(row));
+    }
+  }
+  database.raw.exec('COMMIT');
+  return { rows, there };
+}
+
+const below = (random: Random, bound: number) => Math.floor(random.fraction() * bound);
+
+const inFiles = (file: string, text: string) =>
+  ['', '-wal'].some((ending) => readFileSync(`${file}${ending}`).includes(text));
+
+function deletedIn(file: string, { rows, there }: ReturnType<typeof churned>): readonly number[] {
+  return rows.filter((row) => !there.has(row) && inFiles(file, word(row)));
+}
+
+function emptied({ raw }: SqliteDatabase): boolean {
+  const [result] = raw.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+  return result?.busy === 0;
+}
+
+/** The connections of the process that scrubs. Its descriptor stays open, as closing it drops the locks of this process. */
+function scrubber(file: string) {
+  const database = openSqlite(file);
+  const second = openSqlite(file);
+  onTestFinished(() => {
+    second.close();
+    database.close();
+  });
+  const parts = { descriptor: openSync(file, 'r+'), second: second.raw };
+  return {
+    overwrite: (onPass: () => void, onEmptied: () => void = () => {}) =>
+      overwriteUnused(database, {
+        ...parts,
+        emptyLog: async () => {
+          const isEmpty = emptied(database);
+          onEmptied();
+          return isEmpty;
+        },
+        onPass,
+      }),
+    scrub: (pause = async () => false) =>
+      scrubInPlace(database, new StandingClock(), { ...parts, rewritten: 0, pause }),
+  };
+}
+
+const sound = (database: SqliteDatabase) => database.raw.pragma('integrity_check', { simple: true });
+
+const contents = (database: SqliteDatabase) =>
+  database.raw.prepare('SELECT * FROM identity_rows ORDER BY row_no').all();
+
+test('a scrub in place removes the bytes that secure_delete leaves in the gaps of pages, and nothing else', async () => {
+  const database = migratedDatabase();
+  const people = churned(database);
+  const before = contents(database);
+  emptied(database);
+  expect(deletedIn(database.file, people).length).toBeGreaterThan(0);
+  const { size } = statSync(database.file);
+  expect(await scrubber(database.file).scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
+  expect(deletedIn(database.file, people)).toEqual([]);
+  expect(contents(database)).toEqual(before);
+  expect(sound(database)).toBe('ok');
+  expect(statSync(database.file).size).toBe(size);
+  expect(await scrubber(database.file).scrub()).toEqual({ kind: 'clean' });
+});
+
+test('pages that another connection had in its cache are overwritten again after it has written them back', async () => {
+  const database = migratedDatabase();
+  const people = churned(database);
+  emptied(database);
+  const before = contents(database).length;
+  let passes = 0;
+  const write = () => {
+    passes += 1;
+    if (passes === 1) database.raw.exec('UPDATE identity_rows SET bio = upper(bio)');
+  };
+  // Before the first pass, all pages are in the cache of this connection.
+  const done = await scrubber(database.file).overwrite(write, () => void contents(database));
+  expect(done).toBe(true);
+  emptied(database);
+  expect(deletedIn(database.file, people)).toEqual([]);
+  expect(passes).toBe(2);
+  expect(contents(database)).toHaveLength(before);
+  expect(sound(database)).toBe('ok');
+});
+
+test('writers and checkpoints go on during the first pass, and only the last pass keeps writers waiting', async () => {
+  const database = migratedDatabase();
+  churned(database);
+  const writer = openSqlite(database.file, { busyTimeoutMs: 0 });
+  onTestFinished(() => writer.close());
+  const seen: unknown[] = [];
+  let passes = 0;
+  await scrubber(database.file).overwrite(() => {
+    passes += 1;
+    const main = readFileSync(database.file);
+    try {
+      writer.raw.exec(`INSERT INTO forgotten (id, forgotten_at) VALUES ('usr_${passes}', 'now')`);
+      writer.raw.pragma('wal_checkpoint(PASSIVE)');
+      seen.push('written');
+    } catch (error) {
+      seen.push((error as { code?: string }).code);
+    }
+    // A checkpoint that wrote to the file could be overwritten, or overwrite.
+    expect(readFileSync(database.file).equals(main)).toBe(true);
+  });
+  expect(seen).toEqual(['written', 'SQLITE_BUSY']);
+  expect(database.raw.prepare('SELECT id FROM forgotten').pluck().all()).toEqual(['usr_1']);
+});
+
+test('a reader that keeps the log from being emptied blocks the scrub, and no writer', async () => {
+  const database = migratedDatabase();
+  const people = churned(database);
+  const reader = openSqlite(database.file, { readonly: true });
+  reader.raw.exec('BEGIN');
+  reader.raw.prepare('SELECT count(*) FROM identity_rows').get();
+  new SqliteErasures(database, new StandingClock()).forget('inv_1' as never);
+  const writer = openSqlite(database.file, { busyTimeoutMs: 0 });
+  const here = scrubber(database.file);
+  let pauses = 0;
+  const blocked = await here.scrub(async () => {
+    writer.raw.exec('UPDATE sources SET generation = generation + 1');
+    pauses += 1;
+    return pauses < 3;
+  });
+  expect(blocked).toMatchObject({ kind: 'blocked', erasures: 2 });
+  expect(pauses).toBe(3);
+  reader.raw.exec('COMMIT');
+  reader.close();
+  writer.close();
+  expect(await here.scrub()).toEqual({ kind: 'scrubbed', erasures: 2 });
+  people.there.delete(people.rows[1] ?? 0);
+  expect(deletedIn(database.file, people)).toEqual([]);
+});
+
+test('a file that is mostly unused is left to VACUUM, which returns the space', async () => {
+  const database = migratedDatabase();
+  churned(database);
+  const blob = database.raw.prepare('INSERT INTO forgotten (id, forgotten_at) VALUES (?, ?)');
+  for (let n = 0; n < 50; n += 1) blob.run(`usr_${n}`, 'x'.repeat(50_000));
+  database.raw.exec('DELETE FROM forgotten');
+  expect(await scrubber(database.file).scrub()).toBeNull();
+});
+
+/** A file that rosterd did not make: every kind of page, in pages of this size. */
+function manyKinds(pageSize: number, random: Random): string {
+  const file = join(tempFolder(), 'many-kinds.db');
+  const db = new Sqlite(file);
+  db.pragma(`page_size = ${pageSize}`);
+  db.pragma('secure_delete = OFF');
+  db.pragma('synchronous = OFF');
+  db.exec(`CREATE TABLE a (n INTEGER PRIMARY KEY, t, b); CREATE INDEX a_t ON a (t, b);
+    CREATE TABLE w (k TEXT, v, PRIMARY KEY (k, v)) WITHOUT ROWID; CREATE TABLE gone (t)`);
+  const text = () => 'CANARY'.repeat(below(random, random.fraction() < 0.1 ? pageSize : 30));
+  const putA = db.prepare('INSERT OR REPLACE INTO a VALUES (?, ?, ?)');
+  const putW = db.prepare('INSERT OR REPLACE INTO w VALUES (?, ?)');
+  db.exec('BEGIN');
+  for (let n = 0; n < 300; n += 1) {
+    putA.run(below(random, 400) * 2 ** below(random, 40), text(), null);
+    putW.run(`${below(random, 300)}${text()}`, n);
+    if (n % 3 === 0) db.prepare('DELETE FROM w WHERE v = ?').run(below(random, n + 1));
+    if (n % 5 === 0) db.prepare('UPDATE a SET b = t WHERE n % 7 = ?').run(n % 7);
+    if (n % 50 === 0) db.prepare('INSERT INTO gone VALUES (?)').run('CANARY'.repeat(pageSize));
+  }
+  db.exec('DELETE FROM gone');
+  db.exec('COMMIT');
+  db.close();
+  return file;
+}
+
+const allRows = (db: Sqlite.Database) =>
+  ['a', 'w'].map((table) => db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2`).all());
+
+test('overwriting unused bytes leaves every kind of page readable, whatever the size of pages', () => {
+  const random = seededRandom(11);
+  for (const pageSize of [512, 1_024, 4_096, 65_536]) {
+    const file = manyKinds(pageSize, random);
+    const db = new Sqlite(file, { readonly: true });
+    onTestFinished(() => void db.close());
+    const roots = db
+      .prepare('SELECT rootpage FROM sqlite_schema WHERE rootpage > 1')
+      .pluck()
+      .all() as number[];
+    const before = allRows(db);
+    const bytes = readFileSync(file);
+    new PageFile(openSync(file, 'r+')).overwriteAll(roots);
+    expect(readFileSync(file).equals(bytes), `pages of ${pageSize}`).toBe(false);
+    const again = new Sqlite(file, { readonly: true });
+    onTestFinished(() => void again.close());
+    expect(again.pragma('integrity_check', { simple: true })).toBe('ok');
+    expect(allRows(again)).toEqual(before);
+  }
+});
+
+test('a file that is damaged or has pages of other kinds is not overwritten', () => {
+  const file = manyKinds(1_024, seededRandom(12));
+  const pages = new PageFile(openSync(file, 'r+'));
+  const schema = new Sqlite(file, { readonly: true });
+  const roots = schema
+    .prepare('SELECT rootpage FROM sqlite_schema WHERE rootpage > 1')
+    .pluck()
+    .all() as number[];
+  schema.close();
+  expect(() => pages.overwriteAll([...roots, roots[0] ?? 0]), 'a page twice').toThrow(Unwalkable);
+  expect(() => pages.overwriteAll(roots.slice(1)), 'pages of no tree').toThrow(Unwalkable);
+
+  const vacuumed = join(tempFolder(), 'vacuumed.db');
+  const db = new Sqlite(vacuumed);
+  db.pragma('auto_vacuum = FULL');
+  db.exec('CREATE TABLE a (t)');
+  db.close();
+  expect(() => new PageFile(openSync(vacuumed, 'r+'))).toThrow(Unwalkable);
+});
+
+test('a page whose bytes do not add up is not taken for a page of a tree', () => {
+  const file = manyKinds(1_024, seededRandom(13));
+  const layout = { pageSize: 1_024, usable: 1_024 };
+  const bytes = readFileSync(file);
+  const pages = Array.from({ length: bytes.length / 1_024 }, (_, n) => n + 1).filter(
+    (no) => no > 1 && cellsOf(pageOf(bytes, no)) > 0 && readTreePage(pageOf(bytes, no), no, layout) !== null,
+  );
+  expect(pages.length).toBeGreaterThan(50);
+  for (const no of pages) {
+    const page = Buffer.from(pageOf(bytes, no));
+    page.writeUInt16BE(cellsOf(page) - 1, 3);
+    expect(readTreePage(page, no, layout), `page ${no} with a cell less`).toBeNull();
+  }
+});
+
+const pageOf = (bytes: Buffer, no: number) => bytes.subarray((no - 1) * 1_024, no * 1_024);
+const cellsOf = (page: Buffer) => page.readUInt16BE(3);
