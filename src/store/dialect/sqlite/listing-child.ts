@@ -9,6 +9,9 @@ import { performListingTask } from './listing-work.js';
 /** Leaves the write lock to the parent's commits, which block its event loop while they wait for it. */
 const pauseMillis = 5;
 
+/** Two of these processes prepare a first listing: one adds up while the other holds the lock to build an index. */
+const lockWaitMillis = 10 * 60_000;
+
 process.on('message', async (request: ListingRequest) => {
   process.send?.(await replyTo(request));
 });
@@ -21,6 +24,7 @@ async function replyTo({ file, task }: ListingRequest): Promise<ListingReply> {
     const database = connectSqlite(file, {
       readonly: task.kind === 'check' || task.kind === 'unseen',
       mustExist: true,
+      busyTimeoutMs: lockWaitMillis,
     });
     try {
       const result = await performListingTask(database.raw, task, () => systemClock.wait(pauseMillis));

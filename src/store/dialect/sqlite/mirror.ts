@@ -162,9 +162,9 @@ export class SqliteMirror implements Mirror, Rereading {
     brake: BrakePolicy,
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }> {
     const { file, raw } = this.#database;
-    const apart = this.#startApart();
+    const apart = new HelpersOfLarge(this.#isLarge() ? this.#large : undefined);
     try {
-      const prepared = await this.#prepare(lease, apart?.perform ?? performHere(raw));
+      const prepared = await this.#prepare(lease, () => apart.start()?.perform ?? performHere(raw));
       const publish = () =>
         this.#commit('durable', lease, (commit) => publishListing(commit, final, brake, prepared));
       // Computing totals sorts numbers, days and ids, which may be in temporary files. Swapping a re-listing in also sorts
@@ -173,7 +173,7 @@ export class SqliteMirror implements Mirror, Rereading {
     } catch (error) {
       throw ownSqlFault(error, file);
     } finally {
-      await apart?.end();
+      await apart.end();
     }
   }
 
@@ -276,25 +276,39 @@ export class SqliteMirror implements Mirror, Rereading {
   }
 
   /** Performs what need not be part of the commit that publishes: the lease keeps the rows of the source as they are. */
-  async #prepare(lease: Lease, perform: PerformTask): Promise<Prepared> {
+  async #prepare(lease: Lease, helper: () => PerformTask): Promise<Prepared> {
     const { raw } = this.#database;
     const { no, listed_at } = this.#source(lease.source);
+    const perform = helper();
     const missing = missingIndexes(raw);
-    for (const name of missing) {
-      await perform({ kind: 'index', name });
-      await setImmediate();
+    const build = async (names: readonly string[]) => {
+      for (const name of names) {
+        await perform({ kind: 'index', name });
+        await setImmediate();
+      }
+    };
+    // The index of ids comes first and alone: building it deletes the rows of ids that were named twice.
+    await build(missing.slice(0, 1));
+    const others = build(missing.slice(1));
+    if (listed_at === null) {
+      // Computing the totals reads the rows for about as long as the other indexes take.
+      const count = missing.length > 1 ? helper() : perform;
+      const [totals] = await Promise.all([
+        count({ kind: 'count', sourceNo: no, fence: lease.fence }),
+        others,
+      ]);
+      if (missing.length > 0) reloadStatistics(raw);
+      return { kind: 'first', totals };
     }
+    await others;
     if (missing.length > 0) reloadStatistics(raw);
-    if (listed_at === null)
-      return { kind: 'first', totals: await perform({ kind: 'count', sourceNo: no, fence: lease.fence }) };
     const unseen = await perform({ kind: 'unseen', sourceNo: no });
     return { kind: 'relist', unseen, totalsDiffer: await perform({ kind: 'check', sourceNo: no }) };
   }
 
-  /** Returns a helper for a large mirror, or null where the work is done faster here than a child process starts. */
-  #startApart(): ListingHelper | null {
-    if (this.#large === undefined) return null;
-    return newestRow(this.#database.raw) > this.#large.rowsAtOnce ? this.#large.start() : null;
+  /** Whether a child process starts faster than the work before a publication is done here. */
+  #isLarge(): boolean {
+    return this.#large !== undefined && newestRow(this.#database.raw) > this.#large.rowsAtOnce;
   }
 }
 
@@ -308,6 +322,25 @@ export interface LargeListings {
 export interface ListingHelper {
   readonly perform: PerformTask;
   end(): Promise<void>;
+}
+
+/** The helpers of one publication. A helper performs one task at a time. */
+class HelpersOfLarge {
+  readonly #started: ListingHelper[] = [];
+
+  constructor(private readonly large: LargeListings | undefined) {}
+
+  /** Returns null where the work is done on the mirror's own connection. */
+  start(): ListingHelper | null {
+    if (this.large === undefined) return null;
+    const helper = this.large.start();
+    this.#started.push(helper);
+    return helper;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#started.map((helper) => helper.end()));
+  }
 }
 
 /** What only ticks write. Companies and rounds are stored without a lease and move `last_committed_at`. */

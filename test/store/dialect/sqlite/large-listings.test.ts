@@ -90,6 +90,24 @@ test('totals computed ahead are invisible until the commit that publishes their 
   expect(await read('SELECT * FROM counted_listings')).toEqual([]);
 });
 
+test('totals are computed beside the indexes, once an id that was named twice has one row', async () => {
+  const database = migratedDatabase();
+  const read = await aReader({ kind: 'sqlite', sqlite: database });
+  const indexes =
+    "SELECT count(*) AS n FROM sqlite_schema WHERE type = 'index' AND name LIKE 'investment\\_rows\\_%' ESCAPE '\\'";
+  const built: unknown[] = [];
+  const large = onSecondConnection(database.file, async (kind, perform) => {
+    if (kind === 'count') built.push(...(await read(indexes)));
+    return await perform();
+  });
+  const { list } = await mirrorFixture({ database, large });
+  await list([crowd(30), crowd(30).slice(10, 20)]);
+  // Of eight: that of ids, and the next one, which this helper builds before it returns.
+  expect(built).toEqual([{ n: 2 }]);
+  expect(await read(indexes)).toEqual([{ n: 8 }]);
+  expect(await read('SELECT sum(investments) AS n FROM daily_raised')).toEqual([{ n: 30 }]);
+});
+
 test('a publication that ended at any commit of its preparation counts nothing twice when it is repeated', async () => {
   const expected = await published({});
   for (const endsAt of [1, 2]) {
