@@ -39,8 +39,8 @@ export interface FollowingParts {
 
 const idleMillis = 60_000;
 const retryMillis = 10_000;
-/** More events than this are covered by a listing. */
-const eventsMax = 1_000;
+/** More events than this are covered by a listing, which is one request. */
+const eventsMax = 50;
 
 /** One daemon's view of the followed sources; each turn does what is due. */
 export class InstallationFollower {

@@ -35,6 +35,8 @@ export interface TokensWished {
 
 /** Requests at the same time. */
 const atOnce = 4;
+/** How long a source may wait for others whose tokens arrive meanwhile: each change of the set of sources costs work. */
+const gatherMillis = 1_000;
 
 /**
  * Gives waiting sources their tokens, as far as they may be asked for now. Ends early when `isInterrupted`. Returns
@@ -51,14 +53,21 @@ export async function obtainTokens(
   const due = others.filter(isDue);
   const queue = new PQueue({ concurrency: atOnce });
   const failures: unknown[] = [];
+  const gathered = gatherConnected(parts);
   let asked = false;
   for (const row of due)
     void queue.add(async () => {
       if (failures.length > 0 || signal.aborted || isInterrupted()) return;
       asked = true;
-      await obtainOne(parts, api, scopes, row, signal).catch((error: unknown) => failures.push(error));
+      try {
+        const received = await obtainOne(parts, api, scopes, row, signal);
+        if (received !== null) await gathered.add(received);
+      } catch (error) {
+        failures.push(error);
+      }
     });
   await queue.onIdle();
+  await gathered.end();
   if (failures.length > 0) throw failures[0];
   return asked;
 }
@@ -69,11 +78,32 @@ async function obtainOne(
   scopes: readonly string[],
   row: FollowedSource,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Connected | null> {
   const [counted] = await parts.book.save([{ before: row, next: mintCounted(row, parts.clock.now()) }]);
-  if (counted === undefined) return;
-  const received = await mintOne(parts, api, scopes, counted.next, signal);
-  if (received !== null) await connect(parts, [received]);
+  return counted === undefined ? null : await mintOne(parts, api, scopes, counted.next, signal);
+}
+
+/**
+ * Connects sources in groups, so that ten thousand tokens do not change the set of sources ten thousand times. A token
+ * that waits here is in the vault already, where the next process finds it.
+ */
+function gatherConnected(parts: TokenParts) {
+  const { clock } = parts;
+  let gathered: Connected[] = [];
+  let since = clock.monotonic();
+  const flush = async () => {
+    const some = gathered;
+    gathered = [];
+    await connect(parts, some);
+    since = clock.monotonic();
+  };
+  return {
+    add: async (one: Connected) => {
+      gathered.push(one);
+      if (clock.monotonic() - since >= gatherMillis) await flush();
+    },
+    end: flush,
+  };
 }
 
 /** Connects the sources whose token is in the vault already. Returns the others. */

@@ -155,14 +155,29 @@ export class RuleFollower {
       this.#listAt = clock.monotonic() + listingMillis * (1 + jitterShare * (2 * random.fraction() - 1));
       return true;
     }
-    if (events.length === 0) return false;
+    const unknown = this.#notJustFound(realm, events);
+    if (unknown.length === 0) return false;
     const seen: ListedInstallation[] = [];
-    for (const id of events) {
+    for (const id of unknown) {
       const one = await rule.api.get(id, signal);
       if (one !== null) seen.push(one);
     }
     await this.#store(realm, { installations: seen, isComplete: false }, signal);
     return true;
+  }
+
+  /**
+   * Leaves out what a listing found before the event arrived and what has no token yet: the request for its token tells
+   * as much as one for the installation would.
+   */
+  #notJustFound(realm: Realm, events: readonly InstallationId[]): readonly InstallationId[] {
+    if (events.length === 0) return events;
+    const found = new Set(
+      this.#rows(realm)
+        .filter(({ state, mints, connectedAt }) => state === 'waiting' && mints === 0 && connectedAt === null)
+        .map(({ installation }) => installation),
+    );
+    return events.filter((id) => !found.has(id));
   }
 
   /** Stores what an answer means. */

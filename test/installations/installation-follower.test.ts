@@ -337,6 +337,56 @@ test('a flood of events is answered by one listing', async () => {
   expect(world.application.calls).toEqual(['list']);
 });
 
+test('installing everywhere at once costs one listing and one token each, although every install has an event', async () => {
+  const { world, follower } = await worldWith('Acme');
+  const before = world.application.calls.length;
+  const ids = Array.from({ length: 200 }, (_, n) => world.application.install(`co_n${n}`, `Bulk ${n}`));
+  const [early, late] = [ids.slice(0, 120), ids.slice(120)];
+  for (const id of early) follower.events.add(id);
+  // The other events arrive while the first token is asked for, which they interrupt.
+  let isFirst = true;
+  world.fault = (call, after) => {
+    if (!isFirst || after || !call.startsWith('mint')) return;
+    isFirst = false;
+    for (const id of late) follower.events.add(id);
+  };
+  await world.settle(follower);
+  expect(world.names()).toHaveLength(201);
+  const calls = world.application.calls.slice(before);
+  expect(calls.filter((call) => call.startsWith('mint'))).toHaveLength(200);
+  expect(calls.filter((call) => call.startsWith('get'))).toEqual([]);
+  expect(calls.filter((call) => call === 'list').length).toBeLessThanOrEqual(2);
+});
+
+test('an event for an installation that waits for its first token costs no request of its own', async () => {
+  const { world, follower } = await worldWith();
+  const ids = Array.from({ length: 20 }, (_, n) => world.application.install(`co_${n}`, `Company ${n}`));
+  // The account may ask for no token, so most of them are found and not asked for.
+  world.fault = (call) => {
+    if (call.startsWith('mint')) throw new Fault('rate_limited', 'the quota is used up');
+  };
+  await world.pass(follower, 2 * hours);
+  const untried = ids.filter((id) =>
+    [...world.store.rows.values()].some((row) => row.installation === id && row.mints === 0),
+  );
+  expect(untried.length).toBeGreaterThan(0);
+  world.fault = () => {};
+  const before = world.application.calls.length;
+  for (const id of untried) follower.events.add(id);
+  await world.pass(follower, 2 * hours);
+  expect(world.application.calls.slice(before).filter((call) => call.startsWith('get'))).toEqual([]);
+  expect(world.names()).toHaveLength(ids.length);
+});
+
+test('a thousand tokens change the set of sources a few times, not a thousand times', async () => {
+  const world = new FollowingWorld();
+  for (let n = 0; n < 1_000; n += 1) world.application.install(`co_${n}`, `Company ${n}`);
+  let announced = 0;
+  await world.settle(world.start(() => (announced += 1)));
+  expect(world.names()).toHaveLength(1_000);
+  expect(announced).toBeLessThanOrEqual(5);
+});
+
 test('nothing is erased while a wrong clock cannot be excluded', async () => {
   const { world, follower, first } = await worldWith('Acme');
   world.application.revoke(first);

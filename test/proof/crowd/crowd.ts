@@ -26,6 +26,8 @@ export interface CrowdOptions {
   readonly seed: number;
   /** Records of the company that installs the application while the others work. */
   readonly newcomer: number;
+  /** Whether companies, rounds and posts are read, too. */
+  readonly catalog: boolean;
 }
 
 /** One daemon, with the addresses of its console and receiver. */
@@ -132,6 +134,7 @@ export class Crowd {
             },
           },
         ],
+        ...(this.options.catalog ? {} : { sync: { catalogIntervalSeconds: null } }),
         vault: { keys: [{ env: 'VAULT_KEY' }] },
         receiver: { listen: `127.0.0.1:${receiver}`, secrets: [{ env: 'HOOK' }] },
         console: { listen: `127.0.0.1:${console}` },

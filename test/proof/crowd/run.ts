@@ -23,6 +23,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     speed: { type: 'string', default: '20' },
     hours: { type: 'string', default: '4' },
+    catalog: { type: 'string', default: 'on' },
     only: { type: 'string', default: 'unlimited,steady,hour' },
   },
 });
@@ -31,6 +32,7 @@ const options: CrowdOptions = {
   records: Number(values.records),
   newcomer: Number(values.newcomer),
   seed: Number(values.seed),
+  catalog: values.catalog === 'on',
 };
 const speed = Number(values.speed);
 const parts = new Set(values.only.split(','));
