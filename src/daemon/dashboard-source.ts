@@ -115,7 +115,7 @@ export function dashboardSource({
       };
     },
     overviewAsOf: (at) => read((db) => readPast(db, at, changeRows)),
-    companies: () => read(companiesShown),
+    companies: () => read((db) => companiesShown(db)),
     company: (source, company) => read((db) => companyOf(db, source, company, clock.now())),
     roster: (wanted) =>
       read(async (db) => {
@@ -174,11 +174,11 @@ async function companyOf(
   };
   if (seen.byStatus.length === 0 && seen.leftByDay.length === 0) return null;
   const weeks = weeksOf(now);
-  const figures = await companyFigures(db, weeks);
+  const figures = await companyFigures(db, weeks, [{ source, company_id: company }]);
   return {
     ...seen,
     largest: await largestChanges(db, source, company, largestRows),
-    figures: figures.filter((one) => one.source === source && one.company_id === company),
+    figures,
     weeks,
     rounds: await roundsShown(db, source, company),
   };

@@ -19,6 +19,8 @@ const empty: OverviewSeen = {
   exports: null,
   lake: null,
   companies: [],
+  companies_count: 0,
+  all: [],
   weeks: { from: '2026-10-14', to: '2026-10-20', beforeFrom: '2026-10-07', beforeTo: '2026-10-13' },
   changes: [],
 };
@@ -57,11 +59,17 @@ test('the overview of one company compares its weeks and has no sums over all', 
 });
 
 test('the overview adds up companies by currency, and never two currencies', () => {
+  const sums = { week: nothing, weekBefore: nothing };
   const page = text({
     companies: [
       figures({}),
       figures({ company_id: 'co_2', company_name: 'Kiwi Health' }),
       figures({ company_id: 'co_3', company_name: 'Sol Health', currency: 'eur' }),
+    ],
+    companies_count: 3,
+    all: [
+      { currency: 'usd', investments: 4, committed_cents: 60_000, raised_cents: 20_000, ...sums },
+      { currency: 'eur', investments: 2, committed_cents: 30_000, raised_cents: 10_000, ...sums },
     ],
   });
   expect(page).toMatch(/All companies USD Raised \$200\.00 Committed \$600\.00 Investments 4 /);
@@ -72,7 +80,7 @@ test('the overview shows the 24 companies with the most investments and leads to
   const companies = Array.from({ length: 30 }, (_, index) =>
     figures({ company_id: `co_${index}`, company_name: `Company ${index}`, investments: index }),
   );
-  const page = text({ companies });
+  const page = text({ companies, companies_count: 30 });
   expect(page).toContain('Company 29 ');
   expect(page).toContain('Company 6 ');
   expect(page).not.toContain('Company 5 ');

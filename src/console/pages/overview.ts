@@ -92,19 +92,17 @@ function attentionCounts(byState: OverviewSeen['counts']['by_state']): Html {
   )}</p></section>`;
 }
 
-/** The sums of each currency over all companies. Investors are left out: one may have invested in several. */
-function allCompanies({ companies: all, weeks }: OverviewSeen): Html | null {
-  if (new Set(all.map(keyOf)).size < 2) return null;
-  const currencies = [...new Set(byNumber(all).map(({ currency }) => currency))];
-  return html`<section id="all" aria-labelledby="all-title"><h2 id="all-title">All companies</h2>${currencies.map(
-    (currency) => {
-      const own = all.filter((one) => one.currency === currency);
-      const name = `All companies${currencies.length > 1 ? `, ${currencyWords(currency)}` : ''}`;
-      return html`${currencies.length > 1 ? html`<h3>${currencyWords(currency)}</h3>` : null}
-<div class="card owner"><dl class="figures plain">${figure('Raised', money(sum(own, 'raised_cents'), currency))}
-${figure('Committed', money(sum(own, 'committed_cents'), currency))}
-${figure('Investments', count(sum(own, 'investments')))}</dl>
-${weekTable(name, currency, total(own.map((one) => one.week)), total(own.map((one) => one.weekBefore)), weeks)}</div>`;
+/** The sums of each currency over all companies. */
+function allCompanies({ companies_count, all, weeks }: OverviewSeen): Html | null {
+  if (companies_count < 2) return null;
+  return html`<section id="all" aria-labelledby="all-title"><h2 id="all-title">All companies</h2>${all.map(
+    ({ currency, week, weekBefore, ...sums }) => {
+      const name = `All companies${all.length > 1 ? `, ${currencyWords(currency)}` : ''}`;
+      return html`${all.length > 1 ? html`<h3>${currencyWords(currency)}</h3>` : null}
+<div class="card owner"><dl class="figures plain">${figure('Raised', money(sums.raised_cents, currency))}
+${figure('Committed', money(sums.committed_cents, currency))}
+${figure('Investments', count(sums.investments))}</dl>
+${weekTable(name, currency, week, weekBefore, weeks)}</div>`;
     },
   )}</section>`;
 }
@@ -116,16 +114,10 @@ const sum = (rows: readonly Sums[], name: keyof Sums): number =>
 const byNumber = (rows: readonly CompanyFigures[]): readonly CompanyFigures[] =>
   rows.toSorted((one, other) => other.investments - one.investments);
 
-const total = (rows: readonly Sums[]): Sums => ({
-  investments: sum(rows, 'investments'),
-  committed_cents: sum(rows, 'committed_cents'),
-  raised_cents: sum(rows, 'raised_cents'),
-});
-
 const keyOf = ({ source, company_id }: Pick<CompanyFigures, 'source' | 'company_id'>): string =>
   JSON.stringify([source, company_id]);
 
-function companies({ companies: all, sources, weeks }: OverviewSeen, now: number): Html {
+function companies({ companies: all, companies_count, sources, weeks }: OverviewSeen, now: number): Html {
   const byCompany = new Map<string, CompanyFigures[]>();
   for (const one of byNumber(all)) byCompany.set(keyOf(one), [...(byCompany.get(keyOf(one)) ?? []), one]);
   const sorted = [...byCompany.values()].sort(
@@ -138,7 +130,7 @@ function companies({ companies: all, sources, weeks }: OverviewSeen, now: number
 ${sorted.length === 0 && unread.length === 0 ? html`<p class="empty">No source is mirrored yet. Companies appear when the first listing of a source is complete.</p>` : null}
 <div class="cards wide">${shown.map((rows, index) => companyCard(rows, index, sources, weeks, now))}${unreadShown.map((source) => unreadCard(source, now))}</div>
 ${unread.length > unreadShown.length ? html`<p><a href="${sourcesInState('waiting')}">More sources whose first listing is not complete</a></p>` : null}
-${sorted.length > shown.length ? html`<p><a href="/companies">All ${count(sorted.length)} companies</a></p>` : null}
+${companies_count > shown.length ? html`<p><a href="/companies">All ${count(companies_count)} companies</a></p>` : null}
 <p class="soft">Weeks are days in UTC by which the investor applied: ${weeks.from} to ${weeks.to}, today included, against ${weeks.beforeFrom} to ${weeks.beforeTo}. Only current investments count.</p></section>`;
 }
 

@@ -113,7 +113,11 @@ export interface QuotaSeen {
 
 export interface OverviewSeen extends StatusSeen {
   readonly sources: readonly Omit<SourceSeen, 'quota'>[];
+  /** The companies with the most investments: all of them where they are few. */
   readonly companies: readonly CompanyFigures[];
+  readonly companies_count: number;
+  /** The sums over all companies of each currency, the one with the most investments first. */
+  readonly all: readonly CurrencyFigures[];
   /** The two weeks that the figures compare, as days in UTC. */
   readonly weeks: Weeks;
   /** The newest changes, latest first. */
@@ -132,6 +136,12 @@ export interface Weeks {
 export interface CompanyFigures extends CompanyTotals {
   readonly investors: number;
   /** Current investments of the week and of the one before, by the day the investor applied. */
+  readonly week: Sums;
+  readonly weekBefore: Sums;
+}
+
+/** The figures of all companies in one currency. Without investors: one may have invested in several companies. */
+export interface CurrencyFigures extends Amounts {
   readonly week: Sums;
   readonly weekBefore: Sums;
 }

@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from 'kysely';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { RosterWanted } from '../../../src/console/ports/dashboard.js';
 import type { Instant } from '../../../src/domain/instant.js';
@@ -207,6 +208,40 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
       ['co_1', 2],
       ['co_2', 1],
     ]);
+  });
+
+  test('the overview reads as many statements and rows for 300 companies as for 30', async () => {
+    const seen: { readonly statements: number; readonly rows: number; readonly companies: number }[] = [];
+    for (const [from, to] of [
+      [10, 40],
+      [40, 310],
+    ] as const) {
+      for (let no = from; no < to; no += 1) {
+        await mirror.insert('sources', sourceRow(no));
+        const own = { row_no: 1_000 + no, source_no: no, id: `inv_${no}`, company_id: `co_${no}` };
+        const applied = { applied_at: '2026-10-11T10:00:00.000Z' };
+        await mirror.insert('investment_rows', { ...recordDefaults, ...own, ...applied });
+      }
+      let statements = 0;
+      let rows = 0;
+      const counting: KyselyPlugin = {
+        transformQuery: ({ node }) => node,
+        transformResult: async ({ result }) => {
+          statements += 1;
+          rows += result.rows.length;
+          return result;
+        },
+      };
+      const now = Date.parse('2026-10-11T23:00:00.000Z');
+      const overview = await read((db) => readOverview(db.withPlugin(counting), now, 10));
+      expect(overview.companies).toHaveLength(24);
+      expect(overview.all).toMatchObject([{ week: { investments: overview.companies_count + 1 } }]);
+      seen.push({ statements, rows, companies: overview.companies_count });
+    }
+    expect(seen.map(({ companies }) => companies)).toEqual([31, 301]);
+    expect(seen[1]?.statements).toBe(seen[0]?.statements);
+    expect(seen[1]?.rows).toBe(seen[0]?.rows);
+    expect(seen[1]?.statements).toBeLessThanOrEqual(15);
   });
 
   test('the latest changes have the names of their companies and rounds, also when the investment is gone', async () => {

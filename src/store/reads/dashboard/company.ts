@@ -34,10 +34,12 @@ function asNumbers<Row extends Amounts>(row: Row): Row {
   };
 }
 
-export async function companiesShown(db: Db): Promise<CompanyTotals[]> {
+/** Returns the totals of the companies of all sources, or of these. */
+export async function companiesShown(db: Db, sources?: readonly string[]): Promise<CompanyTotals[]> {
   const rows = await db
     .selectFrom('round_totals')
     .select(['source', 'company_id', 'company_name', 'currency', ...amounts])
+    .$if(sources !== undefined, (query) => query.where('source', 'in', sources ?? []))
     .groupBy(['source', 'company_id', 'company_name', 'currency'])
     .orderBy('source')
     .orderBy('company_id')

@@ -1,37 +1,97 @@
 import { type Kysely, sql } from 'kysely';
-import type { CompanyFigures, OverviewSeen, Sums, Weeks } from '../../../console/ports/dashboard.js';
+import type {
+  CompanyFigures,
+  CurrencyFigures,
+  OverviewSeen,
+  Sums,
+  Weeks,
+} from '../../../console/ports/dashboard.js';
 import type { ReadDatabase } from '../views.js';
 import { companiesShown } from './company.js';
 import { latestChanges } from './latest-changes.js';
 
 type Db = Kysely<ReadDatabase>;
 
-/** Returns the figures of every company, one row for each currency, and the newest changes. */
+/**
+ * Returns the sums over all companies, the figures of those with the most investments, and the newest changes. A mirror of
+ * ten thousand companies is read in a few statements that return a few rows.
+ */
 export async function readOverview(
   db: Db,
   now: number,
   changesMax: number,
-): Promise<Pick<OverviewSeen, 'companies' | 'weeks' | 'changes'>> {
+): Promise<Pick<OverviewSeen, 'companies' | 'companies_count' | 'all' | 'weeks' | 'changes'>> {
   const weeks = weeksOf(now);
+  const largest = await largestCompanies(db);
   return {
-    companies: await companyFigures(db, weeks),
+    companies: await companyFigures(db, weeks, largest),
+    companies_count: largest[0]?.count ?? 0,
+    all: await currencyFigures(db, weeks),
     weeks,
     changes: await latestChanges(db, changesMax),
   };
 }
 
-/** Returns the figures of every company, one row for each currency. */
-export async function companyFigures(db: Db, weeks: Weeks): Promise<CompanyFigures[]> {
-  const totals = await companiesShown(db);
-  const week = await sumsBetween(db, weeks.from, weeks.to);
-  const weekBefore = await sumsBetween(db, weeks.beforeFrom, weeks.beforeTo);
-  const investors = await investorsOf(db, totals);
+export interface CompanyKey {
+  readonly source: string;
+  readonly company_id: string | null;
+}
+
+/** Returns the figures of these companies, one row for each currency. */
+export async function companyFigures(
+  db: Db,
+  weeks: Weeks,
+  companies: readonly CompanyKey[],
+): Promise<CompanyFigures[]> {
+  if (companies.length === 0) return [];
+  const wanted = new Set(companies.map(companyKeyOf));
+  const sources = [...new Set(companies.map(({ source }) => source))];
+  const ofSources = await companiesShown(db, sources);
+  const totals = ofSources.filter((one) => wanted.has(companyKeyOf(one)));
+  const week = await sumsBetween(db, weeks.from, weeks.to, sources);
+  const weekBefore = await sumsBetween(db, weeks.beforeFrom, weeks.beforeTo, sources);
+  const investors = await investorsOf(db, ofSources, sources);
   return totals.map((one) => ({
     ...one,
     investors: investors.get(keyOf(one)) ?? 0,
     week: week.get(keyOf(one)) ?? none,
     weekBefore: weekBefore.get(keyOf(one)) ?? none,
   }));
+}
+
+/** Companies with a card of their own. */
+const companiesMax = 24;
+
+/** Returns the companies with the most investments, each with the number of all companies. */
+async function largestCompanies(db: Db): Promise<readonly (CompanyKey & { readonly count: number })[]> {
+  const rows = await db
+    .selectFrom('round_totals')
+    .select(['source', 'company_id', sql<number>`count(*) OVER ()`.as('count')])
+    .groupBy(['source', 'company_id'])
+    .orderBy(sql`sum(investments)`, 'desc')
+    .orderBy('source')
+    .orderBy('company_id')
+    .limit(companiesMax)
+    .execute();
+  return rows.map((row) => ({ ...row, count: Number(row.count) }));
+}
+
+/** Returns the sums over all companies, the currency with the most investments first. */
+async function currencyFigures(db: Db, weeks: Weeks): Promise<readonly CurrencyFigures[]> {
+  const rows = await db
+    .selectFrom('round_totals')
+    .select(['currency', ...sums])
+    .groupBy('currency')
+    .execute();
+  const ofWeeks = await allInWeeks(db, weeks);
+  return rows
+    .map((row) => ({
+      currency: row.currency,
+      ...asSums(row),
+      week: ofWeeks(row.currency, 1),
+      weekBefore: ofWeeks(row.currency, 0),
+    }))
+    .sort((one, other) => other.investments - one.investments);
 }
 
 const dayMillis = 86_400_000;
@@ -51,38 +111,71 @@ const keyOf = ({
 }: Pick<CompanyFigures, 'source' | 'company_id' | 'currency'>): string =>
   JSON.stringify([source, company_id, currency]);
 
+const companyKeyOf = ({ source, company_id }: CompanyKey): string => JSON.stringify([source, company_id]);
+
 /** As in company.ts: exact within 2^53, and never an error. */
 const sumOf = (cents: string) => sql<number>`sum(CAST(${sql.ref(cents)} AS double precision))`;
 
-/** Returns the sums of the investments applied for on these days. */
-async function sumsBetween(db: Db, from: string, to: string): Promise<ReadonlyMap<string, Sums>> {
+const sums = [
+  sql<number>`sum(investments)`.as('investments'),
+  sumOf('committed_cents').as('committed_cents'),
+  sumOf('raised_cents').as('raised_cents'),
+] as const;
+
+const asSums = (row: Sums): Sums => ({
+  investments: Number(row.investments),
+  committed_cents: Number(row.committed_cents),
+  raised_cents: Number(row.raised_cents),
+});
+
+/**
+ * The day as an expression that no index serves. With the column itself, SQLite looks the days up in the totals of every
+ * source, once for each source.
+ */
+const day = sql<string>`(day || '')`;
+
+/** Returns the sums of the investments of these sources applied for on these days. */
+async function sumsBetween(
+  db: Db,
+  from: string,
+  to: string,
+  sources: readonly string[],
+): Promise<ReadonlyMap<string, Sums>> {
   const rows = await db
     .selectFrom('daily_raised')
-    .select(['source', 'company_id', 'currency', sql<number>`sum(investments)`.as('investments')])
-    .select([sumOf('committed_cents').as('committed_cents'), sumOf('raised_cents').as('raised_cents')])
-    .where('day', '>=', from)
-    .where('day', '<=', to)
+    .select(['source', 'company_id', 'currency', ...sums])
+    .where('source', 'in', sources)
+    .where(day, '>=', from)
+    .where(day, '<=', to)
     .groupBy(['source', 'company_id', 'currency'])
     .execute();
-  return new Map(
-    rows.map((row) => [
-      keyOf(row),
-      {
-        investments: Number(row.investments),
-        committed_cents: Number(row.committed_cents),
-        raised_cents: Number(row.raised_cents),
-      },
-    ]),
-  );
+  return new Map(rows.map((row) => [keyOf(row), asSums(row)]));
+}
+
+/** Returns the sums of all investments applied for in the week (1) or in the one before (0), by currency. */
+async function allInWeeks(db: Db, weeks: Weeks): Promise<(currency: string | null, week: 0 | 1) => Sums> {
+  const week = sql<number>`CASE WHEN day >= ${weeks.from} THEN 1 ELSE 0 END`;
+  const rows = await db
+    .selectFrom('daily_raised')
+    .select(['currency', week.as('week'), ...sums])
+    .where(day, '>=', weeks.beforeFrom)
+    .where(day, '<=', weeks.to)
+    .groupBy(['currency', 'week'])
+    .execute();
+  return (currency, wanted) => {
+    const found = rows.find((row) => row.currency === currency && Number(row.week) === wanted);
+    return found === undefined ? none : asSums(found);
+  };
 }
 
 /**
- * Returns the number of investors of each company and currency. The totals of a source are by investor, which is enough
+ * Returns the number of investors of each company and currency of these sources. The totals of a source are by investor, which is enough
  * for a source with one company; the investments of other sources are counted one by one.
  */
 async function investorsOf(
   db: Db,
   totals: readonly Pick<CompanyFigures, 'source' | 'company_id' | 'currency'>[],
+  sources: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const companies = new Map<string, Set<string | null>>();
   for (const { source, company_id } of totals)
@@ -92,6 +185,7 @@ async function investorsOf(
   const bySource = await db
     .selectFrom('investor_totals')
     .select(({ fn }) => ['source', 'currency', fn.countAll<number>().as('investors')])
+    .where('source', 'in', sources)
     .groupBy(['source', 'currency'])
     .execute();
   for (const { source, currency, investors } of bySource) {
