@@ -192,10 +192,9 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
         // The tokens of sources that came since are not secrets of the configuration.
         for (const { access } of config.follows) engine.platform.tokensOf(access).reload?.();
         following?.look();
-        for (const { name, access } of engine.sources.listed) {
-          engine.platform.tokensOf(access).reload?.();
-          engine.sync.recheck(name);
-        }
+        const { listed } = engine.sources;
+        for (const { access } of listed) engine.platform.tokensOf(access).reload?.();
+        engine.sync.recheckReread(listed.map(({ name }) => name));
       },
       get open() {
         return lifecycle.open;

@@ -66,6 +66,8 @@ export interface Fleet extends Closable {
 
 /** Heartbeat interval. One heartbeat is one statement, however many sources the member holds. */
 export const beatMillis = 2_000;
+/** While messages ask for one heartbeat after another, each waits this many times as long as the last one took. */
+const restFactor = 2;
 /** Every this many heartbeats the shares are recomputed and the inbox is checked, even without a visible change. */
 const lookEvery = 3;
 
@@ -222,6 +224,7 @@ export function createFleet(parts: FleetParts): Fleet {
   const run = async () => {
     while (!stopping.signal.aborted) {
       called = false;
+      const begunAt = clock.monotonic();
       try {
         await turn();
         unreachable = false;
@@ -229,7 +232,11 @@ export function createFleet(parts: FleetParts): Fleet {
       } catch (error) {
         if (!stopping.signal.aborted) await failed(error);
       }
-      if (called || stopping.signal.aborted) continue;
+      if (stopping.signal.aborted) continue;
+      if (called) {
+        await clock.wait(Math.min(beatMillis, restFactor * (clock.monotonic() - begunAt)), stopping.signal);
+        continue;
+      }
       wake = new AbortController();
       await clock.wait(beatMillis, wake.signal);
     }

@@ -16,6 +16,8 @@ export interface Following extends Closable {
 
 /** How often the stored sources are looked at: a query of one row. */
 const pollMillis = 2_000;
+/** Where another process has changed them, all are read: the next look waits so many times as long as that took. */
+const readFactor = 10;
 
 /**
  * Keeps the followed sources equal to the installations of the configured applications. At start, each hour and after
@@ -30,10 +32,12 @@ export function followInstallations(parts: FollowingParts): Following {
     readied = resolve;
   });
   const loop = startWakeableLoop(parts.clock, stopping, async () => {
+    const begunAt = parts.clock.monotonic();
     const wait = await follower.turn(stopping.signal);
     if (follower.isKnown) readied();
     // A command, or another daemon, may store a change at any time.
-    return Math.min(wait, pollMillis);
+    if (parts.leads()) return Math.min(wait, pollMillis);
+    return Math.min(wait, Math.max(pollMillis, readFactor * (parts.clock.monotonic() - begunAt)));
   });
   return {
     ready,

@@ -37,6 +37,8 @@ export interface TokensWished {
 const atOnce = 4;
 /** How long a source may wait for others whose tokens arrive meanwhile: each change of the set of sources costs work. */
 const gatherMillis = 1_000;
+/** With many sources a change takes longer, and the next one waits so many times as long. */
+const gatherFactor = 10;
 
 /**
  * Gives waiting sources their tokens, as far as they may be asked for now. Ends early when `isInterrupted`. Returns
@@ -90,17 +92,19 @@ async function obtainOne(
 function gatherConnected(parts: TokenParts) {
   const { clock } = parts;
   let gathered: Connected[] = [];
-  let since = clock.monotonic();
+  let nextAt = clock.monotonic() + gatherMillis;
   const flush = async () => {
     const some = gathered;
     gathered = [];
+    const begunAt = clock.monotonic();
     await connect(parts, some);
-    since = clock.monotonic();
+    const endedAt = clock.monotonic();
+    nextAt = endedAt + Math.max(gatherMillis, gatherFactor * (endedAt - begunAt));
   };
   return {
     add: async (one: Connected) => {
       gathered.push(one);
-      if (clock.monotonic() - since >= gatherMillis) await flush();
+      if (clock.monotonic() >= nextAt) await flush();
     },
     end: flush,
   };

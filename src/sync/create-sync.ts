@@ -1,6 +1,7 @@
 import { Fault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import { millisOf } from '../domain/instant.js';
+import { Interrupter, type Interruption } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { Allowance } from './allowance.js';
 import type { LastTick, SharedRequests, SyncSource } from './ports.js';
@@ -78,6 +79,11 @@ export interface Sync extends Closable {
    * again.
    */
   recheck(source: SourceName): void;
+  /**
+   * The secrets of these sources were read again. Rechecks all of them if they are few. In a crowd, only halted and failing
+   * ones, at the rate of timed ticks: the others use their new tokens when they are due.
+   */
+  recheckReread(sources: readonly SourceName[]): void;
   /** Runs one tick at a user's request and resolves with its result. Throws `usage` for a source that does not exist. */
   tick(source: SourceName, ask?: ManualAsk): Promise<TickResult>;
   /**
@@ -120,6 +126,7 @@ export function createSync(parts: SyncParts): Sync {
   const allowance = new Allowance();
   /** When webhooks were last found to have been missed, on the wall clock: ticks before that do not count. */
   let behindAt = Number.NEGATIVE_INFINITY;
+  let rechecking = new Interrupter();
   /** What happens to a source that is added. */
   let first: 'waits' | 'starts' | 'leaves' = 'waits';
 
@@ -280,6 +287,14 @@ export function createSync(parts: SyncParts): Sync {
       });
     }
   };
+  const recheckSpread = async (all: readonly SourceLoop[], signal: Interruption): Promise<void> => {
+    const { timed } = sharesNow();
+    for (const [index, loop] of all.entries()) {
+      if (timed !== null && index >= timed.atOnce) await clock.wait(hourMillis / timed.perHour, signal);
+      if (signal.aborted) return;
+      loop.recheck();
+    }
+  };
   const spread = (chance: number) => 1 + jitterShare * (2 * chance - 1);
 
   for (const source of parts.sources) create(source);
@@ -328,6 +343,17 @@ export function createSync(parts: SyncParts): Sync {
     isBusy: (name) => loopOf(name)?.busy === true,
     nudge: (name) => loopOf(name)?.nudge(),
     recheck: (name) => loopOf(name)?.recheck(),
+    recheckReread: (names) => {
+      rechecking.abort();
+      rechecking = new Interrupter();
+      const all = names.flatMap((name) => loopOf(name) ?? []);
+      if (!isCrowd(followed.size)) for (const loop of all) loop.recheck();
+      else
+        void recheckSpread(
+          all.filter(({ isIll }) => isIll),
+          rechecking,
+        );
+    },
     tick: (name, ask = {}) => {
       const loop = loopOf(name);
       if (loop === undefined) throw new Fault('usage', `no source is called ${name}`);
@@ -350,6 +376,7 @@ export function createSync(parts: SyncParts): Sync {
     idle: () =>
       isIdle() ? Promise.resolve() : new Promise((resolve) => waitingForIdle.add(() => resolve())),
     close: async () => {
+      rechecking.abort();
       await Promise.all(loops().map((loop) => loop.close()));
     },
   };

@@ -133,6 +133,11 @@ export class SourceLoop {
     });
   }
 
+  /** Whether its last tick failed or halted it. */
+  get isIll(): boolean {
+    return this.#state.halted || this.#state.failures > 0;
+  }
+
   /** Whether a tick is running. */
   get busy(): boolean {
     return this.#running !== null;

@@ -112,13 +112,15 @@ function world(count: number, lastTick: (n: number) => LastTick | undefined) {
       ticks: [],
     });
   }
-  const ask = async (page: () => ReceivedPage) => {
+  const refusing = new Set<SourceName>();
+  const ask = async (name: SourceName, page: () => ReceivedPage) => {
     address.spend();
+    if (refusing.has(name)) throw new Fault('unauthorized', 'the token was refused');
     await clock.wait(pageMillis);
     return page();
   };
   const source = (name: SourceName, pages = 1): SyncSource => {
-    const feed: Feed = { page: (position) => ask(() => pageOf(position, pages)) };
+    const feed: Feed = { page: (position) => ask(name, () => pageOf(position, pages)) };
     return {
       identity: { name, fingerprint: 'f1' },
       feed: () => feed,
@@ -163,7 +165,12 @@ function world(count: number, lastTick: (n: number) => LastTick | undefined) {
     readAt.set(name, now);
     answered.set(name, now);
   });
-  return { clock, address, sync, names, mirror, source, ticks, answered, readAt, longest: () => longest };
+  return {
+    ...{ clock, address, sync, names, mirror, source, ticks, answered, readAt },
+    longest: () => longest,
+    refuse: (name: SourceName) => void refusing.add(name),
+    accept: (name: SourceName) => void refusing.delete(name),
+  };
 }
 
 function pageOf(position: Position, pages: number): ReceivedPage {
@@ -213,6 +220,31 @@ test('crowd: 10,000 sources whose ticks are spread start with those that are due
   const byWebhook = w.ticks.filter(({ trigger }) => trigger === 'webhook').length;
   expect(byWebhook).toBeGreaterThan(0.9 * waits.length);
 }, 240_000);
+
+test('crowd: secrets that are read again cost a request for halted and failing sources only, spread over time', async () => {
+  const start = new CrowdClock().now();
+  const w = world(4_000, () => ({ endedAt: instantFromMillis(start), follows: true }));
+  w.sync.start();
+  await w.clock.advance(second);
+  // Nothing is due for a while.
+  const before = w.address.most();
+  const halted = new Set(w.names.filter((_, n) => n % 4 === 0));
+  for (const name of halted) w.refuse(name);
+  for (const name of halted) w.sync.nudge(name);
+  await w.clock.advance(10 * minute);
+  for (const name of halted) w.accept(name);
+  const rechecked = new Set<SourceName>();
+  w.sync.onTick((name, { report }) => void (report.trigger !== 'timer' && rechecked.add(name)));
+  const spent = w.address.most();
+  w.sync.recheckReread(w.names);
+  w.sync.recheckReread(w.names);
+  await w.clock.advance(minute);
+  expect(before).toBeLessThanOrEqual(20);
+  expect(w.address.most() - spent).toBeLessThanOrEqual(2 * (addressPerHour * 0.1 + 50));
+  await w.clock.advance(30 * minute);
+  expect([...rechecked].every((name) => halted.has(name))).toBe(true);
+  expect(rechecked.size).toBe(halted.size);
+}, 60_000);
 
 test('crowd: after three days away every source is read once in the order of its last tick, within its bound', async () => {
   const start = new CrowdClock().now();
