@@ -98,7 +98,12 @@ export class RuleFollower {
       this.#realm = realm;
       const read = await this.#read(realm, reasons.events, signal);
       await this.#lookAtRefused(realm, reasons.refused, signal);
-      const waiting = this.#rows(realm).filter(({ state }) => state === 'waiting');
+      // The newest first: a founder waits for it, and thousands of older ones may wait for the quota.
+      const waiting = this.#rows(realm)
+        .filter(({ state }) => state === 'waiting')
+        .sort((one, other) =>
+          one.firstSeenAt < other.firstSeenAt ? 1 : one.firstSeenAt > other.firstSeenAt ? -1 : 0,
+        );
       const { isInterrupted } = reasons;
       const wish = { waiting, scopes: rule.scopes, looksAtAll: !this.#hasLooked, isInterrupted };
       const asked = await obtainTokens(this.#parts, rule.api, wish, signal);

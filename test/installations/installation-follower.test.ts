@@ -378,6 +378,24 @@ test('an event for an installation that waits for its first token costs no reque
   expect(world.names()).toHaveLength(ids.length);
 });
 
+test('a new installation gets its token before thousands that wait for the quota', async () => {
+  const { world, follower } = await worldWith();
+  for (let n = 0; n < 40; n += 1) world.application.install(`co_${n}`, `Company ${n}`);
+  world.fault = (call) => {
+    if (call.startsWith('mint')) throw new Fault('rate_limited', 'the quota is used up');
+  };
+  await world.pass(follower, 2 * hours);
+  const id = world.application.install('co_new', 'Zebra');
+  follower.events.add(id);
+  await world.pass(follower, 2 * hours);
+  world.fault = () => {};
+  const before = world.application.calls.length;
+  await world.pass(follower, 2 * hours);
+  const mints = world.application.calls.slice(before).filter((call) => call.startsWith('mint'));
+  expect(mints[0]).toBe(`mint ${id}`);
+  expect(world.names()).toHaveLength(41);
+});
+
 test('a thousand tokens change the set of sources a few times, not a thousand times', async () => {
   const world = new FollowingWorld();
   for (let n = 0; n < 1_000; n += 1) world.application.install(`co_${n}`, `Company ${n}`);
