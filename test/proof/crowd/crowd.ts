@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +45,7 @@ export class Crowd {
   readonly hosts: Host[] = [];
   pace: Pace = realTime;
   sandbox: SandboxProcess;
-  readonly #key = randomBytes(32).toString('base64');
+  readonly #key: string;
   readonly #ports: number[] = [];
   #hook = '';
   #counting: Promise<void> = Promise.resolve();
@@ -63,6 +62,10 @@ export class Crowd {
     readonly folder: string,
   ) {
     this.sandbox = sandbox;
+    const random = seededRandom(options.seed);
+    this.#key = Buffer.from(Array.from({ length: 32 }, () => Math.floor(256 * random.fraction()))).toString(
+      'base64',
+    );
   }
 
   static async start(options: CrowdOptions, limits: boolean, pace: Pace): Promise<Crowd> {
