@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 /**
  * PostgreSQL refuses to run as root. The user nobody owns no files here, which suits the server of a test run.
  */
-const nobody = 65_534;
+export const nobody = 65_534;
 
 export interface Binaries {
   readonly initdb: string;

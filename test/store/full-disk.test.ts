@@ -1,5 +1,12 @@
-import { expect, test } from 'vitest';
-import { freshStore, mirrorFixture, rowsOf } from './mirror-fixture.js';
+import { chownSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openPostgres } from '../../src/store/dialect/postgres/open.js';
+import { nobody } from '../postgres/binaries.js';
+import { migratedDatabase as migratedOnServer, postgresUrl } from '../postgres/fresh-database.js';
+import { withClient } from '../postgres/run-databases.js';
+import { noSmallDisk, openSmallDisk } from '../support/small-disk.js';
+import { freshStore, migratedDatabase, mirrorFixture, rowsOf } from './mirror-fixture.js';
 import { record } from './samples.js';
 
 const items = Array.from({ length: 100 }, (_, n) => record(`inv_${n}`, { blockers: 'x'.repeat(2_000) }));
@@ -7,18 +14,67 @@ const held = 'SELECT state, rows_held, (SELECT count(*) FROM changes) AS changes
 const before = [{ state: 'sweeping', rows_held: 1, changes: 1 }];
 
 test('a full disk fails with `database_full` and applies nothing of the page; the page succeeds once there is room', async () => {
-  const { list, delta, database, rows } = await mirrorFixture();
+  const { database: sqlite, fill, makeRoom } = diskOfFile();
+  const { list, delta, database, rows } = await mirrorFixture({ database: sqlite });
   await list([[record('inv_1')]]);
-  const pages = Number(database.raw.pragma('page_count', { simple: true }));
-  database.raw.pragma(`max_page_count = ${pages + 5}`);
+  fill();
   await expect(delta(items, 'c2')).rejects.toMatchObject({ code: 'database_full' });
   expect(await rows(held)).toEqual(before);
-  database.raw.pragma(`max_page_count = ${pages + 10_000}`);
+  makeRoom();
   await expect(delta(items, 'c2')).resolves.toMatchObject({ added: 99, changed: 1 });
   expect(database.raw.pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
-/** The test cannot fill a server's disk, so a trigger raises its error in the middle of a page. */
+/** A file system that runs full; where none may be mounted, a file that may not grow. */
+function diskOfFile() {
+  const disk = openSmallDisk(8);
+  if (disk === null) {
+    process.stderr.write(`${noSmallDisk}\n`);
+    const database = migratedDatabase();
+    const limit = (more: number) =>
+      database.raw.pragma(
+        `max_page_count = ${Number(database.raw.pragma('page_count', { simple: true })) + more}`,
+      );
+    return { database, fill: () => limit(5), makeRoom: () => limit(10_000) };
+  }
+  onTestFinished(disk.close);
+  const database = migratedDatabase(join(disk.folder, 'mirror.db'));
+  return { database, fill: () => disk.leave(20_000), makeRoom: disk.makeRoom };
+}
+
+test('a server whose tables have no room left fails with `database_full`; the page succeeds once there is room', async () => {
+  // A server that the run did not start may be on another host, or not be allowed into the folder.
+  const disk = (process.env.ROSTERD_TEST_POSTGRES ?? '') === '' ? openSmallDisk(64) : null;
+  // The tests below raise the error of a full server by a trigger.
+  if (disk === null) return void process.stderr.write(`${noSmallDisk}\n`);
+  const tables = join(disk.folder, 'tables');
+  mkdirSync(tables);
+  const server = await postgresUrl();
+  const { url, drop } = await migratedOnServer();
+  const name = new URL(url).pathname.slice(1);
+  const tablespace = `${name}_small`;
+  chownSync(tables, nobody, nobody);
+  await withClient(server, async (client) => {
+    await client.query(`CREATE TABLESPACE "${tablespace}" LOCATION '${tables}'`);
+    await client.query(`ALTER DATABASE "${name}" SET TABLESPACE "${tablespace}"`);
+  });
+  const postgres = await openPostgres(url);
+  onTestFinished(async () => {
+    await postgres.close();
+    await drop();
+    await withClient(server, (client) => client.query(`DROP TABLESPACE "${tablespace}"`));
+    disk.close();
+  });
+  const { list, delta, rows } = await mirrorFixture({ store: { kind: 'postgres', postgres } });
+  await list([[record('inv_1')]]);
+  disk.leave(0);
+  await expect(delta(items, 'c2')).rejects.toMatchObject({ code: 'database_full' });
+  expect(await rows(held)).toEqual(before);
+  disk.makeRoom();
+  await expect(delta(items, 'c2')).resolves.toMatchObject({ added: 99, changed: 1 });
+});
+
+/** A real disk cannot be full for one table of a page: a trigger raises the server's error there. */
 test.each(['investment_rows', 'history_rows', 'change_rows', 'rosterd_identity.identity_rows', 'sources'])(
   'a full server disk while writing %s fails with `database_full`; the page succeeds once there is room',
   async (table) => {
