@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -8,8 +9,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '../../src/client/create-client.js';
 import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
-import { fileCredentials } from '../../src/client/tokens/credential-store.js';
-import { readCredentials, writeCredentials } from '../../src/client/tokens/credentials-file.js';
 import { refreshingToken } from '../../src/client/tokens/refreshing-token.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
@@ -19,13 +18,17 @@ import { latestVersion } from '../../src/wire/versions.js';
 import { makeClient, type TestClient, tokensFor } from '../conformance/credentials.js';
 import { type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
 import { compiledScript } from '../support/compiled-script.js';
+import { openStore, type SignInPlace } from './refresh-store.js';
+import { postgresStorage } from './storage/postgres-storage.js';
 
 /*
  * A process refreshes against the real platform and is killed at one step, while the network injects one fault.
- * Then another process continues from the files on disk: it must read, and refresh once more, without a person.
+ * Then another process continues from what is stored: it must read, and refresh once more, without a person.
  */
 
+/** Those of a file; a write to the vault is one step. */
 export const steps = ['ask', 'write', 'sync', 'rename', 'syncFolder', 'use'] as const;
+export const stepsOfVault = ['ask', 'write', 'use'] as const;
 /**
  * The fate of the token endpoint's first response; a request that arrived twice has two responses, and one comes
  * back.
@@ -47,25 +50,50 @@ export interface Torture {
 const script = fileURLToPath(new URL('./refreshing-process.ts', import.meta.url));
 const lateMillis = 150;
 
-export async function startTorture(): Promise<Torture> {
+/** With a server, sign-ins are entries of the vault there. */
+export async function startTorture(server: string | null = null): Promise<Torture> {
+  const storage = server === null ? null : await postgresStorage(server);
   const world = await startPlatform({ clock: systemClock, limits: false });
   const client = makeClient(world, {
     scopes: ['read:installations', 'read:investments'],
     confidential: false,
   });
   return {
-    round: (round) => runRound(world, client, round),
-    close: () => world.close(),
+    round: async (round) => {
+      const folder = await mkdtemp(join(tmpdir(), 'rosterd-torture-'));
+      const place: SignInPlace =
+        storage === null
+          ? { kind: 'file', path: join(folder, 'credentials.json') }
+          : {
+              kind: 'vault',
+              url: storage.setting,
+              encryptionKey: randomBytes(32).toString('base64'),
+              entry: `sign-in/${randomBytes(5).toString('hex')}`,
+            };
+      try {
+        await runRound(world, client, round, place);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+    close: async () => {
+      await world.close();
+      await storage?.close();
+    },
   };
 }
 
-async function runRound(world: RunningPlatform, client: TestClient, round: Round): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'rosterd-torture-'));
-  const path = join(folder, 'credentials.json');
+async function runRound(
+  world: RunningPlatform,
+  client: TestClient,
+  round: Round,
+  place: SignInPlace,
+): Promise<void> {
   const proxy = await openProxy(world.url, round.wire);
   try {
     const tokens = await tokensFor(world, client, user(world).email, { scope: 'read:installations' });
-    await writeCredentials(path, {
+    const { store, close } = openStore(place);
+    await store.write({
       clientId: client.clientId,
       clientSecret: null,
       accessToken: tokens.access_token,
@@ -74,7 +102,8 @@ async function runRound(world: RunningPlatform, client: TestClient, round: Round
       expiresAt: null,
       scope: tokens.scope,
     });
-    const args = [await compiledScript(script), proxy.url, path, round.step, round.when];
+    await close();
+    const args = [await compiledScript(script), proxy.url, JSON.stringify(place), round.step, round.when];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let complaint = '';
     child.stderr.on('data', (chunk) => {
@@ -83,16 +112,16 @@ async function runRound(world: RunningPlatform, client: TestClient, round: Round
     const [, signal] = await once(child, 'exit');
     const killed = signal === 'SIGKILL';
     if (killed !== (round.step !== 'never')) throw new Error(`ended by ${signal ?? 'itself'}: ${complaint}`);
-    await goOn(world, path);
+    await goOn(world, place);
   } finally {
     await proxy.close();
-    await rm(folder, { recursive: true, force: true });
   }
 }
 
 /** Does what the next start of the daemon does, and its next refresh. */
-async function goOn(world: RunningPlatform, path: string): Promise<void> {
+async function goOn(world: RunningPlatform, place: SignInPlace): Promise<void> {
   const pool = openConnectionPool();
+  const { store, close } = openStore(place);
   try {
     const client = createClient({
       baseUrl: world.url,
@@ -106,7 +135,7 @@ async function goOn(world: RunningPlatform, path: string): Promise<void> {
       requestsPerHour: null,
     });
     const tokens = refreshingToken({
-      store: fileCredentials(path, systemClock),
+      store,
       application: client.asApplication,
       clock: systemClock,
       logger: silentLogger,
@@ -114,10 +143,11 @@ async function goOn(world: RunningPlatform, path: string): Promise<void> {
     const { signal } = new AbortController();
     for (let turn = 0; turn < 2; turn += 1) {
       await client.as(tokens)({ path: '/installations', signal });
-      await tokens.renew((await readCredentials(path)).accessToken, signal);
+      await tokens.renew((await store.read()).accessToken, signal);
     }
     await client.as(tokens)({ path: '/installations', signal });
   } finally {
+    await close();
     await pool.close();
   }
 }

@@ -1,7 +1,5 @@
 import { createClient } from '../../src/client/create-client.js';
 import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
-import { fileCredentials } from '../../src/client/tokens/credential-store.js';
-import { readCredentials } from '../../src/client/tokens/credentials-file.js';
 import { refreshingToken } from '../../src/client/tokens/refreshing-token.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
@@ -9,9 +7,11 @@ import { systemRandom } from '../../src/runtime/random.js';
 import { type Disk, systemDisk } from '../../src/runtime/replace-file.js';
 import { headerNames } from '../../src/wire/headers.js';
 import { latestVersion } from '../../src/wire/versions.js';
+import { openStore, type SignInPlace } from './refresh-store.js';
 
-/* Refreshes the tokens of a credentials file, reads a page with them, and kills itself at the given step. */
-const [baseUrl = '', path = '', step = '', when = ''] = process.argv.slice(2);
+/* Refreshes the tokens of a stored sign-in, reads a page with them, and kills itself at the given step. */
+const [baseUrl = '', told = '', step = '', when = ''] = process.argv.slice(2);
+const place = JSON.parse(told) as SignInPlace;
 
 const die = (): Promise<never> => {
   process.kill(process.pid, 'SIGKILL');
@@ -46,13 +46,19 @@ const client = createClient({
   requestsPerHour: null,
   retry: { failuresMax: 2, rateLimitsMax: 0, backoff: { baseMillis: 5, capMillis: 10 }, waitMillisMax: 10 },
 });
+const { store, close } = openStore(place, disk);
 const tokens = refreshingToken({
-  store: fileCredentials(path, systemClock, disk),
+  // Of a write to the vault, only its begin and its end are steps of this process.
+  store:
+    place.kind === 'file'
+      ? store
+      : { ...store, write: (credentials) => dying('write')(() => store.write(credentials)) },
   application: client.asApplication,
   clock: systemClock,
   logger: silentLogger,
 });
 const { signal } = new AbortController();
-await tokens.renew((await readCredentials(path)).accessToken, signal);
+await tokens.renew((await store.read()).accessToken, signal);
 await client.as(tokens)({ path: '/installations', signal });
 await pool.close();
+await close();

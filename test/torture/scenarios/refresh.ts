@@ -1,4 +1,4 @@
-import { startTorture, steps, wires } from '../refresh-round.js';
+import { startTorture, steps, stepsOfVault, wires } from '../refresh-round.js';
 import { pick, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
 
@@ -8,11 +8,11 @@ import { Violation } from '../violation.js';
  */
 export const refresh: Scenario = {
   name: 'refresh',
-  async open() {
-    const torture = await startTorture();
+  async open({ server }) {
+    const torture = await startTorture(server);
     return {
       async round(random, counters) {
-        const step = pick(random, [...steps, 'never' as const]);
+        const step = pick(random, [...(server === null ? steps : stepsOfVault), 'never' as const]);
         const when = pick(random, ['before', 'after'] as const);
         const wire = pick(random, wires);
         counters.add(step === 'never' ? 'refreshed undisturbed' : `SIGKILL ${when} ${step}`);
