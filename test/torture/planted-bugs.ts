@@ -3,12 +3,17 @@ import { bug, type PlantedBug } from '../support/planting.js';
 export interface TortureBug extends PlantedBug {
   /** The scenario whose judge must find it. */
   readonly scenario: string;
+  readonly database: 'sqlite' | 'postgres';
 }
 
 const of = (scenario: string, ...[name, file, search, replace]: Parameters<typeof bug>): TortureBug => ({
   scenario,
+  database: 'sqlite',
   ...bug(name, file, search, replace),
 });
+
+/** For a scenario that plays with the mirror on a server. */
+const onServer = (...parts: Parameters<typeof of>): TortureBug => ({ ...of(...parts), database: 'postgres' });
 
 /** The torture of several processes on a server, which has its own judge. */
 export const fleet = 'fleet';
@@ -16,6 +21,7 @@ export const fleet = 'fleet';
 export const network = 'network';
 
 const sqlite = 'src/store/dialect/sqlite';
+const postgres = 'src/store/dialect/postgres';
 
 /** Bugs that the judges of real processes must find, at least one for each scenario. */
 export const plantedBugs: readonly TortureBug[] = [
@@ -130,5 +136,33 @@ export const plantedBugs: readonly TortureBug[] = [
     'src/verify/compare-record.ts',
     'if (difference === null) return null;',
     'if (difference === null || difference.fields.length >= 0) return null;',
+  ),
+  onServer(
+    'locked',
+    'a locked inbox of a server is answered with 2xx',
+    'src/inbox/receiver.ts',
+    "throw error instanceof Refusal ? error : new Refusal('unavailable', error);",
+    "return 'stored' as Value;",
+  ),
+  onServer(
+    'full-disk',
+    'a full disk of a server is reported as a defect',
+    `${postgres}/faults.ts`,
+    "{ '53100': ",
+    "{ '53100_': ",
+  ),
+  onServer(
+    'damaged-file',
+    'a damaged table of a server is reported as a defect',
+    `${postgres}/faults.ts`,
+    '  XX001: {',
+    '  XX001_: {',
+  ),
+  onServer(
+    'server-dies',
+    'deliveries are accepted by a server that has not written them',
+    `${postgres}/open.ts`,
+    '    pipeline: true,\n',
+    "    pipeline: true,\n    options: '-c synchronous_commit=off',\n",
   ),
 ];

@@ -17,9 +17,11 @@ const { values } = parseArgs({
 });
 const found = await hunt<TortureBug>({
   layout: { copied: ['src', 'test'], translated: { src: 'dist' } },
-  bugs: plantedBugs.filter(({ name, scenario }) => `${scenario}: ${name}`.includes(values.only)),
+  bugs: plantedBugs.filter(({ name, scenario, database }) =>
+    `${database}: ${scenario}: ${name}`.includes(values.only),
+  ),
   jobs: 1,
-  command: ({ scenario }) => {
+  command: ({ scenario, database }) => {
     const { rounds, seed } = values;
     if (scenario === fleet)
       return ['--import', 'tsx', 'test/torture/fleet/run.ts', '--changes', '200', '--seed', seed];
@@ -29,8 +31,8 @@ const found = await hunt<TortureBug>({
         ...['--epochs', '1', '--perEpoch', '30', '--faults', String(5 * Number(rounds)), '--seed', seed],
       ];
     return [
-      ...['--import', 'tsx', 'test/torture/run.ts', '--first', '--only', scenario],
-      ...['--rounds', rounds, '--seed', seed],
+      ...['--import', 'tsx', 'test/torture/run.ts', '--first', '--database', database],
+      ...['--only', scenario, '--rounds', rounds, '--seed', seed],
     ];
   },
   finding: (line) => line.startsWith('Violation: '),
