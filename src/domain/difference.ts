@@ -12,6 +12,9 @@ export interface Difference {
   readonly identityDiffers: boolean;
 }
 
+/** How a version was published. Two versions that differ only in these have equal content. */
+export type Publication = 'observed_at' | 'reason';
+
 type Value = string | number | boolean | null;
 
 /** The value compared for a field of the person that a version without identity lacks. */
@@ -57,6 +60,18 @@ export function differenceOf(stored: Version, other: Version): Difference | null
     if (field != null) fields.push(field);
   }
   return any ? { fields, identityDiffers } : null;
+}
+
+/**
+ * Returns the names of `observed_at` and `reason` that differ, for two versions with equal content. Only the change feed
+ * gives reasons, so a version without one says nothing about it.
+ */
+export function publicationDifference(stored: Investment, other: Investment): readonly Publication[] {
+  const differing: Publication[] = [];
+  if (stored.observed_at !== other.observed_at) differing.push('observed_at');
+  if (stored.reason !== null && other.reason !== null && stored.reason !== other.reason)
+    differing.push('reason');
+  return differing;
 }
 
 function isSame(stored: Value | undefined, value: Value): boolean {

@@ -9,7 +9,8 @@ import { recordColumns } from './record-columns.js';
  * history, change feed, rows and identities from the plan. Nothing is compared or written twice.
  *
  * The plan is the temporary table `swap`. It contains row numbers and field names, never values: `n` is the position in
- * the change feed, `row_no` is null for a new record, `stage_no` for a removed one. Bound values are `:at`, `:seq`,
+ * the change feed, `row_no` is null for a new record, `stage_no` for a removed one. Records that were only published again
+ * come last: they get a new version, but no number in the change feed. Bound values are `:at`, `:seq`,
  * `:source_no`, `:after` and `:through`.
  */
 
@@ -60,22 +61,27 @@ export function swapStatements(words: SwapWords) {
     planAwaiting: `
       INSERT INTO swap (kind, row_no, fields, person)
       SELECT 'removed', row_no, '[]', true FROM awaiting_deletion_rows WHERE source_no = :source_no ORDER BY row_no`,
-    /** The SQL equivalent of `differenceOf`; swap.test.ts checks that both agree. */
+    /** The SQL equivalent of `differenceOf` and `publicationDifference`; swap.test.ts checks that they agree. */
     planStaged: `
       INSERT INTO swap (kind, row_no, stage_no, fields, person)
-      SELECT CASE WHEN row_no IS NULL THEN 'added' ELSE 'changed' END, row_no, stage_no,
+      SELECT CASE WHEN row_no IS NULL THEN 'added' WHEN differs THEN 'changed' ELSE 'republished' END, row_no, stage_no,
              CASE WHEN row_no IS NULL THEN '[]' ELSE '[' || ltrim(content || person, ',') || ']' END,
              row_no IS NULL OR person <> '' OR other
       FROM (
+        SELECT stage_no, row_no, content, person, other, republished,
+               content <> '' OR person <> '' OR other AS differs
+        FROM (
         SELECT t.stage_no, t.row_no, ${contentDiffers.join(' || ')} AS content, ${personDiffers.join(' || ')} AS person,
-               (p.row_no IS NULL) <> (t.identity IS NULL) AS other
+               (p.row_no IS NULL) <> (t.identity IS NULL) AS other,
+               h.observed_at <> t.observed_at OR coalesce(h.reason <> t.reason, false) AS republished
         FROM ${staged}
         LEFT JOIN investment_rows h ON h.row_no = t.row_no
         LEFT JOIN identity_rows p ON p.row_no = t.row_no
         WHERE t.source_no = :source_no
-      ) AS compared
-      WHERE row_no IS NULL OR content <> '' OR person <> '' OR other
-      ORDER BY stage_no`,
+        ) AS compared
+      ) AS judged
+      WHERE row_no IS NULL OR differs OR republished
+      ORDER BY row_no IS NOT NULL AND NOT differs, stage_no`,
     /** Before anything is archived: what is removed leaves no undocumented keys. */
     stripRemoved: words.stripUnknownKeys(
       'investment_rows',
@@ -97,7 +103,7 @@ export function swapStatements(words: SwapWords) {
     announce: `
       INSERT INTO change_rows (seq, source_no, id, kind, fields, reason, at)
       SELECT :seq + w.n, :source_no, coalesce(t.id, h.id), w.kind, w.fields, t.reason, :at
-      FROM ${bothSides} ORDER BY w.n`,
+      FROM ${bothSides} WHERE w.kind <> 'republished' ORDER BY w.n`,
     changesOfPlan: `
       SELECT :seq + w.n AS seq, coalesce(t.id, h.id) AS id, w.kind, w.fields, t.reason,
              h.status AS "statusBefore", t.status AS "statusAfter",
@@ -129,16 +135,27 @@ export interface SwapCounts {
 }
 
 export interface PlannedRows {
-  readonly kind: keyof SwapCounts;
+  readonly kind: keyof SwapCounts | 'republished';
   readonly rows: number;
 }
 
-/** Returns the result of `countPlan` by kind, and its total. */
-export function countsOf(planned: readonly PlannedRows[]): SwapCounts & { readonly total: number } {
-  const counts = { added: 0, changed: 0, removed: 0 };
-  for (const { kind, rows } of planned) counts[kind] = rows;
-  return { ...counts, total: counts.added + counts.changed + counts.removed };
+export interface CountedPlan {
+  readonly counts: SwapCounts;
+  /** The number of changes in the feed. */
+  readonly changes: number;
+  /** The number of rows of the plan: the changes, then the records that were only published again. */
+  readonly rows: number;
 }
+
+/** Returns the result of `countPlan`. */
+export function countsOf(planned: readonly PlannedRows[]): CountedPlan {
+  const { republished, ...counts } = { added: 0, changed: 0, removed: 0, republished: 0, ...byKind(planned) };
+  const changes = counts.added + counts.changed + counts.removed;
+  return { counts, changes, rows: changes + republished };
+}
+
+const byKind = (planned: readonly PlannedRows[]) =>
+  Object.fromEntries(planned.map(({ kind, rows }) => [kind, rows]));
 
 /** A row of `changesOfPlan`. */
 export interface PlannedChange extends Omit<CommittedChange, 'fields' | 'source' | 'at' | 'origin'> {

@@ -1,4 +1,4 @@
-import { differenceOf, type Version } from '../domain/difference.js';
+import { differenceOf, publicationDifference, type Version } from '../domain/difference.js';
 import { contentFields } from '../domain/investment.js';
 import type { Drift } from './receipt.js';
 
@@ -21,7 +21,10 @@ export function compareAwaiting(
   return platform === undefined ? null : { kind: 'doubted', id };
 }
 
-/** Returns the difference of a record, or null when both sides are equal or neither has it. */
+/**
+ * Returns the difference of a record, or null when both sides are equal or neither has it. With equal content, the
+ * publication is compared: `observed_at`, and `reason` where both sides have one.
+ */
 export function compareRecord(
   id: string,
   held: Version | undefined,
@@ -30,7 +33,10 @@ export function compareRecord(
   if (held === undefined) return platform === undefined ? null : { kind: 'missing', id };
   if (platform === undefined) return { kind: 'extra', id };
   const difference = differenceOf(held, platform);
-  if (difference === null) return null;
+  if (difference === null) {
+    const columns = publicationDifference(held.investment, platform.investment);
+    return columns.length === 0 ? null : { kind: 'record', id, columns, amounts: [] };
+  }
   // When one side has an empty identity and the other none, no column differs.
   const columns = difference.fields.length === 0 ? ['identity'] : difference.fields;
   const amounts = amountColumns

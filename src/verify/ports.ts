@@ -19,6 +19,8 @@ export interface StatsRead {
 export interface CurrentRead {
   readonly item: FeedItem;
   readonly publishedMatches: boolean | null;
+  /** When the published version was published; null when the platform does not say. `item` is derived now. */
+  readonly publishedObservedAt: Instant | null;
 }
 
 /**

@@ -26,7 +26,7 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
   const changed = await stored.changedSince(mark);
   const awaiting = await stored.awaiting();
   const moving: string[] = [];
-  for (const [id, listed] of suspects) {
+  for (const [id, { listed, held }] of suspects) {
     const ours = (await stored.records([id])).get(id);
     const differs = compareAwaiting(id, ours, listed, awaiting);
     if (differs === null) continue;
@@ -34,16 +34,24 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
     const mayHaveReturned =
       differs.kind === 'extra' && (changed.size > 0 || (await platform.current(id)) !== null);
     const isUnpublished = ours === undefined && isSince(through, listed);
-    if (changed.has(id) || mayHaveReturned || isNewer(ours, listed) || isUnpublished) moving.push(id);
+    // Published again without a change, a record has no entry in the change feed.
+    const wasRepublished = held?.investment.observed_at !== ours?.investment.observed_at;
+    if (changed.has(id) || wasRepublished || mayHaveReturned || isNewer(ours, listed) || isUnpublished)
+      moving.push(id);
     else parts.found({ drift: [differs], settled: true });
   }
   await verifyRecords(parts, moving);
   return receipt;
 }
 
+interface Suspect {
+  readonly listed: Version | undefined;
+  readonly held: Version | undefined;
+}
+
 class Reading {
-  /** Ids that differed when they were read, and their record in the listing. */
-  readonly suspects = new Map<string, Version | undefined>();
+  /** Ids that differed when they were read, with both versions. */
+  readonly suspects = new Map<string, Suspect>();
   readonly #seen = new Set<string>();
   #listed = 0;
   #unreadable = 0;
@@ -71,7 +79,7 @@ class Reading {
   /** Adds the ids that the mirror stores and the listing never named. */
   async unlisted(): Promise<void> {
     for await (const id of this.parts.stored.ids()) {
-      if (!this.#seen.has(id)) this.suspects.set(id, undefined);
+      if (!this.#seen.has(id)) this.suspects.set(id, { listed: undefined, held: undefined });
     }
   }
 
@@ -85,8 +93,9 @@ class Reading {
     for (const record of records) {
       const { id } = record.investment;
       this.#seen.add(id);
-      if (compareAwaiting(id, stored.get(id), record, awaiting) === null) this.suspects.delete(id);
-      else this.suspects.set(id, record);
+      const held = stored.get(id);
+      if (compareAwaiting(id, held, record, awaiting) === null) this.suspects.delete(id);
+      else this.suspects.set(id, { listed: record, held });
     }
   }
 }

@@ -1,5 +1,6 @@
+import type { Version } from '../domain/difference.js';
 import { compareAwaiting } from './compare-record.js';
-import type { Platform, StoredRows } from './ports.js';
+import type { CurrentRead, Platform, StoredRows } from './ports.js';
 import type { Drift } from './receipt.js';
 import { type SettleParts, settle } from './settle.js';
 
@@ -21,7 +22,7 @@ export async function verifyRecords(parts: RecordsParts, ids: readonly string[])
   let unpublished = 0;
   for (const id of ids) {
     let comparable = true;
-    await settle(parts, async () => {
+    await settle({ ...parts, stored: withPublication(parts.stored, id) }, async () => {
       const read = await compareOne(parts, id);
       comparable = read !== 'unpublished';
       return read === 'unpublished' || read === null ? [] : [read];
@@ -42,5 +43,33 @@ async function compareOne(
   if (read.publishedMatches !== true) return 'unpublished';
   const [item] = await stored.keepable([read.item]);
   // A tombstone instead of a record, or an unreadable record: only the feed reports those.
-  return item?.kind === 'record' ? compareAwaiting(id, ours, item, awaiting) : 'unpublished';
+  if (item?.kind !== 'record') return 'unpublished';
+  return compareAwaiting(id, ours, asPublished(item, read, ours), awaiting);
+}
+
+/** A record published again without a change gets no change number, so its publication is compared too. */
+function withPublication(stored: StoredRows, id: string): SettleParts['stored'] {
+  let before = '';
+  const publication = async () => {
+    const ours = (await stored.records([id])).get(id)?.investment;
+    return JSON.stringify([ours?.observed_at, ours?.reason]);
+  };
+  return {
+    mark: async () => {
+      before = await publication();
+      return await stored.mark();
+    },
+    isUnchangedSince: async (mark) =>
+      (await stored.isUnchangedSince(mark)) && (await publication()) === before,
+  };
+}
+
+/** Returns the record with the time of its publication, because the platform derived it a moment ago. */
+function asPublished(
+  item: Version,
+  { publishedObservedAt }: CurrentRead,
+  ours: Version | undefined,
+): Version {
+  const observed_at = publishedObservedAt ?? ours?.investment.observed_at ?? item.investment.observed_at;
+  return { ...item, investment: { ...item.investment, observed_at } };
 }

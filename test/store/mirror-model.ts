@@ -90,7 +90,10 @@ export class MirrorModel {
     for (const [id, version] of named) {
       if (version === 'unreadable') continue;
       const held = this.rows.get(id);
-      if (held !== undefined && !differs(held, version)) continue;
+      if (held !== undefined && !differs(held, version)) {
+        if (isRepublished(held, version)) this.rows.set(id, version);
+        continue;
+      }
       changes.push({ id, kind: held === undefined ? 'added' : 'changed' });
       this.rows.set(id, version);
     }
@@ -114,6 +117,12 @@ function versionOf({ investment, identity }: Extract<FeedItem, { kind: 'record' 
 /** Returns whether a record repeats a listed one, now with a reason: nothing was published in between. */
 function isRepeat(held: Version, version: Version): boolean {
   return held.observed_at === version.observed_at && held.reason === null;
+}
+
+/** Returns whether a listing shows another publication of the same content. */
+function isRepublished(held: Version, listed: Version): boolean {
+  const reasons = new Set([held.reason, listed.reason]);
+  return held.observed_at !== listed.observed_at || (!reasons.has(null) && reasons.size > 1);
 }
 
 function differs(held: Version, version: Version): boolean {

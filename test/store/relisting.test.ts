@@ -1,9 +1,11 @@
 import { describe, expect } from 'vitest';
+import type { Instant } from '../../src/domain/instant.js';
 import { contentFields, identityFields } from '../../src/domain/investment.js';
 import { test } from './both-databases.js';
 import { aReader, cautious, mirrorFixture } from './mirror-fixture.js';
 import { acme, identity, investment, listingPage, record, rejected, tombstone } from './samples.js';
 
+const again = '2026-04-04T00:00:00.000Z' as Instant;
 const range = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `inv_${from + index}`);
 
 function pagesOf<Item>(items: readonly Item[], size = 100): Item[][] {
@@ -148,16 +150,66 @@ describe('a re-listing', () => {
     expect(brake !== null).toBe(stops);
   });
 
-  test('a difference in only reason or observed_at is not a change in a re-listing', async () => {
+  test('a re-listing of a record that was published again adds a version, but no change and no notice', async () => {
     const { list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
     await delta([record('inv_1', { status: 'x', reason: 'status_changed' })]);
-    await list(
-      [[record('inv_1', { status: 'x', observed_at: '2026-04-04T00:00:00.000Z' as never })]],
+    const { applied } = await list(
+      [[record('inv_1', { status: 'x', observed_at: again }), record('inv_2')]],
       'relist',
     );
-    expect(await rows('SELECT kind FROM changes WHERE seq > 2')).toEqual([]);
-    expect(await rows('SELECT count(*) AS n FROM history_rows')).toEqual([{ n: 1 }]);
+    expect(applied).toMatchObject({ added: 1, changed: 0, unchanged: 1 });
+    expect(await rows('SELECT seq, kind, id FROM changes WHERE seq > 2')).toEqual([
+      { seq: 3, kind: 'added', id: 'inv_2' },
+    ]);
+    expect(await rows("SELECT observed_at, reason, change_seq FROM investments WHERE id = 'inv_1'")).toEqual([
+      { observed_at: again, reason: null, change_seq: 2 },
+    ]);
+    expect(await rows('SELECT reason, ended_by FROM investment_history ORDER BY valid_to')).toEqual([
+      { reason: null, ended_by: 'update' },
+      { reason: 'status_changed', ended_by: 'update' },
+    ]);
+    const { applied: repeated } = await list(
+      [[record('inv_1', { status: 'x', observed_at: again }), record('inv_2')]],
+      'relist',
+    );
+    expect(repeated).toMatchObject({ added: 0, changed: 0, unchanged: 2 });
+    expect(await rows('SELECT count(*) AS n FROM history_rows')).toEqual([{ n: 2 }]);
+  });
+
+  test('a re-listing with three changed, one removed, one new and any number of republished records writes five changes', async () => {
+    const { list, rows } = await mirrorFixture();
+    await list([range(12).map((id) => record(id))]);
+    const { applied } = await list(
+      [
+        [
+          ...range(3).map((id) => record(id, { status: 'x', observed_at: again })),
+          ...range(8, 3).map((id) => record(id, { observed_at: again })),
+          record('inv_new'),
+        ],
+      ],
+      'relist',
+      cautious,
+    );
+    expect(applied).toMatchObject({ added: 1, changed: 3, removed: 1, unchanged: 8 });
+    expect(await rows('SELECT kind, seq FROM changes WHERE seq > 1 ORDER BY seq')).toEqual([
+      { kind: 'removed', seq: 2 },
+      ...[3, 4, 5].map((seq) => ({ kind: 'changed', seq })),
+      { kind: 'added', seq: 6 },
+    ]);
+    expect(await rows('SELECT DISTINCT observed_at FROM investments WHERE change_seq = 1')).toEqual([
+      { observed_at: again },
+    ]);
+  });
+
+  test('a listing without reasons keeps the reason of a stored version that was not published again', async () => {
+    const { list, delta, rows } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    await delta([record('inv_1', { status: 'x', reason: 'status_changed' })]);
+    await list([[record('inv_1', { status: 'x' })]], 'relist');
+    expect(await rows('SELECT reason FROM investments')).toEqual([{ reason: 'status_changed' }]);
+    await list([[record('inv_1', { status: 'x', reason: 'recomputed' })]], 'relist');
+    expect(await rows('SELECT reason FROM investments')).toEqual([{ reason: 'recomputed' }]);
   });
 
   test('a re-listing detects and names a difference in any single field of a record or its identity', async () => {

@@ -97,6 +97,20 @@ test.each([
   }
 });
 
+test.each(['0000-01-01T00:00:00.000Z', '9999-01-01T00:00:00.000Z'])(
+  'verify: a wrong time of publication (%s) is reported by a sample and by a listing, and a repair stores the right one',
+  async (wrong) => {
+    const { config } = await mirrored(40);
+    const id = breakRow(config, `UPDATE investment_rows SET observed_at = '${wrong}' WHERE row_no = :row`);
+    const misdated = { kind: 'record', id, columns: ['observed_at'], amounts: [] };
+    expect((await drifts(config, { ...ask, sample: 1_000 })).drift).toEqual([misdated]);
+    expect((await drifts(config, { ...whole, sample: 0 })).drift).toEqual([misdated]);
+    const { receipt, source } = await drifts(config, { ...whole, repair: true });
+    expect(receipt.equal).toBe(true);
+    expect(source?.repair).toMatchObject({ outcome: 'done', added: 0, changed: 0, removed: 0 });
+  },
+);
+
 test('verify: a missing and an extra row are reported, and only counted without --full', async () => {
   const { config } = await mirrored();
   const gone = breakRow(config, 'DELETE FROM investment_rows WHERE row_no = :row');

@@ -61,14 +61,6 @@ export async function held(sight: Sight): Promise<Map<string, Content>> {
   );
 }
 
-export function withoutTimes<Kept extends Content | null>(
-  records: ReadonlyMap<string, Kept>,
-): Map<string, Kept> {
-  const without = (content: Kept): Kept =>
-    content === null ? content : (JSON.stringify(JSON.parse(content).toSpliced(1, 1)) as Kept);
-  return new Map([...records].map(([id, content]) => [id, without(content)]));
-}
-
 export function differences(wanted: Map<string, Content | null>, mirror: Map<string, Content>): string[] {
   const wrong = [...wanted].filter(([id, content]) => (mirror.get(id) ?? null) !== content).map(([id]) => id);
   return [...wrong, ...[...mirror.keys()].filter((id) => !wanted.has(id))];

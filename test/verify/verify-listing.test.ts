@@ -14,6 +14,10 @@ interface Mirrored {
   readonly stored: readonly FeedItem[];
   /** Records that it changed while catching up. */
   readonly changed?: readonly string[];
+  /** What catching up stores without an entry in the change feed. */
+  readonly republished?: readonly FeedItem[];
+  /** When the platform says that it published a record. */
+  readonly published?: Instant;
 }
 
 /** A mirror, empty unless given, next to a platform that lists these records and still has `still` of them. */
@@ -58,10 +62,18 @@ function stage(listed: readonly FeedItem[], still: readonly string[], mirror: Mi
           current: async (id) => {
             asked.push(id);
             if (!still.includes(id)) return null;
-            return { item: { ...record(id), investment: investment(id) }, publishedMatches: true };
+            return {
+              item: { ...record(id), investment: investment(id) },
+              publishedMatches: true,
+              publishedObservedAt: mirror.published ?? null,
+            };
           },
         },
-        catchUp: async () => through,
+        catchUp: async () => {
+          for (const one of mirror.republished ?? [])
+            if (one.kind === 'record') stored.set(one.investment.id, one);
+          return through;
+        },
         pause: async () => {},
         found: (settled) => found.push(settled),
       },
@@ -117,5 +129,63 @@ test('verify listing: a record that the listing lacks and the platform does not 
     const { run, found } = stage([], [], { stored: [record('inv_invented')], changed });
     await run();
     expect(found).toEqual([extra]);
+  }
+});
+
+const [first, later, latest] = ['2026-02-02', '2026-02-03', '2026-02-04'].map(
+  (day) => `${day}T00:00:00.000Z` as Instant,
+) as [Instant, Instant, Instant];
+const misdated: Settled = {
+  drift: [{ kind: 'record', id: 'inv_1', columns: ['observed_at'], amounts: [] }],
+  settled: true,
+};
+
+test('verify listing: a stored time of publication that is earlier than the listed one is drift', async () => {
+  const { run, found, asked } = stage([seen('inv_1', later)], [], { stored: [seen('inv_1', first)] });
+  await run();
+  expect([found, asked]).toEqual([[misdated], []]);
+});
+
+test('verify listing: a stored time of publication that is later than the listed one is compared with the published one', async () => {
+  for (const [published, expected] of [
+    [first, [misdated]],
+    [later, []],
+  ] as const) {
+    const { run, found } = stage([seen('inv_1', first)], ['inv_1'], {
+      stored: [seen('inv_1', later)],
+      published,
+    });
+    await run();
+    expect(found).toEqual(expected);
+  }
+});
+
+test('verify listing: a record published again during the listing is not drift, whichever way the clock of the platform moved', async () => {
+  for (const [stored, listed, published] of [
+    [first, later, latest],
+    [latest, later, first],
+  ] as const) {
+    const { run, found, asked } = stage([seen('inv_1', listed)], ['inv_1'], {
+      stored: [seen('inv_1', stored)],
+      republished: [seen('inv_1', published)],
+      published,
+    });
+    await run();
+    expect([found, asked]).toEqual([[], ['inv_1']]);
+  }
+});
+
+test('verify listing: a reason that differs is drift only where both sides have one', async () => {
+  const reason = (why: string | null) => record('inv_1', { reason: why });
+  for (const [stored, listed, columns] of [
+    ['changed', 'recomputed', ['reason']],
+    ['changed', null, []],
+    [null, 'changed', []],
+  ] as const) {
+    const { run, found } = stage([reason(listed)], [], { stored: [reason(stored)] });
+    await run();
+    expect(
+      found.flatMap(({ drift }) => drift.flatMap((one) => (one.kind === 'record' ? one.columns : []))),
+    ).toEqual(columns);
   }
 });

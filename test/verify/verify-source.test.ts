@@ -41,7 +41,7 @@ function outcomeOf({ stored = [], quarantined = 0, listed = [], stats = null, fu
       stored: rows,
       platform: {
         stats: async () => stats,
-        current: async (id) => ({ item: record(id), publishedMatches: true }),
+        current: async (id) => ({ item: record(id), publishedMatches: true, publishedObservedAt: null }),
         page: async () => received(listingPage(listed, 'end', false)),
       },
       catchUp: async () => null,

@@ -65,11 +65,16 @@ export const record: readonly ColumnEntry[] = [
     'Array of `{key, description}`: what still blocks the investment; `[]` if nothing does',
   ),
   column('contracts', 'json', 'Array of `{name, override_amount_cents, early_bird}`'),
-  column('observed_at', 'time', 'When the platform published this version; not a version number'),
+  column(
+    'observed_at',
+    'time',
+    'When the platform published this version; not a version number. `rosterd verify` compares it',
+  ),
   column(
     'reason',
     'text',
-    'Why the platform published this version, such as `changed` or `recomputed`',
+    'Why the platform published this version, such as `changed` or `recomputed`. Only the change feed says so: a listing' +
+      ' has no reasons (rule INV-29), so `rosterd verify` cannot compare it there',
     'the version came from a listing',
   ),
   column(

@@ -1,4 +1,4 @@
-import { differenceOf } from '../../../domain/difference.js';
+import { differenceOf, publicationDifference } from '../../../domain/difference.js';
 import type { Cursor } from '../../../domain/position.js';
 import {
   type Applied,
@@ -121,7 +121,9 @@ async function addRelisted(commit: Commit, { items, mentions }: PageFacts, pageN
   const plan = planStage(
     items,
     (id) => storedOf.get(id),
-    (stored, record) => differenceOf(stored, record) !== null,
+    (stored, record) =>
+      publicationDifference(stored.investment, record.investment).length > 0 ||
+      differenceOf(stored, record) !== null,
   );
   if (plan.noLongerSeen.length > 0) forgetSeen(transaction, source.no, plan.noLongerSeen);
   if (commit.locked.anyStaged && plan.unstage.length > 0) unstage(transaction, source.no, plan.unstage);

@@ -39,15 +39,15 @@ export async function removeAwaiting(commit: Commit): Promise<void> {
 async function applyPlan(commit: Commit): Promise<void> {
   const { source, at, transaction } = commit;
   transaction.send('ANALYZE swap');
-  const { total, ...counts } = countsOf(await transaction.rows<PlannedRows>(sql.countPlan));
-  if (total > 0) {
-    const seq = await commit.reserve(total);
+  const { counts, changes, rows } = countsOf(await transaction.rows<PlannedRows>(sql.countPlan));
+  if (rows > 0) {
+    const seq = await commit.reserve(changes);
     const every = { source_no: source.no, at, seq };
     transaction.send(sql.stripRemoved);
     transaction.send(...bound(sql.stripHistoryOfRemoved, every));
     transaction.send(...bound(sql.archive, every));
     transaction.send(...bound(sql.announce, every));
-    if (commit.wantsNotices) await collectNotices(commit, seq, total);
+    if (commit.wantsNotices) await collectNotices(commit, seq, changes);
     for (const { id } of await transaction.rows<{ id: string }>(sql.erasedIds)) commit.absent(id);
     transaction.send(...bound(sql.eraseUnknown, every));
     transaction.send(sql.deletePersons);
@@ -63,7 +63,7 @@ async function applyPlan(commit: Commit): Promise<void> {
 async function collectNotices(commit: Commit, seq: number, total: number): Promise<void> {
   const { at, source, transaction } = commit;
   for (let last = 0; last < total; last += changesPerCall) {
-    const slice = { seq, after: last, through: last + changesPerCall };
+    const slice = { seq, after: last, through: Math.min(last + changesPerCall, total) };
     for (const change of await transaction.rows<PlannedChange>(...bound(sql.changesOfPlan, slice)))
       await commit.collectNotice(committedChange(change, source.name, at));
   }
@@ -107,10 +107,11 @@ const planRemovals = `
 
 /** Sets every column. Naming an unchanged one causes no index write, because PostgreSQL compares the values. */
 const replaceRows = `
-  UPDATE investment_rows SET valid_from = :at, change_seq = :seq + w.n,
+  UPDATE investment_rows SET valid_from = :at,
+         change_seq = CASE w.kind WHEN 'changed' THEN :seq + w.n ELSE investment_rows.change_seq END,
          ${recordColumns.map((name) => `${name} = t.${name}`).join(', ')}
   FROM swap w JOIN staged_rows t ON t.stage_no = w.stage_no
-  WHERE investment_rows.row_no = w.row_no AND w.kind = 'changed'`;
+  WHERE investment_rows.row_no = w.row_no AND w.kind IN ('changed', 'republished')`;
 
 const insertRows = `
   INSERT INTO investment_rows (source_no, id, valid_from, change_seq, ${record})

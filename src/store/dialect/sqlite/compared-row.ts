@@ -3,15 +3,17 @@ import { contentFields, identityFields } from '../../../domain/investment.js';
 import type { RecordItem } from '../../page-facts.js';
 import type { ColumnValue } from '../../record-columns.js';
 
-const columns = [
+const compared = [
   ...contentFields.map((name) => `r.${name}`),
   'p.row_no IS NOT NULL',
   ...identityFields.map((name) => (name === 'email_hidden' ? 'coalesce(p.email_hidden, 0)' : `p.${name}`)),
 ];
+const observedAt = compared.length;
+const reason = observedAt + 1;
 
-/** Selects, by source and id, the columns in the order of `comparedValues`, and then the row number. */
+/** Selects, by source and id, the columns in the order of `comparedValues`, `observed_at`, `reason` and the row number. */
 export const storedForComparison = `
-  SELECT ${columns.join(', ')}, r.row_no
+  SELECT ${compared.join(', ')}, r.observed_at, r.reason, r.row_no
   FROM investment_rows r LEFT JOIN identity_rows p ON p.row_no = r.row_no
   WHERE r.source_no = ? AND r.id = ?`;
 
@@ -28,7 +30,13 @@ export function comparedRow(row: readonly ColumnValue[] | undefined): ComparedRo
   return row === undefined ? undefined : { rowNo: Number(row.at(-1)), columns: row };
 }
 
-/** Returns whether `differenceOf` would find a difference. */
+/** Returns whether `differenceOf` or `publicationDifference` would find a difference. */
 export function differsFromRow({ columns }: ComparedRow, record: RecordItem): boolean {
-  return differs(columns, comparedValues(record));
+  const { observed_at, reason: given } = record.investment;
+  const stored = columns[reason];
+  return (
+    columns[observedAt] !== observed_at ||
+    (given !== null && stored !== null && stored !== given) ||
+    differs(columns, comparedValues(record))
+  );
 }

@@ -39,21 +39,21 @@ function applyPlan(commit: Commit): void {
   const { source, at, statements } = commit;
   const { raw } = statements;
   const prepare: Prepare = (text) => raw.prepare(text);
-  const { total, ...counts } = countsOf(prepare<[], PlannedRows>(sql.countPlan).all());
-  const seq = commit.reserve(total);
+  const { counts, changes, rows } = countsOf(prepare<[], PlannedRows>(sql.countPlan).all());
+  const seq = commit.reserve(changes);
   prepare(numberAdded).run();
   const every = { source_no: source.no, at, seq };
   prepare(sql.stripRemoved).run();
   prepare(sql.stripHistoryOfRemoved).run({ source_no: source.no });
   prepare(sql.archive).run({ at });
   prepare(sql.announce).run(every);
-  if (commit.wantsNotices) collectNotices(commit, prepare(sql.changesOfPlan), seq, total);
+  if (commit.wantsNotices) collectNotices(commit, prepare(sql.changesOfPlan), seq, changes);
   for (const id of prepare<[], string>(sql.erasedIds).pluck().all()) commit.absent(id);
   prepare(sql.eraseUnknown).run({ source_no: source.no });
   const set = changedColumns(prepare<[], string>(fieldsOfPlan).pluck().all());
   prepare(sql.deletePersons).run();
   prepare(sql.removeRows).run();
-  for (let last = 0; last < total; last += rowsPerUpdate)
+  for (let last = 0; last < rows; last += rowsPerUpdate)
     prepare(replaceRows(set)).run({ at, seq, after: last, through: last + rowsPerUpdate });
   prepare(insertRows).run(every);
   prepare(insertPersons).run();
@@ -70,7 +70,7 @@ function collectNotices(
 ): void {
   const { at, source } = commit;
   for (let last = 0; last < total; last += changesPerCall)
-    for (const change of slice.all({ seq, after: last, through: last + changesPerCall }))
+    for (const change of slice.all({ seq, after: last, through: Math.min(last + changesPerCall, total) }))
       commit.collectNotice(committedChange(change, source.name, at));
 }
 
@@ -109,9 +109,11 @@ const changedColumns = (fields: readonly string[]) =>
   columnsToWrite(new Set(fields.flatMap((names) => JSON.parse(names) as string[])));
 
 const replaceRows = (columns: readonly string[]) => `
-  UPDATE investment_rows SET valid_from = :at, change_seq = :seq + w.n, ${columns.map((name) => `${name} = t.${name}`).join(', ')}
+  UPDATE investment_rows SET valid_from = :at,
+         change_seq = CASE w.kind WHEN 'changed' THEN :seq + w.n ELSE investment_rows.change_seq END,
+         ${columns.map((name) => `${name} = t.${name}`).join(', ')}
   FROM temp.swap w JOIN staged_rows t ON t.stage_no = w.stage_no
-  WHERE investment_rows.row_no = w.row_no AND w.kind = 'changed' AND w.n > :after AND w.n <= :through`;
+  WHERE investment_rows.row_no = w.row_no AND w.kind IN ('changed', 'republished') AND w.n > :after AND w.n <= :through`;
 
 const insertRows = `
   INSERT INTO investment_rows (row_no, source_no, id, valid_from, change_seq, ${record})
