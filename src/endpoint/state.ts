@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf, parseInstant } from '../domain/instant.js';
+import { refuseNewerFormat } from '../runtime/file-format.js';
 import { writePrivateFile } from '../runtime/private-file.js';
 
 /** The state of the endpoint that the daemon manages. It is stored only in the endpoint's file or vault entry. */
@@ -113,7 +114,7 @@ export async function readEndpointState(file: string): Promise<EndpointState> {
   }
 }
 
-/** Returns `unknownEndpoint` for an unusable text. */
+/** Returns `unknownEndpoint` for an unusable text. Throws `usage` when a later version of rosterd wrote it. */
 export function parseEndpointState(text: string): EndpointState {
   let value: unknown;
   try {
@@ -122,6 +123,7 @@ export function parseEndpointState(text: string): EndpointState {
     return unknownEndpoint;
   }
   if (typeof value !== 'object' || value === null) return unknownEndpoint;
+  refuseNewerFormat('the state of the webhook endpoint', value as Readonly<Record<string, unknown>>);
   const { id, secrets, rotationAskedAt, health } = value as Partial<Record<keyof EndpointState, unknown>>;
   const usable = Array.isArray(secrets) ? secrets.flatMap(secretIn) : [];
   return {

@@ -35,3 +35,9 @@ export async function dropDatabasesOf(server: string, run: string): Promise<void
     for (const { datname } of rows) await client.query(`DROP DATABASE IF EXISTS "${datname}" WITH (FORCE)`);
   });
 }
+
+/** Creates an empty database on a server, for commands outside vitest. Returns its address. */
+export async function createDatabase(server: string, name: string): Promise<string> {
+  await withClient(server, (client) => client.query(`CREATE DATABASE "${name}"`));
+  return urlOf(server, name);
+}

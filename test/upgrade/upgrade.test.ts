@@ -1,7 +1,5 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { gunzipSync } from 'node:zlib';
 import Sqlite from 'better-sqlite3';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
@@ -15,21 +13,18 @@ import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.j
 import { statusOf } from '../../src/reading/status.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
-import { migratePostgres } from '../../src/store/dialect/postgres/migrate.js';
-import { openPostgres } from '../../src/store/dialect/postgres/open.js';
-import { shippedMigrations } from '../../src/store/migrate.js';
+import { newestMigration } from '../../src/store/newest-migration.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { testRandom } from '../support/chance.js';
-
-const written = fileURLToPath(new URL('./written-by-0.1.0/', import.meta.url));
-const unpacked = (name: string) => gunzipSync(readFileSync(join(written, `${name}.gz`)));
-/** The last migration of 0.1.0 on PostgreSQL. */
-const lastMigration = 6;
+import { filledBy } from './postgres-crashes.js';
+import { unpacked, type Written, writtenFolder, writtenVersions } from './written.js';
 
 /** Starts an hour after the files were written: stored cursors and tokens expire. */
-const offset = Date.parse('2026-11-23T09:36:00.000Z') - systemClock.now();
-const clock: Clock = { ...systemClock, now: () => systemClock.now() + offset };
+function clockOf({ at }: Written): Clock {
+  const offset = Date.parse(at) - systemClock.now();
+  return { ...systemClock, now: () => systemClock.now() + offset };
+}
 
 interface Upgraded {
   readonly folder: string;
@@ -38,10 +33,12 @@ interface Upgraded {
   readonly rows: (sql: string) => Promise<readonly Record<string, unknown>[]>;
 }
 
-const databases: Readonly<Record<string, (folder: string) => Promise<Omit<Upgraded, 'folder'>>>> = {
-  SQLite: async (folder) => {
+const databases: Readonly<
+  Record<string, (folder: string, from: Written) => Promise<Omit<Upgraded, 'folder'>>>
+> = {
+  SQLite: async (folder, { version }) => {
     const file = join(folder, 'mirror.db');
-    writeFileSync(file, unpacked('mirror.db'), { mode: 0o600 });
+    writeFileSync(file, unpacked(version, 'mirror.db'), { mode: 0o600 });
     return {
       database: 'sqlite:mirror.db',
       rows: async (sql) => {
@@ -54,41 +51,15 @@ const databases: Readonly<Record<string, (folder: string) => Promise<Omit<Upgrad
       },
     };
   },
-  PostgreSQL: async () => {
+  PostgreSQL: async (_, { version, migrations }) => {
     const { url } = await freshDatabase();
-    const postgres = await openPostgres(url);
-    const migrations = shippedMigrations('postgres').filter(({ number }) => number <= lastMigration);
-    await migratePostgres(postgres, { clock, version: '0.1.0', migrations });
-    await postgres.close();
+    await filledBy(url, version, migrations.postgres);
     const client = new pg.Client(url);
     await client.connect();
     onTestFinished(() => client.end());
-    await fill(client, JSON.parse(unpacked('postgres.json').toString()));
     return { database: url, rows: async (sql) => (await client.query(sql)).rows };
   },
 };
-
-/** Puts the rows in as they were, past triggers, and sets the counters behind them. */
-async function fill(client: pg.Client, tables: Readonly<Record<string, readonly object[]>>): Promise<void> {
-  await client.query('SET session_replication_role = replica');
-  for (const [table, rows] of Object.entries(tables)) {
-    await client.query(`DELETE FROM ${table}`);
-    await client.query(
-      `INSERT INTO ${table} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::${table}, $1)`,
-      [JSON.stringify(rows)],
-    );
-  }
-  await client.query('SET session_replication_role = DEFAULT');
-  const { rows: identities } = await client.query(
-    `SELECT format('%I.%I', table_schema, table_name) AS name, column_name AS counted
-     FROM information_schema.columns WHERE is_identity = 'YES' AND table_schema IN ('public', 'rosterd_identity')`,
-  );
-  for (const { name, counted } of identities)
-    await client.query(
-      `SELECT setval(pg_get_serial_sequence($1, $2), (SELECT coalesce(max(${counted}), 0) + 1 FROM ${name}), false)`,
-      [name, counted],
-    );
-}
 
 type FeedRow = Readonly<Record<string, unknown>>;
 
@@ -104,48 +75,65 @@ function valuesExpected({ kind, fields }: FeedRow) {
   return kind === 'removed' ? [contentFields, null] : [named, named];
 }
 
-async function sandbox(folder: string): Promise<Sandbox> {
+async function sandbox(folder: string, from: Written): Promise<Sandbox> {
   const dataFile = join(folder, 'platform.db');
-  writeFileSync(dataFile, unpacked('platform.db'), { mode: 0o600 });
+  writeFileSync(dataFile, unpacked(from.version, 'platform.db'), { mode: 0o600 });
   const random = testRandom();
-  const running = await startSandbox({ dataFile, seed: 7, companies: 2, records: 40, clock, random });
+  const { seed, companies, records } = from;
+  const clock = clockOf(from);
+  const running = await startSandbox({ dataFile, seed, companies, records, clock, random });
   onTestFinished(() => running.close());
   return running;
 }
 
-/** The configuration of 0.1.0, with the database of this test. */
-const settingsOf = (database: string | undefined) =>
-  settingsSchema.parse({ ...JSON.parse(readFileSync(join(written, 'config.json'), 'utf8')), database });
+/** The configuration of that version, with the database of this test. */
+const settingsOf = ({ version }: Written, database: string | undefined) =>
+  settingsSchema.parse({
+    ...JSON.parse(readFileSync(join(writtenFolder(version), 'config.json'), 'utf8')),
+    database,
+  });
 
-/** The environment of 0.1.0, as a shell would load it. */
-const env = Object.fromEntries(
-  readFileSync(join(written, 'environment.env'), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => line.split('=') as [string, string]),
+/** The environment of that version, as a shell would load it. */
+const envOf = ({ version }: Written) =>
+  Object.fromEntries(
+    readFileSync(join(writtenFolder(version), 'environment.env'), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => line.split('=') as [string, string]),
+  );
+
+/** Whether this version has migrations that the version of the fixtures had not. */
+const isOlder = ({ from, database }: { from: Written; database: string }) =>
+  database === 'SQLite'
+    ? from.migrations.sqlite < newestMigration('sqlite')
+    : from.migrations.postgres < newestMigration('postgres');
+
+const matrix = writtenVersions.flatMap((from) =>
+  Object.keys(databases).map((database) => ({ from, database, version: from.version })),
 );
 
-test.each(Object.keys(databases))(
-  'a mirror, credentials and configuration that 0.1.0 wrote: this version follows on from the stored cursors (%s)',
-  async (database) => {
+test.each(matrix)(
+  'a mirror, credentials and configuration that $version wrote: this version follows on from the stored cursors ($database)',
+  async ({ database, from }) => {
+    const clock = clockOf(from);
     const folder = tempFolder();
-    const { url } = await sandbox(folder);
-    const mirror = await databases[database]?.(folder);
+    const { url } = await sandbox(folder, from);
+    const mirror = await databases[database]?.(folder, from);
     if (mirror === undefined) throw new Error(`no ${database}`);
     const { rows } = mirror;
     mkdirSync(join(folder, 'credentials'), { mode: 0o700 });
     const credentials = join(folder, 'credentials', 'quiet.json');
-    writeFileSync(credentials, readFileSync(join(written, 'credentials.json')));
+    writeFileSync(credentials, readFileSync(join(writtenFolder(from.version), 'credentials.json')));
     chmodSync(credentials, 0o600);
-    const settings = settingsOf(mirror.database);
+    const settings = settingsOf(from, mirror.database);
     // The port that the configuration names may be taken. A source is known by its address, among other things.
     const wire: WireFetch = (asked, init) =>
       fetch(String(asked).replace(settings.platform.baseUrl, url), init);
     const before = await rows('SELECT id, source, status, committed_cents FROM investments ORDER BY id');
     const changes = await rows('SELECT seq, at, source, kind, id FROM changes ORDER BY seq');
-    expect([before.length, changes.length]).toEqual([72, 9]);
+    expect([before.length, changes.length]).toEqual([from.investments, from.changes]);
 
-    const config = configFrom(settings, { env, folderOf: () => folder });
+    const config = configFrom(settings, { env: envOf(from), folderOf: () => folder });
     const engine = await startEngine({ config, clock, random: testRandom(), logger: silentLogger, wire });
     const counts = async () => (await rows('SELECT count(*) AS n FROM changes'))[0]?.n;
     try {
@@ -157,15 +145,15 @@ test.each(Object.keys(databases))(
         before,
       );
       expect(await rows('SELECT seq, at, source, kind, id FROM changes ORDER BY seq')).toEqual(changes);
-      // Changes that 0.1.0 wrote have the values before and after, from its history.
+      // Changes that it wrote have the values before and after, from its history.
       const feed = await rows('SELECT kind, fields, before, after FROM changes ORDER BY seq');
       expect(feed.map(valuesNamed)).toEqual(feed.map(valuesExpected));
       expect(new Set(feed.map(({ kind }) => kind))).toEqual(
         new Set(['snapshot', 'added', 'changed', 'removed']),
       );
-      // Who was forgotten under 0.1.0 stays without a name.
+      // A person who was forgotten then stays without a name.
       expect(
-        await rows("SELECT id FROM roster WHERE name IS NULL AND id = 'inv_176j3gnXyihThXljIhVRFX'"),
+        await rows(`SELECT id FROM roster WHERE name IS NULL AND id = '${from.forgotten}'`),
       ).toHaveLength(1);
       const churn = await fetch(`${url}/_sandbox/churn`, {
         method: 'POST',
@@ -181,12 +169,16 @@ test.each(Object.keys(databases))(
   },
 );
 
-test.each(Object.keys(databases))(
-  'status on a mirror that 0.1.0 wrote names the older schema and the command that upgrades it (%s)',
-  async (database) => {
+test.each(matrix.filter(isOlder))(
+  'status on a mirror that $version wrote names the older schema and the command that upgrades it ($database)',
+  async ({ database, from }) => {
+    const clock = clockOf(from);
     const folder = tempFolder();
-    const mirror = await databases[database]?.(folder);
-    const config = configFrom(settingsOf(mirror?.database), { env, folderOf: () => folder });
+    const mirror = await databases[database]?.(folder, from);
+    const config = configFrom(settingsOf(from, mirror?.database), {
+      env: envOf(from),
+      folderOf: () => folder,
+    });
     const failure = await statusOf(config.database, clock, config).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       code: 'database_unusable',

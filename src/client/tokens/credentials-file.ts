@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { Fault } from '../../domain/fault.js';
 import { type Instant, parseInstant } from '../../domain/instant.js';
+import { refuseNewerFormat } from '../../runtime/file-format.js';
 import { type Disk, replaceFile } from '../../runtime/replace-file.js';
 import { unwritable } from '../../runtime/unwritable.js';
 
@@ -71,7 +72,9 @@ async function readPrivate(path: string): Promise<string> {
   }
 }
 
-/** Parses stored credentials. `place` names them in the error, which is `reauthorize`. */
+/**
+ * Parses stored credentials. `place` names them in the error: `reauthorize`, or `usage` when a later version wrote them.
+ */
 export function parseCredentials(place: string, text: string): Credentials {
   const broken = (field: string) =>
     new Fault('reauthorize', `${place} is not usable: ${field}`, {
@@ -85,6 +88,7 @@ export function parseCredentials(place: string, text: string): Credentials {
   }
   if (typeof value !== 'object' || value === null) throw broken('it is not an object');
   const fields = value as Readonly<Record<string, unknown>>;
+  refuseNewerFormat(place, fields);
   const required = (name: string) => {
     const field = fields[name];
     if (typeof field !== 'string' || field === '') throw broken(`"${name}" is missing`);

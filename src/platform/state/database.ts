@@ -28,10 +28,17 @@ export function openState(file: string): State {
       .all()
       .map((row) => [row.name, row.checksum]),
   );
-  const folder = schemaPath('platform');
-  for (const name of readdirSync(folder)
+  const shipped = readdirSync(schemaPath('platform'))
     .filter((entry) => entry.endsWith('.sql'))
-    .sort()) {
+    .sort();
+  const unknown = [...applied.keys()].find((name) => !shipped.includes(name));
+  if (unknown !== undefined) {
+    state.close();
+    throw new Fault('usage', `${file} was written by a later version of the sandbox (it has ${unknown})`, {
+      hint: 'install that version of rosterd again, name another file, or remove this one',
+    });
+  }
+  for (const name of shipped) {
     const sql = readFileSync(schemaPath('platform', name), 'utf8');
     const checksum = createHash('sha256').update(sql).digest('hex');
     const before = applied.get(name);
