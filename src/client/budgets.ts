@@ -41,6 +41,11 @@ const stride = 10;
 /** A refusal is final without asking for the time when the platform reported it this recently. */
 const timeIsFreshMillis = 15_000;
 
+/** An entry is forgotten after this long without a request: each refresh of a sign-in begins another one. */
+const forgetAfterMillis = 24 * 3_600_000;
+/** Fewer entries than this are never looked through. */
+const entriesMin = 64;
+
 /** Each turn another process changed the budget first. This many in a row mean that counting does not work at all. */
 const swapsMax = 50;
 
@@ -81,6 +86,8 @@ export class Budgets {
   readonly #parts: BudgetsParts;
   readonly #entries = new Map<string, Promise<Entry>>();
   readonly #known = new Map<string, Entry>();
+  /** The number of entries at which those without requests are looked for. */
+  #forgetAt = entriesMin;
 
   constructor(parts: BudgetsParts) {
     this.#parts = parts;
@@ -257,9 +264,23 @@ export class Budgets {
   #get(key: string, rule: BudgetRule): Promise<Entry> {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
+    if (this.#known.size >= this.#forgetAt) this.#forgetIdle();
     const loading = this.#load(key, rule);
     this.#entries.set(key, loading);
     return loading;
+  }
+
+  /** Forgets entries without a request for a day. Their counts are in the store, and their windows are long over. */
+  #forgetIdle(): void {
+    const before = this.#parts.time.now() - forgetAfterMillis;
+    const isIdle = (one: BudgetState | null) =>
+      one === null || (one.windowStart < before && (one.blockedUntil ?? 0) < before);
+    for (const [key, { state, fixed, refreshing }] of this.#known) {
+      if (refreshing || state === null || !isIdle(state) || !isIdle(fixed)) continue;
+      this.#known.delete(key);
+      this.#entries.delete(key);
+    }
+    this.#forgetAt = Math.max(entriesMin, 2 * this.#known.size);
   }
 
   async #load(key: string, rule: BudgetRule): Promise<Entry> {

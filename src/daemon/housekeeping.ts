@@ -26,8 +26,8 @@ const askMillis = 10 * minuteMillis;
 /** A wall clock that drifts this far from the monotonic clock was set, not adjusted. */
 const setMillisMin = 10 * minuteMillis;
 
-/** Retention of finished ticks and notices. */
-export const keepMillis = { ticks: 90 * dayMillis, notices: 30 * dayMillis } as const;
+/** Retention of finished ticks and notices, and of request budgets, whose windows last an hour. */
+export const keepMillis = { ticks: 90 * dayMillis, notices: 30 * dayMillis, budgets: 2 * dayMillis } as const;
 
 export interface HousekeepingParts {
   readonly clock: Clock;

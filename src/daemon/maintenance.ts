@@ -34,6 +34,7 @@ export function maintenanceOf(config: Config, mirror: OpenMirror): Maintenance {
       deleted += await inbox.purge(keptSince(now, inboxKeepMillis));
       deleted += await outbox.purge(keptSince(now, keepMillis.notices));
       deleted += await alerts.purge(keptSince(now, keepMillis.notices));
+      deleted += await upkeep.purgeBudgets(keptSince(now, keepMillis.budgets));
       deleted += await upkeep.purgeTicks(keptSince(now, keepMillis.ticks));
       if (auditKeepDays !== null) deleted += await audit.purge(keptSince(now, auditKeepDays * 86_400_000));
       if (keepDays !== null) deleted += await upkeep.purgeHistory(keptSince(now, keepDays * 86_400_000));

@@ -70,6 +70,8 @@ export interface Upkeep {
   /** Deletes versions superseded before `before`. Returns how many. */
   purgeHistory(before: Instant): Promise<number>;
   purgeTicks(before: Instant): Promise<number>;
+  /** Deletes request budgets whose windows ended before `before`. Returns how many. */
+  purgeBudgets(before: Instant): Promise<number>;
 }
 
 export interface OpenMirrorParts {

@@ -54,6 +54,7 @@ export async function openPostgresMirror(
     const receiving = await openPostgres(url, accepting);
     const watch = watchPool(main.pool, url, clock);
     const erasures = new PostgresErasures(main, clock);
+    const budgets = new SharedBudgets(postgresConnection(main));
     return {
       mirror: new PostgresMirror(main, {
         clock,
@@ -63,7 +64,7 @@ export async function openPostgresMirror(
         ...defined({ notices }),
       }),
       dimensions: new PostgresDimensions(main, clock),
-      budgets: new SharedBudgets(postgresConnection(main)),
+      budgets,
       inbox: postgresInbox(receiving),
       outbox: new Outbox(postgresConnection(main)),
       pauses: new Pauses(postgresConnection(main)),
@@ -88,6 +89,7 @@ export async function openPostgresMirror(
         removeBackups: () => [],
         purgeHistory: (before) => inBatches(() => purgeHistory(main, before)),
         purgeTicks: (before) => inBatches(() => purgeTicks(main, before)),
+        purgeBudgets: (before) => budgets.purge(before),
       },
       fleet: (member, ears) =>
         new PostgresFleet(member, { url, database: main, version: packageVersion() }, ears),

@@ -74,6 +74,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       });
     };
     const looked = { upTo: 0 };
+    const budgets = gate.guard(new Budgets(sqliteConnection(main)));
     const upkeep = gate.guard({
       purgeHistory: async (before: Instant) => purgeHistory(main, before),
       purgeTicks: async (before: Instant) => purgeTicks(main, before, looked),
@@ -81,7 +82,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
     return {
       mirror: gate.guard(mirror),
       dimensions: gate.guard(new SqliteDimensions(main, clock)),
-      budgets: gate.guard(new Budgets(sqliteConnection(main))),
+      budgets,
       inbox: gate.guard(sqliteInbox(main, inboxBusyMillis), deliveryPatienceMillis),
       outbox: gate.guard(new Outbox(sqliteConnection(main))),
       pauses: gate.guard(new Pauses(sqliteConnection(main))),
@@ -108,6 +109,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         removeBackups: (before) => removeBackups(file, before),
         purgeHistory: (before) => inBatches(() => upkeep.purgeHistory(before)),
         purgeTicks: (before) => inBatches(() => upkeep.purgeTicks(before)),
+        purgeBudgets: (before) => budgets.purge(before),
       },
       fleet: null,
       server: null,

@@ -1,4 +1,4 @@
-import { instantFromMillis, millisOf, parseInstant } from '../domain/instant.js';
+import { type Instant, instantFromMillis, millisOf, parseInstant } from '../domain/instant.js';
 import type { Connection } from './connection.js';
 
 /** How much of a token's quota is used up. Times are milliseconds on the platform's clock. */
@@ -39,6 +39,19 @@ export class Budgets {
         .onConflict((conflict) => conflict.column('token').doUpdateSet(change))
         .execute(),
     );
+  }
+
+  /** Deletes budgets that ended before `before`. A sign-in has a new token, and so a new budget, after each refresh. */
+  async purge(before: Instant): Promise<number> {
+    const { numDeletedRows } = await this.connection.run((db) =>
+      db
+        .deleteFrom('budgets')
+        .where('window_start', '<', before)
+        .where(({ eb }) => eb.or([eb('fixed_start', 'is', null), eb('fixed_start', '<', before)]))
+        .where(({ eb }) => eb.or([eb('blocked_until', 'is', null), eb('blocked_until', '<', before)]))
+        .executeTakeFirstOrThrow(),
+    );
+    return Number(numDeletedRows);
   }
 }
 

@@ -53,6 +53,24 @@ test('budgets: a window stored under a clock a month ahead ends in an hour, also
   await open().take('key', rule, 'routine', signal);
 });
 
+test('budgets: tokens without a request for a day are forgotten, and one in use is not', async () => {
+  const clock = { at: start, now: () => clock.at, monotonic: () => clock.at, wait: async () => {} };
+  const store = { load: async () => null, save: async () => {} };
+  const askTime = async () => {};
+  const one = new Budgets({ store, time: new PlatformTime(clock), logger: silentLogger, askTime });
+  const known = (key: string) => one.left(key, rule).length > 0;
+  for (let refresh = 0; refresh < 500; refresh += 1) {
+    await one.take('used', rule, 'webhook', signal);
+    await one.take(`token ${refresh}`, rule, 'routine', signal);
+    clock.at += 0.1 * hour;
+  }
+  const kept = Array.from({ length: 500 }, (_, refresh) => known(`token ${refresh}`)).filter(Boolean).length;
+  // Ten an hour: those of a day, and at most as many again before they are looked for.
+  expect(kept).toBeGreaterThan(200);
+  expect(kept).toBeLessThan(490);
+  expect(['used', 'token 499', 'token 0'].map(known)).toEqual([true, true, false]);
+});
+
 test('budgets: repeated refusals write nothing', async () => {
   const { saved, open } = budgets({ windowStart: start, spent: 100, blockedUntil: null });
   const one = open();
