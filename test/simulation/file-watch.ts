@@ -14,8 +14,11 @@ interface Unsure {
 
 type Operation = (...args: never[]) => unknown;
 
+/** A folder is only made before a file in it is written, which is the next step. */
+const unchanging = new Set(['readFile', 'stat', 'statfs', 'readdir', 'mkdir']);
+
 const changes = (operation: string, flags: unknown) =>
-  operation === 'open' ? flags !== 'r' : operation !== 'readFile' && operation !== 'stat';
+  operation === 'open' ? flags !== 'r' : !unchanging.has(operation);
 
 /**
  * Files beside the database, behind the interface of `node:fs/promises`. Node does this work on threads that
@@ -39,6 +42,9 @@ export class FileWatch {
       link: fs.linkSync,
       rm: fs.rmSync,
       stat: fs.statSync,
+      statfs: fs.statfsSync,
+      readdir: fs.readdirSync,
+      mkdir: fs.mkdirSync,
     };
     const before = new Map<string, Operation>();
     for (const [name, operation] of Object.entries(operations)) {
