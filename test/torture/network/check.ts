@@ -103,11 +103,13 @@ async function judgeAccepted(world: World, mayLose: boolean): Promise<string[]> 
     if (open.length === 0) break;
     await systemClock.wait(500);
   }
+  // Read before the rows: a delivery that is accepted meanwhile is not missing.
+  const accepted = world.lines<{ id: string; at: number }>('accepted');
   const rows = await world.rows<{ event_id: string; state: string }>(
     'SELECT event_id, state FROM webhook_inbox',
   );
   const states = new Map(rows.map(({ event_id, state }) => [event_id, state]));
-  return world.lines<{ id: string; at: number }>('accepted').flatMap(({ id, at }) => {
+  return accepted.flatMap(({ id, at }) => {
     const state = states.get(id);
     if (state === 'worked') return [];
     const isLost =

@@ -57,11 +57,12 @@ export class DatabasePair {
     pair.#makeCluster();
     await pair.#start('d1');
     await pair.query('d1', `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`, 'postgres');
-    await pair.makeReplica();
+    // Before the copy is made, so that a promoted replica waits for its own replica, too.
     if (parts.synchronous) {
       await pair.query('d1', "ALTER SYSTEM SET synchronous_standby_names = 'd1, d2'");
       await pair.query('d1', 'SELECT pg_reload_conf()');
     }
+    await pair.makeReplica();
     return pair;
   }
 
