@@ -104,13 +104,6 @@ export const plantedBugs: readonly TortureBug[] = [
   ),
   of(
     network,
-    'two hosts refresh a sign-in without its lock',
-    'src/client/tokens/credential-store.ts',
-    'withLock: (signal, work) => vault.withLock(key, signal, work),',
-    'withLock: (_signal, work) => work(async () => true),',
-  ),
-  of(
-    network,
     'messages that a host missed are never looked for',
     'src/daemon/start-work.ts',
     "drain?.look().catch((error: unknown) => logger.debug({ error }, 'the inbox could not be looked at'));",
