@@ -197,7 +197,10 @@ export class RuleFollower {
     await this.#confirmEach(realm, missing, signal);
   }
 
-  /** Confirms some, another part each time: a listing that lacks many may be wrong, and each costs two requests. */
+  /**
+   * Confirms at most `confirmedMax` missing installations and continues with the next ones at the next listing: each costs
+   * two requests, and an incomplete listing may lack many.
+   */
   async #confirmEach(realm: Realm, missing: readonly FollowedSource[], signal: AbortSignal): Promise<void> {
     const { logger } = this.#parts;
     const from = missing.length > confirmedMax ? this.#confirmFrom % missing.length : 0;

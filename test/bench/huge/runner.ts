@@ -16,7 +16,7 @@ export interface Cost extends Watched {
 export interface Runner {
   /** Runs a command to its end. Throws when its exit code is not among `codes` (default: 0). */
   command(args: readonly string[], codes?: readonly number[]): Promise<Cost>;
-  /** Runs a command until its log has contained `word` so often, then stops it. The cost is that until then. */
+  /** Runs a command until its log contains `word` this many times, then stops it. Returns the cost up to that moment. */
   untilSaid(args: readonly string[], word: string, times: number): Promise<Cost>;
   work(order: WorkOrder): Promise<{ readonly seconds: Seconds; readonly cost: Cost }>;
 }

@@ -103,8 +103,9 @@ export function totalsDiffer(raw: RawDatabase, sourceNo: number): boolean {
 const rowsALookup = 8;
 
 /**
- * Returns how to read all rows of a source: the whole table in its order, which is fastest where it is most of the table,
- * or by the index that has the sources apart, if it exists. Of many sources, each would otherwise read the rows of all.
+ * Returns how to read all rows of a source: the whole table in its order, which is fastest where the source is most of it,
+ * or, for a small source, through an index that begins with `source_no`, if it exists. Otherwise each source would read
+ * the rows of all sources.
  */
 export function readingOf(raw: RawDatabase, sourceNo: number): string {
   const share = raw
