@@ -23,11 +23,10 @@ export interface Network {
   on(host: Host, command: readonly string[]): readonly string[];
   /** The address of a service for the host itself, such as a proxy, or for the others. */
   address(host: Host, service: Service): Address;
-  /** Drops all packets from one host to another, without a word, or stops to. */
+  /** Starts or stops dropping all packets from one host to another. The sender gets no error. */
   block(from: Host, to: Host, blocked: boolean): Promise<void>;
   /** A machine that disappears without closing a connection: its cable is pulled, or its own routes are gone. */
   vanish(host: Host, how: 'unplugged' | 'no route', gone: boolean): Promise<void>;
-  /** Connections to the database lead here from now on. */
   close(): Promise<void>;
 }
 

@@ -16,13 +16,19 @@ import type {
   SourceIdentity,
   TickReport,
 } from '../../../sync/ports.js';
+import {
+  type CommittedPosition,
+  checkPosition,
+  positionAt,
+  positionOf,
+  positionOfListing,
+} from '../../committed-position.js';
 import { checkFence } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
 import { readPage } from '../../page-facts.js';
 import { phaseOf } from '../../phase.js';
 import { type Rereading, withoutTombstones } from '../../reread.js';
 import { commitTimes } from '../../source-row.js';
-import { checkStanding, type Standing, standingAt, standingOf, standingOfListing } from '../../standing.js';
 import { type Halted, recordOutcome, tickColumns, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage, applyReread } from './delta.js';
@@ -44,7 +50,7 @@ export class PostgresMirror implements Mirror, Rereading {
   readonly #options: MirrorOptions;
   readonly #rowsAhead = new RowsAhead();
   /** Where the holder of each lease left its source. */
-  readonly #standings = new WeakMap<Lease, Standing>();
+  readonly #positions = new WeakMap<Lease, CommittedPosition>();
 
   constructor(database: PostgresDatabase, options: MirrorOptions) {
     this.#database = database;
@@ -56,7 +62,7 @@ export class PostgresMirror implements Mirror, Rereading {
     const opened = await inTransaction(this.#database, (transaction) =>
       openSource(transaction, source, { holder, now }, this.#options),
     );
-    this.#standings.set(opened.lease, standingOf(opened.phase));
+    this.#positions.set(opened.lease, positionOf(opened.phase));
     return opened;
   }
 
@@ -81,7 +87,7 @@ export class PostgresMirror implements Mirror, Rereading {
 
   async beginListing(lease: Lease, start: ListingStart): Promise<ListingProgress> {
     const progress = await this.#commit(lease, (commit) => beginListing(commit, start));
-    this.#standings.set(lease, standingOfListing(progress));
+    this.#positions.set(lease, positionOfListing(progress));
     return progress;
   }
 
@@ -102,7 +108,7 @@ export class PostgresMirror implements Mirror, Rereading {
         },
         { mayBeLost: true, everySource: facts.deactivates, ahead },
       );
-      this.#standings.set(lease, standingOfListing(added.progress));
+      this.#positions.set(lease, positionOfListing(added.progress));
       return added;
     } catch (error) {
       if (ahead === null || !this.#rowsAhead.wasMisjudged(lease.source, error)) throw error;
@@ -118,7 +124,7 @@ export class PostgresMirror implements Mirror, Rereading {
     await buildIndexes(this.#database);
     const published = await this.#commit(lease, (commit) => publishListing(commit, final, brake));
     // Waits for the disk, and the sweep that follows refuses any other state.
-    this.#standings.delete(lease);
+    this.#positions.delete(lease);
     return published;
   }
 
@@ -140,7 +146,7 @@ export class PostgresMirror implements Mirror, Rereading {
         everySource: facts.deactivates,
       },
     );
-    this.#standings.set(lease, standingAt(reached));
+    this.#positions.set(lease, positionAt(reached));
     return applied;
   }
 
@@ -182,7 +188,7 @@ export class PostgresMirror implements Mirror, Rereading {
           ahead?.send(transaction),
         ]);
         checkFence(locked.lease, lease);
-        checkStanding(lease, this.#standings.get(lease), standingOf(phaseOf(locked.source, locked)));
+        checkPosition(lease, this.#positions.get(lease), positionOf(phaseOf(locked.source, locked)));
         ahead?.judge(locked);
         const now = clock.now();
         const commit = new Commit(transaction, locked, commitTimes(locked.source, now), {
