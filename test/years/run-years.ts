@@ -5,6 +5,7 @@ import type { WireFetch } from '../../src/client/fetch/fetch.js';
 import { configFrom } from '../../src/config/config-from.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Engine, startEngine } from '../../src/daemon/engine.js';
+import { keepMillis } from '../../src/daemon/housekeeping.js';
 import { maintenanceOf } from '../../src/daemon/maintenance.js';
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import { deactivate, withdraw } from '../../src/platform/sandbox/control/act.js';
@@ -44,9 +45,14 @@ const ticksPerDay = 4;
 const never = new AbortController().signal;
 /** Versions older than this are deleted, so that history is a table with a retention too. */
 const historyDays = 120;
-/** Tables with a retention, and those that only hold what is in progress. */
+/** Tables whose rows are deleted after so many days: the column with their time. */
+const retained = [
+  ['history_rows', 'valid_to', historyDays],
+  ['tick_rows', 'started_at', keepMillis.ticks / (24 * hour)],
+] as const;
+/** Other tables with a retention, and those that only hold what is in progress. */
 const boundedTables = [
-  ...['tick_rows', 'notice_rows', 'webhook_inbox', 'alert_rows', 'budgets', 'leases'],
+  ...['notice_rows', 'webhook_inbox', 'alert_rows', 'budgets', 'leases'],
   ...['staged_rows', 'staged_pages', 'listings', 'sweeps', 'quarantine_rows', 'drift_rows'],
 ];
 
@@ -283,11 +289,12 @@ class YearsRun {
         Number(raw.prepare(`SELECT count(*) FROM ${table}`).pluck().get()),
       ]),
     );
-    // Its size follows what happened within the retention, such as a lost grant, so only what is older counts.
-    const since = new Date(this.sandbox.clock.now() - (historyDays + 2) * 24 * hour).toISOString();
-    bounded['history_rows past their retention'] = Number(
-      raw.prepare('SELECT count(*) FROM history_rows WHERE valid_to < ?').pluck().get(since),
-    );
+    // Their sizes follow what happened within the retention, such as a lost grant or a pause, so only older rows count.
+    for (const [table, column, days] of retained) {
+      const since = new Date(this.sandbox.clock.now() - (days + 2) * 24 * hour).toISOString();
+      const overdue = raw.prepare(`SELECT count(*) FROM ${table} WHERE ${column} < ?`).pluck().get(since);
+      bounded[`${table} past their retention`] = Number(overdue);
+    }
     raw.close();
     globalThis.gc?.();
     const heapBytes = globalThis.gc === undefined ? null : process.memoryUsage().heapUsed;
