@@ -1,8 +1,7 @@
 import { open } from 'node:fs/promises';
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf, parseInstant } from '../domain/instant.js';
-import { refuseNewerFormat } from '../runtime/file-format.js';
-import { writePrivateFile } from '../runtime/private-file.js';
+import { refuseNewerFormat, writePrivateFile } from '../runtime/private-file.js';
 
 /** The state of the endpoint that the daemon manages. It is stored only in the endpoint's file or vault entry. */
 export interface EndpointState {

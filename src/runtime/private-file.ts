@@ -23,3 +23,22 @@ export async function writePrivateFile(file: string, text: string): Promise<void
 export async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
 }
+
+/**
+ * The format of the files and vault entries that rosterd writes as JSON. A version that changes a format in a way that
+ * an older version would misread adds a `format` with the next number; without one, the format is 1.
+ */
+const knownFormat = 1;
+
+/**
+ * Throws `usage` when a later version of rosterd wrote `fields`: this version would drop what it does not know, such as
+ * a token, when it writes them again. `place` names the file or entry.
+ */
+export function refuseNewerFormat(place: string, { format }: Readonly<Record<string, unknown>>): void {
+  if (typeof format !== 'number' || format <= knownFormat) return;
+  throw new Fault(
+    'usage',
+    `${place} has format ${format}, written by a later version of rosterd; this version knows up to ${knownFormat}`,
+    { hint: 'install that version again, or restore a copy that this version wrote' },
+  );
+}

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { Fault } from '../../domain/fault.js';
 import { type Instant, parseInstant } from '../../domain/instant.js';
-import { refuseNewerFormat } from '../../runtime/file-format.js';
+import { refuseNewerFormat } from '../../runtime/private-file.js';
 import { type Disk, replaceFile } from '../../runtime/replace-file.js';
 import { unwritable } from '../../runtime/unwritable.js';
 

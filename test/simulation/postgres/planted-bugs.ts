@@ -17,8 +17,8 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
   bug(
     'a position is committed before its rows',
     `${postgres}/mirror.ts`,
-    'return this.#commit(\n      lease,\n      async (commit, now) => {\n        const applied',
-    'await this.#commit(lease, (commit) => applyPage(commit, page, readPage([]), reached));\n    return this.#commit(\n      lease,\n      async (commit, now) => {\n        const applied',
+    'const applied = await this.#commit(\n      lease,\n      async (commit, now) => {\n        const applied',
+    'await this.#commit(lease, (commit) => applyPage(commit, page, readPage([]), reached));\n    this.#positions.delete(lease);\n    const applied = await this.#commit(\n      lease,\n      async (commit, now) => {\n        const applied',
   ),
   bug(
     'tombstones are ignored',
@@ -108,8 +108,8 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
   bug(
     'a listing is published without a wait for the disk',
     `${postgres}/mirror.ts`,
-    'return this.#commit(lease, (commit) => publishListing(commit, final, brake));',
-    'return this.#commit(lease, (commit) => publishListing(commit, final, brake), { mayBeLost: true });',
+    'await this.#commit(lease, (commit) => publishListing(commit, final, brake));',
+    'await this.#commit(lease, (commit) => publishListing(commit, final, brake), { mayBeLost: true });',
   ),
   bug(
     'change numbers are read, not reserved',
