@@ -1,19 +1,21 @@
 import { comparedValues, differs } from '../../../domain/difference.js';
 import { contentFields, identityFields } from '../../../domain/investment.js';
 import type { RecordItem } from '../../page-facts.js';
-import type { ColumnValue } from '../../record-columns.js';
+import { type ColumnValue, stored } from '../../record-columns.js';
 
 const compared = [
   ...contentFields.map((name) => `r.${name}`),
   'p.row_no IS NOT NULL',
   ...identityFields.map((name) => (name === 'email_hidden' ? 'coalesce(p.email_hidden, 0)' : `p.${name}`)),
 ];
-const observedAt = compared.length;
-const reason = observedAt + 1;
 
-/** Selects, by source and id, the columns in the order of `comparedValues`, `observed_at`, `reason` and the row number. */
+/**
+ * Selects, by source and id, the columns in the order of `comparedValues` and `observed_at` as one JSON text, the reason
+ * and the row number. Each value that crosses from SQLite to JavaScript costs nearly a microsecond, so one text is much
+ * faster than forty columns.
+ */
 export const storedForComparison = `
-  SELECT ${compared.join(', ')}, r.observed_at, r.reason, r.row_no
+  SELECT json_array(${compared.join(', ')}, r.observed_at), r.reason, r.row_no
   FROM investment_rows r LEFT JOIN identity_rows p ON p.row_no = r.row_no
   WHERE r.source_no = ? AND r.id = ?`;
 
@@ -23,20 +25,22 @@ export const storedForComparison = `
  */
 export interface ComparedRow {
   readonly rowNo: number;
-  readonly columns: readonly ColumnValue[];
+  readonly reason: ColumnValue;
+  readonly text: string;
 }
 
 export function comparedRow(row: readonly ColumnValue[] | undefined): ComparedRow | undefined {
-  return row === undefined ? undefined : { rowNo: Number(row.at(-1)), columns: row };
+  if (row === undefined) return undefined;
+  const [text = '', reason = null, rowNo] = row;
+  return { rowNo: Number(rowNo), reason, text: String(text) };
 }
 
 /** Returns whether `differenceOf` or `publicationDifference` would find a difference. */
-export function differsFromRow({ columns }: ComparedRow, record: RecordItem): boolean {
+export function differsFromRow({ text, reason }: ComparedRow, record: RecordItem): boolean {
   const { observed_at, reason: given } = record.investment;
-  const stored = columns[reason];
-  return (
-    columns[observedAt] !== observed_at ||
-    (given !== null && stored !== null && stored !== given) ||
-    differs(columns, comparedValues(record))
-  );
+  if (given !== null && reason !== null && reason !== given) return true;
+  const values = [...comparedValues(record), observed_at].map(stored);
+  if (text === JSON.stringify(values)) return false;
+  // A character may be escaped in two ways.
+  return differs(JSON.parse(text) as readonly ColumnValue[], values);
 }
