@@ -194,7 +194,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
         following?.look();
         const { listed } = engine.sources;
         for (const { access } of listed) engine.platform.tokensOf(access).reload?.();
-        engine.sync.recheckReread(listed.map(({ name }) => name));
+        engine.sync.secretsReread(listed.map(({ name }) => name));
       },
       get open() {
         return lifecycle.open;

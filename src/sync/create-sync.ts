@@ -83,7 +83,7 @@ export interface Sync extends Closable {
    * The secrets of these sources were read again. Rechecks all of them if they are few. In a crowd, only halted and failing
    * ones, at the rate of timed ticks: the others use their new tokens when they are due.
    */
-  recheckReread(sources: readonly SourceName[]): void;
+  secretsReread(sources: readonly SourceName[]): void;
   /** Runs one tick at a user's request and resolves with its result. Throws `usage` for a source that does not exist. */
   tick(source: SourceName, ask?: ManualAsk): Promise<TickResult>;
   /**
@@ -343,7 +343,7 @@ export function createSync(parts: SyncParts): Sync {
     isBusy: (name) => loopOf(name)?.busy === true,
     nudge: (name) => loopOf(name)?.nudge(),
     recheck: (name) => loopOf(name)?.recheck(),
-    recheckReread: (names) => {
+    secretsReread: (names) => {
       rechecking.abort();
       rechecking = new Interrupter();
       const all = names.flatMap((name) => loopOf(name) ?? []);

@@ -27,10 +27,12 @@ export async function withFeed<Value>(
   }
 }
 
-async function forkFeed(records: number, latencyMs: number): Promise<ServedFeed> {
-  const server = fork(compiled('test/bench/feed-server.ts'), [String(records), String(latencyMs)], {
-    execArgv: [],
-  });
+const forkFeed = (records: number, latencyMs: number): Promise<ServedFeed> =>
+  forkServer('test/bench/feed-server.ts', records, latencyMs);
+
+/** Starts a server in a process of its own, which sends its address and ends with the connection to this one. */
+export async function forkServer(script: string, ...numbers: readonly number[]): Promise<ServedFeed> {
+  const server = fork(compiled(script), numbers.map(String), { execArgv: [] });
   const [url] = (await once(server, 'message')) as [string];
   return {
     url,

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Feed } from './feed.js';
 
@@ -27,6 +27,11 @@ export async function serveFeed(records: number, latencyMs: number): Promise<Ser
     if (latencyMs > 0) setTimeout(send, latencyMs);
     else send();
   });
+  return await served(server);
+}
+
+/** Listens on a free port of the loopback. */
+export async function served(server: Server): Promise<ServedFeed> {
   // Node would cut the idle connection of a reader that is busy for more than five seconds.
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

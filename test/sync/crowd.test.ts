@@ -236,8 +236,8 @@ test('crowd: secrets that are read again cost a request for halted and failing s
   const rechecked = new Set<SourceName>();
   w.sync.onTick((name, { report }) => void (report.trigger !== 'timer' && rechecked.add(name)));
   const spent = w.address.most();
-  w.sync.recheckReread(w.names);
-  w.sync.recheckReread(w.names);
+  w.sync.secretsReread(w.names);
+  w.sync.secretsReread(w.names);
   await w.clock.advance(minute);
   expect(before).toBeLessThanOrEqual(20);
   expect(w.address.most() - spent).toBeLessThanOrEqual(2 * (addressPerHour * 0.1 + 50));

@@ -1,10 +1,7 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { compiled } from '../compiled.js';
 import { Feed } from '../feed.js';
-import type { ServedFeed } from '../serve-feed.js';
+import { forkServer } from '../processes.js';
+import { type ServedFeed, served } from '../serve-feed.js';
 
 /*
  * The feeds of many companies behind one address. The token of a request names the company, as on the platform.
@@ -26,17 +23,7 @@ export async function startCompanies(
   apart: boolean,
 ): Promise<ServedFeed> {
   if (!apart) return await serveCompanies(records, companies);
-  const server = fork(compiled('test/bench/huge/companies-server.ts'), [String(records), String(companies)], {
-    execArgv: [],
-  });
-  const [url] = (await once(server, 'message')) as [string];
-  return {
-    url,
-    close: async () => {
-      server.disconnect();
-      await once(server, 'exit');
-    },
-  };
+  return await forkServer('test/bench/huge/companies-server.ts', records, companies);
 }
 
 export async function serveCompanies(records: number, companies: number): Promise<ServedFeed> {
@@ -55,17 +42,7 @@ export async function serveCompanies(records: number, companies: number): Promis
     response.writeHead(body === null ? 404 : 200, { 'content-type': 'application/json' });
     response.end(body ?? '{"error":{"type":"not_found"}}');
   });
-  // Node would cut the idle connection of a reader that is busy for more than five seconds.
-  server.keepAliveTimeout = 0;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return await served(server);
 }
 
 const askedBy = ({ headers }: IncomingMessage): number => Number(headers.authorization?.slice(-40));

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ReadyDocument } from '../../../src/platform/sandbox/document.js';
@@ -111,9 +111,11 @@ export async function startSandboxProcess(options: SandboxOptions, pace: Pace): 
   };
 }
 
-/** Returns the resident memory of a process and its highest value, in megabytes. */
+/** Returns the resident memory of a process and its highest value, in megabytes. Throws when the process has ended. */
 export function memoryOf(pid: number): { readonly now: number; readonly peak: number } {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const file = `/proc/${pid}/status`;
+  if (!existsSync(file)) throw new Error(`process ${pid} of the crowd has ended before it was measured`);
+  const status = readFileSync(file, 'utf8');
   const megabytes = (name: string) =>
     Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024;
   return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };

@@ -245,7 +245,7 @@ export async function truthOf(world: World, index: number): Promise<Map<string, 
   return found;
 }
 
-/** Everyone whom the platform has named. */
+/** All people that the platform has named. */
 const people = new Set<string>();
 
 async function judgeLogs(world: World): Promise<string[]> {

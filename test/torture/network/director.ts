@@ -172,7 +172,7 @@ export class Director {
     world.leadToPrimary();
     await world.reconnectVault();
     if (cutOff) {
-      // Both are primaries for a while; nobody reaches the old one.
+      // Both are primaries for a while; no host reaches the old one.
       await systemClock.wait(3_000);
       await pair.kill(old);
       await isolate(false);

@@ -9,7 +9,7 @@ import { type Host, hosts } from './plan.js';
  * Every host is a network namespace with one end of a veth pair; the other ends join a bridge in a namespace of its own.
  * Nothing is added to the network of the machine: deleting the namespaces removes everything.
  *
- * A one-way cut is a permanent entry in the neighbour table of the sender with a hardware address that nobody has: its
+ * A one-way cut is a permanent entry in the neighbour table of the sender with a hardware address that no host has: its
  * packets leave and arrive nowhere.
  */
 

@@ -1,7 +1,7 @@
 import type { Host, Ways } from './plan.js';
 import type { Address } from './proxy.js';
 
-/** What listens on a host, and whom it serves. */
+/** A port of a host: a server, or the proxy that leads to one. */
 export type Service =
   | 'platform'
   | 'inner platform'

@@ -37,7 +37,7 @@ interface Rooms {
 
 /**
  * The disk of the mirror runs full before the daemon starts or while it follows, and has room again later. The file system
- * is a real one. Where this process may not mount, it says so: SQLite is told a largest number of pages, and triggers raise
+ * is a real one. Where this process may not mount, it says so: SQLite gets a maximum number of pages, and triggers raise
  * the error of a server.
  */
 export const fullDisk: Scenario = {

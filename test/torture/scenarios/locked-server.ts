@@ -11,7 +11,7 @@ import { Violation } from '../violation.js';
 
 interface Hold {
   readonly name: string;
-  /** The statements of somebody's session, whose transaction stays open. */
+  /** The statements of a foreign session, whose transaction stays open. */
   readonly statements: readonly string[];
   /** The status of a delivery meanwhile. */
   readonly answer: 202 | 503;
@@ -56,7 +56,7 @@ const holds: readonly Hold[] = [
   },
 ];
 
-/** A session of somebody else holds a lock, or reads for long, on a server. */
+/** A foreign session holds a lock on a server, or reads for long. */
 export const lockedServer: Scenario = {
   name: 'locked',
   async open(setting) {

@@ -70,7 +70,7 @@ async function fleetOfTwo(place: Place, random: Random, counters: Counters): Pro
   counters.add(killsFirst ? 'the first of a fleet killed' : 'the second of a fleet killed');
   await place.churn(1);
   await stopAtRest(stays);
-  // Nobody may have received the last webhook: a start reads the feed.
+  // The last webhook may not have been received: a start reads the feed.
   const last = place.rosterd(['run']);
   await following(last);
   await judgeAtRest(place);

@@ -12,8 +12,8 @@ const pagesMax = 2 ** 25;
 const zeros = Buffer.alloc(65_536);
 
 /**
- * The main file of a database, outside of SQLite. Overwrites bytes that belong to nothing with zeros. Requires that nobody
- * else writes to the file meanwhile: see overwrite-unused.ts. Other processes may read it: SQLite ignores those bytes.
+ * The main file of a database, outside of SQLite. Overwrites bytes that belong to nothing with zeros. Requires that no
+ * other process writes to the file meanwhile: see overwrite-unused.ts. Other processes may read it: SQLite ignores those bytes.
  */
 export class PageFile {
   readonly #descriptor: number;
