@@ -30,6 +30,7 @@ const sharedFiles = sharedFolders.map((folder) => `test/${folder}/**/*.test.ts`)
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts', 'test/postgres/global-setup.ts'],
+    setupFiles: ['test/support/begin-file.ts'],
     pool: 'forks',
     // Half of them wait for processes and disks most of the time, so one more than there are cores keeps all of them busy.
     maxWorkers: availableParallelism() + 1,
