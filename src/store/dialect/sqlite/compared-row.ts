@@ -12,12 +12,12 @@ const compared = [
 /**
  * Selects, by source and id, the columns in the order of `comparedValues` and `observed_at` as one JSON text, the reason
  * and the row number. Each value that crosses from SQLite to JavaScript costs nearly a microsecond, so one text is much
- * faster than forty columns.
+ * faster than forty columns. See `prepareStatements` for the `+`.
  */
 export const storedForComparison = `
   SELECT json_array(${compared.join(', ')}, r.observed_at), r.reason, r.row_no
   FROM investment_rows r LEFT JOIN identity_rows p ON p.row_no = r.row_no
-  WHERE r.source_no = ? AND r.id = ?`;
+  WHERE r.source_no = +? AND r.id = +?`;
 
 /**
  * A stored row as it was read. A re-listing compares every record and nearly all are equal: building objects only to

@@ -21,7 +21,11 @@ const identityMarks = identityColumns.map(() => '?').join(', ');
 /** Selects the numbers of the live rows that pages of a re-listing named. */
 export const seen = 'SELECT seen.value FROM staged_pages p, json_each(p.seen) seen WHERE p.source_no = ?';
 
-/** Prepares the statements once for reuse: preparing one costs more than running most of them. */
+/**
+ * Prepares the statements once for reuse: preparing one costs more than running most of them. In a statement with a join, a
+ * parameter that is compared with a column is written `+?`. The driver's SQLite is built with STAT4: its planner looks at
+ * the values of plain parameters of a join, and prepares the statement again whenever they are bound.
+ */
 export function prepareStatements(raw: RawDatabase) {
   const prepare: Prepare = (sql) => raw.prepare(sql);
   return {
@@ -97,7 +101,7 @@ export function prepareStatements(raw: RawDatabase) {
       `INSERT INTO history_rows (source_no, id, ${record}, valid_from, change_seq, valid_to, ended_by)
        SELECT r.source_no, r.id, ${recordColumns.map((column) => `r.${column}`).join(', ')},
               coalesce(r.valid_from, s.listed_at), coalesce(r.change_seq, s.listed_seq), ?, ?
-       FROM investment_rows r JOIN sources s ON s.no = r.source_no WHERE r.row_no = ?`,
+       FROM investment_rows r JOIN sources s ON s.no = r.source_no WHERE r.row_no = +?`,
     ),
     insertChange: prepare<[number, number, string | null, string, string, string | null, string]>(
       'INSERT INTO change_rows (seq, source_no, id, kind, fields, reason, at) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -112,7 +116,7 @@ export function prepareStatements(raw: RawDatabase) {
     >(
       `SELECT n.notice, n.body, n.state, n.attempts, n.next_at
        FROM change_rows c JOIN notice_rows n ON n.seq = c.seq
-       WHERE c.id = ? AND c.source_no = ? AND n.target = ? AND n.next_at > ?
+       WHERE c.id = +? AND c.source_no = +? AND n.target = +? AND n.next_at > +?
        ORDER BY c.seq DESC LIMIT 1`,
     ),
     foldNotice: prepare<[number, string, number]>(
