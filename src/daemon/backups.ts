@@ -5,7 +5,7 @@ import { millisOf } from '../domain/instant.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { type BackupNames, madeBy, scheduledBackups, scheduledName } from '../store/backup/file-names.js';
 import type { BackupMade } from '../store/backup/made.js';
-import { type ScheduleParts, startSchedule } from './schedule.js';
+import { type ScheduleParts, startSchedule } from './file-schedule.js';
 
 export interface BackupsParts
   extends Pick<ScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {

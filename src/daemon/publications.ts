@@ -13,7 +13,7 @@ import {
 import type { Closable } from '../runtime/lifecycle.js';
 import { madeBy } from '../store/backup/file-names.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
-import { type ScheduleParts, startSchedule } from './schedule.js';
+import { type ScheduleParts, startSchedule } from './file-schedule.js';
 
 export interface PublicationsParts
   extends Pick<ScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js';
 import type { SourceName } from '../domain/ids.js';
 import type { Clock } from '../runtime/clock.js';
-import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasing.js';
+import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasure-steps.js';
 
 export interface SourceErasedReceipt extends ErasedReceipt {
   readonly source: string;

@@ -7,7 +7,7 @@ import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { FollowedSource } from '../installations/ports.js';
 import { openVault } from '../reading/open-vault.js';
 import type { Clock } from '../runtime/clock.js';
-import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasing.js';
+import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasure-steps.js';
 
 /** What was erased of a source. It has ids and counts, no name. */
 export interface ForgetSourceReceipt extends ErasedReceipt {

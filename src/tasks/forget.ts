@@ -4,7 +4,7 @@ import { parseId } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { PersonOrInvestment } from '../store/erasures.js';
-import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasing.js';
+import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasure-steps.js';
 
 export interface ForgetReceipt extends ErasedReceipt {
   readonly id: string;

@@ -1,5 +1,5 @@
 import { counted } from '../../domain/counted.js';
-import type { ErasedReceipt } from '../../tasks/erasing.js';
+import type { ErasedReceipt } from '../../tasks/erasure-steps.js';
 import type { Output } from './output.js';
 
 /** Prints what became of the copies of identity that was erased at this time. */

@@ -1,5 +1,5 @@
 import { type ColumnEntry, column, type RelationEntry } from './column.js';
-import { companyName, roundName, source, validity } from './record-columns.js';
+import { companyName, roundName, source, validity } from './shared-columns.js';
 
 /** The views of companies and rounds. Columns are in the order of the view. */
 

@@ -1,6 +1,6 @@
 import { column, type RelationEntry } from './column.js';
 import { dimensionRelations } from './dimension-relations.js';
-import { companyName, key, person, record, roundName, source, validity } from './record-columns.js';
+import { companyName, key, person, record, roundName, source, validity } from './shared-columns.js';
 
 const noPerson = 'the row has no identity';
 

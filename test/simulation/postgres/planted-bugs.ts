@@ -149,13 +149,13 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
   ),
   bug(
     'people stay when the grant to read them is lost',
-    `${postgres}/erasing.ts`,
+    `${postgres}/identity-eraser.ts`,
     "  'DELETE FROM identity_rows WHERE row_no IN (SELECT row_no FROM investment_rows WHERE source_no = $1)',\n",
     '',
   ),
   bug(
     'staged people of erased records stay',
-    `${postgres}/erasing.ts`,
+    `${postgres}/identity-eraser.ts`,
     '    await this.#blank(blankStaged, this.sourceNo, records, people);\n',
     '',
   ),

@@ -9,7 +9,7 @@ import type { Step } from '../../plan-page.js';
 import type { ActiveState } from '../../schema.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { announce, reserveNumbers } from './changes.js';
-import { Erasing } from './erasing.js';
+import { Erasing } from './identity-eraser.js';
 import type { LockedSource } from './locked-source.js';
 import { queueNotices } from './notices.js';
 import { archiveRows, insertRows, removeRows, replacePeople, updateRows } from './page-rows.js';

@@ -9,7 +9,7 @@ import type {
   PersonOrInvestment,
   Scrubbed,
 } from '../../erasures.js';
-import { Erasing, markReceipted } from './erasing.js';
+import { Erasing, markReceipted } from './identity-eraser.js';
 import { lockAllSources } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
 import { scrub } from './scrub.js';

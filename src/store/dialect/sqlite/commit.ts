@@ -17,7 +17,7 @@ import type { Step } from '../../plan-page.js';
 import { columnsToWrite, identityValues, recordValues, stored } from '../../record-columns.js';
 import type { ActiveState } from '../../schema.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
-import { Erasing } from './erasing.js';
+import { Erasing } from './identity-eraser.js';
 import { quarantineEntries, resolveReadable } from './quarantine.js';
 import type { Statements } from './statements.js';
 import { type StoredRow, storedRowFrom } from './stored-row.js';

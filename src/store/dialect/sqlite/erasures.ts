@@ -9,8 +9,8 @@ import type {
   PersonOrInvestment,
   Scrubbed,
 } from '../../erasures.js';
-import { Erasing } from './erasing.js';
 import { withSqliteFaults } from './faults.js';
+import { Erasing } from './identity-eraser.js';
 import type { SqliteDatabase } from './open.js';
 import type { Prepared } from './prepared.js';
 import { scrub } from './scrub.js';
