@@ -7,7 +7,7 @@ import type { World } from './world.js';
 
 /*
  * The judge. It knows nothing of rosterd but the names of tables and columns: it reads the tables with plain SQL, and
- * compares with what the sender, the desk, the analysts and the platform wrote down.
+ * compares with what the sender, the receiver of notices, the analysts and the platform wrote down.
  */
 
 export interface FeedRow {

@@ -8,7 +8,7 @@ import { direct, openForwards } from './wire.js';
 
 /*
  * The host of the platform: the proxy in front of it, the balancer through which its webhooks go to one of three
- * receivers, and the desk at which notices arrive. The balancer and the desk write down what they saw.
+ * receivers, and the receiver of notices. The balancer and that receiver write down what they saw.
  */
 
 const patienceMillis = 3_000;
@@ -27,7 +27,7 @@ export async function runEdge(order: EdgeOrder): Promise<void> {
       response.writeHead(status ?? 502).end();
     });
   });
-  await listen(order.desk, (request, response) => {
+  await listen(order.noticeReceiver, (request, response) => {
     void bodyOf(request).then((body) => {
       const { source, id, seq, after } = JSON.parse(body.toString()) as Record<string, unknown>;
       const { 'webhook-id': message, 'webhook-timestamp': sentAt } = request.headers;

@@ -5,11 +5,14 @@ import type { Address, Direction } from './proxy.js';
 
 const served: Readonly<Partial<Record<Host, readonly Service[]>>> = {
   ...Object.fromEntries(
-    ['a', 'b', 'c'].map((host) => [host, ['receiver', 'wire platform', 'wire database', 'wire desk']]),
+    ['a', 'b', 'c'].map((host) => [
+      host,
+      ['receiver', 'wire platform', 'wire database', 'wire notice receiver'],
+    ]),
   ),
   x: ['wire database'],
   y: ['wire database'],
-  p: ['platform', 'inner platform', 'sender', 'desk', 'wire a', 'wire b', 'wire c'],
+  p: ['platform', 'inner platform', 'sender', 'notice receiver', 'wire a', 'wire b', 'wire c'],
   d1: ['database'],
   d2: ['database'],
 };
@@ -34,7 +37,7 @@ export async function openLoopback({ drop, primary }: LoopbackParts): Promise<Ne
       (host) =>
         [
           [host, 'platform', 'p'],
-          [host, 'desk', 'p'],
+          [host, 'notice receiver', 'p'],
           [host, 'database', primary()],
           ['p', host, host],
         ] as const,

@@ -21,7 +21,7 @@ export interface EdgeOrder {
   /** Where other hosts reach the platform, and where it listens. */
   readonly platform: { readonly from: Address; readonly to: Address };
   readonly sender: Address;
-  readonly desk: Address;
+  readonly noticeReceiver: Address;
   /** Files for accepted deliveries and for notices that arrived, one JSON object a line. */
   readonly accepted: string;
   readonly notices: string;

@@ -423,7 +423,7 @@ export class World {
           })),
           platform: { from: network.address('p', 'platform'), to: network.address('p', 'inner platform') },
           sender: network.address('p', 'sender'),
-          desk: network.address('p', 'desk'),
+          noticeReceiver: network.address('p', 'notice receiver'),
           accepted: this.file('accepted'),
           notices: this.file('notices'),
         },
@@ -448,7 +448,10 @@ export class World {
       to: network.address(to, service),
     });
     const database = forward('database', this.pair.primary, 'database');
-    const others = host === 'y' ? [] : [forward('platform', 'p', 'platform'), forward('desk', 'p', 'desk')];
+    const others =
+      host === 'y'
+        ? []
+        : [forward('platform', 'p', 'platform'), forward('notice receiver', 'p', 'notice receiver')];
     const wire = startRole((node) => network.on(host, node), {
       bundle: this.#bundle,
       log: join(this.logs, `wire-${host}`),
@@ -540,7 +543,7 @@ export class World {
 
   #configOf(host: Daemon, life: string): object {
     const { network, ready } = this;
-    const wire = (name: 'platform' | 'desk') => {
+    const wire = (name: 'platform' | 'notice receiver') => {
       const { host: address, port } = network.address(host, `wire ${name}`);
       return `http://${address}:${port}`;
     };
@@ -588,7 +591,12 @@ export class World {
       },
       console: null,
       notices: [
-        { kind: 'http', name: 'desk', url: `${wire('desk')}/notices`, secret: { env: 'NOTICE_SECRET' } },
+        {
+          kind: 'http',
+          name: 'notice-receiver',
+          url: `${wire('notice receiver')}/notices`,
+          secret: { env: 'NOTICE_SECRET' },
+        },
       ],
       log: { level: 'debug', format: 'json' },
     };
