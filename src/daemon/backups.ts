@@ -5,10 +5,10 @@ import { millisOf } from '../domain/instant.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { type BackupNames, madeBy, scheduledBackups, scheduledName } from '../store/backup/file-names.js';
 import type { BackupMade } from '../store/backup/made.js';
-import { type ScheduleParts, startSchedule } from './file-schedule.js';
+import { type FileScheduleParts, startFileSchedule } from './file-schedule.js';
 
 export interface BackupsParts
-  extends Pick<ScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {
+  extends Pick<FileScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {
   readonly settings: BackupConfig & { readonly everyMillis: number };
   readonly names: BackupNames;
   backUp(target: string, signal: AbortSignal): Promise<BackupMade>;
@@ -18,7 +18,7 @@ export interface BackupsParts
 export function startBackups({ settings, names, backUp, ...parts }: BackupsParts): Closable {
   const { clock, logger } = parts;
   const { folder, everyMillis, keep } = settings;
-  return startSchedule({
+  return startFileSchedule({
     ...parts,
     key: 'backup',
     name: 'backup',

@@ -5,7 +5,7 @@ import type { HealthRegister } from '../runtime/health-register.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 
-export interface ScheduleParts {
+export interface FileScheduleParts {
   /** Key in the health register. */
   readonly key: string;
   /** As messages call it: `backup` for "the scheduled backup failed". */
@@ -34,7 +34,7 @@ const retryMillisMax = 60 * 60_000;
  * Makes files of the mirror on a schedule. The newest one says when the next one is due, so restarts change nothing. A
  * failure stays in the health register until one succeeds.
  */
-export function startSchedule(parts: ScheduleParts): Closable {
+export function startFileSchedule(parts: FileScheduleParts): Closable {
   const { key, name, everyMillis, clock, logger, register } = parts;
   const stopping = new AbortController();
   let failures = 0;

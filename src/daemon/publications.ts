@@ -13,10 +13,10 @@ import {
 import type { Closable } from '../runtime/lifecycle.js';
 import { madeBy } from '../store/backup/file-names.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
-import { type ScheduleParts, startSchedule } from './file-schedule.js';
+import { type FileScheduleParts, startFileSchedule } from './file-schedule.js';
 
 export interface PublicationsParts
-  extends Pick<ScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {
+  extends Pick<FileScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {
   readonly config: Pick<Config, 'database' | 'exports' | 'lake'>;
 }
 
@@ -27,7 +27,7 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
   if (everyMillis === null) return null;
   const { clock, logger } = parts;
   const mirror = mirrorName(database);
-  return startSchedule({
+  return startFileSchedule({
     ...parts,
     // In a fleet, a forget request of another host did not see this folder, and a former leader leaves exports in it.
     tend: async () => {
@@ -71,7 +71,7 @@ export function startLake({ config, ...parts }: PublicationsParts): Closable | n
       logger.info({ file: folder, count: published.made.changed }, 'the lake was brought up to date');
   };
   let markWritten: string | null = null;
-  return startSchedule({
+  return startFileSchedule({
     ...parts,
     // In a fleet, a forget request of another host did not see this lake. `forget` rewrites a lake of its own host.
     tend: async (signal) => {

@@ -87,18 +87,21 @@ export function refuseFollowed(name: SourceName, state: string | undefined, isBe
 }
 
 /** An erasure in progress. */
-export interface Erasing {
+export interface SourceErasure {
   readonly no: number;
   readonly name: SourceName;
   readonly fence: number;
 }
 
 /** Returns the values for the condition of a table. */
-export const bindsOf = ({ binds }: ErasedTable, { no, name }: Erasing): readonly (number | string)[] =>
+export const bindsOf = ({ binds }: ErasedTable, { no, name }: SourceErasure): readonly (number | string)[] =>
   binds.map((bind) => (bind === 'no' ? no : name));
 
 /** Selects the numbers between which the rows are. Two queries, because SQLite reads the table for one. */
-export function boundsOf(table: ErasedTable, { no }: Erasing): { sql: string; values: readonly number[] } {
+export function boundsOf(
+  table: ErasedTable,
+  { no }: SourceErasure,
+): { sql: string; values: readonly number[] } {
   const { table: name, key } = table.within ?? { table: table.name, key: table.key };
   const where = table.within === null ? '' : 'WHERE source_no = ?';
   const end = (which: 'min' | 'max') => `(SELECT ${which}(${key}) FROM ${name} ${where}) AS ${which}`;
@@ -122,16 +125,16 @@ export interface ErasingCommits {
   /** Returns the sources that an erasure hid and did not finish. */
   unfinished(): Awaitable<readonly SourceName[]>;
   /** Takes the lease and hides the source. Returns null when it is not stored. Throws `lease_lost` while it is held. */
-  begin(source: SourceName): Awaitable<{ readonly erasing: Erasing; readonly rows: number } | null>;
-  bounds(erasing: Erasing, table: ErasedTable): Awaitable<Bounds>;
+  begin(source: SourceName): Awaitable<{ readonly erasing: SourceErasure; readonly rows: number } | null>;
+  bounds(erasing: SourceErasure, table: ErasedTable): Awaitable<Bounds>;
   /** Deletes at most `limit` rows with numbers above `after`, up to `last`. Returns how many. */
   deleteSlice(
-    erasing: Erasing,
+    erasing: SourceErasure,
     table: ErasedTable,
     range: { readonly after: number; readonly last: number; readonly limit: number },
   ): Awaitable<number>;
   /** Deletes the row of the source. Returns the number of rows deleted. */
-  finish(erasing: Erasing): Awaitable<number>;
+  finish(erasing: SourceErasure): Awaitable<number>;
 }
 
 export interface SliceSizes {
@@ -163,7 +166,7 @@ export class StoredSourceEraser implements SourceEraser {
     return { rows: rows + (await this.commits.finish(erasing)) };
   }
 
-  async #empty(erasing: Erasing, table: ErasedTable): Promise<number> {
+  async #empty(erasing: SourceErasure, table: ErasedTable): Promise<number> {
     const { min, max } = await this.commits.bounds(erasing, table);
     if (min === null || max === null) return 0;
     const { rowsPerCommit, numbersPerSlice } = this.sizes;

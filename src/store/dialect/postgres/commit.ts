@@ -9,7 +9,7 @@ import type { Step } from '../../plan-page.js';
 import type { ActiveState } from '../../schema.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { announce, reserveNumbers } from './changes.js';
-import { Erasing } from './identity-eraser.js';
+import { IdentityEraser } from './identity-eraser.js';
 import type { LockedSource } from './locked-source.js';
 import { queueNotices } from './notices.js';
 import { archiveRows, insertRows, removeRows, replacePeople, updateRows } from './page-rows.js';
@@ -32,7 +32,7 @@ export class Commit {
   /** The wall-clock time, for values that are later compared with the clock: see `CommitTimes`. */
   readonly now: Instant;
   readonly indexed: boolean;
-  readonly #erasing: Erasing;
+  readonly #erasing: IdentityEraser;
   readonly #changes: CommittedChange[] = [];
   #added = 0;
   #changed = 0;
@@ -48,7 +48,7 @@ export class Commit {
     this.now = now;
     this.source = { ...locked.source, last_committed_at: at };
     this.indexed = locked.indexed;
-    this.#erasing = new Erasing(transaction, this.source.no, now);
+    this.#erasing = new IdentityEraser(transaction, this.source.no, now);
   }
 
   storedRows(ids: readonly string[]): Promise<ReadonlyMap<string, StoredRow>> {

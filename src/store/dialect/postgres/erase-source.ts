@@ -6,7 +6,6 @@ import {
   bindsOf,
   boundsOf,
   type ErasedTable,
-  type Erasing,
   type ErasingCommits,
   erasedTables,
   hiddenSources,
@@ -14,6 +13,7 @@ import {
   namingTables,
   nextKeys,
   refuseFollowed,
+  type SourceErasure,
   smallTables,
   writeReceipt,
 } from '../../erase-source.js';
@@ -45,7 +45,7 @@ export class PostgresErasingCommits implements ErasingCommits {
     return rows.map(({ name }) => name);
   }
 
-  begin(name: SourceName): Promise<{ readonly erasing: Erasing; readonly rows: number } | null> {
+  begin(name: SourceName): Promise<{ readonly erasing: SourceErasure; readonly rows: number } | null> {
     const { clock, holder } = this.options;
     return inTransaction(this.database, async (transaction) => {
       const known = await transaction.row('SELECT no FROM sources WHERE name = $1 FOR UPDATE', name);
@@ -63,7 +63,7 @@ export class PostgresErasingCommits implements ErasingCommits {
     });
   }
 
-  bounds(erasing: Erasing, table: ErasedTable): Promise<Bounds> {
+  bounds(erasing: SourceErasure, table: ErasedTable): Promise<Bounds> {
     const { sql, values } = boundsOf(table, erasing);
     return inTransaction(this.database, async (transaction) => {
       const bounds = await transaction.row<Bounds>(numbered(sql), ...values);
@@ -72,7 +72,7 @@ export class PostgresErasingCommits implements ErasingCommits {
   }
 
   deleteSlice(
-    erasing: Erasing,
+    erasing: SourceErasure,
     table: ErasedTable,
     { after, last, limit }: { readonly after: number; readonly last: number; readonly limit: number },
   ): Promise<number> {
@@ -90,7 +90,7 @@ export class PostgresErasingCommits implements ErasingCommits {
     });
   }
 
-  finish(erasing: Erasing): Promise<number> {
+  finish(erasing: SourceErasure): Promise<number> {
     return this.#held(erasing, async (transaction) => {
       const rows = await emptySmall(transaction, erasing);
       return rows + (await transaction.run('DELETE FROM sources WHERE no = $1', erasing.no));
@@ -99,7 +99,7 @@ export class PostgresErasingCommits implements ErasingCommits {
 
   /** Runs `work` in one commit under the lease, which it extends. */
   #held<Result>(
-    { name, fence }: Erasing,
+    { name, fence }: SourceErasure,
     work: (transaction: Transaction) => Promise<Result>,
   ): Promise<Result> {
     const { clock, leaseMs } = this.options;
@@ -115,7 +115,7 @@ export class PostgresErasingCommits implements ErasingCommits {
 /** Returns the number of rows deleted. */
 async function emptySmall(
   transaction: Transaction,
-  { no, name }: Pick<Erasing, 'no' | 'name'>,
+  { no, name }: Pick<SourceErasure, 'no' | 'name'>,
 ): Promise<number> {
   const deleted = await Promise.all([
     ...smallTables.map((table) => transaction.run(`DELETE FROM ${table} WHERE source_no = $1`, no)),

@@ -9,7 +9,7 @@ import type {
   PersonOrInvestment,
   Scrubbed,
 } from '../../erasures.js';
-import { Erasing, markReceipted } from './identity-eraser.js';
+import { IdentityEraser, markReceipted } from './identity-eraser.js';
 import { lockAllSources } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
 import { scrub } from './scrub.js';
@@ -74,7 +74,7 @@ export class PostgresErasures implements Erasures {
     return this.#withAllSources(async (transaction, at) => {
       let erased = 0;
       for (const { no } of await transaction.rows<{ no: number }>('SELECT no FROM sources ORDER BY no')) {
-        const erasing = new Erasing(transaction, no, at);
+        const erasing = new IdentityEraser(transaction, no, at);
         await erasing.source('dropped');
         erased += await erasing.finish();
       }

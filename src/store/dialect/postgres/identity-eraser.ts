@@ -12,7 +12,7 @@ import { stripUnknownKeys } from './unknown-keys.js';
  * The erased bytes remain in the tables' files until the scrub. Triggers on these tables mark the files to rewrite;
  * marks of this transaction are flagged as receipted, so that the scrub writes no second receipt for them.
  */
-export class Erasing {
+export class IdentityEraser {
   /** Records removed from this source, and people removed from the platform. */
   readonly #records = new Map<string, Cause>();
   readonly #people = new Set<string>();

@@ -17,7 +17,7 @@ import type { Step } from '../../plan-page.js';
 import { columnsToWrite, identityValues, recordValues, stored } from '../../record-columns.js';
 import type { ActiveState } from '../../schema.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
-import { Erasing } from './identity-eraser.js';
+import { IdentityEraser } from './identity-eraser.js';
 import { quarantineEntries, resolveReadable } from './quarantine.js';
 import type { Statements } from './statements.js';
 import { type StoredRow, storedRowFrom } from './stored-row.js';
@@ -33,7 +33,7 @@ export class Commit {
   readonly at: Instant;
   /** The wall-clock time, for values that are later compared with the clock: see `CommitTimes`. */
   readonly now: Instant;
-  readonly #erasing: Erasing;
+  readonly #erasing: IdentityEraser;
   readonly #changes: CommittedChange[] = [];
   readonly #before: SourceRow;
   #lastSeq: number;
@@ -52,7 +52,7 @@ export class Commit {
     this.source = { ...source, last_committed_at: at };
     this.#before = source;
     this.#lastSeq = statements.lastSeq.get() ?? 0;
-    this.#erasing = new Erasing(statements.raw, source.no, now, statements.residue);
+    this.#erasing = new IdentityEraser(statements.raw, source.no, now, statements.residue);
   }
 
   storedRow(id: string): StoredRow | undefined {

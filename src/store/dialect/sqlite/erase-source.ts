@@ -7,7 +7,6 @@ import {
   boundsOf,
   byNumber,
   type ErasedTable,
-  type Erasing,
   type ErasingCommits,
   erasedTables,
   hiddenSources,
@@ -15,6 +14,7 @@ import {
   namingTables,
   nextKeys,
   refuseFollowed,
+  type SourceErasure,
   smallTables,
   writeReceipt,
 } from '../../erase-source.js';
@@ -44,7 +44,7 @@ export class SqliteErasingCommits implements ErasingCommits {
     return withSqliteFaults(file, () => raw.prepare<[], SourceName>(hiddenSources).pluck().all());
   }
 
-  begin(name: SourceName): { readonly erasing: Erasing; readonly rows: number } | null {
+  begin(name: SourceName): { readonly erasing: SourceErasure; readonly rows: number } | null {
     return this.#transaction((now) => {
       const { raw } = this.database;
       const source = raw.prepare<[string], SourceRow>('SELECT * FROM sources WHERE name = ?').get(name);
@@ -62,7 +62,7 @@ export class SqliteErasingCommits implements ErasingCommits {
     });
   }
 
-  bounds(erasing: Erasing, table: ErasedTable): Bounds {
+  bounds(erasing: SourceErasure, table: ErasedTable): Bounds {
     const { sql, values } = boundsOf(table, erasing);
     return withSqliteFaults(this.database.file, () => {
       const bounds = this.database.raw.prepare<unknown[], Bounds>(sql).get(...values);
@@ -71,7 +71,7 @@ export class SqliteErasingCommits implements ErasingCommits {
   }
 
   deleteSlice(
-    erasing: Erasing,
+    erasing: SourceErasure,
     table: ErasedTable,
     { after, last, limit }: { readonly after: number; readonly last: number; readonly limit: number },
   ): number {
@@ -95,7 +95,7 @@ export class SqliteErasingCommits implements ErasingCommits {
     );
   }
 
-  finish(erasing: Erasing): number {
+  finish(erasing: SourceErasure): number {
     return this.#held(erasing, () => {
       const rows = this.#emptySmall(erasing);
       return rows + this.database.raw.prepare('DELETE FROM sources WHERE no = ?').run(erasing.no).changes;
@@ -103,7 +103,7 @@ export class SqliteErasingCommits implements ErasingCommits {
   }
 
   /** Returns the number of rows deleted. */
-  #emptySmall({ no, name }: Pick<Erasing, 'no' | 'name'>): number {
+  #emptySmall({ no, name }: Pick<SourceErasure, 'no' | 'name'>): number {
     const { raw } = this.database;
     const deleted = (sql: string, value: number | string) => raw.prepare(sql).run(value).changes;
     let rows = 0;
@@ -115,7 +115,7 @@ export class SqliteErasingCommits implements ErasingCommits {
   }
 
   /** Runs `work` in one commit under the lease, which it extends. */
-  #held<Result>({ no, name, fence }: Erasing, work: () => Result): Result {
+  #held<Result>({ no, name, fence }: SourceErasure, work: () => Result): Result {
     return this.#transaction((now) => {
       checkFence(this.#lease(no), { source: name, fence });
       const result = work();

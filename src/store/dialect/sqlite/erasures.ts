@@ -10,7 +10,7 @@ import type {
   Scrubbed,
 } from '../../erasures.js';
 import { withSqliteFaults } from './faults.js';
-import { Erasing } from './identity-eraser.js';
+import { IdentityEraser } from './identity-eraser.js';
 import type { SqliteDatabase } from './open.js';
 import type { Prepared } from './prepared.js';
 import { scrub } from './scrub.js';
@@ -80,7 +80,7 @@ export class SqliteErasures implements Erasures {
         const residue = raw.prepare('SELECT 1 FROM identity_residue');
         let erased = 0;
         for (const no of raw.prepare<[], number>('SELECT no FROM sources').pluck().all()) {
-          const erasing = new Erasing(raw, no, at, residue);
+          const erasing = new IdentityEraser(raw, no, at, residue);
           erasing.source('dropped');
           erased += erasing.finish();
         }

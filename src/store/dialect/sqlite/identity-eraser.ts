@@ -12,7 +12,7 @@ import { stripUnknownKeys } from './unknown-keys.js';
  * The erased bytes remain in pages of the file until the scrub. Triggers on these tables set a mark that requests it;
  * when a receipt requests it already, the mark is deleted, so that one erasure does not get two receipts.
  */
-export class Erasing {
+export class IdentityEraser {
   /** Records removed from this source, and people removed from the platform. */
   readonly #records = new Map<string, Cause>();
   readonly #people = new Set<string>();
