@@ -6,7 +6,8 @@ import type {
   ReadViews,
   RoundTotalsView,
 } from './reads/views.js';
-import type { Database, InvestmentsView } from './schema.js';
+import type { Database } from './schema.js';
+import type { InvestmentsView } from './view-schema.js';
 
 /**
  * The types of the public tables and views, as the data dictionary lists them. Internal tables, which may change

@@ -3,7 +3,7 @@ import type { Instant } from '../domain/instant.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import type { Active, Listed, ListingProgress, Phase } from '../sync/ports.js';
 import { namesIncomplete } from './identity-grant.js';
-import type { ActiveState } from './schema.js';
+import type { ActiveState } from './schema-columns.js';
 import type { ListingRow, SourceRow, SweepRow } from './source-row.js';
 
 /** The rows that complete a position, where they exist. */

@@ -1,4 +1,41 @@
 import type { Generated } from 'kysely';
+import type {
+  About,
+  ActiveState,
+  Bit,
+  ChangeKind,
+  CollectionColumns,
+  CompanyColumns,
+  DriftColumns,
+  EndedBy,
+  IdentityColumns,
+  NoticeColumns,
+  QuarantineColumns,
+  RecordColumns,
+  RoundColumns,
+  RoundStatColumns,
+  SourceState,
+  TickColumns,
+  UpdateColumns,
+  Versioned,
+} from './schema-columns.js';
+import type {
+  ChangesView,
+  CollectionsView,
+  CompaniesView,
+  CompanyHistoryView,
+  CompanyUpdatesView,
+  DriftView,
+  IdentitiesView,
+  InvestmentHistoryView,
+  InvestmentsView,
+  NoticesView,
+  QuarantineView,
+  RoundHistoryView,
+  RoundStatsView,
+  RoundsView,
+  TicksView,
+} from './view-schema.js';
 
 /**
  * The mirror's tables and views as Kysely types. The views and `sources` are public; tables ending in `_rows` and the
@@ -55,61 +92,6 @@ export interface Database {
   quarantine: QuarantineView;
   drift: DriftView;
   data_dictionary: DataDictionaryTable;
-}
-
-/** SQLite's boolean. */
-export type Bit = 0 | 1;
-
-/** Versions before 0.2 wrote `held` when the deletion brake stopped a complete listing; it is read as `relisting`. */
-export type ActiveState = 'empty' | 'listing' | 'relisting' | 'held' | 'sweeping' | 'following';
-export type SourceState = ActiveState | 'halted';
-
-export interface RecordColumns {
-  company_id: string | null;
-  offering_id: string | null;
-  investor_id: string | null;
-  status: string;
-  group_label: string | null;
-  investment_type: string | null;
-  offering_type: string | null;
-  applied_at: string | null;
-  currency: string | null;
-  committed_cents: number | null;
-  investment_size_cents: number | null;
-  in_escrow_cents: number | null;
-  raised_cents: number | null;
-  shares: string | null;
-  average_share_price: string | null;
-  needs_whitelisting: Bit;
-  visible: Bit;
-  converted_to: string | null;
-  converted_from: string | null;
-  investor_deactivated: Bit;
-  via_entity: Bit;
-  /** JSON. */
-  blockers: string;
-  /** JSON. */
-  contracts: string;
-  observed_at: string;
-  reason: string | null;
-  /** JSON of fields this version does not know. */
-  extra: string | null;
-}
-
-export interface IdentityColumns {
-  name: string | null;
-  legal_name: string | null;
-  email: string | null;
-  address_line: string | null;
-  city: string | null;
-  state: string | null;
-  postal_code: string | null;
-  country: string | null;
-  bio: string | null;
-  message: string | null;
-  external_username: string | null;
-  email_hidden: Bit;
-  extra: string | null;
 }
 
 export interface MigrationsTable {
@@ -233,10 +215,6 @@ export interface HistoryRowsTable extends RecordColumns {
   ended_by: EndedBy;
 }
 
-export type EndedBy = 'update' | 'tombstone' | 'relist';
-
-export type ChangeKind = 'snapshot' | 'added' | 'changed' | 'removed';
-
 export interface ChangeRowsTable {
   seq: Generated<number>;
   source_no: number;
@@ -250,69 +228,6 @@ export interface ChangeRowsTable {
   fields: Generated<string>;
   reason: string | null;
   at: string;
-}
-
-export type About = 'company' | 'round' | 'update';
-
-export interface CompanyColumns {
-  name: string | null;
-  slug: string | null;
-  url: string | null;
-  status: string | null;
-  currency: string | null;
-  tagline: string | null;
-  city: string | null;
-  state: string | null;
-  country: string | null;
-  current_round_id: string | null;
-  raised_cents: number | null;
-  profile_raised_cents: number | null;
-  reported_elsewhere_cents: number | null;
-  /** JSON. */
-  reported_rounds: string;
-  unavailable: string | null;
-  /** JSON of fields this version does not know. */
-  extra: string | null;
-}
-
-export interface RoundColumns {
-  company_id: string | null;
-  name: string | null;
-  kind: string | null;
-  exemption: string | null;
-  status: string | null;
-  testing_the_waters: Bit | null;
-  currency: string | null;
-  target_cents: number | null;
-  max_target_cents: number | null;
-  min_investment_cents: number | null;
-  raised_cents_reported: number | null;
-  investor_count_reported: number | null;
-  opened_at: string | null;
-  closes_at: string | null;
-  closed_at: string | null;
-  /** JSON. */
-  terms: string | null;
-  unavailable: string | null;
-  /** JSON of fields this version does not know. */
-  extra: string | null;
-}
-
-export interface UpdateColumns {
-  company_id: string;
-  kind: string | null;
-  title: string | null;
-  audience: string | null;
-  published_at: string | null;
-  pinned: Bit | null;
-  url: string | null;
-  /** JSON of fields this version does not know. */
-  extra: string | null;
-}
-
-interface Versioned {
-  valid_from: string;
-  change_seq: number;
 }
 
 interface VersionedRow extends Versioned {
@@ -330,28 +245,8 @@ export interface CompanyRowsTable extends CompanyColumns, VersionedRow {}
 export interface OfferingRowsTable extends RoundColumns, VersionedRow {}
 export interface UpdateRowsTable extends UpdateColumns, VersionedRow {}
 
-interface RoundStatColumns {
-  offering_id: string;
-  status: string;
-  company_id: string | null;
-  currency: string | null;
-  investments: number;
-  committed_cents: number;
-  raised_cents: number;
-  published_through: string | null;
-  asked_at: string;
-}
-
 export interface RoundStatRowsTable extends RoundStatColumns {
   source_no: number;
-}
-
-interface CollectionColumns {
-  collection: string;
-  asked_at: string;
-  listed_at: string | null;
-  problem: string | null;
-  problem_since: string | null;
 }
 
 export interface CollectionRowsTable extends CollectionColumns {
@@ -374,46 +269,13 @@ export interface StagedPagesTable {
   seen: string;
 }
 
-interface TickColumns {
-  tick: Generated<number>;
-  trigger: 'start' | 'timer' | 'webhook' | 'manual';
-  mode: string;
-  started_at: string;
-  took_ms: number;
-  pages: number;
-  added: number;
-  changed: number;
-  removed: number;
-  quarantined: number;
-  outcome: string;
-  code: string | null;
-  message: string | null;
-}
-
 export interface TickRowsTable extends TickColumns {
   source_no: number;
-}
-
-interface QuarantineColumns {
-  quarantine_no: Generated<number>;
-  id: string | null;
-  problem: string;
-  body: string | null;
-  seen_at: string;
-  resolved_at: string | null;
-  times: Generated<number>;
 }
 
 export interface QuarantineRowsTable extends QuarantineColumns {
   source_no: number;
   digest: string | null;
-}
-
-interface DriftColumns {
-  field: string;
-  times: number;
-  first_seen: string;
-  last_seen: string;
 }
 
 export interface DriftRowsTable extends DriftColumns {
@@ -435,19 +297,6 @@ export interface WebhookInboxTable {
   next_at: string | null;
   worked_at: string | null;
   body: string | null;
-}
-
-interface NoticeColumns {
-  notice: Generated<number>;
-  seq: number;
-  target: string;
-  body: string;
-  queued_at: string;
-  state: Generated<'pending' | 'delivered' | 'given_up'>;
-  attempts: Generated<number>;
-  next_at: string;
-  delivered_at: string | null;
-  last_error: string | null;
 }
 
 export interface NoticeRowsTable extends NoticeColumns {
@@ -545,78 +394,6 @@ export interface AfterSyncRowsTable {
   last_error: string | null;
 }
 
-interface Keyed {
-  source: string;
-  id: string;
-}
-
-interface Named {
-  company_name: string | null;
-  round_name: string | null;
-}
-
-export interface InvestmentsView extends Keyed, RecordColumns, Named {
-  valid_from: string;
-  change_seq: number;
-}
-
-export interface CompaniesView extends Keyed, CompanyColumns, Versioned {}
-export interface CompanyHistoryView extends CompaniesView {
-  valid_to: string;
-  ended_by: 'update' | 'removed';
-}
-
-export interface RoundsView extends Keyed, RoundColumns, Versioned, Pick<Named, 'company_name'> {}
-export interface RoundHistoryView extends Keyed, RoundColumns, Versioned {
-  valid_to: string;
-  ended_by: 'update' | 'removed';
-}
-
-export interface CompanyUpdatesView extends Keyed, UpdateColumns, Versioned, Pick<Named, 'company_name'> {}
-
-export interface RoundStatsView extends RoundStatColumns, Named {
-  source: string;
-}
-
-export interface CollectionsView extends CollectionColumns {
-  source: string;
-}
-
-export interface IdentitiesView extends Keyed, IdentityColumns {}
-
-export interface InvestmentHistoryView extends Keyed, RecordColumns, Named {
-  valid_from: string;
-  change_seq: number;
-  valid_to: string;
-  ended_by: EndedBy;
-}
-
-export interface ChangesView {
-  seq: number;
-  source: string;
-  id: string | null;
-  kind: ChangeKind | `${About}_${Exclude<ChangeKind, 'snapshot'>}`;
-  fields: string;
-  reason: string | null;
-  at: string;
-  /** JSON. */
-  before: string | null;
-  /** JSON. */
-  after: string | null;
-}
-
-export interface TicksView extends TickColumns {
-  source: string;
-}
-
-export interface NoticesView extends NoticeColumns {
-  source: string;
-}
-
-export interface QuarantineView extends QuarantineColumns {
-  source: string;
-}
-
 export interface DataDictionaryTable {
   relation: string;
   position: number;
@@ -624,8 +401,4 @@ export interface DataDictionaryTable {
   type: string;
   meaning: string;
   null_when: string | null;
-}
-
-export interface DriftView extends DriftColumns {
-  source: string;
 }

@@ -1,6 +1,6 @@
 import type { Identity, Investment } from '../domain/investment.js';
 import type { recordFlags } from './record-columns.js';
-import type { IdentityColumns, RecordColumns } from './schema.js';
+import type { IdentityColumns, RecordColumns } from './schema-columns.js';
 
 /*
  * Converts the columns of a stored row back to a record. The branded types are safe here, because the parser produced

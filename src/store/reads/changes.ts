@@ -1,7 +1,8 @@
 import type { Kysely, Selectable } from 'kysely';
 import { Fault } from '../../domain/fault.js';
 import type { Json } from '../../domain/json.js';
-import type { ChangesView, RecordColumns } from '../schema.js';
+import type { RecordColumns } from '../schema-columns.js';
+import type { ChangesView } from '../view-schema.js';
 import type { ChangeSignal } from './change-signal.js';
 import type { ReadDatabase } from './views.js';
 

@@ -1,5 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { EndedBy, InvestmentsView } from '../schema.js';
+import type { EndedBy } from '../schema-columns.js';
+import type { InvestmentsView } from '../view-schema.js';
 import { investmentColumns } from './columns.js';
 import type { ReadDatabase } from './views.js';
 

@@ -3,7 +3,7 @@ import { type Instant, instantFromMillis, millisOf } from '../../domain/instant.
 import type { Clock } from '../../runtime/clock.js';
 import type { HealthReport } from '../../runtime/health-register.js';
 import { cursorWarningSeconds } from '../../wire/limits.js';
-import type { TicksView } from '../schema.js';
+import type { TicksView } from '../view-schema.js';
 import { withList } from './ask-list.js';
 import { type Health, reportedHealth, worstOf } from './judge-source.js';
 import { worstFirst } from './overall-state.js';

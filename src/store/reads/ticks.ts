@@ -1,5 +1,5 @@
 import type { Kysely, Selectable } from 'kysely';
-import type { TicksView } from '../schema.js';
+import type { TicksView } from '../view-schema.js';
 import type { ReadDatabase } from './views.js';
 
 export type Tick = Selectable<TicksView>;

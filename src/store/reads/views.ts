@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely';
-import type { Bit, Database, IdentityColumns, InvestmentsView, SourceState } from '../schema.js';
+import type { Database } from '../schema.js';
+import type { Bit, IdentityColumns, SourceState } from '../schema-columns.js';
+import type { InvestmentsView } from '../view-schema.js';
 
 /** Read-only views, and the small tables of erasure. */
 export type ReadViews = {

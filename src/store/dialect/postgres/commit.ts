@@ -6,7 +6,7 @@ import { withoutErased, withoutForgotten } from '../../forgotten.js';
 import { grantIsGone, grantIsThere, judgeGrant } from '../../identity-grant.js';
 import { type PageFacts, type RecordItem, readPage, type Tombstone } from '../../page-facts.js';
 import type { Step } from '../../plan-page.js';
-import type { ActiveState } from '../../schema.js';
+import type { ActiveState } from '../../schema-columns.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { announce, reserveNumbers } from './changes.js';
 import { IdentityEraser } from './identity-eraser.js';

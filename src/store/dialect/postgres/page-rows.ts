@@ -8,7 +8,7 @@ import {
   recordColumns,
   recordValues,
 } from '../../record-columns.js';
-import type { EndedBy } from '../../schema.js';
+import type { EndedBy } from '../../schema-columns.js';
 import { cells, payloadOf, personTypes, recordset, recordTypes } from './recordset.js';
 import { statement, type Transaction } from './transaction.js';
 

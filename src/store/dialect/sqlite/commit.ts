@@ -15,7 +15,7 @@ import { spaced, spacedSince } from '../../notice-spacing.js';
 import { type PageFacts, type RecordItem, readPage } from '../../page-facts.js';
 import type { Step } from '../../plan-page.js';
 import { columnsToWrite, identityValues, recordValues, stored } from '../../record-columns.js';
-import type { ActiveState } from '../../schema.js';
+import type { ActiveState } from '../../schema-columns.js';
 import { type CommitTimes, moveTo, type SourceRow, sourceColumns } from '../../source-row.js';
 import { IdentityEraser } from './identity-eraser.js';
 import { quarantineEntries, resolveReadable } from './quarantine.js';

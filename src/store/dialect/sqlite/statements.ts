@@ -1,5 +1,6 @@
 import { type ColumnValue, identityColumns, recordColumns } from '../../record-columns.js';
-import type { HistoryRowsTable, IdentityColumns, RecordColumns } from '../../schema.js';
+import type { HistoryRowsTable } from '../../schema.js';
+import type { IdentityColumns, RecordColumns } from '../../schema-columns.js';
 import type { LeaseRow, ListingRow, SourceRow, SweepRow } from '../../source-row.js';
 import { tickColumns } from '../../tick-outcome.js';
 import { storedForComparison } from './compared-row.js';
