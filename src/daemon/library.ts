@@ -14,7 +14,6 @@ import type { TickResult } from '../sync/run-tick.js';
 import type { ManualAsk } from '../sync/schedule.js';
 import { type ChangeListener, ChangePump } from './change-pump.js';
 import { watchClock } from './clock-watch.js';
-import { startReceiver } from './daemon.js';
 import { startEngine } from './engine.js';
 import { obeyPauses } from './pause-watch.js';
 import { pausedResults } from './paused-result.js';
@@ -22,6 +21,7 @@ import type { SourceResult } from './source-result.js';
 import { configNow } from './source-set.js';
 import { startDrainAlone } from './start-drain.js';
 import { startFollowing } from './start-following.js';
+import { startReceiver } from './start-receiver.js';
 import { membershipOf, startWork } from './start-work.js';
 import { webhookSpacingOf } from './webhook-spacings.js';
 

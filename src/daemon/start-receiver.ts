@@ -1,0 +1,122 @@
+import type { Config, ReceiverConfig } from '../config/config.js';
+import { createEndpointCare, type EndpointCare } from '../endpoint/care.js';
+import { SecretRing } from '../endpoint/secret-ring.js';
+import { endpointStore } from '../endpoint/state-store.js';
+import type { Membership } from '../fleet/membership.js';
+import type { Drain } from '../inbox/drain.js';
+import { ownLane } from '../inbox/ports.js';
+import { createReceiver, type Receiver } from '../inbox/receiver.js';
+import type { Following } from '../installations/follow-installations.js';
+import type { Lifecycle } from '../runtime/lifecycle.js';
+import type { ClockWatch } from './clock-watch.js';
+import { receiverConnections } from './connection-limits.js';
+import type { Engine, EngineParts } from './engine.js';
+import { addressOf } from './listen-address.js';
+import { listenFault } from './listen-fault.js';
+import { catalogOf, grantsOf, installationIn, resolveSources } from './resolve-sources.js';
+import { openDrain } from './start-drain.js';
+
+export interface StartedReceiver {
+  readonly url: string;
+  readonly receiver: Receiver;
+  readonly drain: Drain;
+  /** Rereads the signing secrets. When one cannot be read, the previous ones stay in use. */
+  rereadSecrets(): Promise<void>;
+}
+
+/** Starts the receiver and the inbox drain behind it; `lifecycle` closes both. */
+export async function startReceiver(
+  config: Config,
+  settings: ReceiverConfig,
+  engine: Engine,
+  parts: EngineParts,
+  membership: Membership,
+  lifecycle: Lifecycle,
+  clockWatch: ClockWatch,
+  following: Following | null,
+): Promise<StartedReceiver> {
+  const { clock } = parts;
+  const logger = parts.logger.child({ component: 'inbox' });
+  const care = careFor(config, settings, engine, parts, membership);
+  await care?.load();
+  const ring = new SecretRing(settings.secrets, clock, logger, ...(care === null ? [] : [care]));
+  await ring.load();
+  const drain = openDrain(engine, membership, parts, lifecycle);
+  const receiver = createReceiver({
+    inbox: engine.mirror.inbox,
+    path: settings.path,
+    signatureHeader: config.platform.headers.signature,
+    secrets: () => ring.values(),
+    newestSecrets: () => ring.newest(),
+    resolveSources: (event) => resolveSources(engine.sources, event),
+    onAccepted: (event, sources) => {
+      // No record shows that an installation was narrowed or ended, so the source's grant is checked again.
+      const granted = grantsOf(engine.sources, event);
+      for (const name of granted) engine.sync.recheck(name);
+      if (!granted.every((name) => membership.worksHere(name)))
+        membership.tell({ kind: 'recheck', sources: granted });
+      const installation = following === null ? null : installationIn(event);
+      if (installation !== null) {
+        following?.seen(installation);
+        if (!membership.leads) membership.tell({ kind: 'installed', installations: [installation] });
+      }
+      const touched = catalogOf(engine.sources, event);
+      for (const name of touched)
+        if (membership.worksHere(name)) engine.dimensions?.touched(name, event.event);
+      if (!touched.every((name) => membership.worksHere(name)))
+        membership.tell({ kind: 'touched', sources: touched, event: event.event });
+      drain.accepted(sources);
+    },
+    onGenuine: (signerAheadSeconds) => clockWatch.delivered(signerAheadSeconds),
+    limits: receiverConnections(settings, logger),
+    clock,
+    logger,
+  });
+  lifecycle.add('receiver', () => receiver.close());
+  await drain.start();
+  const { host, port } = await listenOrExplain(receiver, settings);
+  if (care !== null) {
+    lifecycle.add('endpoint care', () => care.close());
+    care.start();
+  }
+  return {
+    url: `${addressOf(host, port)}${settings.path}`,
+    rereadSecrets: () => ring.reread(),
+    receiver,
+    drain,
+  };
+}
+
+function careFor(
+  config: Config,
+  { endpoint }: ReceiverConfig,
+  engine: Engine,
+  { clock, logger }: EngineParts,
+  membership: Membership,
+): EndpointCare | null {
+  const { management } = config.platform;
+  if (endpoint === null || management === null) return null;
+  return createEndpointCare({
+    api: engine.platform.client.as(engine.platform.tokensOf(management)),
+    wanted: endpoint,
+    store: endpointStore(endpoint, engine.vault),
+    clock,
+    logger: logger.child({ component: 'endpoint' }),
+    catchUp: () => {
+      engine.sync.catchUp();
+      for (const { name } of engine.sources.all)
+        if (!membership.worksHere(name)) membership.announceAccepted(ownLane(name));
+    },
+  });
+}
+
+async function listenOrExplain(
+  receiver: Receiver,
+  { listen }: ReceiverConfig,
+): Promise<{ host: string; port: number }> {
+  try {
+    return await receiver.listen(listen.port, listen.host);
+  } catch (error) {
+    throw listenFault(error, 'receiver.listen', listen);
+  }
+}

@@ -1,0 +1,60 @@
+import type { Config } from '../config/config.js';
+import type { Membership } from '../fleet/membership.js';
+import type { Lifecycle } from '../runtime/lifecycle.js';
+import { packageVersion } from '../runtime/package-version.js';
+import { backUpApart } from '../store/back-up-apart.js';
+import { dialectFor } from '../store/dialect/dialect-for.js';
+import { startBackups } from './backups.js';
+import type { Engine, EngineParts } from './engine.js';
+import { startExports, startLake } from './publications.js';
+
+export function scheduleBackups(
+  { health }: Engine,
+  { config, clock, logger }: EngineParts,
+  membership: Membership,
+  lifecycle: Lifecycle,
+): void {
+  const { database, backup } = config;
+  const { everyMillis } = backup;
+  if (everyMillis === null) return;
+  const parts = { clock, env: process.env, version: packageVersion() };
+  const dialect = dialectFor(database);
+  const backups = startBackups({
+    settings: { ...backup, everyMillis },
+    names: dialect.backupNames,
+    clock,
+    logger: logger.child({ component: 'backup' }),
+    register: health,
+    leads: () => membership.leads,
+    isFilled: () => isFilled(config),
+    backUp: (target, signal) => backUpApart(database, target, { ...parts, signal }),
+  });
+  lifecycle.add('backups', () => backups.close());
+}
+
+/** Starts writing exports and the lake, as far as they are configured. */
+export function schedulePublications(
+  { health }: Engine,
+  { config, clock, logger }: EngineParts,
+  membership: Membership,
+  lifecycle: Lifecycle,
+): void {
+  const parts = {
+    config,
+    clock,
+    register: health,
+    leads: () => membership.leads,
+    isFilled: () => isFilled(config),
+  };
+  const exports = startExports({ ...parts, logger: logger.child({ component: 'export' }) });
+  if (exports !== null) lifecycle.add('exports', () => exports.close());
+  const lake = startLake({ ...parts, logger: logger.child({ component: 'lake' }) });
+  if (lake !== null) lifecycle.add('lake', () => lake.close());
+}
+
+/** Returns whether the first listing of a source is complete. */
+function isFilled({ database }: Config): Promise<boolean> {
+  return dialectFor(database).inSnapshot(
+    async (ask) => (await ask`SELECT 1 FROM sources WHERE listed_at IS NOT NULL LIMIT 1`).length > 0,
+  );
+}
