@@ -114,7 +114,7 @@ async function connectOne(
 
 function withCompany(source: ListedSource) {
   const { companyId } = source.filters;
-  return { ...plainEntry(source), filters: companyId === undefined ? {} : { companyId } };
+  return { ...plainEntry(source), filters: defined({ companyId }) };
 }
 
 /** Copies a source without its undefined settings, as a configuration entry has it. */

@@ -37,7 +37,7 @@ export function readChanges<Result>(
   if (ask.follow) return read(follow(location, ask, clock, signal));
   return readMirror(location, async (db) => {
     await requireSource(db, ask.source);
-    const wanted = ask.source === undefined ? {} : { source: ask.source };
+    const wanted = defined({ source: ask.source });
     return await read(everyChange((after) => changesSince(db, { ...wanted, after }), ask.after));
   });
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { type FileProblem, problemOf } from '../exports/lake/check-lake.js';
@@ -156,6 +157,6 @@ export function readManifest(path: string): ExportManifest {
 function notManifest(path: string, why: string, cause?: unknown): Fault {
   return new Fault('usage', `${path} ${why}`, {
     hint: 'rosterd export --out FILE --manifest writes FILE.manifest.json',
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
 }

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, type Stats
 import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ExportsConfig } from '../config/config.js';
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import { csv } from '../exports/csv.js';
@@ -125,7 +126,7 @@ export async function publishExports(
 function forgottenMeanwhile(cause?: unknown): Fault {
   return new Fault('database_busy', 'a person was forgotten while the export was written', {
     hint: 'The next attempt writes it without them.',
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import { answered, type ControlCall, control, idText, type SandboxCalls } from './sandbox-calls.js';
 
@@ -75,7 +76,7 @@ const companyHint = '--company with one of companies[].id, as `rosterd sandbox` 
 
 function required<Value>(value: Value | undefined, what: string, hint?: string): Value {
   if (value !== undefined) return value;
-  throw new Fault('usage', `this needs ${what}`, hint === undefined ? {} : { hint });
+  throw new Fault('usage', `this needs ${what}`, defined({ hint }));
 }
 
 /** Returns the named investment, or the first ones of a company that can still change. */

@@ -1,5 +1,6 @@
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { defined } from '../../src/domain/defined.js';
 import { compiled } from './compiled.js';
 import { changeAt } from './feed-client.js';
 import type { Scale } from './measures.js';
@@ -55,7 +56,7 @@ export async function alone(
   const { turns, warmUp, rounds, database, seconds } = amount;
   const env = {
     ...process.env,
-    ...(database === undefined ? {} : { BENCH_DATABASE: database }),
+    ...defined({ BENCH_DATABASE: database }),
     ...(seconds === undefined ? {} : { BENCH_SECONDS: String(seconds) }),
   };
   const args = [

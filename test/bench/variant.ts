@@ -1,3 +1,4 @@
+import { defined } from '../../src/domain/defined.js';
 import { keepHeapLean } from '../../src/runtime/lean-heap.js';
 import { runVariant, type Variant } from './variants.js';
 
@@ -15,7 +16,7 @@ console.log(
   JSON.stringify(
     await runVariant(name as Variant, baseUrl, {
       ...amount,
-      ...(database === undefined ? {} : { database }),
+      ...defined({ database }),
       ...(seconds === undefined ? {} : { seconds: Number(seconds) }),
     }),
   ),

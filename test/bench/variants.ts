@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Agent, fetch } from 'undici';
+import { defined } from '../../src/domain/defined.js';
 import { changeAt } from './feed-client.js';
 import { type FloorOptions, feedPath, lasting, naive, openFloor, suitableIndexes, tuned } from './floors.js';
 import { leanBootstrap } from './lean/listing.js';
@@ -74,7 +75,7 @@ async function floorBootstrap(
 }
 
 async function productBootstrap({ baseUrl, folder, database }: Stage): Promise<Result> {
-  const engine = await openProduct(baseUrl, folder, database === undefined ? {} : { database });
+  const engine = await openProduct(baseUrl, folder, defined({ database }));
   const millis = await timed(() => tickOf(engine));
   await engine.close();
   const bytes = database === undefined ? [statSync(join(folder, productFile)).size] : [];

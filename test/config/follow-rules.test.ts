@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { effectiveSettings } from '../../src/config/describe.js';
 import { quickLoadConfig } from '../../src/config/quick-load.js';
 import { isSourceTemplate } from '../../src/config/source-template.js';
+import { defined } from '../../src/domain/defined.js';
 import { folder, load, minimal, problems } from './load-config.js';
 
 const token = { env: 'MANAGER_TOKEN' };
@@ -183,7 +184,7 @@ test.each<[string, object, { path: string; message: RegExp | string; hint?: unkn
       path,
       where: expect.stringMatching(/^config\.json:\d+:\d+$/),
       message: text,
-      ...(hint === undefined ? {} : { hint }),
+      ...defined({ hint }),
     }),
   ]);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { defined } from '../../src/domain/defined.js';
 import type { Operation } from '../../src/platform/contract/operation.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import { declaredOperations } from '../tools/api-description.js';
@@ -118,7 +119,7 @@ class Walk {
 
   // biome-ignore lint/suspicious/noExplicitAny: the body of an answer, looked into by the walk
   async ask(method: string, path: string, token: string, body?: unknown, headers = {}): Promise<any> {
-    const sending = { ...(token === '' ? {} : { token }), headers, ...(body === undefined ? {} : { body }) };
+    const sending = { ...(token === '' ? {} : { token }), headers, ...defined({ body }) };
     const answer = await this.world.send(method, path, sending);
     if (answer.status >= 300) {
       throw new Error(`${this.realm} ${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);

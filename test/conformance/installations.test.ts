@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { defined } from '../../src/domain/defined.js';
 import type { PlatformEvent } from '../../src/platform/events.js';
 import { run } from '../../src/platform/state/statements.js';
 import {
@@ -171,8 +172,8 @@ describe('creating an installation', () => {
   test('INST-06 the install gets the caller’s own tier; a higher tier is granted only if the caller holds it', async () => {
     const company = () => makeCompany(world, { ida: ['admin'], ivan: ['founder'] });
     const tier = async (email: string, wish?: string) =>
-      (await install(userToken(world, client, email), company(), wish === undefined ? {} : { tier: wish }))
-        .body.data.attributes.tier;
+      (await install(userToken(world, client, email), company(), defined({ tier: wish }))).body.data
+        .attributes.tier;
     expect(await tier(ida)).toBe('admin');
     expect(await tier(ida, 'founder')).toBe('admin');
     expect(await tier(ida, 'full_access')).toBe('admin');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { defined } from '../../src/domain/defined.js';
 import { one, run } from '../../src/platform/state/statements.js';
 import { type LogFields, silentLogger } from '../../src/runtime/logger.js';
 import {
@@ -54,8 +55,7 @@ describe('the authorize page', () => {
       const { searchParams } = location(await without(name));
       expect([name, searchParams.get('error'), searchParams.get('state')]).toEqual([name, error, 'kept']);
     }
-    const granted = async (scope?: string) =>
-      (await tokensFor(world, client, ida, scope === undefined ? {} : { scope })).scope;
+    const granted = async (scope?: string) => (await tokensFor(world, client, ida, defined({ scope }))).scope;
     expect(await granted('read:profile read:investments')).toBe('read:profile read:investments');
     expect(await granted()).toBe('read:profile');
   });

@@ -1,3 +1,4 @@
+import { defined } from '../../src/domain/defined.js';
 import type { Sandbox, SandboxOptions } from '../../src/platform/sandbox/sandbox.js';
 import type { HeaderNames } from '../../src/wire/headers.js';
 import { stillClock } from '../platform/still-clock.js';
@@ -58,7 +59,7 @@ export async function startPlatform(options: SandboxOptions = {}): Promise<Runni
     expectUndeclared: () => {
       declared = null;
     },
-    control: (method, path, body) => send(method, `/_sandbox${path}`, body === undefined ? {} : { body }),
+    control: (method, path, body) => send(method, `/_sandbox${path}`, defined({ body })),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Config } from '../../src/config/config.js';
 import { configFrom } from '../../src/config/config-from.js';
 import { Secret } from '../../src/config/secrets.js';
 import { settingsSchema } from '../../src/config/settings.js';
+import { defined } from '../../src/domain/defined.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 
 export interface RuleWish {
@@ -19,7 +20,7 @@ export interface RuleWish {
 export function followingConfig({ ready }: Pick<Sandbox, 'ready'>, wish: RuleWish): Config {
   const owner = ready.users.find(({ email }) => email.startsWith('owner'));
   if (owner === undefined) throw new Error('a sandbox without an owner');
-  const env = wish.vaultKey === undefined ? {} : { VAULT_KEY: wish.vaultKey };
+  const env = defined({ VAULT_KEY: wish.vaultKey });
   const config = configFrom(
     settingsSchema.parse({
       platform: { baseUrl: ready.baseUrl },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defined } from '../../src/domain/defined.js';
 import type { Cell, ExportColumn } from '../../src/exports/ports.js';
 import { xlsx } from '../../src/exports/xlsx.js';
 import fc from '../support/property.js';
@@ -17,7 +18,7 @@ const columns: readonly ExportColumn[] = [
 
 async function bytesOf(rows: readonly (readonly Cell[])[], of = columns, rowsMax?: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
-  const options = rowsMax === undefined ? {} : { rowsMax };
+  const options = defined({ rowsMax });
   for await (const piece of xlsx(rowSource(of, rows), { sheet: 'investments', ...options }))
     pieces.push(piece);
   return Buffer.concat(pieces);

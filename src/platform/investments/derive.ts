@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import type { Json, JsonObject } from '../../domain/json.js';
 import type { investmentStatusNames } from '../contract/investments.js';
 import { mergeDeeply } from './merge.js';
@@ -114,7 +115,7 @@ function overridden(derived: Derived, overrides: string | null): Derived {
   const { investor, ...rest } = JSON.parse(overrides) as JsonObject;
   const own = Object.entries(rest).filter(([key]) => !identityKeys.has(key));
   const content = mergeDeeply(derived.content, Object.fromEntries(own));
-  const identity = mergeDeeply(derived.identity, investor === undefined ? {} : { investor });
+  const identity = mergeDeeply(derived.identity, defined({ investor }));
   const raised = (content.amounts as JsonObject).raised_cents;
   return { ...derived, content, identity, raisedCents: typeof raised === 'number' ? raised : 0 };
 }

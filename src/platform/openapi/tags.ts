@@ -1,4 +1,5 @@
 import type { oas31 } from 'zod-openapi';
+import { defined } from '../../domain/defined.js';
 import type { Operation } from '../contract/operation.js';
 import { eventTag } from './event-items.js';
 
@@ -25,5 +26,5 @@ export function tagsOf(operations: readonly Operation[]): readonly oas31.TagObje
 
 function described(name: string): { description?: string } {
   const description = descriptions[name];
-  return description === undefined ? {} : { description };
+  return defined({ description });
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import type { Exchange, PostedForm, Reply } from '../http/exchange.js';
 import type { Realm } from '../state/secrets.js';
 import { type Html, html } from './html.js';
@@ -47,7 +48,7 @@ export function showLanding(exchange: Exchange, landing: Landing, unknownEmail: 
     status: unknownEmail === null ? 200 : 422,
     title: landing.title,
     body: html`${realmBadge(landing.realm)}<h1>${landing.title}</h1>${landing.lead}${question}`,
-    ...(landing.leadsTo === undefined ? {} : { leadsTo: landing.leadsTo }),
+    ...defined({ leadsTo: landing.leadsTo }),
     ...cookieOf(visit),
   });
 }

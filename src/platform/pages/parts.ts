@@ -1,3 +1,4 @@
+import { defined } from '../../domain/defined.js';
 import { isSameSecret } from '../../runtime/same-secret.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { newId, type Realm } from '../state/secrets.js';
@@ -51,8 +52,7 @@ export const csrfField = (visit: Visit): Html =>
 export const isForged = (visit: Visit, form: Readonly<Record<string, string>>): boolean =>
   visit.cookie !== undefined || !isSameSecret(form.csrf ?? '', visit.csrf);
 
-export const cookieOf = (visit: Visit): { cookie?: string } =>
-  visit.cookie === undefined ? {} : { cookie: visit.cookie };
+export const cookieOf = (visit: Visit): { cookie?: string } => defined({ cookie: visit.cookie });
 
 /** A page with a message only: no form, no link, no redirect. */
 export function noticePage(status: number, title: string, why: string): Reply {

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/domain/defined.js';
 import type { RunningPlatform } from '../running-platform.js';
 import type { Known } from './known.js';
 
@@ -12,7 +13,7 @@ export async function furnish(world: RunningPlatform, known: Known): Promise<voi
     token: string | undefined,
     body: unknown,
   ): Promise<void> => {
-    const answer = await world.post(path, { ...(token === undefined ? {} : { token }), body });
+    const answer = await world.post(path, { ...defined({ token }), body });
     if (answer.status >= 300) throw new Error(`${path} could not be created: ${JSON.stringify(answer.body)}`);
     known.learn(template, path, answer.body);
   };

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/domain/defined.js';
 import type { ApiDocument } from '../../../src/platform/openapi/document.js';
 import type { Answered, RunningPlatform } from '../running-platform.js';
 import { type Chance, chanceOf } from './chance.js';
@@ -96,8 +97,7 @@ async function judged(
   try {
     answer = await world.send(operation.method, path, {
       headers,
-      ...(token === undefined ? {} : { token }),
-      ...(body === undefined ? {} : { body }),
+      ...defined({ token, body }),
     });
   } catch (error) {
     throw failed(error instanceof Error ? error.message : String(error), error);
@@ -147,7 +147,7 @@ async function lookAround(
     for (const credential of credentials) {
       const token = credential.token(operation.scopes);
       const path = known.path(chance, operation.path, () => null);
-      const { status, body } = await world.send('GET', path, token === undefined ? {} : { token });
+      const { status, body } = await world.send('GET', path, defined({ token }));
       if (status >= 300) continue;
       known.learn(operation.path, path, body);
       const held = welcome.get(operation.tag) ?? [];

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/domain/defined.js';
 import { listActivity } from '../../../src/platform/contract/activity.js';
 import { campaignOperations } from '../../../src/platform/contract/campaigns.js';
 import { companyOperations } from '../../../src/platform/contract/companies.js';
@@ -187,6 +188,6 @@ export const catalogTable = defineTable<CredentialKind, Stage>({
     operation: operation.id,
     ...(headers === undefined ? {} : { about: 'in the first version' }),
     expected: cells,
-    request: (stage) => ({ path: pathOf(stage, operation), ...(headers === undefined ? {} : { headers }) }),
+    request: (stage) => ({ path: pathOf(stage, operation), ...defined({ headers }) }),
   })),
 });

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/domain/defined.js';
 import * as attribution from '../../../src/platform/contract/attribution.js';
 import {
   createIntent,
@@ -367,7 +368,7 @@ export const sessionsTable = defineTable<Caller, Stage>({
       path: operation.path
         .replace(/^\/(offerings|campaigns)\/\{id\}/, `/$1/${company(world).offerings[1]}`)
         .replace(/\{[^}]+\}/g, thing === undefined ? 'nothing' : things[thing]),
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
     }),
   })),
 });

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/domain/defined.js';
 import { run } from '../../../src/platform/state/statements.js';
 import { makeCompany } from '../credentials.js';
 import { company, type RunningPlatform } from '../running-platform.js';
@@ -72,7 +73,7 @@ const creatorWrites = (ok: number) =>
 
 const at =
   (path: string, body?: unknown): MatrixRow['request'] =>
-  ({ syndicate }) => ({ path: `${syndicate.path}${path}`, ...(body === undefined ? {} : { body }) });
+  ({ syndicate }) => ({ path: `${syndicate.path}${path}`, ...defined({ body }) });
 
 type As = Parameters<TestSyndicate['add']>[1];
 
@@ -80,7 +81,7 @@ const onMember =
   (as: As, path = '', body?: unknown): MatrixRow['request'] =>
   ({ syndicate }) => ({
     path: `${syndicate.path}/members/${syndicate.add('Target', as).id}${path}`,
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
   });
 
 const onDeal =

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../../../src/domain/defined.js';
 import { askDuckDb } from '../../exports/ask-duckdb.js';
 import type { DemoMirror } from './demo-mirror.js';
 import type { Program, Recipe } from './page.js';
@@ -19,7 +20,7 @@ interface Tried {
 
 function tried(command: string, args: readonly string[], cwd?: string): Tried {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
-    ...(cwd === undefined ? {} : { cwd }),
+    ...defined({ cwd }),
     encoding: 'utf8',
     timeout: 120_000,
     env: { ...process.env, TZ: 'UTC', LC_ALL: 'C.UTF-8' },

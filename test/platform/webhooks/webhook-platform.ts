@@ -1,3 +1,4 @@
+import { defined } from '../../../src/domain/defined.js';
 import { selfServeScopes } from '../../../src/platform/contract/scopes.js';
 import type { PlatformEvent } from '../../../src/platform/events.js';
 import { type Hazards, noHazards } from '../../../src/platform/hazards.js';
@@ -71,7 +72,7 @@ export async function startWebhookPlatform(settings: WebhookPlatformSettings = {
     clock,
     random: seededRandom(7),
     hazards,
-    ...(dataFile === undefined ? {} : { dataFile }),
+    ...defined({ dataFile }),
     options: { loopbackWebhooks: 'everyone', ...options },
   });
   const { state } = services;

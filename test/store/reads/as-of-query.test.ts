@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { presentState } from '../../../src/domain/as-of.js';
+import { defined } from '../../../src/domain/defined.js';
 import { isFault } from '../../../src/domain/fault.js';
 import type { Instant } from '../../../src/domain/instant.js';
 import { systemClock } from '../../../src/runtime/clock.js';
@@ -24,7 +25,7 @@ async function read(
   asOf: Instant | undefined,
   more: Partial<QueryLimits> = {},
 ) {
-  const limits = { timeoutMs: 30_000, rowsMax: null, ...(asOf === undefined ? {} : { asOf }), ...more };
+  const limits = { timeoutMs: 30_000, rowsMax: null, ...defined({ asOf }), ...more };
   const query = await runQuery(place, sql, limits, systemClock, idle);
   const rows: unknown[] = [];
   for await (const row of query.rows) rows.push(row);

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { vaultCredentials } from '../../../src/client/tokens/credential-store.js';
 import { Secret } from '../../../src/config/secrets.js';
+import { defined } from '../../../src/domain/defined.js';
 import type { ReadyDocument } from '../../../src/platform/sandbox/document.js';
 import { type OpenVault, openVault } from '../../../src/reading/open-vault.js';
 import { systemClock } from '../../../src/runtime/clock.js';
@@ -144,7 +145,7 @@ export class World {
   }
 
   async churn(changes: number, company?: string): Promise<void> {
-    await this.call('POST', '/_sandbox/churn', { changes, ...(company === undefined ? {} : { company }) });
+    await this.call('POST', '/_sandbox/churn', { changes, ...defined({ company }) });
   }
 
   /** A change of this company that every mirror of it has to read: churn may change nothing that is published. */
@@ -531,7 +532,7 @@ export class World {
       log: join(this.logs, log),
       env,
       cwd: this.folder,
-      ...(onLine === undefined ? {} : { onLine }),
+      ...defined({ onLine }),
     });
     this.#guardProcess(life);
     return life;
