@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { demoQueries } from '../src/cli/commands/demo.js';
@@ -153,4 +153,45 @@ test('pages about the code name only files that exist', () => {
     // A star stands for either database, a word in capitals for any name.
     named.filter(({ name }) => !/NAME/.test(name) && !exists(name.replace('*', 'sqlite'))),
   ).toEqual([]);
+});
+
+test('CONTRIBUTING.md names only npm scripts, tests and folders that exist', () => {
+  const page = readFileSync(join(packageRoot, 'CONTRIBUTING.md'), 'utf8');
+  const { scripts } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const named = [...page.matchAll(/\bnpm run ([\w:]+)|`(torture:\w+)`/g)].map(
+    ([, one, other]) => one ?? other ?? '',
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+  const tested = [...page.matchAll(/npx vitest run ([^`\n]+)/g)].flatMap(([, line = '']) =>
+    line.split(' ').filter((word) => word.startsWith('test/')),
+  );
+  const folders = [...page.matchAll(/`((?:src|test|schema|packaging|docs)\/[\w/-]*\/)`/g)].map(
+    ([, path = '']) => path,
+  );
+  expect(tested.length).toBeGreaterThan(15);
+  expect(folders.length).toBeGreaterThan(10);
+  expect([...tested, ...folders].filter((path) => !existsSync(join(packageRoot, path)))).toEqual([]);
+});
+
+test('pages about the code name only identifiers that the code contains', () => {
+  const code = ['src', 'test', 'schema', '.ci']
+    .flatMap((folder) =>
+      readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+        join(folder, path),
+      ),
+    )
+    .filter((path) => /\.(?:ts|mjs|js|sql)$/.test(path))
+    .map((path) => readFileSync(join(packageRoot, path), 'utf8'));
+  const words = new Set(code.flatMap((text) => text.match(/\w+/g) ?? []));
+  const named = ['ARCHITECTURE.md', 'CONTRIBUTING.md'].flatMap((page) =>
+    // Names in camel case are of this code: those of settings, columns and SQLite are in lower case.
+    [
+      ...readFileSync(join(packageRoot, page), 'utf8').matchAll(/`(?:\w+\.)?([A-Z]?[a-z]+(?:[A-Z]\w*)+)`/g),
+    ].map(([, name = '']) => ({ page, name })),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter(({ name }) => !words.has(name))).toEqual([]);
 });
