@@ -34,6 +34,10 @@ test('the judge of notices reports two within a minute if the result of the firs
   ]);
   expect(judgePace([notice('m1', 1), notice('m2', 61)], stored)).toEqual([]);
   expect(judgePace([notice('m1', 1), notice('m1', 30)], stored)).toEqual([]);
+  expect(judgePace([notice('m1', 1), notice('m1', 9), notice('m2', 61)], stored)).toEqual([]);
+  expect(judgePace([notice('m1', 9), notice('m1', 1), notice('m2', 50)], stored)).toEqual([
+    'two notices about inv_1 within 49 s',
+  ]);
   expect(judgePace([notice('m1', 1), notice('m2', 30)], [])).toEqual([]);
 });
 

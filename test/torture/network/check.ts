@@ -55,7 +55,8 @@ export function judgeConsumer(
 
 /**
  * Returns notices about one record that were sent within a minute of one another, by the sender's clock, although the
- * result of the first was stored. A sender that dies before it stores the result sends again.
+ * result of the first was stored. A sender that dies before it stores the result sends again. If two hosts with different
+ * clocks sent the first one, the earlier time counts, because either of them may have stored its result.
  */
 export function judgePace(
   seen: readonly NoticeSeen[],
@@ -66,9 +67,9 @@ export function judgePace(
   for (const notice of seen) {
     const key = `${notice.source} ${notice.id}`;
     const before = last.get(key);
-    last.set(key, notice);
-    if (before === undefined || before.message === notice.message || notice.sentAt - before.sentAt >= 59)
-      continue;
+    const isSentAgain = before?.message === notice.message;
+    last.set(key, isSentAgain ? { ...notice, sentAt: Math.min(before.sentAt, notice.sentAt) } : notice);
+    if (before === undefined || isSentAgain || notice.sentAt - before.sentAt >= 59) continue;
     const wasStored = stored.some(
       ({ source, id, at }) =>
         source === notice.source && id === notice.id && at >= before.at - 1_000 && at < notice.at - 500,
