@@ -30,11 +30,11 @@ export async function serveFeed(records: number, latencyMs: number): Promise<Ser
   return await served(server);
 }
 
-/** Listens on a free port of the loopback. */
-export async function served(server: Server): Promise<ServedFeed> {
+/** Listens on the loopback, by default on a free port. */
+export async function served(server: Server, port = 0): Promise<ServedFeed> {
   // Node would cut the idle connection of a reader that is busy for more than five seconds.
   server.keepAliveTimeout = 0;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: () =>

@@ -16,17 +16,18 @@ export function recordsOf(no: number, records: number, companies: number): numbe
   return Math.floor(records / companies) + (no < records % companies ? 1 : 0);
 }
 
-/** Starts the feeds, in a process of their own if `apart`. */
+/** Starts the feeds, in a process of their own if `apart`. Port 0 is a free one. */
 export async function startCompanies(
   records: number,
   companies: number,
   apart: boolean,
+  port: number,
 ): Promise<ServedFeed> {
-  if (!apart) return await serveCompanies(records, companies);
-  return await forkServer('test/bench/huge/companies-server.ts', records, companies);
+  if (!apart) return await serveCompanies(records, companies, port);
+  return await forkServer('test/bench/huge/companies-server.ts', records, companies, port);
 }
 
-export async function serveCompanies(records: number, companies: number): Promise<ServedFeed> {
+export async function serveCompanies(records: number, companies: number, port: number): Promise<ServedFeed> {
   const feeds: Feed[] = [];
   let first = 0;
   for (let no = 0; no < companies; no += 1) {
@@ -42,7 +43,7 @@ export async function serveCompanies(records: number, companies: number): Promis
     response.writeHead(body === null ? 404 : 200, { 'content-type': 'application/json' });
     response.end(body ?? '{"error":{"type":"not_found"}}');
   });
-  return await served(server);
+  return await served(server, port);
 }
 
 const askedBy = ({ headers }: IncomingMessage): number => Number(headers.authorization?.slice(-40));

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -31,12 +32,15 @@ test('the sizes of a large run grow tenfold, and a figure is printed beside its 
   expect(table).toContain('| tick | time | 4 ms | 6 ms | 1.5 × |');
 });
 
-test('every step of a large run works on SQLite, and its versions are those that ticks would have left', async () => {
+test('every step of a large run works on SQLite, with the versions that ticks would have left, and an ended run goes on', async () => {
   const keep = tempFolder();
-  const table = await huge({
-    ...{ records: 1_200, versions: 2_400, companies: 3, databases: ['sqlite'], keep, apart: false },
-    ...{ postgres: null, sizes: 1, turns: 2, say: () => {} },
-  });
+  const said: string[] = [];
+  const run = () =>
+    huge({
+      ...{ records: 1_200, versions: 2_400, companies: 3, databases: ['sqlite'], keep, apart: false },
+      ...{ postgres: null, sizes: 1, turns: 2, say: (line: string) => said.push(line) },
+    });
+  const table = await run();
   for (const step of ['first listing', 'verify --full', 'export Parquet', 'roster page, newest', 'as-of'])
     expect(table).toContain(`| ${step} | time |`);
   const raw = new Sqlite(join(keep, '1200', sqliteFile), { readonly: true });
@@ -55,4 +59,12 @@ test('every step of a large run works on SQLite, and its versions are those that
       SELECT 1 FROM investment_rows r WHERE r.id = h.id AND r.source_no = h.source_no AND r.valid_from = h.valid_to)`),
   ).toBe(0);
   raw.close();
+  const ledger = join(keep, '1200', 'figures.jsonl');
+  const lines = readFileSync(ledger, 'utf8').split('\n');
+  const end = lines.findIndex((line) => line.includes('"done":"verify --full"'));
+  writeFileSync(ledger, `${lines.slice(0, end).join('\n')}\n`);
+  said.length = 0;
+  const steps = (text: string) => text.match(/^\| [^|]+ \| time/gm);
+  expect(steps(await run())).toEqual(steps(table));
+  expect(said.find((line) => line.includes(' on sqlite: '))).toContain('verify --full');
 }, 60_000);

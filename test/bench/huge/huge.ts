@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   statfsSync,
+  writeFileSync,
 } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +20,7 @@ import { type Amount, describeNeeds, needsOf, refusalOf } from './needs.js';
 import { apart, here, type RunnerParts } from './runner.js';
 import {
   type Figure,
+  listAgain,
   listingStep,
   postgresSteps,
   type Step,
@@ -78,7 +80,11 @@ async function measureSize(options: HugeOptions, records: number, base: string):
         .split('\n')
         .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Figure]));
   const { companies, databases, versions } = options;
-  const feed = await startCompanies(records, companies, options.apart);
+  // A mirror belongs to the address that it was listed from, so a run that goes on needs the same one.
+  const portFile = join(folder, 'port');
+  const port = existsSync(portFile) ? Number(readFileSync(portFile, 'utf8')) : 0;
+  const feed = await startCompanies(records, companies, options.apart, port);
+  writeFileSync(portFile, new URL(feed.url).port);
   const versionsEach = Math.round(versions / options.records);
   const place: MirrorPlace = {
     folder,
@@ -115,7 +121,9 @@ async function measureSize(options: HugeOptions, records: number, base: string):
     };
     // PostgreSQL gets its versions from the file, so the file is made in any case.
     const wanted = databases.includes('sqlite') ? sqliteSteps : sqliteSteps.slice(0, 2);
-    await perform(sqlite, remaining('sqlite', wanted));
+    const left = remaining('sqlite', wanted);
+    if (left.length > 0 && left.length < wanted.length) await listAgain(sqlite);
+    await perform(sqlite, left);
     if (databases.includes('postgres')) {
       const server = options.postgres === null ? await startPostgres() : null;
       try {

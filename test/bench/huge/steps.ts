@@ -76,6 +76,11 @@ function command(
   };
 }
 
+/** Lists everything again, unmeasured: the feeds of a run that goes on know nothing of the changes of the one before. */
+export async function listAgain(context: StepContext): Promise<void> {
+  await context.runner.command(['sync', '--resync', ...configured(context)]);
+}
+
 /** A step inside a process: each operation has a figure, and the process one. */
 function work(name: string, kind: 'ticks' | 'reads' | 'queries'): Step {
   return {
