@@ -111,6 +111,8 @@ export class DeliveryLoop implements Closable {
   }
 
   #arm(now: number): void {
+    // It fires in this turn of the event loop or the next, and nothing else looks for what is due since then.
+    if (this.#timer !== null && this.#timer.at <= now) return;
     const at = nextDueAfter(this.#services.state, now);
     if (at === (this.#timer?.at ?? null)) return;
     this.#timer?.cancel.abort();

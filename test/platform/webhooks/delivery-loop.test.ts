@@ -118,6 +118,19 @@ test('delivery loop: an idle loop has no timer, and any number of pending retrie
   await expect.poll(() => world.clock.waiting).toBe(0);
 });
 
+test('delivery loop: an event for others at the moment a retry becomes due does not put the retry off', async () => {
+  const { world, owner, emit, company } = await started();
+  await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  receiver.answer(500);
+  emit();
+  await receiver.count(1);
+  await world.quiet();
+  // Nobody subscribes to it, but the loop looks for work, and does so before the timer of the retry.
+  world.emit({ name: 'offering.opened', companyNo: company });
+  world.clock.advance(hour);
+  await receiver.count(2);
+});
+
 test('delivery loop: close aborts attempts in flight and leaves no timer', async () => {
   const { world, owner, emit } = await started();
   receiver.answer(() => {});
