@@ -8,6 +8,7 @@ import { type Engine, startEngine } from '../../src/daemon/engine.js';
 import { keepMillis } from '../../src/daemon/housekeeping.js';
 import { maintenanceOf } from '../../src/daemon/maintenance.js';
 import { mintToken } from '../../src/platform/oauth/mint.js';
+import { type MovableClock, movableClock } from '../../src/platform/sandbox/clock.js';
 import { deactivate, withdraw } from '../../src/platform/sandbox/control/act.js';
 import { churn } from '../../src/platform/sandbox/control/churn.js';
 import { startSandbox } from '../../src/platform/sandbox/sandbox.js';
@@ -18,13 +19,16 @@ import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { inboxKeepMillis } from '../../src/store/inbox.js';
 import { shippedMigrations } from '../../src/store/migrate.js';
 import { forget, personOrInvestment } from '../../src/tasks/forget.js';
-import { type FeedRead, judgeFeed } from '../judges/histories.js';
+import { latestVersion, type Version, versions } from '../../src/wire/versions.js';
+import { type FeedRead, judgeFeed, judgeSet } from '../judges/histories.js';
 import { problemsIn } from '../upgrade/sqlite-crashes.js';
 import { unpacked, type Written, writtenFolder, writtenVersions } from '../upgrade/written.js';
 import { judgeQuarters, type Quarter } from './judge-quarters.js';
 import { countStatements } from './statement-count.js';
+import { Webhooks } from './webhooks.js';
 
 export interface YearsAsk {
   readonly folder: string;
@@ -105,6 +109,10 @@ class YearsRun {
   readonly #reads: FeedRead[] = [];
   readonly #positions = new Map<string, number>();
   #engine: Engine | null = null;
+  #webhooks: Webhooks | null = null;
+  /** The API version that the configuration names. The platform retires it in the middle of the run. */
+  #version: Version = versions[0];
+  #retired: Version | null = null;
   #skewMillis = 0;
   #requests = 0;
   #narrowUntil = -1;
@@ -114,6 +122,7 @@ class YearsRun {
     readonly ask: YearsAsk,
     readonly from: Written,
     readonly sandbox: Awaited<ReturnType<typeof startSandbox>>,
+    readonly time: MovableClock,
   ) {
     this.#file = join(ask.folder, 'mirror.db');
   }
@@ -127,14 +136,16 @@ class YearsRun {
     const credentials = readFileSync(join(writtenFolder(from.version), 'credentials.json'));
     writeFileSync(join(folder, 'credentials', 'quiet.json'), credentials, { mode: 0o600 });
     const offset = Date.parse(from.at) - systemClock.now();
-    const clock: Clock = { ...systemClock, now: () => systemClock.now() + offset };
+    // The platform signs deliveries with the clock below the one that its control calls move, so that one moves here.
+    const clock = movableClock({ ...systemClock, now: () => systemClock.now() + offset });
     const { seed, companies, records } = from;
     const random = seededRandom(ask.seed);
-    return new YearsRun(ask, from, await startSandbox({ dataFile, seed, companies, records, clock, random }));
+    const sandbox = await startSandbox({ dataFile, seed, companies, records, clock, random });
+    return new YearsRun(ask, from, sandbox, clock);
   }
 
   async close(): Promise<void> {
-    await this.#engine?.close();
+    await this.#stop();
     await this.sandbox.close();
   }
 
@@ -146,41 +157,80 @@ class YearsRun {
   async day(day: number, random: Random): Promise<void> {
     const chance = (share: number) => random.fraction() < share;
     const { services, clock } = this.sandbox;
-    churn(services, 1 + Math.floor(random.fraction() * 8), null, clock.now());
-    if (day < 6) return await this.#upgrade(day);
+    const published = 1 + Math.floor(random.fraction() * 8);
+    this.#webhooks?.rotate();
+    if (day < 6) {
+      churn(services, published, null, clock.now());
+      return await this.#upgrade(day);
+    }
     if (day > this.#awayUntil && day % 200 === 100) {
       this.#awayUntil = Math.min(day + 95, this.ask.days - 8);
       this.#count('machines off for 95 days');
     }
     if (this.isAway(day)) {
-      clock.advance(24 * hour);
+      await this.#stop();
+      churn(services, published, null, clock.now());
+      this.time.advance(24 * hour);
       return;
     }
     if (day === this.#awayUntil) this.#signInAgain();
     this.#engine ??= await this.#start();
-    if (chance(0.03)) this.#skewMillis = Math.round((random.fraction() - 0.5) * 4 * hour);
+    this.#webhooks?.enable();
+    if (day === Math.floor(this.ask.days / 2)) await this.#meetRetiredVersion(day);
+    if (chance(0.06)) this.#skewMillis = chance(0.5) ? 0 : Math.round((random.fraction() - 0.5) * 4 * hour);
+    const learnsAt = Math.floor(random.fraction() * ticksPerDay);
     if (day > this.#narrowUntil && chance(0.02)) {
       this.#narrowUntil = day + 3;
       this.#count('grants lost');
     }
     if (day > 10 && chance(0.05)) await this.#part(random);
     for (let tick = 0; tick < ticksPerDay; tick += 1) {
-      clock.advance((24 / ticksPerDay) * hour);
+      if (tick === learnsAt) this.#webhooks?.learnSecret();
+      churn(services, tick === 0 ? published : Math.floor(random.fraction() * 2), null, clock.now());
+      this.time.advance((24 / ticksPerDay) * hour);
+      await this.#webhooks?.settled();
       await this.#tick(day);
+      // What a tick made the platform publish is sent before the clock moves on.
+      await this.#webhooks?.settled();
     }
     const maintenance = maintenanceOf(this.#engineNow().parts, this.#engineNow().engine.mirror);
     this.#add('rows past their retention', await maintenance.purge(clock.now()));
     if (chance(0.1)) await maintenance.scrubAlone(0, never);
     if (chance(0.02)) {
-      await this.#engine.close();
-      this.#engine = null;
+      await this.#stop();
       this.#count('restarts');
     }
   }
 
+  async #stop(): Promise<void> {
+    await this.#webhooks?.close();
+    await this.#engine?.close();
+    this.#engine = null;
+  }
+
+  /** The platform refuses the API version. Ticks fail and keep what is there until the configuration names another one. */
+  async #meetRetiredVersion(day: number): Promise<void> {
+    this.#retired = this.#version;
+    const { engine } = this.#engineNow();
+    const before = this.#rows('SELECT count(*) AS n FROM investments')[0]?.n;
+    for (const { name } of engine.sources.all) {
+      const { report } = await engine.sync.tick(name, {});
+      this.#count(`ticks with a retired version: ${report.outcome}`);
+      if (report.outcome !== 'failed' || report.code !== 'refused')
+        this.#violations.push(
+          `day ${day}: a retired version ended a tick with ${report.outcome}, ${report.code}`,
+        );
+    }
+    if (this.#rows('SELECT count(*) AS n FROM investments')[0]?.n !== before)
+      this.#violations.push(`day ${day}: rows changed although the platform refused the version`);
+    this.#version = latestVersion;
+    await this.#stop();
+    this.#engine = await this.#start();
+  }
+
   /** On days 1, 3 and 5 a further part of the migrations runs; the program needs all of them. */
   async #upgrade(day: number): Promise<void> {
-    this.sandbox.clock.advance(24 * hour);
+    this.time.advance(24 * hour);
     const known = shippedMigrations('sqlite');
     const first = this.from.migrations.sqlite;
     const part = [1, 3, 5].indexOf(day) + 1;
@@ -242,21 +292,28 @@ class YearsRun {
     ).map(({ seq, ...content }) => ({ seq: Number(seq), content: JSON.stringify(content) }));
   }
 
-  /** A refresh token does not outlive such a pause: a person signs in again. */
-  #signInAgain(): void {
+  /** Who the founder of a company is on the platform, and of which application. */
+  #founder(): Like {
     const { services, ready } = this.sandbox;
-    const file = join(this.ask.folder, 'credentials', 'quiet.json');
-    const stored = JSON.parse(readFileSync(file, 'utf8')) as { clientId: string; scope: string };
     const company = this.#config().sources.find(({ name }) => name === 'quiet')?.company;
     const founder = ready.users.find(
       ({ id }) => id === ready.companies.find((one) => one.id === company)?.founder,
     );
-    const like = one<Like>(
+    const found = one<Like>(
       services.state,
       `SELECT realm, application_no AS applicationNo, user_no AS userNo, scopes FROM access_tokens WHERE digest = ?`,
       [digestOf(String(founder?.token))],
     );
-    if (like === undefined) throw new Error('the founder of quiet has no token');
+    if (found === undefined) throw new Error('the founder of quiet has no token');
+    return found;
+  }
+
+  /** A refresh token does not outlive such a pause: a person signs in again. */
+  #signInAgain(): void {
+    const { services } = this.sandbox;
+    const file = join(this.ask.folder, 'credentials', 'quiet.json');
+    const stored = JSON.parse(readFileSync(file, 'utf8')) as { clientId: string; scope: string };
+    const like = this.#founder();
     const wish = {
       ...like,
       kind: 'user',
@@ -269,8 +326,22 @@ class YearsRun {
     this.#count('signed in again');
   }
 
+  /** Every delivery that was answered with success is in the inbox, once, and worked. */
+  #judgeInbox(): void {
+    if (this.#webhooks === null) return;
+    const { accepted } = this.#webhooks;
+    const since = this.sandbox.clock.now() - inboxKeepMillis + 12 * hour;
+    const recent = [...accepted].filter(([, at]) => at > since).map(([id]) => id);
+    const rows = this.#rows('SELECT event_id, state FROM webhook_inbox');
+    const stored = rows.map(({ event_id }) => String(event_id));
+    const wrong = [...judgeSet(recent, stored, new Set(accepted.keys()))];
+    for (const { event_id, state } of rows) if (state !== 'worked') wrong.push(`${event_id} is ${state}`);
+    this.#violations.push(...wrong.map((one) => `inbox: ${one}`), ...this.#webhooks.unexpected());
+  }
+
   async measure(statements: () => number): Promise<void> {
     this.#engine ??= await this.#start();
+    this.#judgeInbox();
     const { engine, parts } = this.#engineNow();
     await this.#tick(-1);
     await maintenanceOf(parts, engine.mirror).scrubAlone(0, never);
@@ -309,7 +380,7 @@ class YearsRun {
     this.#engine ??= await this.#start();
     // Regained names are noticed within the hour and listed again.
     for (let tick = 0; tick < 6; tick += 1) {
-      this.sandbox.clock.advance(2 * hour);
+      this.time.advance(2 * hour);
       await this.#tick(-1);
     }
     const { engine, parts } = this.#engineNow();
@@ -317,8 +388,8 @@ class YearsRun {
     await maintenance.scrubAlone(0, never);
     const shown = new Set(this.#rows('SELECT email FROM roster').map(({ email }) => String(email)));
     await this.#compare();
-    await engine.close();
-    this.#engine = null;
+    this.#judgeInbox();
+    await this.#stop();
     const raw = new Sqlite(this.#file);
     this.#violations.push(...problemsIn(raw), ...judgeFeed(this.#reads, this.#feed(0)));
     this.#add('feed entries', this.#feed(0).length);
@@ -328,7 +399,7 @@ class YearsRun {
     this.#add('addresses that had to go', gone.length);
     for (const email of gone)
       if (bytes.includes(email)) this.#violations.push('an erased address is still in the file');
-    const counts = { ...this.#counts, requests: this.#requests };
+    const counts = { ...this.#counts, ...this.#webhooks?.counts, requests: this.#requests };
     return {
       violations: [...this.#violations, ...judgeQuarters(this.#quarters)],
       quarters: this.#quarters,
@@ -389,7 +460,9 @@ class YearsRun {
         .filter((line) => line !== '')
         .map((line) => line.split('=') as [string, string]),
     );
-    return configFrom(settingsSchema.parse({ ...settings, history: { keepDays: historyDays } }), {
+    const platform = { ...settings.platform, version: this.#version };
+    const history = { keepDays: historyDays };
+    return configFrom(settingsSchema.parse({ ...settings, platform, history }), {
       env,
       folderOf: () => this.ask.folder,
     });
@@ -420,18 +493,19 @@ class YearsRun {
       const [, token = ''] = headers.get('authorization')?.split(' ') ?? [];
       const other = firstDay + today() <= narrowUntil() ? narrow.get(token) : undefined;
       if (other !== undefined) headers.set('authorization', `Bearer ${other}`);
+      if (this.#retired !== null && headers.get('service-version') === this.#retired) return refusal();
       return fetch(String(asked).replace(config.platform.baseUrl, url), {
         ...init,
         headers: Object.fromEntries(headers),
       } as RequestInit);
     };
-    return await startEngine({
-      config,
-      clock: this.#clock(),
-      random: seededRandom(this.ask.seed),
-      logger: silentLogger,
-      wire,
+    const clock = this.#clock();
+    const engine = await startEngine({
+      ...{ config, clock, wire, random: seededRandom(this.ask.seed), logger: silentLogger },
     });
+    this.#webhooks ??= new Webhooks(this.sandbox, this.#founder());
+    await this.#webhooks.open(engine, clock);
+    return engine;
   }
 
   get #day(): number {
@@ -459,4 +533,11 @@ class YearsRun {
   #add(name: string, more: number): void {
     this.#counts[name] = (this.#counts[name] ?? 0) + more;
   }
+}
+
+/** What the platform answers to an API version that it no longer has. */
+function refusal(): Promise<Response> {
+  return Promise.resolve(
+    Response.json({ error: { type: 'invalid_request', message: 'Unknown version.' } }, { status: 400 }),
+  );
 }

@@ -12,6 +12,7 @@ test('years: three weeks from the files of the first version, with three upgrade
   });
   expect(violations).toEqual([]);
   expect(quarters).toHaveLength(3);
-  expect(counts).toMatchObject({ upgrades: 3 });
+  expect(counts).toMatchObject({ upgrades: 3, 'ticks with a retired version: failed': 2 });
+  expect(counts['webhooks accepted']).toBeGreaterThan(20);
   expect(counts['ticks: done']).toBeGreaterThan(100);
 }, 120_000);
