@@ -1,4 +1,4 @@
-import { type CompiledQuery, sql } from 'kysely';
+import { type CompiledQuery, type Kysely, sql } from 'kysely';
 import type { SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 import type {
@@ -15,9 +15,12 @@ import { type DeliveryRow, deliveryRow, type Stored } from './delivery-row.js';
 import { acceptingOnPostgres } from './dialect/postgres/accept-deliveries.js';
 import type { PostgresDatabase } from './dialect/postgres/open.js';
 import { acceptingOnSqlite } from './dialect/sqlite/accept-deliveries.js';
+import { withSqliteFaults } from './dialect/sqlite/faults.js';
 import type { SqliteDatabase } from './dialect/sqlite/open.js';
+import type { Prepared } from './dialect/sqlite/prepared.js';
 import { runWithoutWaiting, waitingAtMost } from './dialect/sqlite/transaction.js';
 import { GroupCommit, type GroupCommitParts } from './group-commit.js';
+import type { ReadDatabase } from './reads/views.js';
 
 const hourMillis = 3_600_000;
 /** The platform retries a delivery for 72 hours. The extra day allows for a wrong clock. */
@@ -27,6 +30,8 @@ export const inboxKeepMillis = (72 + 24) * hourMillis;
 export interface InboxDatabase {
   readonly connection: Connection;
   readonly accept: GroupCommitParts<DeliveryRow, Stored>['commit'];
+  /** Runs a query that repeats with other parameters: each tick runs two. */
+  readonly select: <Row>(query: CompiledQuery<Row>) => Promise<readonly Row[]>;
   /** Runs an update that a power cut may lose: the events are pending again then, and are worked again. */
   readonly update: (statement: CompiledQuery) => Promise<void>;
   /** Whether several daemons share the inbox. Updates then skip rows that another daemon has locked. */
@@ -41,6 +46,7 @@ export class Inbox implements InboxPort {
   readonly #accepting: GroupCommit<DeliveryRow, Stored>;
   readonly #connection: Connection;
   readonly #parts: InboxDatabase;
+  #compiled: Promise<Queries> | undefined;
 
   constructor(parts: InboxDatabase) {
     this.#connection = parts.connection;
@@ -53,36 +59,16 @@ export class Inbox implements InboxPort {
   }
 
   async waiting(): Promise<readonly WaitingLane[]> {
-    const rows = await this.#connection.run((db) =>
-      db
-        .selectFrom('webhook_inbox')
-        .select(({ fn }) => [
-          'source',
-          fn.countAll<number>().as('events'),
-          fn.min(fn.coalesce('next_at', 'received_at')).as('dueAt'),
-        ])
-        .where('state', '=', 'pending')
-        .groupBy('source')
-        .orderBy('dueAt')
-        .execute(),
-    );
+    const rows = await this.#parts.select((await this.#queries()).waiting);
     return rows.flatMap(({ source, events, dueAt }) =>
       source === null ? [] : [{ lane: source as Lane, events, dueAt: dueAt as Instant }],
     );
   }
 
   async pending(lane: Lane, after: number, limit: number): Promise<readonly PendingEvent[]> {
-    const rows = await this.#connection.run((db) =>
-      db
-        .selectFrom('webhook_inbox')
-        .select(['inbox_no', 'observed_at', 'received_at', 'attempts', 'next_at'])
-        .where('state', '=', 'pending')
-        .where('source', '=', lane)
-        .where('inbox_no', '>', after)
-        .orderBy('inbox_no')
-        .limit(limit)
-        .execute(),
-    );
+    const { pending } = await this.#queries();
+    const query: typeof pending = { ...pending, parameters: ['pending', lane, after, limit] };
+    const rows = await this.#parts.select(query);
     return rows.map((row) => ({
       no: row.inbox_no,
       observedAt: row.observed_at as Instant | null,
@@ -119,6 +105,12 @@ export class Inbox implements InboxPort {
           startedAt: row.started_at as Instant,
           publishedThrough: row.published_through as Instant | null,
         };
+  }
+
+  /** Compiles the queries of each tick once: compiling one takes longer than running it. */
+  #queries(): Promise<Queries> {
+    this.#compiled ??= this.#connection.run(async (db) => queriesOf(db));
+    return this.#compiled;
   }
 
   /**
@@ -172,6 +164,34 @@ export class Inbox implements InboxPort {
   }
 }
 
+type Queries = ReturnType<typeof queriesOf>;
+
+/** The parameters of `pending` are the state, the lane, the number before the first event, and the limit. */
+function queriesOf(db: Kysely<ReadDatabase>) {
+  return {
+    waiting: db
+      .selectFrom('webhook_inbox')
+      .select(({ fn }) => [
+        'source',
+        fn.countAll<number>().as('events'),
+        fn.min(fn.coalesce('next_at', 'received_at')).as('dueAt'),
+      ])
+      .where('state', '=', 'pending')
+      .groupBy('source')
+      .orderBy('dueAt')
+      .compile(),
+    pending: db
+      .selectFrom('webhook_inbox')
+      .select(['inbox_no', 'observed_at', 'received_at', 'attempts', 'next_at'])
+      .where('state', '=', 'pending')
+      .where('source', '=', '')
+      .where('inbox_no', '>', 0)
+      .orderBy('inbox_no')
+      .limit(0)
+      .compile(),
+  };
+}
+
 /**
  * Returns the inbox of a SQLite file. `busyMillis` replaces the busy timeout of the connection while the inbox writes,
  * because waiting for another program's lock blocks every other request.
@@ -183,6 +203,7 @@ export function sqliteInbox(database: SqliteDatabase, busyMillis?: number): Inbo
   return new Inbox({
     connection: sqliteConnection(database),
     accept: (rows) => bounded(() => accept(rows)),
+    select: selectingOnSqlite(database),
     update: async ({ sql, parameters }) => bounded(() => runWithoutWaiting(database, sql, parameters)),
     shared: false,
   });
@@ -193,11 +214,23 @@ export function postgresInbox(database: PostgresDatabase): Inbox {
   return new Inbox({
     connection,
     accept: acceptingOnPostgres(database),
+    select: (query) => connection.run(async (db) => (await db.executeQuery(query)).rows),
     update: async (statement) => {
       await connection.run((db) => db.executeQuery(statement));
     },
     shared: true,
   });
+}
+
+/** Returns a function that prepares each query once. */
+function selectingOnSqlite({ raw, file }: SqliteDatabase): InboxDatabase['select'] {
+  const prepared = new Map<string, Prepared<unknown[]>>();
+  return async <Row>({ sql: text, parameters }: CompiledQuery<Row>) =>
+    withSqliteFaults(file, () => {
+      const statement = prepared.get(text) ?? raw.prepare<unknown[]>(text);
+      prepared.set(text, statement);
+      return statement.all(...parameters) as readonly Row[];
+    });
 }
 
 /** The body is nearly all of a row. */
