@@ -14,6 +14,7 @@ import { SqliteDimensions } from '../store/dialect/sqlite/dimensions.js';
 import { SqliteErasingCommits } from '../store/dialect/sqlite/erase-source.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
 import { SqliteFollowedSources } from '../store/dialect/sqlite/followed-sources.js';
+import { IdleCheckpoints } from '../store/dialect/sqlite/idle-checkpoints.js';
 import { ListingProcess } from '../store/dialect/sqlite/listing-process.js';
 import { type ListingHelper, SqliteMirror } from '../store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
@@ -51,6 +52,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       logger.info({ count: ran.length, ...(backup === null ? {} : { file: backup }) }, 'schema migrated');
     // Every writer of this process passes the gate.
     const gate = new WriteGate(clock);
+    const checkpoints = new IdleCheckpoints(main, clock);
     const mirror = new SqliteMirror(
       main,
       {
@@ -61,6 +63,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         ...defined({ notices }),
       },
       { rowsAtOnce, start: () => behindGate(new ListingProcess(file), gate) },
+      checkpoints,
     );
     const erasures = new SqliteErasures(main, clock);
     const scrubbed = async (rewritten: number, signal: AbortSignal): Promise<Scrubbed> => {
@@ -114,6 +117,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       fleet: null,
       server: null,
       close: async () => {
+        await checkpoints.close();
         main.close();
       },
     };

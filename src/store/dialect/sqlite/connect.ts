@@ -24,10 +24,7 @@ export interface OpenOptions {
 export const busyTimeoutMsDefault = 2_000;
 /** Chosen to keep the peak memory of a large first listing within its budget; a larger cache was not faster. */
 const cacheKibibytes = 32 * 1_024;
-/**
- * 4 MB. A checkpoint blocks the event loop while it copies the log. With 16 MB, deliveries waited twice as long during a
- * large listing, which was not faster.
- */
+/** 4 MB. A checkpoint blocks the event loop while it copies the log. A daemon prefers pauses: see `IdleCheckpoints`. */
 const checkpointPages = 1_024;
 const walBytesKept = 64 * 1_024 * 1_024;
 

@@ -37,6 +37,7 @@ import { type Halted, recordOutcome, tickValues } from '../../tick-outcome.js';
 import { Commit } from './commit.js';
 import { applyPage, applyReread } from './delta.js';
 import { ownSqlFault, withSqliteFaults } from './faults.js';
+import type { IdleCheckpoints } from './idle-checkpoints.js';
 import { missingIndexes, newestRow, reloadStatistics, sortingInFiles } from './indexes.js';
 import { addListingPage, beginListing, deleteAwaiting, type Prepared, publishListing } from './listing.js';
 import { type PerformTask, performHere } from './listing-work.js';
@@ -74,12 +75,21 @@ export class SqliteMirror implements Mirror, Rereading {
   readonly #options: MirrorOptions;
   readonly #statements: Statements;
   readonly #large: LargeListings | undefined;
+  readonly #checkpoints: IdleCheckpoints | undefined;
   readonly #untaken = new WeakMap<Lease, UntakenLease>();
+  /** The fence tokens that this mirror released, by source. */
+  readonly #released = new Map<number, number>();
 
-  constructor(database: SqliteDatabase, options: MirrorOptions, large?: LargeListings) {
+  constructor(
+    database: SqliteDatabase,
+    options: MirrorOptions,
+    large?: LargeListings,
+    checkpoints?: IdleCheckpoints,
+  ) {
     this.#database = database;
     this.#options = options;
     this.#large = large;
+    this.#checkpoints = checkpoints;
     this.#statements = withSqliteFaults(database.file, () => prepareStatements(database.raw));
   }
 
@@ -137,10 +147,12 @@ export class SqliteMirror implements Mirror, Rereading {
   /** Releases the lease. Does nothing if it was taken over, or never taken. */
   async release(lease: Lease): Promise<void> {
     if (this.#untaken.delete(lease)) return;
-    this.#transaction('bookkeeping', (now) => {
+    const no = this.#transaction('bookkeeping', (now) => {
       const source = this.#source(lease.source);
       this.#statements.moveLease.run(instantFromMillis(now), source.no, lease.fence);
+      return source.no;
     });
+    this.#released.set(no, lease.fence);
   }
 
   async beginListing(lease: Lease, start: ListingStart): Promise<ListingProgress> {
@@ -153,7 +165,8 @@ export class SqliteMirror implements Mirror, Rereading {
   ): Promise<{ readonly progress: ListingProgress; readonly applied: Applied }> {
     // Does not wait for the disk: a page lost in a power cut is fetched again, because its position is lost with it.
     // The commit that publishes the listing waits, and makes every page before it durable too.
-    return this.#commit('bookkeeping', lease, (commit) => addListingPage(commit, page));
+    const store = () => this.#commit('bookkeeping', lease, (commit) => addListingPage(commit, page));
+    return this.#checkpoints === undefined ? store() : this.#checkpoints.oftenWhile(store);
   }
 
   async publishListing(
@@ -180,14 +193,12 @@ export class SqliteMirror implements Mirror, Rereading {
   async applyPage(lease: Lease, page: FeedPage, reached: Reached, ending?: Ending): Promise<Applied> {
     // An empty page only moves the position, and the previous position leads to the same page again.
     const durability = page.items.length === 0 ? 'bookkeeping' : 'durable';
-    return this.#commit(durability, lease, (commit, now) => {
+    const write = (commit: Commit) => {
       const applied = applyPage(commit, page, reached);
-      if (ending !== undefined) {
-        writeTick(commit, ending(applied), null);
-        this.#statements.moveLease.run(instantFromMillis(now), commit.source.no, lease.fence);
-      }
+      if (ending !== undefined) writeTick(commit, ending(applied), null);
       return applied;
-    });
+    };
+    return this.#commit(durability, lease, write, ending !== undefined);
   }
 
   async reread(lease: Lease, items: readonly FeedItem[]): Promise<Applied> {
@@ -212,43 +223,62 @@ export class SqliteMirror implements Mirror, Rereading {
     this.#commit(durability, lease, (commit) => writeTick(commit, report, halted));
   }
 
-  /** Runs `work` in one commit. A commit that erases is always durable: a power cut must not undo an erasure. */
-  #commit<Result>(durability: Durability, lease: Lease, work: Work<Result>): Result {
+  /**
+   * Runs `work` in one commit, which releases the lease if it `ends` the tick. A commit that erases is always durable: a power
+   * cut must not undo an erasure.
+   */
+  #commit<Result>(durability: Durability, lease: Lease, work: Work<Result>, ends = false): Result {
     try {
-      return this.#commitAs(durability, lease, work);
+      return this.#commitAs(durability, lease, work, ends);
     } catch (error) {
-      if (error instanceof MustBeDurable) return this.#commitAs('durable', lease, work, error.at);
+      if (error instanceof MustBeDurable) return this.#commitAs('durable', lease, work, ends, error.at);
       throw error;
     }
   }
 
-  #commitAs<Result>(durability: Durability, lease: Lease, work: Work<Result>, at?: number): Result {
+  #commitAs<Result>(
+    durability: Durability,
+    lease: Lease,
+    work: Work<Result>,
+    ends: boolean,
+    at?: number,
+  ): Result {
     const write = (now: number) => {
       const source = this.#source(lease.source);
-      this.#checkLease(source, lease, now);
+      const isStored = this.#checkLease(source, lease, now, ends);
       const { notices, identity = 'keep' } = this.#options;
       const commit = new Commit(this.#statements, source, commitTimes(source, now), { notices, identity });
       const result = work(commit, now);
       if (commit.finish() && durability === 'bookkeeping') throw new MustBeDurable(now);
-      return result;
+      const isReleased = ends && isStored;
+      if (isReleased) this.#statements.moveLease.run(instantFromMillis(now), source.no, lease.fence);
+      return { result, released: isReleased ? source.no : null };
     };
-    const result = this.#transaction(durability, write, at);
+    const { result, released } = this.#transaction(durability, write, at);
     this.#untaken.delete(lease);
+    if (released !== null) this.#released.set(released, lease.fence);
     return result;
   }
 
-  /** Throws `lease_lost` unless the lease is valid, and takes it if it was left to this write. */
-  #checkLease(source: SourceRow, lease: Lease, now: number): void {
+  /**
+   * Throws `lease_lost` unless the lease is valid, and takes it if it was left to this write. A write that `ends` its tick
+   * takes no lease when the last one was released by this mirror: nobody else has held the source since, and holders before
+   * that are fenced off already. Returns whether the lease is in the database.
+   */
+  #checkLease(source: SourceRow, lease: Lease, now: number, ends = false): boolean {
     const current = this.#statements.lease.get(source.no);
     const untaken = this.#untaken.get(lease);
     if (untaken === undefined) {
       checkFence(current, lease);
-      return;
+      return true;
     }
     const { holder } = untaken;
     const isWritten = tickColumns.some((column) => source[column] !== untaken.source[column]);
     checkUntaken(current, lease, { holder, now, isWritten }, this.#options);
+    const isOwn = current?.holder === holder && current.fence === this.#released.get(source.no);
+    if (ends && isOwn && current.expires_at <= instantFromMillis(now)) return false;
     this.#takeLease(source, { holder, fence: lease.fence, now });
+    return true;
   }
 
   #takeLease(
@@ -261,7 +291,12 @@ export class SqliteMirror implements Mirror, Rereading {
   #transaction<Result>(durability: Durability, work: (now: number) => Result, at?: number): Result {
     const { file, raw } = this.#database;
     const write = () => inTransaction(raw, () => work(at ?? this.#options.clock.now()));
-    return withSqliteFaults(file, durability === 'durable' ? write : () => withoutWaiting(raw, write));
+    const result = withSqliteFaults(
+      file,
+      durability === 'durable' ? write : () => withoutWaiting(raw, write),
+    );
+    this.#checkpoints?.committed();
+    return result;
   }
 
   #addSource(name: string, fingerprint: string): SourceRow {

@@ -135,3 +135,75 @@ test('companies and rounds stored during a tick that opened its source for a lea
   await fixture.mirror.applyPage(lease, change(2), reached('c2'), () => report);
   expect(await cents(fixture)).toEqual([{ committed_cents: 2 }]);
 });
+
+/** The lease as other processes see it. */
+const leaseOf = async ({ rows, clock }: Fixture) => {
+  const [lease] = (await rows('SELECT fence, expires_at FROM leases')) as [
+    { fence: number; expires_at: string },
+  ];
+  return { fence: lease.fence, isRunning: Date.parse(lease.expires_at) > clock.millis };
+};
+
+/** Runs a tick with one page. */
+async function tick({ mirror }: Pick<Fixture, 'mirror'>, to: number, holder = 'tester'): Promise<void> {
+  const { lease } = await mirror.open(acme, holder, later);
+  await mirror.applyPage(lease, change(to), reached(`c${to}`), () => report);
+}
+
+test('a tick with one page writes no lease when this process released the last one, which stays released', async () => {
+  const fixture = await followed();
+  await tick(fixture, 2);
+  const first = await leaseOf(fixture);
+  expect(first.isRunning).toBe(false);
+  await tick(fixture, 3);
+  await tick(fixture, 4);
+  expect(await leaseOf(fixture)).toEqual(first);
+  // A tick of several pages holds a lease that was never issued before.
+  const { lease } = await fixture.mirror.open(acme, 'tester', later);
+  await fixture.mirror.applyPage(lease, change(5), reached('c5'));
+  expect(await leaseOf(fixture)).toEqual({ fence: first.fence + 1, isRunning: true });
+  expect(await cents(fixture)).toEqual([{ committed_cents: 5 }]);
+});
+
+test('a tick writes its lease when another process held the source since, and another holder before', async () => {
+  const fixture = await followed();
+  await tick(fixture, 2);
+  const { fence } = await leaseOf(fixture);
+  await fixture.other.release((await fixture.other.open(acme, 'second')).lease);
+  await tick(fixture, 3);
+  expect(await leaseOf(fixture)).toEqual({ fence: fence + 2, isRunning: false });
+  // The same name in another process, which released nothing itself.
+  await tick({ mirror: fixture.other }, 4);
+  expect(await leaseOf(fixture)).toEqual({ fence: fence + 3, isRunning: false });
+});
+
+test('a tick that wrote no lease ends ticks of other processes that began before it', async () => {
+  const fixture = await followed();
+  const { mirror, other, clock } = fixture;
+  const { lease: expired } = await other.open(acme, 'second');
+  clock.millis += 120_000;
+  await tick(fixture, 2, 'tester');
+  const { lease: later1 } = await other.open(acme, 'second', later);
+  await tick(fixture, 3, 'tester');
+  for (const lease of [expired, later1])
+    for (const write of [
+      () => other.applyPage(lease, change(9), reached('c9'), () => report),
+      () => other.renew(lease),
+    ])
+      await expect(write()).rejects.toMatchObject({ code: 'lease_lost' });
+  expect(await cents(fixture)).toEqual([{ committed_cents: 3 }]);
+  await mirror.release((await mirror.open(acme, 'tester', later)).lease);
+});
+
+test('a tick whose commit failed releases nothing, so the next one writes its lease', async () => {
+  const fixture = await followed();
+  await tick({ mirror: fixture.other }, 2, 'second');
+  const { fence } = await leaseOf(fixture);
+  fixture.database.raw.exec(
+    "CREATE TEMP TRIGGER broken BEFORE INSERT ON tick_rows BEGIN SELECT RAISE(ABORT, 'broken'); END",
+  );
+  await expect(tick(fixture, 3)).rejects.toThrow('broken');
+  fixture.database.raw.exec('DROP TRIGGER broken');
+  await tick(fixture, 4);
+  expect(await leaseOf(fixture)).toEqual({ fence: fence + 1, isRunning: false });
+});
