@@ -67,7 +67,7 @@ export class Inbox implements InboxPort {
 
   async pending(lane: Lane, after: number, limit: number): Promise<readonly PendingEvent[]> {
     const { pending } = await this.#queries();
-    const query: typeof pending = { ...pending, parameters: ['pending', lane, after, limit] };
+    const query: typeof pending = { ...pending, parameters: [lane, after, limit] };
     const rows = await this.#parts.select(query);
     return rows.map((row) => ({
       no: row.inbox_no,
@@ -166,8 +166,13 @@ export class Inbox implements InboxPort {
 
 type Queries = ReturnType<typeof queriesOf>;
 
-/** The parameters of `pending` are the state, the lane, the number before the first event, and the limit. */
+/**
+ * The parameters of `pending` are the lane, the number before the first event, and the limit. SQLite's planner looks at the
+ * values of plain parameters and prepares the statement again for each. So the state is part of the text, and the parameters
+ * are operands.
+ */
 function queriesOf(db: Kysely<ReadDatabase>) {
+  const pendingState = sql.lit<'pending'>('pending');
   return {
     waiting: db
       .selectFrom('webhook_inbox')
@@ -176,18 +181,18 @@ function queriesOf(db: Kysely<ReadDatabase>) {
         fn.countAll<number>().as('events'),
         fn.min(fn.coalesce('next_at', 'received_at')).as('dueAt'),
       ])
-      .where('state', '=', 'pending')
+      .where('state', '=', pendingState)
       .groupBy('source')
       .orderBy('dueAt')
       .compile(),
     pending: db
       .selectFrom('webhook_inbox')
       .select(['inbox_no', 'observed_at', 'received_at', 'attempts', 'next_at'])
-      .where('state', '=', 'pending')
-      .where('source', '=', '')
-      .where('inbox_no', '>', 0)
+      .where('state', '=', pendingState)
+      .where('source', '=', sql<string>`${''} || ''`)
+      .where('inbox_no', '>', sql<number>`cast(${0} as bigint) + 0`)
       .orderBy('inbox_no')
-      .limit(0)
+      .limit(sql<number>`cast(${0} as bigint) + 0`)
       .compile(),
   };
 }

@@ -43,8 +43,8 @@ export const plantedBugs: readonly TortureBug[] = [
     'accept-to-tick',
     'a position is committed before its rows',
     `${sqlite}/mirror.ts`,
-    'return this.#commit(durability, lease, (commit, now) => {\n      const applied = applyPage(commit, page, reached);',
-    'this.#commit(durability, lease, (commit) => applyPage(commit, { ...page, items: [] }, reached));\n    return this.#commit(durability, lease, (commit, now) => {\n      const applied = applyPage(commit, page, reached);',
+    'return this.#commit(durability, lease, write, ending !== undefined);',
+    'this.#commit(durability, lease, (commit) => applyPage(commit, { ...page, items: [] }, reached));\n    return this.#commit(durability, lease, write, ending !== undefined);',
   ),
   of(
     'refresh',
