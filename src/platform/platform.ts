@@ -14,6 +14,8 @@ import { openState } from './state/database.js';
 export interface PlatformSettings {
   /** Default `:memory:`. Give a file to keep the data across restarts. */
   readonly dataFile?: string;
+  /** The serialized database of another platform, to begin with a copy of it in memory. */
+  readonly image?: Buffer;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly logger?: Logger;
@@ -35,7 +37,7 @@ export const strictOptions: PlatformOptions = {
 
 export function createServices(settings: PlatformSettings = {}): Services {
   return {
-    state: openState(settings.dataFile ?? ':memory:'),
+    state: openState(settings.dataFile ?? ':memory:', settings.image),
     clock: settings.clock ?? systemClock,
     random: settings.random ?? systemRandom,
     logger: settings.logger ?? silentLogger,

@@ -36,15 +36,30 @@ export interface RunningPlatform extends Sandbox {
 
 export const worldStart = Date.parse('2026-11-02T09:00:00.000Z');
 
-/** Starts a platform whose clock stands at `worldStart` until a test moves `world.clock`. */
+const defaults = { seed: 1, companies: 2, records: 12 };
+
+/**
+ * Starts a platform whose clock stands at `worldStart` until a test moves `world.clock`. The first one with a plan in
+ * this process seeds its world; the others start with a copy, which takes a tenth of the time. Tests of the seeding use
+ * `startNewlySeeded`.
+ */
 export async function startPlatform(options: SandboxOptions = {}): Promise<RunningPlatform> {
-  const sandbox = await startSeededSandbox({
-    seed: 1,
-    companies: 2,
-    records: 12,
-    clock: stillClock(worldStart),
-    ...options,
-  });
+  if (options.clock !== undefined || options.dataFile !== undefined || options.importFile !== undefined)
+    return startNewlySeeded(options);
+  const { seed, companies, records, installed } = { ...defaults, ...options };
+  const plan = JSON.stringify([seed, companies, records, installed]);
+  const image = images.get(plan);
+  if (image !== undefined) return startNewlySeeded({ ...options, image });
+  const first = await startNewlySeeded(options);
+  images.set(plan, first.services.state.serialize());
+  return first;
+}
+
+const images = new Map<string, Buffer>();
+
+/** As `startPlatform`, but seeds the world of each platform. */
+export async function startNewlySeeded(options: SandboxOptions = {}): Promise<RunningPlatform> {
+  const sandbox = await startSeededSandbox({ ...defaults, clock: stillClock(worldStart), ...options });
   let declared: DeclaredAnswers | null = declaredFor(sandbox.services.options.headers);
   const send = (method: string, path: string, sending: Sending = {}) =>
     request(sandbox.url, method, path, sending, declared);

@@ -23,6 +23,8 @@ export interface SandboxOptions {
   /** Default loopback and a free port, because the control API has no authentication. */
   readonly listen?: { readonly host: string; readonly port: number };
   readonly dataFile?: string;
+  /** The serialized database of another sandbox, to begin with a copy of it in memory instead of seeding a world. */
+  readonly image?: Buffer;
   readonly seed?: number;
   readonly companies?: number;
   readonly records?: number;
@@ -65,7 +67,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       dataFile: options.dataFile ?? ':memory:',
       clock,
       hazards: faults,
-      ...defined({ random: options.random, logger: options.logger }),
+      ...defined({ image: options.image, random: options.random, logger: options.logger }),
       options: {
         headers: headerNames(options.headerPrefix, options.requestIdHeader),
         limits: options.limits ?? true,

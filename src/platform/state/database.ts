@@ -9,14 +9,15 @@ export type State = Sqlite.Database;
 
 /**
  * Opens the platform's database: `:memory:`, or a file that survives a restart. better-sqlite3 is synchronous, so the
- * statements of two requests cannot interleave: a synchronous handler is serializable.
+ * statements of two requests cannot interleave: a synchronous handler is serializable. With `image`, the serialized
+ * database of another platform, it opens a copy of that in memory.
  */
-export function openState(file: string): State {
+export function openState(file: string, image?: Buffer): State {
   // The file contains personal data and keys, so only its owner may read it.
   if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
-  const state = new Sqlite(file);
+  const state = new Sqlite(image ?? file);
   // A large world in memory then has fewer pages, which cost some 300 bytes each beside their content.
-  if (file === ':memory:') state.pragma('page_size = 16384');
+  if (file === ':memory:' && image === undefined) state.pragma('page_size = 16384');
   state.pragma('journal_mode = WAL');
   state.pragma('synchronous = NORMAL');
   state.pragma('foreign_keys = ON');

@@ -7,11 +7,11 @@ import type { PlatformEvent } from '../../../src/platform/events.js';
 import { startActivity } from '../../../src/platform/sandbox/activity.js';
 import { startSandbox } from '../../../src/platform/sandbox/sandbox.js';
 import { one } from '../../../src/platform/state/statements.js';
-import { company, type RunningPlatform, startPlatform, user } from '../../conformance/running-platform.js';
+import { company, type RunningPlatform, startNewlySeeded, user } from '../../conformance/running-platform.js';
 
 let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startPlatform();
+  world = await startNewlySeeded();
 });
 afterEach(() => world.close());
 
@@ -334,12 +334,12 @@ test('sandbox: a data file keeps changes and clock across a restart and rejects 
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
   const dataFile = join(folder, 'world.db');
   try {
-    const first = await startPlatform({ dataFile });
+    const first = await startNewlySeeded({ dataFile });
     const { body } = await first.control('POST', '/investments', { company: company(first).id });
     first.clock.advance(5000);
     await first.close();
     expect(statSync(dataFile).mode & 0o077).toBe(0);
-    const second = await startPlatform({ dataFile });
+    const second = await startNewlySeeded({ dataFile });
     expect(second.world.document).toEqual(first.world.document);
     expect(second.clock.now()).toBe(first.clock.now());
     const kept = await second.get(`/investments/${body.ids[0]}`, { token: company(second).token });

@@ -5,7 +5,7 @@ import { Fault } from '../../../src/domain/fault.js';
 import { linesOf } from '../../../src/platform/sandbox/import/lines.js';
 import type { SandboxOptions } from '../../../src/platform/sandbox/sandbox.js';
 import { publishableKey } from '../../conformance/catalog.js';
-import { type RunningPlatform, startPlatform } from '../../conformance/running-platform.js';
+import { type RunningPlatform, startNewlySeeded } from '../../conformance/running-platform.js';
 import { tempFolder } from '../../store/temp-folder.js';
 
 const company = { type: 'company', id: 'co_acme', name: 'Acme Robotics', slug: 'acme', tagline: 'Robots.' };
@@ -44,7 +44,7 @@ function fileOf(lines: readonly unknown[]): string {
 }
 
 async function start(options: SandboxOptions): Promise<RunningPlatform> {
-  const platform = await startPlatform({ companies: 1, records: 3, ...options });
+  const platform = await startNewlySeeded({ companies: 1, records: 3, ...options });
   onTestFinished(() => platform.close());
   return platform;
 }
@@ -180,7 +180,9 @@ test.each([
   [{ ...first, id: 'inv_x', investor: { ...ida, email: 'Ida Example' } }, 'investor.email: '],
 ])('sandbox import: line 6 with %j is refused with its number and reason', async (line, reason) => {
   const file = fileOf([...world, line]);
-  const failure = await startPlatform({ importFile: file, companies: 1, records: 1 }).catch((error) => error);
+  const failure = await startNewlySeeded({ importFile: file, companies: 1, records: 1 }).catch(
+    (error) => error,
+  );
   expect(failure).toBeInstanceOf(Fault);
   expect(failure.code).toBe('usage');
   expect(failure.message).toContain(`--import: ${file} line 6: ${reason}`);
@@ -189,7 +191,7 @@ test.each([
 
 test('sandbox import: a file that does not exist is a usage error with its name', async () => {
   const file = join(tempFolder(), 'missing.jsonl');
-  await expect(startPlatform({ importFile: file })).rejects.toMatchObject({
+  await expect(startNewlySeeded({ importFile: file })).rejects.toMatchObject({
     code: 'usage',
     message: `--import: ${file} cannot be read (ENOENT)`,
   });
@@ -205,7 +207,7 @@ test('sandbox import: a data file continues its world without the imported file,
   const after = await start({ dataFile, importFile: file });
   expect(after.world.document).toEqual(document);
   await after.close();
-  const other = startPlatform({ companies: 1, records: 3, dataFile, importFile: '/other.jsonl' });
+  const other = startNewlySeeded({ companies: 1, records: 3, dataFile, importFile: '/other.jsonl' });
   await expect(other).rejects.toMatchObject({
     code: 'usage',
     message: expect.stringContaining(`that imported ${file}, not /other.jsonl`),
@@ -215,7 +217,7 @@ test('sandbox import: a data file continues its world without the imported file,
 test('sandbox import: after a refused line the data file can be used again', async () => {
   const dataFile = join(tempFolder(), 'world.db');
   const broken = fileOf([...world, 'no JSON']);
-  await expect(startPlatform({ dataFile, importFile: broken })).rejects.toBeInstanceOf(Fault);
+  await expect(startNewlySeeded({ dataFile, importFile: broken })).rejects.toBeInstanceOf(Fault);
   const platform = await start({ dataFile, importFile: fileOf(world) });
   expect(platform.ready.companies[1]?.id).toBe('co_acme');
 });

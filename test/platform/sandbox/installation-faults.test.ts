@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type RunningPlatform, startPlatform } from '../../conformance/running-platform.js';
+import { type RunningPlatform, startNewlySeeded } from '../../conformance/running-platform.js';
 import { type Receiver, startReceiver } from '../webhooks/receiver.js';
 
 /* What a client that follows installations has to survive. */
@@ -7,7 +7,7 @@ import { type Receiver, startReceiver } from '../webhooks/receiver.js';
 let world: RunningPlatform;
 let receiver: Receiver;
 beforeEach(async () => {
-  world = await startPlatform({ companies: 10, records: 2, installed: 0.6, limits: false });
+  world = await startNewlySeeded({ companies: 10, records: 2, installed: 0.6, limits: false });
   receiver = await startReceiver();
   const wanted = {
     url: receiver.url,

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { PlatformEvent } from '../../../src/platform/events.js';
-import { type RunningPlatform, startPlatform } from '../../conformance/running-platform.js';
+import { type RunningPlatform, startNewlySeeded } from '../../conformance/running-platform.js';
 import { startReceiver } from '../webhooks/receiver.js';
 
 let world: RunningPlatform;
 let events: PlatformEvent[];
 beforeEach(async () => {
-  world = await startPlatform({ companies: 10, records: 2, installed: 0.6, limits: false });
+  world = await startNewlySeeded({ companies: 10, records: 2, installed: 0.6, limits: false });
   events = [];
   world.services.events.subscribe((event) => events.push(event));
 });
@@ -46,7 +46,7 @@ describe('a world with companies that have not installed the application', () =>
   });
 
   test('a world without any installation starts, and its founders can install', async () => {
-    const bare = await startPlatform({ companies: 2, records: 1, installed: 0 });
+    const bare = await startNewlySeeded({ companies: 2, records: 1, installed: 0 });
     try {
       expect(bare.ready.companies).toEqual([]);
       expect((await bare.control('POST', '/installations', { all: true })).body.ids).toHaveLength(2);

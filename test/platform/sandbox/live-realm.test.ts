@@ -9,14 +9,14 @@ import {
   type Answered,
   company,
   type RunningPlatform,
-  startPlatform,
+  startNewlySeeded,
   user,
 } from '../../conformance/running-platform.js';
 import { startReceiver } from '../webhooks/receiver.js';
 
 let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startPlatform({ limits: false });
+  world = await startNewlySeeded({ limits: false });
 });
 afterEach(() => world.close());
 
@@ -120,7 +120,7 @@ test('a reset restores the live realm, and the same seed gives the same one', as
   const reset = await world.control('POST', '/reset');
   expect(reset.body.live).toEqual(before);
   expect((await world.get('/investments', { token: liveCompany().token })).status).toBe(200);
-  const other = await startPlatform({ seed: 2 });
+  const other = await startNewlySeeded({ seed: 2 });
   onTestFinished(() => other.close());
   expect(other.ready.live.companies[0]?.id).not.toBe(liveCompany().id);
 });
@@ -147,7 +147,7 @@ test('a data file of an earlier version gains the live realm and keeps its own',
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-live-realm-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const dataFile = join(folder, 'platform.db');
-  const first = await startPlatform({ dataFile });
+  const first = await startNewlySeeded({ dataFile });
   const { companies } = first.ready;
   const { state } = first.services;
   // As an earlier version left it: no live realm, no further applications, and a document without them.
@@ -164,7 +164,7 @@ test('a data file of an earlier version gains the live realm and keeps its own',
     `UPDATE sandbox SET document = json_remove(document, '$.live', '$.attribution', '$.uninstalled')`,
   );
   await first.close();
-  const second = await startPlatform({ dataFile });
+  const second = await startNewlySeeded({ dataFile });
   expect(second.ready.companies).toEqual(companies);
   expect(second.ready.uninstalled).toEqual([]);
   const [live] = second.ready.live.companies;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { startPlatform } from '../../conformance/running-platform.js';
+import { startNewlySeeded } from '../../conformance/running-platform.js';
 
 const seen = async (seed: number, records: number) => {
-  const world = await startPlatform({ seed, records, limits: false });
+  const world = await startNewlySeeded({ seed, records, limits: false });
   try {
     const syndicates = [];
     for (const { id, token } of world.ready.syndicates) {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { PlatformEvent } from '../../../src/platform/events.js';
-import { company, type RunningPlatform, startPlatform } from '../../conformance/running-platform.js';
+import { company, type RunningPlatform, startNewlySeeded } from '../../conformance/running-platform.js';
 
 let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startPlatform();
+  world = await startNewlySeeded();
 });
 afterEach(() => world.close());
 

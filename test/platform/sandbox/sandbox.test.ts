@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
-import { startPlatform } from '../../conformance/running-platform.js';
+import { startNewlySeeded } from '../../conformance/running-platform.js';
 
 test('sandbox: the same seed produces the same world, another seed a different one', async () => {
-  const [one, two, other] = await Promise.all([startPlatform(), startPlatform(), startPlatform({ seed: 2 })]);
+  const [one, two, other] = await Promise.all([
+    startNewlySeeded(),
+    startNewlySeeded(),
+    startNewlySeeded({ seed: 2 }),
+  ]);
   expect(one.world.document).toEqual(two.world.document);
   expect(other.world.document).not.toEqual(one.world.document);
   expect(one.url).not.toBe(two.url);

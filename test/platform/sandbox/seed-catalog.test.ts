@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { all } from '../../../src/platform/state/statements.js';
 import { publishableKey } from '../../conformance/catalog.js';
-import { startPlatform } from '../../conformance/running-platform.js';
+import { startNewlySeeded } from '../../conformance/running-platform.js';
 
 test('sandbox: the same seed produces the same catalog, another seed a different one', async () => {
   const shown = [];
   for (const seed of [5, 5, 6]) {
-    const world = await startPlatform({ seed });
+    const world = await startNewlySeeded({ seed });
     const { body } = await world.get('/explore?status=all', { token: publishableKey(world) });
     expect(body.data.length).toBeGreaterThan(8);
     shown.push(body.data);
@@ -17,7 +17,7 @@ test('sandbox: the same seed produces the same catalog, another seed a different
 });
 
 test('sandbox: seeded feed numbers are unique and not beyond the head of the feed', async () => {
-  const world = await startPlatform();
+  const world = await startNewlySeeded();
   const rows = all<{ seq: number }>(world.services.state, 'SELECT seq FROM ledger ORDER BY seq');
   const [feed] = all<{ head: number }>(world.services.state, 'SELECT head FROM feed');
   expect(rows.at(-1)?.seq).toBeLessThanOrEqual(feed?.head ?? 0);
@@ -26,7 +26,7 @@ test('sandbox: seeded feed numbers are unique and not beyond the head of the fee
 });
 
 test('sandbox: churn changes only companies with an installation', async () => {
-  const world = await startPlatform();
+  const world = await startNewlySeeded();
   const count = () =>
     all(
       world.services.state,
@@ -40,7 +40,7 @@ test('sandbox: churn changes only companies with an installation', async () => {
 });
 
 test('sandbox: the pitch of every company with perks shows them', async () => {
-  const world = await startPlatform();
+  const world = await startNewlySeeded();
   const seeded = all<{ company: string; offering: string }>(
     world.services.state,
     `SELECT c.id AS company, o.id AS offering FROM perks p JOIN offerings o ON o.no = p.offering_no
@@ -63,7 +63,7 @@ test('sandbox: the pitch of every company with perks shows them', async () => {
 });
 
 test('sandbox: no seeded user or installation holds a scope that only client credentials can hold', async () => {
-  const world = await startPlatform();
+  const world = await startNewlySeeded();
   const held = all<{ scopes: string }>(
     world.services.state,
     'SELECT scopes FROM access_tokens UNION SELECT scopes FROM installations UNION SELECT scopes FROM grants',
@@ -74,7 +74,7 @@ test('sandbox: no seeded user or installation holds a scope that only client cre
 });
 
 test('explore: tags have labels as people write them', async () => {
-  const world = await startPlatform();
+  const world = await startNewlySeeded();
   const { body } = await world.get('/explore?status=all&per_page=100', { token: publishableKey(world) });
   const labels = new Map<string, string>();
   for (const { attributes } of body.data) {

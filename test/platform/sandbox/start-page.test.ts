@@ -9,13 +9,13 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import {
   company,
   type RunningPlatform,
-  startPlatform,
+  startNewlySeeded,
   worldStart,
 } from '../../conformance/running-platform.js';
 
 let world: RunningPlatform;
 beforeEach(async () => {
-  world = await startPlatform();
+  world = await startNewlySeeded();
 });
 afterEach(() => world.close());
 
