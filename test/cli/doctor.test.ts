@@ -15,6 +15,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { partsFor } from '../daemon/daemon-fixture.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { freePort } from '../support/free-port.js';
+import { placeMigrated } from '../support/migrated-file.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { fakeIo, rosterd } from './fake-io.js';
 
@@ -55,8 +56,9 @@ async function office(platform = sandbox): Promise<Office> {
   configure({});
   const io = () =>
     fakeIo({ cwd: folder, env: { HOOK: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0' }, clock: systemClock });
-  expect((await rosterd(['sync'], io())).code).toBe(0);
   const database = join(folder, 'mirror.db');
+  placeMigrated(database);
+  expect((await rosterd(['sync'], io())).code).toBe(0);
   return {
     folder,
     database,

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
-import { freshDatabase } from '../postgres/fresh-database.js';
+import { migratedDatabase } from '../postgres/fresh-database.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const patient = { timeout: 60_000, interval: 25 };
@@ -66,7 +66,7 @@ test('ticks, heartbeats and events resume as soon as PostgreSQL answers again, w
 }, async () => {
   const [sandbox, database] = await Promise.all([
     sandboxFor({ companies: 2, records: 10, limits: false }),
-    freshDatabase(),
+    migratedDatabase(),
   ]);
   onTestFinished(() => database.drop());
   const way = await cuttableWayTo(database.url);

@@ -6,7 +6,7 @@ import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import type { InstallationId, SourceName } from '../../src/domain/ids.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { fakeIo, rosterd } from '../cli/fake-io.js';
-import { type FreshDatabase, freshDatabase } from '../postgres/fresh-database.js';
+import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
@@ -17,7 +17,7 @@ let database: FreshDatabase;
 let daemons: Daemon[];
 
 beforeEach(async () => {
-  database = await freshDatabase();
+  database = await migratedDatabase();
   daemons = [];
 });
 

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
-import { type FreshDatabase, freshDatabase } from '../postgres/fresh-database.js';
+import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 import { followingConfig } from './following-fixture.js';
@@ -19,7 +19,7 @@ let delivered = 0;
 beforeEach(async () => {
   [sandbox, database] = await Promise.all([
     sandboxFor({ companies: 6, records: 24, limits: false, installed: 0.67 }),
-    freshDatabase(),
+    migratedDatabase(),
   ]);
   daemons = [];
 });

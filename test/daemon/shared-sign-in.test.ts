@@ -5,7 +5,7 @@ import { Secret } from '../../src/config/secrets.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { openVault } from '../../src/reading/open-vault.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { freshDatabase } from '../postgres/fresh-database.js';
+import { migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
@@ -14,7 +14,7 @@ const patient = { timeout: 60_000, interval: 100 };
 test('P12 two daemons on one database share a rotating sign-in: each works sources with it, and one refreshes it', async () => {
   const [sandbox, database] = await Promise.all([
     sandboxFor({ companies: 6, records: 60, limits: false }),
-    freshDatabase(),
+    migratedDatabase(),
   ]);
   onTestFinished(() => database.drop());
   const [app] = sandbox.ready.apps;
@@ -88,7 +88,10 @@ test('P12 two daemons on one database share a rotating sign-in: each works sourc
 });
 
 test('a daemon does not start with a key of another length, and names the option', async () => {
-  const [sandbox, database] = await Promise.all([sandboxFor({ companies: 1, records: 5 }), freshDatabase()]);
+  const [sandbox, database] = await Promise.all([
+    sandboxFor({ companies: 1, records: 5 }),
+    migratedDatabase(),
+  ]);
   onTestFinished(() => database.drop());
   const config = configFor(sandbox, { folder: freshFolder(), database: database.url });
   const short = new Secret('vault.keys[0]', { env: 'KEY' }, { env: { KEY: 'canary-short' }, folder: '' });

@@ -4,7 +4,7 @@ import { startDaemon } from '../../src/daemon/daemon.js';
 import { diagnose } from '../../src/doctor/doctor.js';
 import { statusOf } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { type FreshDatabase, freshDatabase } from '../postgres/fresh-database.js';
+import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const unfollowed = 'not in the configuration: nobody follows it';
@@ -15,7 +15,7 @@ test.each(['sqlite', 'postgres'] as const)(
     const sandbox = await sandboxFor({ companies: 2, records: 10, limits: false });
     let database: FreshDatabase | null = null;
     if (kind === 'postgres') {
-      database = await freshDatabase();
+      database = await migratedDatabase();
       onTestFinished(() => database?.drop());
     }
     const both = configFor(sandbox, {
