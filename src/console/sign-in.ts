@@ -1,10 +1,10 @@
 import { type Response, Router, urlencoded } from 'express';
+import { html } from '../runtime/html.js';
 import type { Logger } from '../runtime/logger.js';
 import { giveCookie, sessionOf, takeCookie, visitOf } from './guard/admit.js';
 import type { Authenticator } from './guard/authenticator.js';
 import { fieldOf, isOwnForm, isOwnOrigin, pathOf } from './guard/own-forms.js';
 import type { Sessions } from './guard/sessions.js';
-import { signInBody } from './pages/sign-in.js';
 import { pageText } from './parts/layout.js';
 import type { Actor } from './ports/operations.js';
 
@@ -54,6 +54,16 @@ export function signInPages({ authenticator, sessions, logger, version, audit }:
     show(response, judged.kind === 'slow down' ? 429 : 401, to, 'Wrong token.');
   });
   return router;
+}
+
+function signInBody(to: string, wrong: string | null) {
+  return html`<div class="narrow"><h1>Sign in</h1>
+<p class="soft">Enter your token. The configuration names them in <code>console.auth</code>.</p>
+<form method="post" action="/sign-in"><input type="hidden" name="to" value="${to}">
+<label for="token">Token</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus${wrong === null ? null : html` aria-invalid="true" aria-describedby="wrong"`}>
+${wrong === null ? null : html`<p id="wrong" class="wrong">${wrong}</p>`}
+<button class="primary">Sign in</button></form></div>`;
 }
 
 /** Mounted behind `admit`, because only a signed-in browser can sign out. */

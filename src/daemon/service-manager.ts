@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { defined } from '../domain/defined.js';
-import type { Clock } from '../runtime/clock.js';
-import { kernelMonotonicMicros } from '../runtime/kernel-clock.js';
+import { type Clock, kernelMonotonicMicros } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 

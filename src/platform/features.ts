@@ -15,7 +15,7 @@ import { commentAction } from './intents/comment-action.js';
 import { dealActions, proposeDeal } from './intents/deal-actions.js';
 import { intents } from './intents/routes.js';
 import { syndicateActions } from './intents/syndicate-actions.js';
-import { startPublishing } from './investments/publish-loop.js';
+import { startPublishing } from './investments/publisher.js';
 import { investmentRoutes } from './investments/routes.js';
 import { inviteLinkRoutes } from './invite-links/routes.js';
 import { joinControl } from './join-sessions/control.js';

@@ -4,11 +4,22 @@ import type { OpenMirror } from '../daemon/mirror-parts.js';
 import { openMirror } from '../daemon/open-mirror.js';
 import { isFault } from '../domain/fault.js';
 import type { Instant } from '../domain/instant.js';
-import { eraseInPublished, type PublishedErased } from '../reading/erase-published.js';
+import { eraseInLake } from '../reading/lake.js';
+import { mirrorName, removeNamedExports } from '../reading/publish-exports.js';
 import type { Clock } from '../runtime/clock.js';
 import { silentLogger } from '../runtime/logger.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import type { Awaitable } from '../store/erasures.js';
+
+/** What an erasure did to files outside the database. */
+interface PublishedErased {
+  /** Scheduled exports with names, deleted: the next one is made without what was erased. */
+  readonly exports_removed: readonly string[];
+  /** Folders named like exports whose manifest cannot be read: not deleted, though they may contain names. */
+  readonly exports_damaged: readonly string[];
+  /** The configured lake: `none` without names in it, `pending` when it could not be read or written now. */
+  readonly lake: 'none' | 'rewritten' | 'pending';
+}
 
 /** What happened to bytes, backups and files after an erasure. */
 export interface ErasedReceipt extends PublishedErased {
@@ -41,6 +52,21 @@ export async function afterErasing(
     ...(await eraseInPublished(config, clock, signal)),
     other_hosts: dialectFor(config.database).file === null,
   };
+}
+
+/**
+ * Removes from the exports and the lake of this host what was erased in the mirror: deletes the scheduled exports with
+ * names, rewrites the files of people of the configured lake, and deletes the previous ones.
+ */
+async function eraseInPublished(
+  { database, exports, lake: { folder, keep } }: Pick<Config, 'database' | 'exports' | 'lake'>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<PublishedErased> {
+  const { removed, damaged } = await removeNamedExports(exports.folder, mirrorName(database));
+  // A lake that cannot be written now is rewritten by the next run of `lake sync`, which also reports why this one failed.
+  const lake = await eraseInLake(database, { folder, keep }, clock, signal).catch(() => 'pending' as const);
+  return { exports_removed: removed, exports_damaged: damaged, lake };
 }
 
 /** Opens the mirror for an erasure. Throws `database_unusable` when there is none: a command that erases creates none. */

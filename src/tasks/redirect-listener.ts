@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { listenFault } from '../daemon/listen-fault.js';
 import { Fault } from '../domain/fault.js';
 import { ConnectionTable } from '../runtime/connection-table.js';
+import { escapeHtml } from '../runtime/html.js';
 import type { Closable } from '../runtime/lifecycle.js';
-import { redirectPage, redirectPageHeaders } from './redirect-page.js';
 
 /** A loopback address, its port and the rest: only the port may differ from the registered redirect URI. */
 const loopback = /^(http:\/\/(127\.0\.0\.1|\[::1\]|localhost))(?::(\d{1,5}))?((?:[/?].*)?)$/;
@@ -86,6 +86,23 @@ const refusals = {
     title: 'Not our sign-in',
     text: 'This answer belongs to another sign-in. Use the newest link rosterd printed.',
   },
+} as const;
+
+/** Returns the page shown at the end of a sign-in. It loads nothing, runs no script and is not cached. */
+export function redirectPage(title: string, text: string): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escapeHtml(title)}</title>
+<style>body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem;color-scheme:light dark}</style>
+<h1>${escapeHtml(title)}</h1><p>${escapeHtml(text)}</p></html>
+`;
+}
+
+const redirectPageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
 } as const;
 
 function reply(response: ServerResponse, status: number, { title, text }: Page): void {

@@ -1,7 +1,6 @@
 import { isFault } from '../domain/fault.js';
-import { addTally, compareStats } from './compare-stats.js';
-import type { Platform, StoredRows, Tally } from './ports.js';
-import type { StatsReceipt } from './receipt.js';
+import type { Platform, StatsRead, StoredRows, StoredTallies, Tally } from './ports.js';
+import type { AmountDifference, Drift, StatsReceipt } from './receipt.js';
 import { type SettleParts, settle } from './settle.js';
 
 export interface StatsScope {
@@ -16,13 +15,15 @@ export interface StatsParts extends SettleParts {
   readonly platform: Platform;
 }
 
+const none: Tally = { count: 0, committed_cents: 0, raised_cents: 0 };
+
 /**
  * Compares counts and sums of every offering in the mirror, by status. One request per offering when nothing differs.
  */
 export async function verifyStats(parts: StatsParts, scope: StatsScope): Promise<StatsReceipt> {
   const offerings = scope.offering === null ? await parts.stored.offerings() : [scope.offering];
   const skipped: { offering: string; why: string }[] = [];
-  let total: Tally = { count: 0, committed_cents: 0, raised_cents: 0 };
+  let total = none;
   for (const offering of offerings) {
     if (scope.partial) {
       skipped.push({ offering, why: 'the source is filtered to one investor' });
@@ -32,7 +33,7 @@ export async function verifyStats(parts: StatsParts, scope: StatsScope): Promise
     await settle(parts, async () => {
       const stats = await statsOrNull(parts.platform, offering);
       if (stats === null) return [];
-      counted = addTally({ count: 0, committed_cents: 0, raised_cents: 0 }, stats);
+      counted = Object.values(stats.byStatus).reduce(sum, none);
       return compareStats(offering, await parts.stored.tallies(offering), stats);
     });
     if (counted === null) {
@@ -59,4 +60,19 @@ function sum(one: Tally, other: Tally): Tally {
     committed_cents: one.committed_cents + other.committed_cents,
     raised_cents: one.raised_cents + other.raised_cents,
   };
+}
+
+const measures = ['count', 'committed_cents', 'raised_cents'] as const;
+
+/** Compares every status that either side has, cent by cent. A status without rows equals an absent one. */
+function compareStats(offering: string, held: StoredTallies, platform: StatsRead): readonly Drift[] {
+  const statuses = new Set([...Object.keys(held), ...Object.keys(platform.byStatus)]);
+  return [...statuses].sort().flatMap((status): Drift[] => {
+    const ours = held[status] ?? none;
+    const theirs = platform.byStatus[status] ?? none;
+    const amounts = measures.flatMap((column): AmountDifference[] =>
+      ours[column] === theirs[column] ? [] : [{ column, held: ours[column], platform: theirs[column] }],
+    );
+    return amounts.length === 0 ? [] : [{ kind: 'tally', offering, status, amounts }];
+  });
 }

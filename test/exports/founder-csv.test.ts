@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { founderCsv, founderCsvName } from '../../src/exports/founder-csv.js';
-import { decimalOfCents, truncatedShares } from '../../src/exports/founder-numbers.js';
+import {
+  decimalOfCents,
+  founderCsv,
+  founderCsvName,
+  truncatedShares,
+} from '../../src/exports/founder-csv.js';
 import type { Cell } from '../../src/exports/ports.js';
 import { rowSource, whole } from './rows.js';
 

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { listenForRedirect, type RedirectListener } from '../../src/tasks/redirect-listener.js';
-import { redirectPage } from '../../src/tasks/redirect-page.js';
+import { listenForRedirect, type RedirectListener, redirectPage } from '../../src/tasks/redirect-listener.js';
 
 let listener: RedirectListener;
 afterEach(() => listener?.close());

@@ -11,9 +11,8 @@ import { createDeal } from './create.js';
 import { type InvestorSight, investorsOf, offsetPageOf } from './investors.js';
 import { type Deal, findDeal, liveDeals } from './model.js';
 import type { DealProposal, ProposeIntent } from './ports.js';
-import { dealResourceOf } from './present.js';
+import { dealResourceOf, dealStatisticsOf } from './present.js';
 import { readinessOf } from './readiness.js';
-import { dealStatisticsOf } from './statistics.js';
 
 /** `propose` creates the intent of the two retired operations. No other operation needs an approval. */
 export const dealRoutes = (propose: ProposeIntent): readonly Route[] => [

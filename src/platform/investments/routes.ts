@@ -7,15 +7,14 @@ import {
 } from '../contract/investments.js';
 import { callerOf, type Exchange, ok, type Reply } from '../http/exchange.js';
 import { pageSizeOf } from '../http/paging.js';
-import { badParameter, notFound } from '../http/problem.js';
+import { badParameter, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { guarded } from '../http/steps/guarded.js';
 import { noFilters, refuseForeign, resolveFilters } from './filters.js';
 import { type InvestmentPage, readPage } from './pages.js';
 import { readOne } from './read-one.js';
-import { requireEdit } from './require-edit.js';
 import { offeringStats } from './stats.js';
-import { findCompany, findOffering, viewOf } from './view.js';
+import { findCompany, findOffering, type View, viewOf } from './view.js';
 
 export const investmentRoutes: readonly Route[] = [
   route(listInvestments, ...guarded, answerList),
@@ -100,4 +99,13 @@ function timeOf(text: string | undefined): number | undefined {
     );
   }
   return Date.parse(instant);
+}
+
+/** Requires edit access to the company. Throws a 403, or since 2026-10-15 a 404, which does not reveal the record. */
+function requireEdit(exchange: Exchange, view: View, company: number, what: string): void {
+  if (view.companies.includes(company)) return;
+  if (exchange.version >= '2026-10-15') throw notFound(what);
+  throw new Problem(403, 'forbidden', 'Only people who can edit the company may read this.', {
+    remediation: 'Ask the company for edit access.',
+  });
 }
