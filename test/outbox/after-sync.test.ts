@@ -7,8 +7,8 @@ import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { AfterSyncHooks } from '../../src/store/after-sync.js';
 import { fillWithCanaries, showsPeople } from '../store/support/canaries.js';
-import { databases, type Row, sourceRow, type WorkingMirror } from '../store/support/databases.js';
-import { StandingClock } from '../store/support/mirror.js';
+import { databases, type Row, type WorkingMirror } from '../store/support/databases.js';
+import { StandingClock, sourceRow } from '../store/support/mirror.js';
 
 const delivered: Sent = { kind: 'delivered' };
 const failed: Sent = { kind: 'failed', why: 'ended with code 1' };

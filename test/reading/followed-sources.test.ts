@@ -5,8 +5,8 @@ import { listSources, type SourcesWanted, showSource } from '../../src/reading/s
 import { statusOf } from '../../src/reading/status.js';
 import { inSnapshot } from '../../src/store/reads/snapshot.js';
 import { readJudgedSources } from '../../src/store/reads/source-facts.js';
-import { databases, type Row, sourceRow } from '../store/support/databases.js';
-import { StandingClock } from '../store/support/mirror.js';
+import { databases, type Row } from '../store/support/databases.js';
+import { StandingClock, sourceRow } from '../store/support/mirror.js';
 
 const clock = new StandingClock();
 const at = (minutes: number) => new Date(clock.now() + minutes * 60_000).toISOString();

@@ -3,11 +3,9 @@ import { instantFromMillis } from '../../src/domain/instant.js';
 import type { Cursor } from '../../src/domain/position.js';
 import { decideNotices, foldNotices } from '../../src/outbox/decide-notices.js';
 import type { NoticeHooks } from '../../src/store/committed-change.js';
-import type { TickReport } from '../../src/sync/ports.js';
-import { nothingApplied } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { mirrorFixture, placeOf, SteppingClock } from './mirror-fixture.js';
-import { deltaPage, identity, record, tombstone } from './samples.js';
+import { deltaPage, identity, record, tickReport, tombstone } from './samples.js';
 import { statusOf } from './support/mirror.js';
 
 const dayMillis = 86_400_000;
@@ -26,18 +24,7 @@ async function jumped() {
     clock.millis = millis - clock.stepMs;
   };
   const tick = async () => {
-    const report: TickReport = {
-      trigger: 'timer',
-      mode: 'delta',
-      pages: 1,
-      tookMs: 3,
-      applied: nothingApplied,
-      startedAt: instantFromMillis(clock.millis),
-      outcome: 'done',
-      code: null,
-      message: null,
-      retryAt: null,
-    };
+    const report = tickReport({ startedAt: instantFromMillis(clock.millis) });
     await mirror.recordTick(lease, report, null);
   };
   await list([[record('inv_1', {}, identity('Ada')), record('inv_2')]]);

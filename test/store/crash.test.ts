@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest';
 import type { Cursor } from '../../src/domain/position.js';
-import { type Lease, type Mirror, nothingApplied, type TickReport } from '../../src/sync/ports.js';
+import type { Lease, Mirror, TickReport } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { failingStore } from './failing-database.js';
 import { cautious, freshStore, mirrorFixture } from './mirror-fixture.js';
-import { deltaPage, listingPage, record, rejected, tombstone } from './samples.js';
+import { deltaPage, listingPage, record, rejected, tickReport, tombstone } from './samples.js';
 
 const tables = [
   'sources',
@@ -45,18 +45,7 @@ const publishBraked = (mirror: Mirror, lease: Lease) => mirror.publishListing(le
 const awaiting = [begin('relist'), addFew, publishBraked];
 const apply = (mirror: Mirror, lease: Lease) =>
   mirror.applyPage(lease, deltaPage(items), { kind: 'following', cursor: 'c' as Cursor });
-const report: TickReport = {
-  trigger: 'timer',
-  mode: 'delta',
-  startedAt: '2026-05-01T00:00:00.000Z' as never,
-  tookMs: 1,
-  pages: 1,
-  applied: nothingApplied,
-  outcome: 'done',
-  code: null,
-  message: null,
-  retryAt: null,
-};
+const report = tickReport();
 const applyLast = (mirror: Mirror, lease: Lease) =>
   mirror.applyPage(
     lease,

@@ -4,8 +4,8 @@ import { buildIndexes } from '../../src/store/dialect/sqlite/indexes.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { documentedQueries } from '../../src/store/documented-queries.js';
 import { readMirror } from '../../src/store/reads/read-mirror.js';
-import { databases, type Row, sourceRow, sqliteMirror, type WorkingMirror } from './support/databases.js';
-import { freshMirror, recordDefaults } from './support/mirror.js';
+import { databases, type Row, sqliteMirror, type WorkingMirror } from './support/databases.js';
+import { freshMirror, recordDefaults, sourceRow } from './support/mirror.js';
 
 const investment = (source_no: number, id: string, set: Row = {}): readonly [string, Row] => [
   'investment_rows',

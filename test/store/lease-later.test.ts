@@ -1,22 +1,10 @@
 import { describe, expect } from 'vitest';
 import type { Cursor } from '../../src/domain/position.js';
-import { nothingApplied, type TickReport } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { type Fixture, mirrorFixture, mirrorOn } from './mirror-fixture.js';
-import { acme, deltaPage, record } from './samples.js';
+import { acme, deltaPage, record, tickReport } from './samples.js';
 
-const report: TickReport = {
-  trigger: 'webhook',
-  mode: 'delta',
-  startedAt: '2026-05-01T00:00:00.000Z' as never,
-  tookMs: 1,
-  pages: 1,
-  applied: nothingApplied,
-  outcome: 'done',
-  code: null,
-  message: null,
-  retryAt: null,
-};
+const report = tickReport({ trigger: 'webhook' });
 const reached = (cursor: string) => ({ kind: 'following', cursor: cursor as Cursor }) as const;
 const later = { leaseLater: true };
 const change = (cents: number) => deltaPage([record('inv_1', { committed_cents: cents as never })]);

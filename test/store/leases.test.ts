@@ -8,20 +8,12 @@ import { isSharedProcessGone, processName } from '../../src/runtime/process-iden
 import type { TickReport } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { mirrorFixture } from './mirror-fixture.js';
-import { acme, deltaPage, listingPage, record } from './samples.js';
+import { acme, deltaPage, listingPage, record, tickReport } from './samples.js';
 
-const report: TickReport = {
-  trigger: 'timer',
-  mode: 'delta',
-  startedAt: '2026-05-01T00:00:00.000Z' as never,
+const report = tickReport({
   tookMs: 12.6,
-  pages: 1,
   applied: { added: 1, changed: 2, removed: 3, unchanged: 4, quarantined: 5 },
-  outcome: 'done',
-  code: null,
-  message: null,
-  retryAt: null,
-};
+});
 
 describe('a lease', () => {
   test('a lease keeps a second holder out, with an error that names the holder and the expiry', async () => {

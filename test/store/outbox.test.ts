@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Instant } from '../../src/domain/instant.js';
 import { Outbox } from '../../src/store/outbox.js';
-import { databases, sourceRow } from './support/databases.js';
+import { databases } from './support/databases.js';
+import { sourceRow } from './support/mirror.js';
 
 const at = (minute: number) => `2026-10-20T12:${String(minute).padStart(2, '0')}:00.000Z` as Instant;
 

@@ -3,7 +3,8 @@ import type { Instant } from '../../src/domain/instant.js';
 import { AuditLog, type NewAuditEntry } from '../../src/store/audit-log.js';
 import { OperatorRequests } from '../../src/store/operator-requests.js';
 import { Outbox } from '../../src/store/outbox.js';
-import { databases, sourceRow } from './support/databases.js';
+import { databases } from './support/databases.js';
+import { sourceRow } from './support/mirror.js';
 
 const at = (minute: number): Instant => `2026-11-01T10:${String(minute).padStart(2, '0')}:00.000Z` as Instant;
 

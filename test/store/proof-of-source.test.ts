@@ -3,29 +3,18 @@ import type { SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { Cursor } from '../../src/domain/position.js';
 import { postgresInbox, sqliteInbox } from '../../src/store/inbox.js';
-import type { TickReport } from '../../src/sync/ports.js';
+import { nothingApplied, type TickReport } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { type Fixture, mirrorFixture, type Store } from './mirror-fixture.js';
-import { acme, deltaPage, record } from './samples.js';
+import { acme, deltaPage, record, tickReport } from './samples.js';
 
 const inboxOn = (store: Store) =>
   store.kind === 'sqlite' ? sqliteInbox(store.sqlite) : postgresInbox(store.postgres);
 
 const startedAt = '2026-04-30T23:00:00.000Z' as Instant;
 
-const report = (more: Partial<TickReport> = {}): TickReport => ({
-  trigger: 'timer',
-  mode: 'delta',
-  startedAt,
-  tookMs: 5,
-  pages: 1,
-  retryAt: null,
-  applied: { added: 0, changed: 0, removed: 0, unchanged: 1, quarantined: 0 },
-  outcome: 'done',
-  code: null,
-  message: null,
-  ...more,
-});
+const report = (more: Partial<TickReport> = {}) =>
+  tickReport({ startedAt, applied: { ...nothingApplied, unchanged: 1 }, ...more });
 
 const readThrough = ({ rows }: Fixture) => rows('SELECT published_through FROM sources');
 

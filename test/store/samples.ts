@@ -2,7 +2,7 @@ import type { InvestmentId, SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { FeedItem, Identity, Investment } from '../../src/domain/investment.js';
 import type { Cents } from '../../src/domain/money.js';
-import type { FeedPage, SourceIdentity } from '../../src/sync/ports.js';
+import { type FeedPage, nothingApplied, type SourceIdentity, type TickReport } from '../../src/sync/ports.js';
 
 export const acme: SourceIdentity = { name: 'acme' as SourceName, fingerprint: 'f1' };
 
@@ -109,3 +109,18 @@ export function deltaPage(items: readonly FeedItem[], next = 'c', hasMore = fals
     publishedThrough: '2026-02-28T00:00:00.000Z' as Instant,
   };
 }
+
+/** A tick that followed the feed and changed nothing. */
+export const tickReport = (set: Partial<TickReport> = {}): TickReport => ({
+  trigger: 'timer',
+  mode: 'delta',
+  startedAt: '2026-05-01T00:00:00.000Z' as Instant,
+  tookMs: 1,
+  pages: 1,
+  applied: nothingApplied,
+  outcome: 'done',
+  code: null,
+  message: null,
+  retryAt: null,
+  ...set,
+});

@@ -10,8 +10,8 @@ import { packageRoot } from '../../../src/runtime/package-root.js';
 import { hasPast, presentOnly } from '../../../src/store/as-of-views.js';
 import { publicRelations } from '../../../src/store/dictionary/relations.js';
 import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
-import { databases, sourceRow, type WorkingMirror } from '../support/databases.js';
-import { recordDefaults } from '../support/mirror.js';
+import { databases, type WorkingMirror } from '../support/databases.js';
+import { recordDefaults, sourceRow } from '../support/mirror.js';
 
 const [listed, changed, removed] = ['2026-10-01', '2026-10-05', '2026-10-08'].map(
   (day) => `${day}T00:00:00.000Z`,

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { exportRows } from '../../../src/store/reads/export-rows.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
 import { inSnapshot } from '../../../src/store/reads/snapshot.js';
-import { databases, sourceRow, type WorkingMirror } from '../support/databases.js';
-import { recordDefaults } from '../support/mirror.js';
+import { databases, type WorkingMirror } from '../support/databases.js';
+import { recordDefaults, sourceRow } from '../support/mirror.js';
 
 /** More rows than one cursor fetch. One of them has no time and sorts last when newest first. */
 const count = 2_003;

@@ -24,8 +24,8 @@ import {
 } from '../../../src/store/reads/dashboard/roster.js';
 import { runQuery } from '../../../src/store/reads/query.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
-import { databases, sourceRow, type WorkingMirror } from '../support/databases.js';
-import { recordDefaults } from '../support/mirror.js';
+import { databases, type WorkingMirror } from '../support/databases.js';
+import { recordDefaults, sourceRow } from '../support/mirror.js';
 
 const wanted: RosterWanted = {
   filter: {},

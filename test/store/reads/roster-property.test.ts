@@ -4,8 +4,8 @@ import { rosterOrders } from '../../../src/console/ports/dashboard.js';
 import { rosterPage } from '../../../src/store/reads/dashboard/roster.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
 import fc from '../../support/property.js';
-import { databases, sourceRow } from '../support/databases.js';
-import { recordDefaults } from '../support/mirror.js';
+import { databases } from '../support/databases.js';
+import { recordDefaults, sourceRow } from '../support/mirror.js';
 
 /** SQL injection attempts, pattern characters and text that breaks encodings. */
 const texts = [

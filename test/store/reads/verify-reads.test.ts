@@ -12,8 +12,8 @@ import {
   storedVersions,
 } from '../../../src/store/reads/verify-reads.js';
 import type { ReadDatabase } from '../../../src/store/reads/views.js';
-import { databases, sourceRow, sqliteMirror, type WorkingMirror } from '../support/databases.js';
-import { freshMirror, recordDefaults } from '../support/mirror.js';
+import { databases, sqliteMirror, type WorkingMirror } from '../support/databases.js';
+import { freshMirror, recordDefaults, sourceRow } from '../support/mirror.js';
 import { plansOf, wholeReads } from '../support/plans.js';
 
 /** Two sources with the rows of each between those of the other. */

@@ -1,5 +1,6 @@
 import type { DatabaseLocation } from '../../../src/store/database-location.js';
-import { sourceRow, type WorkingMirror } from './databases.js';
+import type { WorkingMirror } from './databases.js';
+import { sourceRow } from './mirror.js';
 
 /** A marker that occurs nowhere else, so that a leak is found even within a longer text. */
 const mark = 'Zq7Canary';

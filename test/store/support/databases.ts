@@ -102,17 +102,3 @@ function working(
     },
   };
 }
-
-/** Like `seedSource` of the SQLite fixture. */
-export const sourceRow = (no: number, set: Row = {}): Row => ({
-  no,
-  name: `source${no}`,
-  fingerprint: 'f',
-  state: 'following',
-  cursor: 'c_1',
-  cursor_saved_at: '2026-10-20T11:59:00.000Z',
-  published_through: '2026-10-20T11:59:00.000Z',
-  listed_at: '2026-10-01T00:00:00.000Z',
-  listed_seq: 1,
-  ...set,
-});

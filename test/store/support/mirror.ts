@@ -54,20 +54,22 @@ function insert({ raw }: SqliteDatabase, table: string, row: Row): number {
   return Number(raw.prepare(sql).run(...Object.values(row)).lastInsertRowid);
 }
 
-export function seedSource(database: SqliteDatabase, no: number, set: Row = {}): number {
-  return insert(database, 'sources', {
-    no,
-    name: `source${no}`,
-    fingerprint: 'f',
-    state: 'following',
-    cursor: 'c_1',
-    cursor_saved_at: '2026-10-20T11:59:00.000Z',
-    published_through: '2026-10-20T11:59:00.000Z',
-    listed_at: '2026-10-01T00:00:00.000Z',
-    listed_seq: 1,
-    ...set,
-  });
-}
+/** A source that follows the feed. */
+export const sourceRow = (no: number, set: Row = {}): Row => ({
+  no,
+  name: `source${no}`,
+  fingerprint: 'f',
+  state: 'following',
+  cursor: 'c_1',
+  cursor_saved_at: '2026-10-20T11:59:00.000Z',
+  published_through: '2026-10-20T11:59:00.000Z',
+  listed_at: '2026-10-01T00:00:00.000Z',
+  listed_seq: 1,
+  ...set,
+});
+
+export const seedSource = (database: SqliteDatabase, no: number, set: Row = {}): number =>
+  insert(database, 'sources', sourceRow(no, set));
 
 export const recordDefaults = {
   company_id: 'co_1',

@@ -1,6 +1,6 @@
 import { rowsOf, type Store } from '../mirror-fixture.js';
-import { type Row, sourceRow } from './databases.js';
-import { recordDefaults } from './mirror.js';
+import type { Row } from './databases.js';
+import { recordDefaults, sourceRow } from './mirror.js';
 
 /** Inserts a row into a store of either kind. Returns the number that the store assigned to it. */
 export async function seedRow(store: Store, table: string, row: Row, number = '1'): Promise<number> {

@@ -1,22 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import type { Cursor } from '../../../../src/domain/position.js';
-import type { TickReport } from '../../../../src/sync/ports.js';
-import { nothingApplied } from '../../../../src/sync/ports.js';
 import { mirrorFixture } from '../../mirror-fixture.js';
-import { deltaPage, listingPage, record } from '../../samples.js';
+import { deltaPage, listingPage, record, tickReport } from '../../samples.js';
 
-const report: TickReport = {
-  trigger: 'timer',
-  mode: 'delta',
-  startedAt: '2026-10-20T12:00:00.000Z' as TickReport['startedAt'],
-  tookMs: 1,
-  pages: 1,
-  applied: nothingApplied,
-  outcome: 'done',
-  code: null,
-  message: null,
-  retryAt: null,
-};
+const report = tickReport();
 
 test('commits of rows and tombstones wait for the disk; only bookkeeping and listing pages do not', async () => {
   const { collect, mirror, lease, database } = await mirrorFixture();

@@ -2,22 +2,10 @@ import { expect, test, vi } from 'vitest';
 import type { Cursor } from '../../../../src/domain/position.js';
 import { SqliteMirror } from '../../../../src/store/dialect/sqlite/mirror.js';
 import type { Mirror } from '../../../../src/sync/ports.js';
-import { nothingApplied, type TickReport } from '../../../../src/sync/ports.js';
 import { type Fixture, mirrorFixture } from '../../mirror-fixture.js';
-import { acme, deltaPage, record } from '../../samples.js';
+import { acme, deltaPage, record, tickReport } from '../../samples.js';
 
-const report: TickReport = {
-  trigger: 'webhook',
-  mode: 'delta',
-  startedAt: '2026-05-01T00:00:00.000Z' as never,
-  tookMs: 1,
-  pages: 1,
-  applied: nothingApplied,
-  outcome: 'done',
-  code: null,
-  message: null,
-  retryAt: null,
-};
+const report = tickReport({ trigger: 'webhook' });
 const reached = (cursor: string) => ({ kind: 'following', cursor: cursor as Cursor }) as const;
 const change = (cents: number) => deltaPage([record('inv_1', { committed_cents: cents as never })]);
 const later = { leaseLater: true };
