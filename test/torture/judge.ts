@@ -1,5 +1,5 @@
 import { askPlatform } from './ask-platform.js';
-import { Patience } from './patience.js';
+import { Patience } from './deadline.js';
 import type { Place } from './place.js';
 import type { Sight } from './storage/storage.js';
 import { Violation } from './violation.js';

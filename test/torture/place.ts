@@ -6,7 +6,7 @@ import { all } from '../../src/platform/state/statements.js';
 import { freePort } from '../support/free-port.js';
 import { askPlatform } from './ask-platform.js';
 import { type Life, type LifeOptions, type Program, startLife } from './life.js';
-import { Patience } from './patience.js';
+import { Patience } from './deadline.js';
 import { postgresStorage } from './storage/postgres-storage.js';
 import { sqliteStorage } from './storage/sqlite-storage.js';
 import type { Sight, Storage } from './storage/storage.js';

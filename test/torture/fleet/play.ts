@@ -2,7 +2,7 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
 import type { Life } from '../life.js';
-import { following, saysItPlainly } from '../patience.js';
+import { following, saysItPlainly } from '../deadline.js';
 import { judgeFleet } from './judge.js';
 import type { FleetLife, RunningFleet } from './running-fleet.js';
 import { takenOver } from './taken-over.js';

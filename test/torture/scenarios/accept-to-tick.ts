@@ -1,9 +1,9 @@
 import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
+import { comesUp, endOf, following, saysItPlainly, stopAtRest } from '../deadline.js';
 import { judgeAtRest, judgeStopped } from '../judge.js';
 import type { Life } from '../life.js';
-import { comesUp, endOf, following, saysItPlainly, stopAtRest } from '../patience.js';
 import { openLocation, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
 import { type Stop, steps, stepsOfListings } from '../steps.js';

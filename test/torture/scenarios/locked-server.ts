@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { type Random, randomText, systemRandom } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
+import { following, stopAtRest } from '../deadline.js';
 import { deliver, hasRow } from '../deliver.js';
 import { judgeAtRest, judgeStopped } from '../judge.js';
 import type { Life } from '../life.js';
-import { following, stopAtRest } from '../patience.js';
 import { openLocation, type Place } from '../place.js';
 import { pick, roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';

@@ -5,7 +5,7 @@ import { type PostgresServer, startPostgres } from '../../postgres/server.js';
 import type { Counters } from '../counters.js';
 import { deliver, hasRow } from '../deliver.js';
 import { judgeAtRest, judgeStopped } from '../judge.js';
-import { following, Patience, stopAtRest } from '../patience.js';
+import { following, Patience, stopAtRest } from '../deadline.js';
 import { openLocation, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';

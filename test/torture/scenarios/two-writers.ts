@@ -1,7 +1,7 @@
 import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
 import { differences, held, judgeAtRest, judgeStopped, truth } from '../judge.js';
-import { endOf, following, patiently, saysItPlainly, stopAtRest } from '../patience.js';
+import { endOf, following, patiently, saysItPlainly, stopAtRest } from '../deadline.js';
 import { openLocation, type Place, withoutReceiver } from '../place.js';
 import { roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
