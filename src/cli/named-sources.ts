@@ -13,7 +13,7 @@ export const namesMax = 20;
 
 /**
  * Returns the sources that the arguments name, or that `--rule` or `--all` selects. Throws `usage` for an unknown name, and
- * for no choice or two.
+ * unless exactly one of the three selects.
  */
 export async function selectedSources(context: CommandContext) {
   const { args, options, io } = context;

@@ -66,7 +66,7 @@ const kinds: { readonly [Field in keyof Required<LogFields>]: 'text' | 'number' 
   error: 'error',
 };
 
-/** Longer than any id, path or hint rosterd writes; longer texts come from outside and are cut. */
+/** Longer than any id, path or hint rosterd writes; longer texts come from outside and are truncated. */
 const textMax = 500;
 
 /**

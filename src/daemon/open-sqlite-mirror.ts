@@ -38,7 +38,7 @@ const bytesAtOnce = 32 * 1024 * 1024;
 const inboxBusyMillis = 500;
 
 /** A delivery that waits longer for the rewriting of the file is rejected, and resent later: see `WriteGate`. */
-const deliveryPatienceMillis = 5_000;
+const deliveryTimeoutMillis = 5_000;
 
 /** A source of this size is published faster in this process than a child process starts. */
 const rowsAtOnce = 20_000;
@@ -86,7 +86,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       mirror: gate.guard(mirror),
       dimensions: gate.guard(new SqliteDimensions(main, clock)),
       budgets,
-      inbox: gate.guard(sqliteInbox(main, inboxBusyMillis), deliveryPatienceMillis),
+      inbox: gate.guard(sqliteInbox(main, inboxBusyMillis), deliveryTimeoutMillis),
       outbox: gate.guard(new Outbox(sqliteConnection(main))),
       pauses: gate.guard(new Pauses(sqliteConnection(main))),
       alerts: gate.guard(new Alerts(sqliteConnection(main))),

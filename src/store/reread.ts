@@ -10,6 +10,6 @@ export interface Rereading {
   reread(lease: Lease, items: readonly FeedItem[]): Promise<Applied>;
 }
 
-/** Returns the readable and unreadable records. What is gone is left to the feed, which says so in its order. */
+/** Returns the readable and unreadable records. Deletions are left to the feed, which reports them in order. */
 export const withoutTombstones = (items: readonly FeedItem[]): readonly FeedItem[] =>
   items.filter((item) => item.kind === 'record' || (item.kind === 'rejected' && item.erases !== 'tombstone'));

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
-const unfollowed = 'not in the configuration: nobody follows it';
+const unfollowed = 'not in the configuration: it is not synced';
 
 test.each(['sqlite', 'postgres'] as const)(
   'a source that no configuration follows needs a person, and every surface says so (%s)',

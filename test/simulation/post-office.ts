@@ -129,7 +129,7 @@ export class PostOffice {
       after += this.chance.between(1, 500);
     }
     let over = false;
-    const timeout = this.scheduler.in(15_000, 'the sender loses patience', () => {
+    const timeout = this.scheduler.in(15_000, 'the sender times out', () => {
       if (over) return;
       over = true;
       connection.cut();

@@ -329,9 +329,9 @@ export class Stage {
   /** I13: a source that has not been read for long must not report healthy. */
   protected judgeHonesty(life: Life, look: ReturnType<Reader['look']>): void {
     const { intervalSeconds } = this.plan;
-    const patience = 2.5 * intervalSeconds * 1000 + 15 * minute;
+    const allowed = 2.5 * intervalSeconds * 1000 + 15 * minute;
     const { now } = this.scheduler;
-    if (now - life.startedAt < patience || this.injured.size > 0 || this.machine.rival !== null) return;
+    if (now - life.startedAt < allowed || this.injured.size > 0 || this.machine.rival !== null) return;
     for (const source of look.sources) {
       const plan = this.sources.find((one) => one.name === source.name);
       const lastRead = this.platform.readings.findLast(
@@ -340,7 +340,7 @@ export class Stage {
       const health = healthOf(source as never);
       if (health === 'ok' && (source.last_outcome === 'failed' || source.last_outcome === 'waiting'))
         this.violate('I13', `${source.name} reports healthy, but its last tick ended ${source.last_outcome}`);
-      if (health === 'ok' && (lastRead === undefined || now - lastRead.at > patience))
+      if (health === 'ok' && (lastRead === undefined || now - lastRead.at > allowed))
         this.violate(
           'I13',
           `${source.name} reports healthy but was ${lastRead === undefined ? 'never read' : `not read for ${now - lastRead.at} ms`}`,

@@ -4,13 +4,13 @@ import type { Life } from './life.js';
 import { Violation } from './violation.js';
 
 const turnMillis = 25;
-const patienceMillis = 60_000;
+const timeoutMillis = 60_000;
 
 /**
  * A timeout for processes that excludes the time they waited for a CPU and the time in which no process ran. On an
  * overloaded machine its minute may last an hour.
  */
-export class Patience {
+export class Deadline {
   #spent = 0;
   #queued: number;
 
@@ -19,7 +19,7 @@ export class Patience {
   }
 
   get over(): boolean {
-    return this.#spent >= patienceMillis;
+    return this.#spent >= timeoutMillis;
   }
 
   async turn(): Promise<void> {
@@ -48,18 +48,18 @@ function queuedMillis(pid: number | undefined): number {
 }
 
 /** Waits for a process to do something; throws a violation when its timeout is over. */
-export async function patiently<Value>(life: Life, wanted: Promise<Value>, missing: string): Promise<Value> {
-  const patience = new Patience([life]);
+export async function inTime<Value>(life: Life, wanted: Promise<Value>, missing: string): Promise<Value> {
+  const deadline = new Deadline([life]);
   const there = wanted.then((value) => ({ value }));
   for (;;) {
-    const seen = await Promise.race([there, patience.turn()]);
+    const seen = await Promise.race([there, deadline.turn()]);
     if (seen !== undefined) return seen.value;
-    if (patience.over) throw new Violation(`${missing}: ${life.printed()}`);
+    if (deadline.over) throw new Violation(`${missing}: ${life.printed()}`);
   }
 }
 
 export const endOf = (life: Life): Promise<Awaited<Life['ended']>> =>
-  patiently(life, life.ended, 'it does not end');
+  inTime(life, life.ended, 'it does not end');
 
 /** An idle daemon that is asked to stop must exit with 0. */
 export async function stopAtRest(life: Life): Promise<void> {
@@ -78,7 +78,7 @@ export function saysItPlainly(printed: string): void {
 
 /** True when a daemon follows the platform, false if it ended before. */
 export const comesUp = (life: Life): Promise<boolean> =>
-  patiently(life, life.ready, 'it neither follows nor ends');
+  inTime(life, life.ready, 'it neither follows nor ends');
 
 /** Resolves when a daemon follows the platform; throws with its output if it never does. */
 export async function following(life: Life): Promise<void> {

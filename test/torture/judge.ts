@@ -1,5 +1,5 @@
 import { askPlatform } from './ask-platform.js';
-import { Patience } from './deadline.js';
+import { Deadline } from './deadline.js';
 import type { Place } from './place.js';
 import type { Sight } from './storage/storage.js';
 import { Violation } from './violation.js';
@@ -114,13 +114,13 @@ async function goesForward(sight: Sight): Promise<void> {
  */
 export async function judgeAtRest(place: Place, calledOff?: AbortSignal): Promise<void> {
   const wanted = await truth(place);
-  const patience = new Patience(place.living());
+  const deadline = new Deadline(place.living());
   let left: readonly string[] = ['the mirror was never there'];
   while (calledOff?.aborted !== true) {
     left = await place.look(async (sight) => ((await sight.isWhole()) ? unfinished(sight, wanted) : left));
     if (left.length === 0) return;
-    if (patience.over) throw new Violation(['not at rest', ...left, ...printedIn(place)].join('\n  '));
-    await patience.turn();
+    if (deadline.over) throw new Violation(['not at rest', ...left, ...printedIn(place)].join('\n  '));
+    await deadline.turn();
   }
 }
 

@@ -5,8 +5,8 @@ import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.j
 import { all } from '../../src/platform/state/statements.js';
 import { freePort } from '../support/free-port.js';
 import { askPlatform } from './ask-platform.js';
+import { Deadline } from './deadline.js';
 import { type Life, type LifeOptions, type Program, startLife } from './life.js';
-import { Patience } from './deadline.js';
 import { postgresStorage } from './storage/postgres-storage.js';
 import { sqliteStorage } from './storage/sqlite-storage.js';
 import type { Sight, Storage } from './storage/storage.js';
@@ -107,10 +107,10 @@ export async function openLocation({
   };
   const outlived = () => [...lives].some((life) => life.outlived);
   const deserted = async () => {
-    const patience = new Patience([]);
+    const deadline = new Deadline([]);
     while (outlived()) {
-      if (patience.over) throw new Violation('a child of a dead daemon keeps running');
-      await patience.turn();
+      if (deadline.over) throw new Violation('a child of a dead daemon keeps running');
+      await deadline.turn();
     }
     for (const life of lives) if (life.over) lives.delete(life);
   };

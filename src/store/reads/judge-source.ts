@@ -147,7 +147,7 @@ function concernsOf(facts: SourceFacts, surroundings: Surroundings): readonly Co
   if (!followed)
     concerns.push({
       code: 'unfollowed',
-      text: 'not in the configuration: nobody follows it, what is shown gets old',
+      text: 'not in the configuration: it is not synced, and its rows get old',
     });
   else if (isAhead(last_tick_at, now))
     concerns.push({

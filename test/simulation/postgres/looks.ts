@@ -9,7 +9,7 @@ export type LookOrder =
 
 export type LookAnswer = { readonly rows: readonly (readonly object[])[] } | { readonly failed: string };
 
-const patienceMillis = 120_000;
+const timeoutMillis = 120_000;
 
 /**
  * Queries a server synchronously, so that the judge need not know that the mirror is remote: a thread with its own
@@ -54,7 +54,7 @@ export class Looks {
     this.#port.postMessage(order);
     // The wake-up may still belong to the previous response.
     while (Atomics.load(this.#answered, 0) === 0)
-      if (Atomics.wait(this.#answered, 0, 0, patienceMillis) === 'timed-out')
+      if (Atomics.wait(this.#answered, 0, 0, timeoutMillis) === 'timed-out')
         throw new Error('the server did not answer the look');
     const answer = receiveMessageOnPort(this.#port)?.message as LookAnswer | undefined;
     if (answer === undefined) throw new Error('the look thread returned nothing');

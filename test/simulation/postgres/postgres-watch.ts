@@ -21,7 +21,7 @@ const mirrored =
 const asksTime = /\bfleet_clock\b/;
 const ends = /^\s*(?:COMMIT|ROLLBACK|END)\b/i;
 const diskFull = "DO $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$";
-const patienceMillis = 120_000;
+const timeoutMillis = 120_000;
 
 /** One connection, as the simulator that starts and ends its process sees it. */
 class WatchedClient {
@@ -148,7 +148,7 @@ export class PostgresWatch {
   busy(): Promise<void> | null {
     if (this.#running === 0) return null;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('the server never answers')), patienceMillis);
+      const timer = setTimeout(() => reject(new Error('the server never answers')), timeoutMillis);
       this.#rest.push(() => {
         clearTimeout(timer);
         resolve();

@@ -8,7 +8,7 @@ export interface Front {
   close(): Promise<void>;
 }
 
-const patienceMillis = 3_000;
+const timeoutMillis = 3_000;
 
 export async function openFront(ports: readonly number[], random: Random): Promise<Front> {
   const server = createServer((request, response) => {
@@ -51,7 +51,7 @@ async function pass(
         ...signed.map(([name, value]) => [name, String(value)]),
       ]),
       body: Buffer.concat(body),
-      signal: AbortSignal.timeout(patienceMillis),
+      signal: AbortSignal.timeout(timeoutMillis),
     });
     await answer.arrayBuffer();
     return answer.status;

@@ -5,7 +5,7 @@ import { Violation } from '../violation.js';
 import type { RunningFleet } from './running-fleet.js';
 
 /** Counted from the last delivery: the platform may still have thousands in flight. */
-const patienceMillis = 240_000;
+const timeoutMillis = 240_000;
 
 /** Returns the platform's records of one company, paged through its public API. */
 async function truthOf(world: RunningFleet, index: number): Promise<Map<string, string | null>> {
@@ -74,8 +74,8 @@ export async function judgeFleet(world: RunningFleet): Promise<Audited & Rest> {
     if (different > 0) equalMillis = Number.NaN;
     else if (Number.isNaN(equalMillis)) equalMillis = passed;
     if (different === 0 && events.length === 0) break;
-    if (systemClock.monotonic() - arrivedAt > patienceMillis)
-      throw new Violation(`not at rest ${patienceMillis / 1000} s after the last delivery: ${last}`);
+    if (systemClock.monotonic() - arrivedAt > timeoutMillis)
+      throw new Violation(`not at rest ${timeoutMillis / 1000} s after the last delivery: ${last}`);
   }
   const settledMillis = Math.round(systemClock.monotonic() - begun);
   await nothingIsLost(world);

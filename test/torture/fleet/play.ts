@@ -1,8 +1,8 @@
 import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
-import type { Life } from '../life.js';
 import { following, saysItPlainly } from '../deadline.js';
+import type { Life } from '../life.js';
 import { judgeFleet } from './judge.js';
 import type { FleetLife, RunningFleet } from './running-fleet.js';
 import { takenOver } from './taken-over.js';
@@ -52,9 +52,9 @@ export async function playFleet(
     });
     while (!there) {
       await world.churn(1);
-      const patience = new AbortController();
-      await Promise.race([stop, systemClock.wait(250, patience.signal)]);
-      patience.abort();
+      const pause = new AbortController();
+      await Promise.race([stop, systemClock.wait(250, pause.signal)]);
+      pause.abort();
     }
   };
 

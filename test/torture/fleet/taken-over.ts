@@ -5,14 +5,14 @@ import type { FleetLife, RunningFleet } from './running-fleet.js';
 /**
  * Far longer than the eight seconds without a heartbeat, a heartbeat and a tick: others may be hit meanwhile.
  */
-const patienceMillis = 240_000;
+const timeoutMillis = 240_000;
 
 /** Resolves when other processes have taken over every source that this frozen process claimed last. */
 export async function takenOver(world: RunningFleet, { name }: FleetLife): Promise<void> {
   const begun = systemClock.monotonic();
   while ((await lastTakenBy(world, name)) > 0) {
-    if (systemClock.monotonic() - begun > patienceMillis)
-      throw new Violation(`no member took over from ${name} within ${patienceMillis / 1000} s`);
+    if (systemClock.monotonic() - begun > timeoutMillis)
+      throw new Violation(`no member took over from ${name} within ${timeoutMillis / 1000} s`);
     await systemClock.wait(100);
   }
 }

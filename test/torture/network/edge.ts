@@ -11,7 +11,7 @@ import { direct, openForwards } from './wire.js';
  * receivers, and the receiver of notices. The balancer and that receiver write down what they saw.
  */
 
-const patienceMillis = 3_000;
+const timeoutMillis = 3_000;
 
 export async function runEdge(order: EdgeOrder): Promise<void> {
   const random = seededRandom(order.seed);
@@ -78,7 +78,7 @@ async function balanced(
       method: 'POST',
       headers: Object.fromEntries(passed.map(([name, value]) => [name, String(value)])),
       body: new Uint8Array(body),
-      signal: AbortSignal.timeout(patienceMillis),
+      signal: AbortSignal.timeout(timeoutMillis),
     }).then(
       async (answer) => {
         await answer.arrayBuffer().catch(() => {});

@@ -3,9 +3,9 @@ import { type Random, randomText, systemRandom } from '../../../src/runtime/rand
 import { withClient } from '../../postgres/run-databases.js';
 import { type PostgresServer, startPostgres } from '../../postgres/server.js';
 import type { Counters } from '../counters.js';
+import { Deadline, following, stopAtRest } from '../deadline.js';
 import { deliver, hasRow } from '../deliver.js';
 import { judgeAtRest, judgeStopped } from '../judge.js';
-import { following, Patience, stopAtRest } from '../deadline.js';
 import { openLocation, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
@@ -81,9 +81,9 @@ async function play(place: Place, server: PostgresServer, random: Random, counte
     if (!(await hasRow(place, eventId)))
       throw new Violation(`202 was answered for ${eventId}, which has no row`);
   // The platform delivers a refused webhook again only after a while.
-  const patience = new Patience([life]);
-  while ((await deliver(place, `evt_${randomText(systemRandom, 22)}`)) !== 202 && !patience.over)
-    await patience.turn();
+  const deadline = new Deadline([life]);
+  while ((await deliver(place, `evt_${randomText(systemRandom, 22)}`)) !== 202 && !deadline.over)
+    await deadline.turn();
   await place.churn(1);
   if (life.over) throw new Violation(`the daemon ended with the server: ${life.printed()}`);
   await judgeAtRest(place);

@@ -1,7 +1,7 @@
 import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
+import { endOf, following, inTime, saysItPlainly, stopAtRest } from '../deadline.js';
 import { differences, held, judgeAtRest, judgeStopped, truth } from '../judge.js';
-import { endOf, following, patiently, saysItPlainly, stopAtRest } from '../deadline.js';
 import { openLocation, type Place, withoutReceiver } from '../place.js';
 import { roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
@@ -32,7 +32,7 @@ async function overtaken(place: Place, counters: Counters): Promise<void> {
   const sleeper = place.rosterd(['run'], {
     stop: { step: 'a page fetched', nth: 1, signal: 'SIGSTOP' },
   });
-  await patiently(sleeper, sleeper.atStop, 'it asks for no page');
+  await inTime(sleeper, sleeper.atStop, 'it asks for no page');
   await place.churn(many);
   await place.storage.expireLeases();
   const other = place.rosterd(['sync']);
