@@ -281,9 +281,13 @@ export function isIdle(state: Schedule, now: number, budgets: readonly SharedBud
   return state.tick.kind === 'none' && untilDue(state, now, budgets) > 0;
 }
 
-/** Returns when a nudge may start a tick. */
+/**
+ * Returns when a nudge may start a tick: when every limit allows it. That is not always the limit with the widest gap, because
+ * a gap shrinks faster the sooner its window ends.
+ */
 export function nudgeDueAt(state: Schedule, now: number, budgets: readonly SharedBudget[]): number {
-  return Math.max(state.nudgeDue, now + waitAfter(webhookSpacing(budgets), now - state.nudgedAt));
+  const waits = budgets.map((budget) => waitAfter(webhookSpacing([budget]), now - state.nudgedAt));
+  return Math.max(state.nudgeDue, now + Math.max(0, ...waits));
 }
 
 /** How long a source counts as one that uses webhook ticks. */

@@ -585,6 +585,16 @@ describe('schedule: when a nudge may start a tick, and why', () => {
       hour,
       'spent',
     ],
+    [
+      'two limits: the longer wait decides, not the wider gap, which is that of the other limit',
+      { ...waiting, nudgedAt: now - 29_779 },
+      [
+        { ...budget(21)[0], limit: 100, resetsInMillis: 575_335 },
+        { ...budget(2)[0], limit: 100, resetsInMillis: 86_500 },
+      ] as readonly SharedBudget[],
+      7_933,
+      'scarce',
+    ],
     ['the last tick failed: not before its retry', blocked, budget(600), 30_000, 'backing_off'],
     ['halted: one retry an hour', states.halted, budget(600), hour, 'halted'],
     ['another process follows it', states.elsewhere, budget(600), 0, 'elsewhere'],
