@@ -1,13 +1,13 @@
 import pg from 'pg';
 import { type Random, randomText, systemRandom } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
-import { following, stopAtRest } from '../deadline.js';
 import { deliver, hasRow } from '../deliver.js';
-import { judgeAtRest, judgeStopped } from '../judge.js';
+import { judgeAtRest } from '../judge.js';
 import type { Life } from '../life.js';
-import { openLocation, type Place } from '../place.js';
-import { pick, roundsIn, type Scenario } from '../scenario.js';
+import type { Place } from '../place.js';
+import { pick, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
+import { besideDaemon } from './beside-daemon.js';
 
 interface Hold {
   readonly name: string;
@@ -57,32 +57,7 @@ const holds: readonly Hold[] = [
 ];
 
 /** A foreign session holds a lock on a server, or reads for long. */
-export const lockedServer: Scenario = {
-  name: 'locked',
-  async open(setting) {
-    const place = await openLocation({ ...setting, records: 60 });
-    const start = async () => {
-      const started = place.rosterd(['run']);
-      await following(started);
-      await judgeAtRest(place);
-      return started;
-    };
-    let daemon = await start();
-    const rounds = roundsIn(place, async (random, counters) => {
-      // A failed round left no daemon running.
-      if (daemon.over) daemon = await start();
-      await round(place, daemon, random, counters);
-    });
-    return {
-      round: rounds.round,
-      async close() {
-        if (!daemon.over) await stopAtRest(daemon);
-        await judgeStopped(place);
-        await place.close();
-      },
-    };
-  },
-};
+export const lockedServer: Scenario = besideDaemon('locked', round);
 
 async function round(place: Place, daemon: Life, random: Random, counters: Counters): Promise<void> {
   const { name, statements, answer, follows } = pick(random, holds);

@@ -4,44 +4,21 @@ import { join } from 'node:path';
 import { packageRoot } from '../../../src/runtime/package-root.js';
 import { randomText, systemRandom } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
-import { following, stopAtRest } from '../deadline.js';
 import { deliver, hasRow } from '../deliver.js';
-import { judgeAtRest, judgeStopped } from '../judge.js';
+import { judgeAtRest } from '../judge.js';
 import type { Life } from '../life.js';
-import { openLocation, type Place } from '../place.js';
-import { roundsIn, type Scenario } from '../scenario.js';
+import type { Place } from '../place.js';
+import type { Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
+import { besideDaemon } from './beside-daemon.js';
 
 /**
  * Another program locks the database: a reader that does not end, or a writer that was frozen while it had the
  * lock.
  */
-export const locked: Scenario = {
-  name: 'locked',
-  async open(setting) {
-    const place = await openLocation({ ...setting, records: 60 });
-    const start = async () => {
-      const started = place.rosterd(['run']);
-      await following(started);
-      await judgeAtRest(place);
-      return started;
-    };
-    let daemon = await start();
-    const rounds = roundsIn(place, async (random, counters) => {
-      // A failed round left no daemon running.
-      if (daemon.over) daemon = await start();
-      await (random.fraction() < 0.7 ? stoppedWriter(place, daemon, counters) : longReader(place, counters));
-    });
-    return {
-      round: rounds.round,
-      async close() {
-        if (!daemon.over) await stopAtRest(daemon);
-        await judgeStopped(place);
-        await place.close();
-      },
-    };
-  },
-};
+export const locked: Scenario = besideDaemon('locked', (place, daemon, random, counters) =>
+  random.fraction() < 0.7 ? stoppedWriter(place, daemon, counters) : longReader(place, counters),
+);
 
 const freshEvent = () => `evt_${randomText(systemRandom, 22)}`;
 
