@@ -173,7 +173,11 @@ class YearsRun {
       this.time.advance(24 * hour);
       return;
     }
-    if (day === this.#awayUntil) this.#signInAgain();
+    if (day === this.#awayUntil) {
+      this.#signInAgain();
+      // The secret that the machine knows has expired by then.
+      this.#webhooks?.learnSecret();
+    }
     this.#engine ??= await this.#start();
     this.#webhooks?.enable();
     if (day === Math.floor(this.ask.days / 2)) await this.#meetRetiredVersion(day);
