@@ -97,13 +97,13 @@ export async function rest(world: World, millisMax: number): Promise<void> {
       const different = wanted.map(
         (truth, index) => differences(truth, stored.get(`c${index}`) ?? new Map()).length,
       );
-      const [open] = await world.rows<{ events: number; changes: number }>(
-        "SELECT (SELECT count(*)::int FROM webhook_inbox WHERE state IN ('pending', 'given_up')) AS events, (SELECT count(*)::int FROM changes) AS changes",
+      const [open] = await world.rows<{ events: number; changes: number; states: string }>(
+        "SELECT (SELECT count(*)::int FROM webhook_inbox WHERE state IN ('pending', 'given_up')) AS events, (SELECT count(*)::int FROM changes) AS changes, (SELECT string_agg(concat_ws(' ', name, state, halted_code), ', ' ORDER BY name) FROM sources) AS states",
       );
       const read = [world.lines<{ seq?: number }>('read-x'), world.lines<{ seq?: number }>('read-y')].map(
         (lines) => lines.filter(({ seq }) => seq !== undefined).at(-1)?.seq ?? 0,
       );
-      last = `records that differ: ${different.join(', ')}; events not worked: ${open?.events}; changes ${open?.changes}, read ${read.join(' and ')}`;
+      last = `records that differ: ${different.join(', ')}; events not worked: ${open?.events}; changes ${open?.changes}, read ${read.join(' and ')}; sources ${open?.states}`;
       const mayLose = !world.options.synchronous && world.promotions.length > 0;
       return (
         different.every((count) => count === 0) &&

@@ -29,6 +29,7 @@ import { Cuts, type Network, type Service } from './network.js';
 import { installNoticeAudit } from './notice-audit.js';
 import type { ForwardOrder } from './orders.js';
 import { type Analyst, analysts, type Daemon, daemons, type Host, type Step } from './plan.js';
+import type { Address } from './proxy.js';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -229,6 +230,9 @@ export class World {
     const life = this.#rosterd(host, ['run', '--config', join(home, 'config.json')], `daemon-${host}`, {
       ...this.#env,
       ROSTERD_TORTURE_ORDERS: this.file(`orders-${host}.json`),
+      ...defined({
+        ROSTERD_TORTURE_LEADS: this.network.kind === 'loopback' ? this.#leadsOf(host) : undefined,
+      }),
     });
     this.#daemons.set(host, life);
     return life;
@@ -544,16 +548,14 @@ export class World {
 
   #configOf(host: Daemon, life: string): object {
     const { network, ready } = this;
-    const wire = (name: 'platform' | 'notice receiver') => {
-      const { host: address, port } = network.address(host, `wire ${name}`);
-      return `http://${address}:${port}`;
-    };
+    const wire = (name: 'platform' | 'notice receiver') => urlOf(network.address(host, `wire ${name}`));
     const sender = network.address('p', 'sender');
     const receiver = network.address(host, 'receiver');
     const app = ready.apps[0];
     return {
       platform: {
-        baseUrl: wire('platform'),
+        // The same on every host, because a cursor is bound to it.
+        baseUrl: network.kind === 'loopback' ? urlOf(network.address('p', 'platform')) : wire('platform'),
         requestsPerHour: null,
         timeouts: { connectSeconds: 2, requestSeconds: 5 },
         management: {
@@ -603,6 +605,12 @@ export class World {
     };
   }
 
+  /** On the loopback each host has a port of its own for its proxy to the platform. */
+  #leadsOf(host: Daemon): string {
+    const { port } = this.network.address('p', 'platform');
+    return JSON.stringify({ [port]: this.network.address(host, 'wire platform').port });
+  }
+
   /** Every other source reads with the rotating sign-in. */
   isSignedIn(company: number): boolean {
     return company % 2 === 0;
@@ -610,3 +618,4 @@ export class World {
 }
 
 const earlier = (at: string, millis: number): string => new Date(Date.parse(at) - millis).toISOString();
+const urlOf = ({ host, port }: Address): string => `http://${host}:${port}`;
