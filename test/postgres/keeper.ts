@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
-import { lastingPort } from '../support/free-port.js';
+import { freePort } from '../support/free-port.js';
 import { type Binaries, findBinaries } from './binaries.js';
 import type { KeeperOptions } from './server.js';
 
@@ -43,7 +43,7 @@ let server: ReturnType<typeof spawn> | undefined;
 
 try {
   binaries = findBinaries();
-  const port = await lastingPort();
+  const port = await freePort();
   makeCluster(binaries);
   await start(binaries, port);
   say({ url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, data });

@@ -1,28 +1,26 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Returns a port that was free a moment ago; the process under test gets it in its configuration. */
-export const freePort = (): Promise<number> => listenOnce(0);
+const given = new Set<number>();
 
 /**
- * Returns a port that the system gives to no program that asks for any free port, so that a server can be stopped and started
- * again on it. Linux assigns ports from 32768.
+ * Returns a port that nothing listens on, for a process that gets it in its configuration. The system gives it to no
+ * program that asks for any free port (Linux assigns those from 32768), so it stays free until the process starts, and
+ * between two starts.
  */
-export async function lastingPort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
-    const port = await listenOnce(randomInt(12_000, 32_000)).catch(() => null);
-    if (port !== null) return port;
+    const port = randomInt(12_000, 32_000);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
   }
 }
 
-function listenOnce(wanted: number): Promise<number> {
-  return new Promise((resolve, reject) => {
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer()
-      .once('error', reject)
-      .listen(wanted, '127.0.0.1', () => {
-        const address = server.address();
-        if (typeof address !== 'object' || address === null) return reject(new Error('no address'));
-        server.close(() => resolve(address.port));
-      });
+      .once('error', () => resolve(false))
+      .listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }

@@ -1,4 +1,4 @@
-import { lastingPort } from '../../support/free-port.js';
+import { freePort } from '../../support/free-port.js';
 import type { Network, Service } from './network.js';
 import { type Database, type Host, hosts } from './plan.js';
 import type { Address, Direction } from './proxy.js';
@@ -26,14 +26,9 @@ export interface LoopbackParts {
 /** All hosts on 127.0.0.1, each with ports of its own; the proxies do what a network would. */
 export async function openLoopback({ drop, primary }: LoopbackParts): Promise<Network & { apply(): void }> {
   const addresses = new Map<string, Address>();
-  const taken = new Set<number>();
   for (const host of hosts)
-    for (const service of served[host] ?? []) {
-      let port = await lastingPort();
-      while (taken.has(port)) port = await lastingPort();
-      taken.add(port);
-      addresses.set(`${host} ${service}`, { host: '127.0.0.1', port });
-    }
+    for (const service of served[host] ?? [])
+      addresses.set(`${host} ${service}`, { host: '127.0.0.1', port: await freePort() });
   const blocked = new Set<string>();
   const gone = new Set<Host>();
   const isDropped = (from: Host, to: Host) => gone.has(from) || gone.has(to) || blocked.has(`${from}>${to}`);
