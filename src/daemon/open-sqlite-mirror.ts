@@ -22,23 +22,17 @@ import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { StoredSourceEraser } from '../store/erase-source.js';
 import type { Scrubbed } from '../store/erasures.js';
-import { sqliteInbox } from '../store/inbox.js';
 import { OperatorRequests } from '../store/operator-requests.js';
 import { Outbox } from '../store/outbox.js';
 import { Pauses } from '../store/pauses.js';
 import { scrubApart } from '../store/scrub.js';
+import { openGatedInbox } from './gated-inbox.js';
 import { inBatches } from './in-batches.js';
 import { eraserName, leaseMillis, type OpenMirror, type OpenMirrorParts } from './mirror-parts.js';
-import { WriteGate } from './write-gate.js';
+import type { WriteGate } from './write-gate.js';
 
 /** A file up to this size is rewritten faster in this process than a child process starts. */
 const bytesAtOnce = 32 * 1024 * 1024;
-
-/** The receiver responds within a second or two, so it cannot wait longer for another program's lock. */
-const inboxBusyMillis = 500;
-
-/** A delivery that waits longer for the rewriting of the file is rejected, and resent later: see `WriteGate`. */
-const deliveryTimeoutMillis = 5_000;
 
 /** A source of this size is published faster in this process than a child process starts. */
 const rowsAtOnce = 20_000;
@@ -51,7 +45,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
     if (ran.length > 0)
       logger.info({ count: ran.length, ...(backup === null ? {} : { file: backup }) }, 'schema migrated');
     // Every writer of this process passes the gate.
-    const gate = new WriteGate(clock);
+    const { gate, inbox, close: closeInbox } = openGatedInbox(main, clock, logger);
     const checkpoints = new IdleCheckpoints(main, clock);
     const mirror = new SqliteMirror(
       main,
@@ -86,7 +80,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       mirror: gate.guard(mirror),
       dimensions: gate.guard(new SqliteDimensions(main, clock)),
       budgets,
-      inbox: gate.guard(sqliteInbox(main, inboxBusyMillis), deliveryTimeoutMillis),
+      inbox,
       outbox: gate.guard(new Outbox(sqliteConnection(main))),
       pauses: gate.guard(new Pauses(sqliteConnection(main))),
       alerts: gate.guard(new Alerts(sqliteConnection(main))),
@@ -118,6 +112,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       server: null,
       close: async () => {
         await checkpoints.close();
+        await closeInbox();
         main.close();
       },
     };
@@ -131,7 +126,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
 function behindGate(helper: ListingProcess, gate: WriteGate): ListingHelper {
   return {
     perform: (task) =>
-      task.kind === 'index' ? gate.closedFor(() => helper.perform(task)) : helper.perform(task),
+      task.kind === 'index' ? gate.closedThenOpenFor(() => helper.perform(task)) : helper.perform(task),
     end: () => helper.end(),
   };
 }

@@ -1,56 +1,93 @@
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 
+/** Long enough for a tick that waited to read and write its page. */
+const openMillis = 100;
+
 /**
  * Delays this process's own writers while a child process rewrites the file or builds an index. SQLite would make them
  * wait as well, but by blocking the event loop.
  */
 export class WriteGate {
   #closed: Promise<void> | undefined;
+  #waiting = 0;
+  /** Whether calls waited when the gate opened last. */
+  #hasKept = false;
 
-  constructor(private readonly clock: Clock) {}
+  /** `beforeOpening` runs whenever the work is done and guarded calls still wait. It must not reject. */
+  constructor(
+    private readonly clock: Clock,
+    private readonly beforeOpening: () => Promise<void> = async () => {},
+  ) {}
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined;
+  }
 
   /** Runs `work`, after work that was given before; guarded calls wait until all of it is done. */
   async closedFor<Result>(work: () => Promise<Result>): Promise<Result> {
     const running = this.#closed === undefined ? work() : this.#closed.then(work);
-    const closed = running.then(
-      () => {},
-      () => {},
-    );
+    const closed = running
+      .then(
+        () => {},
+        () => {},
+      )
+      .then(this.beforeOpening);
     this.#closed = closed;
     try {
+      await closed;
       return await running;
     } finally {
-      if (this.#closed === closed) this.#closed = undefined;
+      if (this.#closed === closed) {
+        this.#hasKept = this.#waiting > 0;
+        this.#closed = undefined;
+      }
     }
   }
 
-  /** Returns the object with methods that wait for the gate first. Throws `database_busy` after `timeoutMillis`. */
-  guard<Target extends object>(target: Target, timeoutMillis = Number.POSITIVE_INFINITY): Target {
+  /** The same, and resolves somewhat later if calls were waiting: what they do takes more than one turn. */
+  async closedThenOpenFor<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = await this.closedFor(work);
+    if (this.#hasKept) await this.clock.wait(openMillis);
+    return result;
+  }
+
+  /**
+   * Returns the object with methods that wait for the gate first, except the named ones. They throw `database_busy` after
+   * `timeoutMillis`.
+   */
+  guard<Target extends object>(
+    target: Target,
+    timeoutMillis = Number.POSITIVE_INFINITY,
+    except: readonly (keyof Target)[] = [],
+  ): Target {
     return new Proxy(target, {
       get: (_, property) => {
         const value: unknown = Reflect.get(target, property, target);
         if (typeof value !== 'function') return value;
+        if (except.some((name) => name === property)) return value.bind(target);
         return async (...args: unknown[]) => {
-          await this.#pass(timeoutMillis);
+          if (this.isClosed) await this.opened(timeoutMillis);
           return Reflect.apply(value, target, args);
         };
       },
     });
   }
 
-  async #pass(timeoutMillis: number): Promise<void> {
-    if (this.#closed === undefined) return;
+  /** Resolves once the gate is open. Throws `database_busy` after `timeoutMillis`. */
+  async opened(timeoutMillis: number): Promise<void> {
     const passed = new AbortController();
     const late =
       timeoutMillis === Number.POSITIVE_INFINITY
         ? []
         : [this.clock.wait(timeoutMillis, passed.signal).then(() => 'late' as const)];
+    this.#waiting += 1;
     try {
       while (this.#closed !== undefined)
         if ((await Promise.race([this.#closed, ...late])) === 'late')
           throw new Fault('database_busy', 'the database file is being rewritten or indexed');
     } finally {
+      this.#waiting -= 1;
       passed.abort();
     }
   }

@@ -199,15 +199,19 @@ function queriesOf(db: Kysely<ReadDatabase>) {
 
 /**
  * Returns the inbox of a SQLite file. `busyMillis` replaces the busy timeout of the connection while the inbox writes,
- * because waiting for another program's lock blocks every other request.
+ * because waiting for another program's lock blocks every other request. `accept` stores deliveries instead of the inbox.
  */
-export function sqliteInbox(database: SqliteDatabase, busyMillis?: number): Inbox {
-  const accept = acceptingOnSqlite(database.raw, database.file);
+export function sqliteInbox(
+  database: SqliteDatabase,
+  busyMillis?: number,
+  accept?: InboxDatabase['accept'],
+): Inbox {
+  const acceptNow = acceptingOnSqlite(database.raw, database.file);
   const bounded = <Result>(write: () => Result): Result =>
     busyMillis === undefined ? write() : waitingAtMost(database.raw, busyMillis, write);
   return new Inbox({
     connection: sqliteConnection(database),
-    accept: (rows) => bounded(() => accept(rows)),
+    accept: accept ?? ((rows) => bounded(() => acceptNow(rows))),
     select: selectingOnSqlite(database),
     update: async ({ sql, parameters }) => bounded(() => runWithoutWaiting(database, sql, parameters)),
     shared: false,

@@ -60,3 +60,39 @@ test('write gate: works that close it run one after the other, and a writer wait
   await Promise.all([...works, writing]);
   expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'write']);
 });
+
+test('write gate: it stays open for a while after work that calls waited for, and no longer otherwise', async () => {
+  const clock = new VirtualClock();
+  const gate = new WriteGate(clock);
+  await gate.closedThenOpenFor(async () => {});
+  const writer = gate.guard(new Writer());
+  let isOver = false;
+  let written = 0;
+  const work = gate.closedThenOpenFor(() => new Promise((resolve) => setImmediate(resolve)));
+  const over = work.then(() => {
+    isOver = true;
+  });
+  await writer.write('a').then((count) => {
+    written = count;
+  });
+  await new Promise(setImmediate);
+  expect([written, isOver, gate.isClosed]).toEqual([1, false, false]);
+  await clock.advance(100);
+  await over;
+});
+
+test('write gate: what must happen before it opens happens after failed work too, while calls still wait', async () => {
+  const order: string[] = [];
+  const gate = new WriteGate(new VirtualClock(), async () => {
+    await null;
+    order.push('before opening');
+  });
+  const failing = gate.closedFor(() => Promise.reject(new Error('no')));
+  const writing = gate
+    .guard(new Writer())
+    .write('x')
+    .then(() => order.push('write'));
+  await expect(failing).rejects.toThrow('no');
+  await writing;
+  expect(order).toEqual(['before opening', 'write']);
+});

@@ -1,0 +1,59 @@
+import type { Clock } from '../runtime/clock.js';
+import type { Logger } from '../runtime/logger.js';
+import { acceptingOnSqlite } from '../store/dialect/sqlite/accept-deliveries.js';
+import { DeliveryJournal, recoverDeliveries } from '../store/dialect/sqlite/delivery-journal.js';
+import type { SqliteDatabase } from '../store/dialect/sqlite/open.js';
+import { waitingAtMost } from '../store/dialect/sqlite/transaction.js';
+import { type Inbox, type InboxDatabase, sqliteInbox } from '../store/inbox.js';
+import { WriteGate } from './write-gate.js';
+
+/** The receiver responds within a second or two, so it cannot wait longer for another program's lock. */
+const busyMillis = 500;
+
+/** A delivery that waits longer for the gate, because the journal failed, is rejected and resent later. */
+const timeoutMillis = 5_000;
+
+export interface GatedInbox {
+  /** The gate for every other writer of this process. */
+  readonly gate: WriteGate;
+  /** Accepts deliveries in a journal while the gate is closed. All else waits until it is open. */
+  readonly inbox: Inbox;
+  close(): Promise<void>;
+}
+
+/** Opens the inbox of a SQLite mirror and the gate before its writers. Recovers the journals of ended processes. */
+export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: Logger): GatedInbox {
+  const { raw, file } = database;
+  const acceptNow = acceptingOnSqlite(raw, file);
+  const store: InboxDatabase['accept'] = (rows) => waitingAtMost(raw, busyMillis, () => acceptNow(rows));
+  const journal = new DeliveryJournal(file, acceptNow);
+  const empty = async () => {
+    try {
+      await journal.empty();
+    } catch (error) {
+      logger.warn(
+        { error },
+        'deliveries stay in their journal for now: they could not be moved to the inbox',
+      );
+    }
+  };
+  const gate = new WriteGate(clock, empty);
+  const accept: InboxDatabase['accept'] = async (rows) => {
+    try {
+      journal.append(rows);
+      return rows.map(() => ({ ok: true, result: 'stored' }));
+    } catch (error) {
+      logger.warn({ error }, 'the journal of deliveries cannot be written: they wait for the database');
+      await gate.opened(timeoutMillis);
+      return await store(rows);
+    }
+  };
+  try {
+    const count = recoverDeliveries(file, acceptNow);
+    if (count > 0) logger.info({ count }, 'deliveries of an earlier process were moved to the inbox');
+  } catch (error) {
+    logger.warn({ error }, 'deliveries of an earlier process stay in their journal for now');
+  }
+  const inbox = sqliteInbox(database, busyMillis, (rows) => (gate.isClosed ? accept(rows) : store(rows)));
+  return { gate, inbox: gate.guard(inbox, timeoutMillis, ['accept']), close: empty };
+}

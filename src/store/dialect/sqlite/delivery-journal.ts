@@ -1,0 +1,139 @@
+import {
+  closeSync,
+  fdatasyncSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { isProcessThere, processName } from '../../../runtime/process-identity.js';
+import type { DeliveryRow } from '../../delivery-row.js';
+
+/** Stores rows in the inbox, in one durable transaction. A row that is already there changes nothing. */
+export type StoreDeliveries = (rows: readonly DeliveryRow[]) => unknown;
+
+/** Rows of one transaction when the journal is emptied: few enough for a short turn of the event loop. */
+const rowsAtOnce = 256;
+/** The journal is for seconds. What exceeds this waits for the database instead. */
+const bytesMax = 16 * 1024 * 1024;
+
+/**
+ * Accepts deliveries while a child process holds the database's write lock for long: while it builds an index or
+ * rewrites the file. They are lines of a file beside the database, on the disk before `append` returns, and are moved
+ * to the inbox before other writers continue. The rows contain no personal data: see `redactBody`.
+ *
+ * The file's name includes the process, so that another one finds the journal of a process that ended before it could
+ * empty it.
+ */
+export class DeliveryJournal {
+  readonly #path: string;
+  #rows: DeliveryRow[] = [];
+  #bytes = 0;
+  #descriptor: number | undefined;
+
+  constructor(
+    database: string,
+    private readonly store: StoreDeliveries,
+    process = processName(),
+  ) {
+    this.#path = `${prefixOf(database)}${encodeURIComponent(process)}`;
+  }
+
+  /** Appends rows durably. Throws when that fails or the journal is full; then none of them count. */
+  append(rows: readonly DeliveryRow[]): void {
+    const text = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    if (this.#bytes + text.length > bytesMax) throw new Error('the journal of deliveries is full');
+    this.#descriptor ??= this.#create();
+    try {
+      writeFileSync(this.#descriptor, text);
+      fdatasyncSync(this.#descriptor);
+    } catch (error) {
+      // An incomplete line would spoil the next one.
+      ftruncateSync(this.#descriptor, this.#bytes);
+      throw error;
+    }
+    this.#rows.push(...rows);
+    this.#bytes += text.length;
+  }
+
+  /** Moves all rows to the inbox and removes the file. Throws what `store` throws; the rows then stay. */
+  async empty(): Promise<void> {
+    while (this.#rows.length > rowsAtOnce) {
+      this.#moveSome();
+      await setImmediate();
+    }
+    this.#moveSome();
+    if (this.#descriptor === undefined) return;
+    closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+    this.#bytes = 0;
+    rmSync(this.#path, { force: true });
+  }
+
+  #moveSome(): void {
+    const some = this.#rows.slice(0, rowsAtOnce);
+    if (some.length === 0) return;
+    this.store(some);
+    this.#rows = this.#rows.slice(some.length);
+  }
+
+  #create(): number {
+    const descriptor = openSync(this.#path, 'a', 0o600);
+    // The file's name is durable only once its folder is synced.
+    const folder = openSync(dirname(this.#path), 'r');
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+    return descriptor;
+  }
+}
+
+/**
+ * Moves the deliveries of processes that ended before they could empty their journal to the inbox. Returns how many
+ * there were.
+ */
+export function recoverDeliveries(database: string, store: StoreDeliveries): number {
+  const prefix = basename(prefixOf(database));
+  let recovered = 0;
+  for (const name of readdirSync(dirname(database))) {
+    if (!name.startsWith(prefix) || isProcessThere(ownerOf(name.slice(prefix.length)))) continue;
+    const path = join(dirname(database), name);
+    const rows = rowsOf(readFileSync(path, 'utf8'));
+    for (let from = 0; from < rows.length; from += rowsAtOnce) store(rows.slice(from, from + rowsAtOnce));
+    rmSync(path, { force: true });
+    recovered += rows.length;
+  }
+  return recovered;
+}
+
+const prefixOf = (database: string) => `${database}-deliveries-`;
+
+function ownerOf(suffix: string): string {
+  try {
+    return decodeURIComponent(suffix);
+  } catch {
+    return '';
+  }
+}
+
+/** The last line is incomplete when the machine stopped while it was written; nobody was told that it was stored. */
+function rowsOf(text: string): readonly DeliveryRow[] {
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .flatMap((line) => {
+      try {
+        const row: unknown = JSON.parse(line);
+        return Array.isArray(row) ? [row as DeliveryRow] : [];
+      } catch {
+        return [];
+      }
+    });
+}

@@ -1,0 +1,115 @@
+import { mkdirSync, readdirSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openGatedInbox } from '../../src/daemon/gated-inbox.js';
+import type { EventId, SourceName } from '../../src/domain/ids.js';
+import type { Instant } from '../../src/domain/instant.js';
+import { type AcceptedEvent, ownLane } from '../../src/inbox/ports.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { processName } from '../../src/runtime/process-identity.js';
+import { deliveryRow } from '../../src/store/delivery-row.js';
+import { DeliveryJournal } from '../../src/store/dialect/sqlite/delivery-journal.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { freshMirror } from '../store/support/mirror.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+const event = (eventId: string): AcceptedEvent => ({
+  eventId: eventId as EventId,
+  installation: 'inst_1',
+  event: 'investment.changed',
+  lane: ownLane('acme' as SourceName),
+  company: null,
+  investment: 'inv_1',
+  observedAt: null,
+  test: false,
+  receivedAt: '2026-10-20T12:00:00.000Z' as Instant,
+  body: '{"id":"evt"}',
+});
+
+function gatedInbox() {
+  const mirror = freshMirror();
+  const clock = new VirtualClock();
+  const open = () => {
+    const database = openSqlite(mirror.file);
+    onTestFinished(() => database.close());
+    return openGatedInbox(database, clock, silentLogger);
+  };
+  const ids = () => mirror.raw.prepare('SELECT event_id FROM webhook_inbox ORDER BY inbox_no').pluck().all();
+  const journals = () => readdirSync(dirname(mirror.file)).filter((name) => name.includes('-deliveries-'));
+  return { mirror, clock, open, ids, journals };
+}
+
+/** Closes the gate while another connection holds the write lock, as a child process that builds an index does. */
+function locked(gate: ReturnType<typeof openGatedInbox>['gate'], raw: ReturnType<typeof freshMirror>['raw']) {
+  raw.exec('BEGIN IMMEDIATE');
+  let unlock = () => {};
+  const work = gate.closedFor(async () => {
+    await new Promise<void>((resolve) => {
+      unlock = resolve;
+    });
+    raw.exec('COMMIT');
+  });
+  return async () => {
+    unlock();
+    await work;
+  };
+}
+
+test('gated inbox: deliveries are accepted while the database is locked, and in the inbox before its other calls', async () => {
+  const { mirror, open, ids, journals } = gatedInbox();
+  const { gate, inbox } = open();
+  await inbox.accept(event('evt_1'));
+  const unlock = locked(gate, mirror.raw);
+  expect(await Promise.all([inbox.accept(event('evt_2')), inbox.accept(event('evt_1'))])).toEqual([
+    'stored',
+    'stored',
+  ]);
+  expect(await inbox.accept(event('evt_3'))).toBe('stored');
+  expect(ids()).toEqual(['evt_1']);
+  expect(journals()).toHaveLength(1);
+  const counting = inbox.counts();
+  await unlock();
+  expect(await counting).toMatchObject({ pending: 3 });
+  expect(ids()).toEqual(['evt_1', 'evt_2', 'evt_3']);
+  expect(journals()).toEqual([]);
+  expect(await inbox.accept(event('evt_3'))).toBe('duplicate');
+});
+
+test('gated inbox: without a journal, a delivery waits for the gate, and fails after five seconds', async () => {
+  const { mirror, clock, open, ids } = gatedInbox();
+  mkdirSync(`${mirror.file}-deliveries-${encodeURIComponent(processName())}`);
+  const { gate, inbox } = open();
+  const unlock = locked(gate, mirror.raw);
+  const late = expect(inbox.accept(event('evt_1'))).rejects.toMatchObject({ code: 'database_busy' });
+  // The commit of the first delivery begins in the next turn, and a second one waits for that commit.
+  await new Promise(setImmediate);
+  await clock.advance(5_000);
+  await late;
+  const waiting = inbox.accept(event('evt_2'));
+  await new Promise(setImmediate);
+  await unlock();
+  expect(await waiting).toBe('stored');
+  expect(ids()).toEqual(['evt_2']);
+});
+
+test('gated inbox: opening it recovers the deliveries of a process that was killed', async () => {
+  const { mirror, open, ids, journals } = gatedInbox();
+  const killed = processName().replace(/^(.+:\d+:)\d+\./, '$11.');
+  new DeliveryJournal(mirror.file, () => {}, killed).append([deliveryRow(event('evt_1'))]);
+  expect(journals()).toEqual([`${basename(mirror.file)}-deliveries-${encodeURIComponent(killed)}`]);
+  open();
+  expect(ids()).toEqual(['evt_1']);
+  expect(journals()).toEqual([]);
+});
+
+test('gated inbox: closing it moves what is left in the journal', async () => {
+  const { mirror, open, ids } = gatedInbox();
+  const { gate, inbox, close } = open();
+  const unlock = locked(gate, mirror.raw);
+  await inbox.accept(event('evt_1'));
+  mirror.raw.exec('COMMIT');
+  mirror.raw.exec('BEGIN');
+  await close();
+  expect(ids()).toEqual(['evt_1']);
+  await unlock();
+});
