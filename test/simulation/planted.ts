@@ -6,17 +6,19 @@ import { plantedPostgresBugs } from './postgres/planted-bugs.js';
 import { serverForRuns } from './postgres/server-for-runs.js';
 
 /*
- * npm run simulate:planted -- [--database postgres] [--seeds 1000] [--from 1] [--only TEXT] [--jobs N]
+ * npm run simulate:planted -- [--database postgres] [--seeds 1000] [--from 1] [--only TEXT] [--skip N] [--jobs N]
  *
  * Plants one bug after the other in a copy of the sources and counts how many the simulator finds. Exit code 0
  * only if it finds all of them. Runs --jobs searches at once, by default one per processor. PostgreSQL has its own
- * list of bugs, tried on one server in runs that take real time, so use fewer seeds there.
+ * list of bugs, tried on one server in runs that take real time, so use fewer seeds there. --skip leaves out the
+ * first bugs of the list, to continue an interrupted hunt.
  */
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
+    skip: { type: 'string', default: '0' },
     database: { type: 'string', default: 'sqlite' },
     jobs: { type: 'string', default: String(availableParallelism()) },
   },
@@ -29,7 +31,9 @@ const sources = Object.fromEntries(folders.map((folder) => [folder, folder]));
 const script = 'test/simulation/simulate.js';
 const found = await hunt({
   layout: { copied: [], translated: sources },
-  bugs: (isServer ? plantedPostgresBugs : plantedBugs).filter(({ name }) => name.includes(values.only)),
+  bugs: (isServer ? plantedPostgresBugs : plantedBugs)
+    .slice(Number(values.skip))
+    .filter(({ name }) => name.includes(values.only)),
   jobs: Number(values.jobs),
   command: () => [
     ...[script, '--first', '--no-shrink', '--jobs', '1', '--database', values.database],

@@ -8,8 +8,9 @@ const triesMax = 5;
  * Sends a genuine delivery and returns its status, or null if every connection broke. It retries because a single
  * connection may be closed for its age just as it is reused, and the platform would retry as well.
  */
-export async function deliver({ hook, sandbox }: Place, eventId: string): Promise<number | null> {
+export async function deliver({ hook, sandbox, sends }: Place, eventId: string): Promise<number | null> {
   const [company] = sandbox.ready.companies;
+  sends(eventId);
   const now = systemClock.now();
   const body = JSON.stringify({
     id: eventId,

@@ -1,5 +1,6 @@
 import { askPlatform } from './ask-platform.js';
 import { Deadline } from './deadline.js';
+import { type ChangeRow, changesAfter, type InboxRow, judgeInbox, judgeWorked } from './history.js';
 import type { Place } from './place.js';
 import type { Sight } from './storage/storage.js';
 import { Violation } from './violation.js';
@@ -75,7 +76,7 @@ export async function judgeStopped(place: Place): Promise<void> {
     if (damage !== null) throw new Violation(`damaged: ${damage}`);
     if (!(await sight.isWhole())) return null;
     await goesForward(sight);
-    await nothingAcceptedIsLost(place, sight);
+    await histories(place, sight);
     const [source] = await sight.rows<{ state: string; cursor: string | null }>(
       'SELECT state, cursor FROM sources',
     );
@@ -88,15 +89,23 @@ export async function judgeStopped(place: Place): Promise<void> {
   if (missed.length > 0) throw new Violation(`the cursor is ahead of ${missed.length} rows: ${missed[0]}`);
 }
 
-async function nothingAcceptedIsLost(place: Place, sight: Sight): Promise<void> {
-  const stored = await sight.rows<{ event_id: string }>('SELECT event_id FROM webhook_inbox');
-  const rows = new Set(stored.map(({ event_id }) => event_id));
-  const lost = place.accepted().filter((id) => !rows.has(id));
-  if (lost.length > 0)
-    throw new Violation(
-      `${lost.length} accepted events have no row among the ${rows.size} there: ${lost.join(', ')}`,
-    );
+/** Judges what was sent, accepted and read since the mirror was new. */
+async function histories(place: Place, sight: Sight): Promise<void> {
+  // Read before the rows: a delivery that is accepted meanwhile is not missing.
+  const history = place.deliveries();
+  const stored = await inboxOf(sight);
+  const inbox = judgeInbox(history, stored);
+  if (inbox.length > 0)
+    throw new Violation(`the inbox of ${stored.length} rows: ${inbox.slice(0, 20).join(', ')}`);
+  await readFeed(place, sight, 'one between lives');
+  const feed = place.feed().judge(await sight.rows<ChangeRow>(changesAfter(0)));
+  if (feed.length > 0) throw new Violation(`the change feed: ${feed.slice(0, 20).join(', ')}`);
 }
+
+const inboxOf = (sight: Sight) => sight.rows<InboxRow>('SELECT event_id, state FROM webhook_inbox');
+
+const readFeed = (place: Place, sight: Sight, consumer: string) =>
+  place.feed().read(consumer, (sql) => sight.rows<ChangeRow>(sql));
 
 /** No version was followed by an older one: writes follow feed order, one writer at a time. */
 async function goesForward(sight: Sight): Promise<void> {
@@ -117,7 +126,11 @@ export async function judgeAtRest(place: Place, calledOff?: AbortSignal): Promis
   const deadline = new Deadline(place.living());
   let left: readonly string[] = ['the mirror was never there'];
   while (calledOff?.aborted !== true) {
-    left = await place.look(async (sight) => ((await sight.isWhole()) ? unfinished(sight, wanted) : left));
+    left = await place.look(async (sight) => {
+      if (!(await sight.isWhole())) return left;
+      await readFeed(place, sight, 'one beside the daemon');
+      return unfinished(place, sight, wanted);
+    });
     if (left.length === 0) return;
     if (deadline.over) throw new Violation(['not at rest', ...left, ...printedIn(place)].join('\n  '));
     await deadline.turn();
@@ -125,13 +138,21 @@ export async function judgeAtRest(place: Place, calledOff?: AbortSignal): Promis
 }
 
 /** Returns what keeps a mirror from being at rest: ids and times, no personal data. */
-async function unfinished(sight: Sight, wanted: Map<string, Content | null>): Promise<readonly string[]> {
+async function unfinished(
+  place: Place,
+  sight: Sight,
+  wanted: Map<string, Content | null>,
+): Promise<readonly string[]> {
   const wrong = differences(wanted, await held(sight)).map((id) => `${id} differs`);
   const pending = await sight.rows<object>(
     `SELECT inbox_no, state, observed_at, received_at, attempts, next_at
      FROM webhook_inbox WHERE state IN ('pending', 'given_up')`,
   );
-  return [...wrong, ...pending.map((event) => `not worked: ${JSON.stringify(event)}`)];
+  return [
+    ...wrong,
+    ...pending.map((event) => `not worked: ${JSON.stringify(event)}`),
+    ...judgeWorked(place.deliveries(), await inboxOf(sight)),
+  ];
 }
 
 const printedIn = (place: Place) => place.living().map((life) => life.printed());

@@ -3,25 +3,50 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { seededRandom } from '../../src/runtime/random.js';
 import { freePort } from '../support/free-port.js';
-import { type FeedRow, judgeConsumer, judgePace, type NoticeSeen } from './network/check.js';
+import { type ChangeRow, FeedHistory, judgeInbox, judgeWorked } from './history.js';
+import { judgePace, judgeReaders, type NoticeSeen } from './network/check.js';
 import { type FaultKind, planFaults } from './network/plan.js';
 import { calm, effectOn, Forward } from './network/proxy.js';
 
-const row = (seq: number, id = `inv_${seq}`): FeedRow => ({ seq, source: 'c0', id, kind: 'changed' });
-const feed = new Map([1, 2, 3].map((seq) => [seq, row(seq)]));
+const row = (seq: number, id = `inv_${seq}`): ChangeRow => ({
+  ...{ seq, source: 'c0', id, kind: 'changed', fields: '["status"]', reason: 'changed', at: `at ${seq}` },
+});
+const feed = [row(1), row(2), row(3)];
+const judged = (...read: readonly ChangeRow[]) => judgeReaders(new Map([['x', read]]), feed);
 
-test('the judge of a consumer accepts the whole feed in order, and names a gap, a late number and another change', () => {
-  expect(judgeConsumer('x', [row(1), row(2), row(3)], feed)).toEqual([]);
-  expect(judgeConsumer('x', [row(1), row(3)], feed)).toEqual(['x read change 3 after 1']);
-  expect(judgeConsumer('x', [row(1), row(3), row(2)], feed)).toEqual([
-    'x read change 3 after 1',
-    'x read change 2 after 3',
-    'x has read 2 of 3 changes',
+test('the judge of readers accepts the whole feed in order, and names a gap, a late number and another change', () => {
+  expect(judged(row(1), row(2), row(3), row(4))).toEqual([]);
+  expect(judged(row(1), { ...row(2), fields: ['status'] }, row(3))).toEqual([]);
+  expect(judged(row(1), row(3))).toEqual(['x read 3 where 2 follows']);
+  expect(judged(row(1), row(3), row(2))).toEqual([
+    'x has read to 2 of 3',
+    'x read 3 where 2 follows',
+    'x read 2 where 4 follows',
   ]);
-  expect(judgeConsumer('x', [row(1), row(2, 'inv_9'), row(3)], feed)).toEqual([
-    'x read change 2 as changed of inv_9, and it is changed of inv_2',
+  expect(judged(row(1), row(2, 'inv_9'), row(3))).toEqual(['x read another entry under 2']);
+  expect(judged(row(1))).toEqual(['x has read to 1 of 3']);
+  expect(judgeReaders(new Map(), [row(2), row(4)])).toEqual([
+    'the feed begins with 2',
+    'the end read 4 where 3 follows',
   ]);
-  expect(judgeConsumer('x', [row(1)], feed)).toEqual(['x has read 1 of 3 changes']);
+});
+
+test('the judge of the inbox names deliveries that were lost, that nobody sent and that were not worked', () => {
+  const sent = { accepted: ['e1', 'e2', 'e3'], sent: ['e1', 'e2', 'e3', 'e4'] };
+  const rows = ['e1', 'e3', 'e4', 'e5'].map((event_id) => ({
+    event_id,
+    state: event_id === 'e1' ? 'worked' : 'pending',
+  }));
+  expect(judgeInbox(sent, rows)).toEqual(['lost: e2', 'never accepted: e5']);
+  expect(judgeWorked(sent, rows)).toEqual(['pending in the end: e3']);
+});
+
+test('the judge of a feed that is read while it grows names a number that became visible late', async () => {
+  const history = new FeedHistory();
+  const reads = (...rows: readonly ChangeRow[]) => history.read('one', async () => rows);
+  await reads(row(1));
+  await reads(row(3));
+  expect(history.judge(feed)).toEqual(['one read 3 where 2 follows']);
 });
 
 test('the judge of notices reports two within a minute if the result of the first was stored, and no repetition', () => {

@@ -6,6 +6,7 @@ import { all } from '../../src/platform/state/statements.js';
 import { freePort } from '../support/free-port.js';
 import { askPlatform } from './ask-platform.js';
 import { Deadline } from './deadline.js';
+import { FeedHistory, type Sent } from './history.js';
 import { type Life, type LifeOptions, type Program, startLife } from './life.js';
 import { postgresStorage } from './storage/postgres-storage.js';
 import { sqliteStorage } from './storage/sqlite-storage.js';
@@ -32,8 +33,12 @@ export interface Place {
   killAll(): Promise<void>;
   /** Makes this many changes on the platform, each with its webhook. */
   churn(changes: number): Promise<void>;
-  /** Ids of the events that the platform got a 2xx for. */
-  accepted(): string[];
+  /** Ids of the deliveries that the present mirror may hold, and of those that it was answered with a 2xx for. */
+  deliveries(): Sent;
+  /** Notes a delivery that the platform knows nothing of. */
+  sends(eventId: string): void;
+  /** What readers of the present mirror read. */
+  feed(): FeedHistory;
   /** Reads the mirror while a daemon has it open. */
   look<Result>(work: (sight: Sight) => Promise<Result>): Promise<Result>;
   /** Deletes the mirror, including its accepted events, before the next daemon starts. */
@@ -97,6 +102,8 @@ export async function openLocation({
   writeFileSync(join(folder, withoutReceiver), JSON.stringify({ ...config, receiver: null }));
   const env = { TOKEN: company.token, HOOK: secret };
   const forgiven = new Set<string>();
+  const byHand = new Set<string>();
+  let feed = new FeedHistory();
   /** Includes dead ones, until no child of theirs is running. */
   const lives = new Set<Life>();
   const living = () => [...lives].filter(({ over }) => !over);
@@ -121,6 +128,12 @@ export async function openLocation({
        WHERE a.status BETWEEN 200 AND 299`,
       [],
     ).flatMap(({ id }) => (forgiven.has(id) ? [] : [id]));
+  const sent = () =>
+    all<{ id: string }>(
+      sandbox.services.state,
+      'SELECT DISTINCT event_id AS id FROM webhook_deliveries',
+      [],
+    ).map(({ id }) => id);
   return {
     sandbox,
     folder,
@@ -137,10 +150,13 @@ export async function openLocation({
     deserted,
     killAll,
     churn: async (changes) => void (await control('/churn', { changes })),
-    accepted,
+    deliveries: () => ({ accepted: accepted(), sent: [...sent(), ...byHand] }),
+    sends: (eventId) => void byHand.add(eventId),
+    feed: () => feed,
     forgetEverything: async () => {
       await deserted();
       for (const id of accepted()) forgiven.add(id);
+      feed = new FeedHistory();
       await storage.forget();
     },
     close: async () => {

@@ -2,8 +2,9 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
 import { following, saysItPlainly } from '../deadline.js';
+import { FeedHistory } from '../history.js';
 import type { Life } from '../life.js';
-import { judgeFleet } from './judge.js';
+import { judgeFleet, readFeed } from './judge.js';
 import type { FleetLife, RunningFleet } from './running-fleet.js';
 import { takenOver } from './taken-over.js';
 
@@ -112,13 +113,21 @@ export async function playFleet(
     const ended = changing.finally(() => {
       quiet = true;
     });
+    const feed = new FeedHistory();
+    const reading = (async () => {
+      for (let turn = 0; !quiet; turn += 1) {
+        await readFeed(world, feed, turn);
+        await systemClock.wait(100);
+      }
+    })();
+    reading.catch(() => {});
     while (!quiet || done.size < blows.length) {
       await systemClock.wait(random.fraction() * pauseMillisMax);
       const here = lives.map((_, host) => host).filter((host) => !away.has(host));
       if (here.length > 1) returns.push(strike(here[Math.floor(random.fraction() * here.length)] ?? 0));
     }
-    await Promise.all([ended, ...returns]);
-    const seen = await judgeFleet(world);
+    await Promise.all([ended, reading, ...returns]);
+    const seen = await judgeFleet(world, feed);
     for (const life of lives) life.kill('SIGTERM');
     await Promise.all(lives.map(({ ended: gone }) => gone));
     for (const life of [...over, ...lives]) saysItPlainly(life.printed());

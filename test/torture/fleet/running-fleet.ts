@@ -10,6 +10,7 @@ import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
 import { installAudit } from '../../postgres/fence-audit.js';
 import { withClient } from '../../postgres/run-databases.js';
 import { freePort } from '../../support/free-port.js';
+import type { Sent } from '../history.js';
 import { type Life, type Program, startLife } from '../life.js';
 import type { Stop } from '../steps.js';
 import { type Front, openFront } from './front.js';
@@ -25,8 +26,8 @@ export interface RunningFleet {
   start(host: number, stop?: Stop): FleetLife;
   churn(changes: number): Promise<void>;
   rows<Row extends object>(sql: string): Promise<readonly Row[]>;
-  /** Ids of the events that the platform got a 2xx for. */
-  accepted(): readonly string[];
+  /** Ids of the deliveries that the platform sent, and of those that it got a 2xx for. */
+  deliveries(): Sent;
   close(): Promise<void>;
 }
 
@@ -68,6 +69,7 @@ export async function startFleet(options: RunningFleetOptions): Promise<RunningF
   await control('/faults', [
     { method: 'GET', path: '/investments', times: 1_000_000, action: { delayMs: pageMillis } },
   ]);
+  const idsOf = (sql: string) => all<{ id: string }>(sandbox.services.state, sql, []).map(({ id }) => id);
   let lives = 0;
   return {
     sandbox,
@@ -101,13 +103,13 @@ export async function startFleet(options: RunningFleetOptions): Promise<RunningF
     churn: async (changes) => void (await control('/churn', { changes })),
     rows: <Row extends object>(sql: string) =>
       withClient(url, async (client) => (await client.query<Row>(sql)).rows),
-    accepted: () =>
-      all<{ id: string }>(
-        sandbox.services.state,
+    deliveries: () => ({
+      accepted: idsOf(
         `SELECT DISTINCT d.event_id AS id FROM webhook_attempts a JOIN webhook_deliveries d ON d.no = a.delivery_no
          WHERE a.status BETWEEN 200 AND 299`,
-        [],
-      ).map(({ id }) => id),
+      ),
+      sent: idsOf('SELECT DISTINCT event_id AS id FROM webhook_deliveries'),
+    }),
     close: async () => {
       await front.close();
       await sandbox.close();

@@ -1,7 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/runtime/clock.js';
+import { type FeedRead, judgeFeed } from '../../judges/histories.js';
 import { audited } from '../../postgres/fence-audit.js';
+import {
+  type ChangeRow,
+  changesAfter,
+  entriesOf,
+  type InboxRow,
+  judgeInbox,
+  judgeWorked,
+} from '../history.js';
 import { contentOf, type WireRecord } from '../judge.js';
 import type { World } from './world.js';
 
@@ -9,13 +18,6 @@ import type { World } from './world.js';
  * The judge. It knows nothing of rosterd but the names of tables and columns: it reads the tables with plain SQL, and
  * compares with what the sender, the receiver of notices, the analysts and the platform wrote down.
  */
-
-export interface FeedRow {
-  readonly seq: number;
-  readonly source: string;
-  readonly id: string | null;
-  readonly kind: string;
-}
 
 export interface NoticeSeen {
   readonly at: number;
@@ -29,28 +31,6 @@ export interface NoticeSeen {
     readonly group_label: string | null;
     readonly committed_cents: number | null;
   } | null;
-}
-
-/** Returns what is wrong with what one consumer read: gaps, numbers out of order, rows that the feed has otherwise. */
-export function judgeConsumer(
-  name: string,
-  read: readonly FeedRow[],
-  feed: ReadonlyMap<number, FeedRow>,
-): string[] {
-  const wrong: string[] = [];
-  let before = 0;
-  for (const row of read) {
-    if (row.seq !== before + 1) wrong.push(`${name} read change ${row.seq} after ${before}`);
-    before = row.seq;
-    const stored = feed.get(row.seq);
-    if (stored === undefined) wrong.push(`${name} read change ${row.seq}, which is not in the feed`);
-    else if (stored.source !== row.source || stored.id !== row.id || stored.kind !== row.kind)
-      wrong.push(
-        `${name} read change ${row.seq} as ${row.kind} of ${row.id}, and it is ${stored.kind} of ${stored.id}`,
-      );
-  }
-  if (before < feed.size) wrong.push(`${name} has read ${before} of ${feed.size} changes`);
-  return wrong;
 }
 
 /**
@@ -87,7 +67,7 @@ export async function judge(world: World, since: Baseline): Promise<string[]> {
   wrong.push(...(await judgeAccepted(world, mayLose)));
   const { stale } = await audited(world.pair.url());
   if (stale.length > 0) wrong.push(`${stale.length} stale writes: ${stale[0]}`);
-  wrong.push(...(await judgeFeed(world, mayLose)));
+  wrong.push(...(await judgeChanges(world, mayLose)));
   wrong.push(...(await judgeNotices(world, since, mayLose)));
   wrong.push(...(await judgeSignIns(world)));
   wrong.push(...(await judgeLogs(world)));
@@ -106,19 +86,16 @@ async function judgeAccepted(world: World, mayLose: boolean): Promise<string[]> 
   }
   // Read before the rows: a delivery that is accepted meanwhile is not missing.
   const accepted = world.lines<{ id: string; at: number }>('accepted');
-  const rows = await world.rows<{ event_id: string; state: string }>(
-    'SELECT event_id, state FROM webhook_inbox',
-  );
-  const states = new Map(rows.map(({ event_id, state }) => [event_id, state]));
-  return accepted.flatMap(({ id, at }) => {
-    const state = states.get(id);
-    if (state === 'worked') return [];
-    const isLost =
-      state === undefined &&
-      mayLose &&
-      world.promotions.some((then) => at > then - lostMillisMax && at < then + 5_000);
-    return isLost ? [] : [`the accepted delivery ${id} is ${state ?? 'not stored'}`];
-  });
+  const rows = await world.rows<InboxRow>('SELECT event_id, state FROM webhook_inbox');
+  // Read after the rows: one that is sent meanwhile may have a row.
+  const sent = world.lines<{ id: string }>('sent').map(({ id }) => id);
+  const maybeLost = (at: number) =>
+    mayLose && world.promotions.some((then) => at > then - lostMillisMax && at < then + 5_000);
+  const kept = accepted.filter(({ at }) => !maybeLost(at)).map(({ id }) => id);
+  return [
+    ...judgeInbox({ accepted: kept, sent }, rows),
+    ...judgeWorked({ accepted: accepted.map(({ id }) => id) }, rows),
+  ].map((wrong) => `the inbox: ${wrong}`);
 }
 
 /** Waits for the analysts to read what was committed since the world came to rest, such as a late listing of companies. */
@@ -132,33 +109,38 @@ async function readThrough(world: World, last: number): Promise<void> {
   }
 }
 
-async function judgeFeed(world: World, mayLose: boolean): Promise<string[]> {
-  const rows = await world.rows<FeedRow & { seq: string }>(
-    'SELECT seq, source, id, kind FROM changes ORDER BY seq',
-  );
-  const feed = new Map(rows.map((row) => [Number(row.seq), { ...row, seq: Number(row.seq) }]));
-  const wrong: string[] = [];
-  const last = Number(rows.at(-1)?.seq ?? 0);
-  if (last !== feed.size) wrong.push(`the feed has ${feed.size} changes and ends with ${last}`);
-  if (!mayLose) await readThrough(world, last);
-  const read = world.lines<FeedRow & { snapshot?: Record<string, number> }>('read-x');
-  // A consumer that continues after a number of a lost commit reads another change under the next one: not promised.
-  if (!mayLose) {
-    wrong.push(
-      ...judgeConsumer(
-        'the analyst x',
-        read.filter(({ seq }) => seq !== undefined && seq <= last),
-        feed,
-      ).slice(0, 5),
-    );
-    wrong.push(
-      ...judgeConsumer(
-        'the analyst y',
-        world.lines<FeedRow>('read-y').filter(({ seq }) => seq <= last),
-        feed,
-      ).slice(0, 5),
-    );
+/** Returns what is wrong with the feed, and with what each of its readers read from its beginning to its end. */
+export function judgeReaders(
+  readers: ReadonlyMap<string, readonly ChangeRow[]>,
+  feed: readonly ChangeRow[],
+): string[] {
+  const first = Number(feed[0]?.seq ?? 1);
+  const last = Number(feed.at(-1)?.seq ?? 0);
+  const wrong = first === 1 ? [] : [`the feed begins with ${first}`];
+  const reads: FeedRead[] = [];
+  for (const [consumer, rows] of readers) {
+    // What is committed after the feed was read is judged the next time.
+    const entries = entriesOf(rows.filter(({ seq }) => Number(seq) <= last));
+    reads.push({ consumer, after: 0, entries });
+    const reached = entries.at(-1)?.seq ?? 0;
+    if (reached !== last) wrong.push(`${consumer} has read to ${reached} of ${last}`);
   }
+  return [...wrong, ...judgeFeed(reads, entriesOf(feed)).slice(0, 10)];
+}
+
+async function judgeChanges(world: World, mayLose: boolean): Promise<string[]> {
+  const rows = await world.rows<ChangeRow>(changesAfter(0));
+  const last = Number(rows.at(-1)?.seq ?? 0);
+  if (!mayLose) await readThrough(world, last);
+  const read = world.lines<ChangeRow & { snapshot?: Record<string, number> }>('read-x');
+  // A consumer that continues after a number of a lost commit reads another change under the next one: not promised.
+  const readers = mayLose
+    ? []
+    : ([
+        ['the analyst x', read.filter(({ seq }) => seq !== undefined)],
+        ['the analyst y', world.lines<ChangeRow>('read-y')],
+      ] as const);
+  const wrong = judgeReaders(new Map(readers), rows);
   const bases = new Map<string, number>();
   for (const { snapshot = {} } of read)
     for (const [source, base] of Object.entries(snapshot)) {

@@ -21,6 +21,7 @@ export async function runEdge(order: EdgeOrder): Promise<void> {
   const receivers = order.forwards.map(({ from }) => from);
   await listen(order.sender, (request, response) => {
     void bodyOf(request).then(async (body) => {
+      appendFileSync(order.sent, `${JSON.stringify({ id: idOf(body) })}\n`);
       const status = await balanced(request, body, receivers, random);
       if (status !== null && status >= 200 && status < 300)
         appendFileSync(order.accepted, `${JSON.stringify({ id: idOf(body), at: systemClock.now() })}\n`);

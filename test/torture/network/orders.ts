@@ -22,7 +22,8 @@ export interface EdgeOrder {
   readonly platform: { readonly from: Address; readonly to: Address };
   readonly sender: Address;
   readonly noticeReceiver: Address;
-  /** Files for accepted deliveries and for notices that arrived, one JSON object a line. */
+  /** Files for deliveries, for the accepted ones and for notices that arrived, one JSON object a line. */
+  readonly sent: string;
   readonly accepted: string;
   readonly notices: string;
 }

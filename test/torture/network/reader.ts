@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { type ChangeRow, changesAfter } from '../history.js';
 import { eachLine, type ReaderOrder, say } from './orders.js';
 import { direct, openForwards } from './wire.js';
 
@@ -10,13 +11,6 @@ import { direct, openForwards } from './wire.js';
  */
 
 const pauseMillis = 100;
-
-interface Row {
-  readonly seq: string;
-  readonly source: string;
-  readonly id: string | null;
-  readonly kind: string;
-}
 
 export async function runReader({ forwards: orders, seed, url, file, after }: ReaderOrder): Promise<void> {
   const forwards = await openForwards(orders, seed);
@@ -33,13 +27,10 @@ export async function runReader({ forwards: orders, seed, url, file, after }: Re
     try {
       await client.connect();
       for (let turn = 0; !ended; turn += 1, await pause(pauseMillis)) {
-        const { rows } = await client.query<Row>(
-          'SELECT seq, source, id, kind FROM changes WHERE seq > $1 ORDER BY seq LIMIT 1000',
-          [last],
-        );
-        for (const { seq, source, id, kind } of rows) {
-          note({ seq: Number(seq), source, id, kind });
-          last = Number(seq);
+        const { rows } = await client.query<ChangeRow>(`${changesAfter(last)} LIMIT 1000`);
+        for (const row of rows) {
+          note({ ...row, seq: Number(row.seq) });
+          last = Number(row.seq);
         }
         if (turn % 5 === 0) note({ snapshot: await snapshot(client) });
       }

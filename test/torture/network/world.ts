@@ -411,6 +411,7 @@ export class World {
 
   async #openEdge(): Promise<void> {
     const { network, options, folder } = this;
+    writeFileSync(join(folder, 'sent'), '');
     writeFileSync(join(folder, 'accepted'), '');
     writeFileSync(join(folder, 'notices'), '');
     this.#edge = startRole(
@@ -429,6 +430,7 @@ export class World {
           platform: { from: network.address('p', 'platform'), to: network.address('p', 'inner platform') },
           sender: network.address('p', 'sender'),
           noticeReceiver: network.address('p', 'notice receiver'),
+          sent: this.file('sent'),
           accepted: this.file('accepted'),
           notices: this.file('notices'),
         },
