@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { ForgottenLedger } from '../../src/daemon/forgotten-ledger.js';
 import { openMirror } from '../../src/daemon/open-mirror.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import { Chance } from './chance.js';
 import { DatabaseWatch } from './database-watch.js';
 import { FileWatch } from './file-watch.js';
 import { forbidGlobals } from './forbidden-globals.js';
 import { type Plan, planFor } from './plan.js';
 import { type PostgresAround, PostgresLaboratory } from './postgres/postgres-laboratory.js';
 import { PostgresRun } from './postgres/run-with-postgres.js';
+import { withSleepers } from './postgres/sleepers.js';
 import { SandboxRun } from './run-with-sandbox.js';
 import { epoch } from './scheduler.js';
 import { SimulatedRun, type Verdict } from './simulated-run.js';
@@ -71,7 +73,8 @@ export class Laboratory {
   }
 
   plan(seed: number): Plan {
-    return this.postgres === null ? planFor(seed) : planFor(seed, shortIntervals);
+    if (this.postgres === null) return planFor(seed);
+    return withSleepers(planFor(seed, shortIntervals), new Chance(`sleepers ${seed}`));
   }
 
   seed(seed: number, keepLines = false): Promise<Verdict> {

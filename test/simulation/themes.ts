@@ -228,14 +228,14 @@ function smallQuota(plan: Plan, chance: Chance): Plan {
   );
 }
 
-const some = <Item>(count: number, make: (no: number) => Item) =>
+export const some = <Item>(count: number, make: (no: number) => Item) =>
   Array.from({ length: count }, (_, no) => make(no));
 
 /** A time between these shares of the chaos phase. */
-const within = ({ calmUntil, chaosUntil }: Plan, chance: Chance, from: number, to: number) =>
+export const within = ({ calmUntil, chaosUntil }: Plan, chance: Chance, from: number, to: number) =>
   Math.round(calmUntil + (from + (to - from) * chance.fraction()) * (chaosUntil - calmUntil));
 
-const front = ({ calmUntil, chaosUntil }: Plan, fault: WeatherFault, probability: number): Front => ({
+export const front = ({ calmUntil, chaosUntil }: Plan, fault: WeatherFault, probability: number): Front => ({
   fault,
   probability,
   from: calmUntil,
@@ -250,7 +250,7 @@ const without = (plan: Plan, kinds: readonly FaultClass[]): Plan => ({
 });
 
 /** The fronts of a theme come first: of two for one fault, the first counts. */
-function told(plan: Plan, acts: readonly Timed[], fronts: readonly Front[]): Plan {
+export function told(plan: Plan, acts: readonly Timed[], fronts: readonly Front[]): Plan {
   const last = Math.max(-1, ...plan.acts.map(({ no }) => no));
   const numbered = acts.map((one, index) => ({ ...one, no: last + 1 + index }));
   const kinds = [...acts.map(({ act }): Act['kind'] => act.kind), ...fronts.map(({ fault }) => fault)];
