@@ -95,6 +95,11 @@ export const columnsOf = (
   types: Readonly<Record<ExportColumn['kind'], string>>,
 ): readonly LakeColumn[] => columns.map(({ name, kind }) => ({ name, type: types[kind] }));
 
+export const isSameColumns = (one: readonly LakeColumn[], other: readonly LakeColumn[]): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+export const rowsIn = (files: readonly LakeFile[]): number => files.reduce((sum, { rows }) => sum + rows, 0);
+
 export const manifestPath = (snapshot: number): string => `${snapshotFolder}/${numberText(snapshot)}.json`;
 export const numberText = (snapshot: number): string => String(snapshot).padStart(12, '0');
 
