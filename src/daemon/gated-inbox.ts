@@ -10,6 +10,9 @@ import { WriteGate } from './write-gate.js';
 /** The receiver responds within a second or two, so it cannot wait longer for another program's lock. */
 const busyMillis = 500;
 
+/** After this time, deliveries that could not be moved to the inbox are tried again. */
+const retryMillis = 1_000;
+
 /** A delivery that waits longer for the gate, because the journal failed, is rejected and resent later. */
 const timeoutMillis = 5_000;
 
@@ -27,20 +30,39 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
   const acceptNow = acceptingOnSqlite(raw, file);
   const store: InboxDatabase['accept'] = (rows) => waitingAtMost(raw, busyMillis, () => acceptNow(rows));
   const journal = new DeliveryJournal(file, acceptNow);
+  let hasFailed = false;
   const empty = async () => {
     try {
       await journal.empty();
+      hasFailed = false;
     } catch (error) {
-      logger.warn(
-        { error },
-        'deliveries stay in their journal for now: they could not be moved to the inbox',
-      );
+      if (!hasFailed)
+        logger.warn(
+          { error },
+          'deliveries stay in their journal for now: they could not be moved to the inbox',
+        );
+      hasFailed = true;
     }
   };
   const gate = new WriteGate(clock, empty);
+  const closing = new AbortController();
+  let retrying = Promise.resolve();
+  let isRetrying = false;
+  /** For what is left when the gate opens: emptying failed, or the delivery came in that very moment. */
+  const retry = async () => {
+    while (!journal.isEmpty && !closing.signal.aborted) {
+      await clock.wait(retryMillis, closing.signal);
+      if (!gate.isClosed && !journal.isEmpty) await empty();
+    }
+    isRetrying = false;
+  };
   const accept: InboxDatabase['accept'] = async (rows) => {
     try {
       journal.append(rows);
+      if (!isRetrying) {
+        isRetrying = true;
+        retrying = retry();
+      }
       return rows.map(() => ({ ok: true, result: 'stored' }));
     } catch (error) {
       logger.warn({ error }, 'the journal of deliveries cannot be written: they wait for the database');
@@ -55,5 +77,10 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
     logger.warn({ error }, 'deliveries of an earlier process stay in their journal for now');
   }
   const inbox = sqliteInbox(database, busyMillis, (rows) => (gate.isClosed ? accept(rows) : store(rows)));
-  return { gate, inbox: gate.guard(inbox, timeoutMillis, ['accept']), close: empty };
+  const close = async () => {
+    closing.abort();
+    await retrying;
+    await empty();
+  };
+  return { gate, inbox: gate.guard(inbox, timeoutMillis, ['accept']), close };
 }

@@ -102,6 +102,22 @@ test('gated inbox: opening it recovers the deliveries of a process that was kill
   expect(journals()).toEqual([]);
 });
 
+test('gated inbox: deliveries that cannot be moved when the gate opens are moved later', async () => {
+  const { mirror, clock, open, ids, journals } = gatedInbox();
+  const { gate, inbox } = open();
+  const unlock = locked(gate, mirror.raw);
+  await inbox.accept(event('evt_1'));
+  mirror.raw.exec('ALTER TABLE webhook_inbox RENAME TO inbox_elsewhere; COMMIT; BEGIN');
+  await unlock();
+  expect(journals()).toHaveLength(1);
+  await clock.advance(1_000);
+  expect(journals()).toHaveLength(1);
+  mirror.raw.exec('ALTER TABLE inbox_elsewhere RENAME TO webhook_inbox');
+  await clock.advance(1_000);
+  expect(ids()).toEqual(['evt_1']);
+  expect(journals()).toEqual([]);
+});
+
 test('gated inbox: closing it moves what is left in the journal', async () => {
   const { mirror, open, ids } = gatedInbox();
   const { gate, inbox, close } = open();

@@ -44,6 +44,10 @@ export class DeliveryJournal {
     this.#path = `${prefixOf(database)}${encodeURIComponent(process)}`;
   }
 
+  get isEmpty(): boolean {
+    return this.#rows.length === 0;
+  }
+
   /** Appends rows durably. Throws when that fails or the journal is full; then none of them count. */
   append(rows: readonly DeliveryRow[]): void {
     const text = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
