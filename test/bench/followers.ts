@@ -50,7 +50,7 @@ export async function withFollower<Value>(
       const floor = await startPart(scale, 'lean floor', { file, feedUrl, companies }, lifecycle);
       await platform.deliverTo(await floor.url());
     } else {
-      const options = { folder, feedUrl, companies, requestsPerHour, watched: false, untilIdle: true, apart };
+      const options = { folder, feedUrl, companies, requestsPerHour, watched: false, untilIdle: true };
       const daemon = await startPart(scale, 'daemon', options, lifecycle);
       await platform.deliverTo(await daemon.receiverUrl());
       file = await daemon.file();

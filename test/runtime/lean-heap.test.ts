@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { growthFactor } from '../../src/runtime/lean-heap.js';
+import { mayGrow } from '../../src/runtime/lean-heap.js';
 
 const megabytes = 1024 * 1024;
 
-test('lean heap: the space for new objects grows until it has 16 MB, and again after it shrank', () => {
-  expect([0, 15, 16, 64, 8].map((size) => growthFactor(size * megabytes))).toEqual([2, 2, 1, 1, 2]);
+test('lean heap: the space for new objects grows until it has 8 MB, and again after it shrank', () => {
+  expect([0, 7, 8, 64, 4].map((size) => mayGrow(size * megabytes))).toEqual([true, true, false, false, true]);
 });
 
 /** Keeps objects for a while, as a long burst of requests does; prints the sizes that V8's heap reached, in MB. */

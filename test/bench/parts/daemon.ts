@@ -5,7 +5,6 @@ import { Secret } from '../../../src/config/secrets.js';
 import { startDaemon } from '../../../src/daemon/daemon.js';
 import { maintenanceOf } from '../../../src/daemon/maintenance.js';
 import { systemClock } from '../../../src/runtime/clock.js';
-import { keepHeapLean } from '../../../src/runtime/lean-heap.js';
 import { silentLogger } from '../../../src/runtime/logger.js';
 import { systemRandom } from '../../../src/runtime/random.js';
 import { secret } from '../deliveries.js';
@@ -21,8 +20,6 @@ export interface DaemonOptions {
   readonly watched: boolean;
   /** Whether to wait for the first listings. */
   readonly untilIdle: boolean;
-  /** Whether the process is its own. */
-  readonly apart: boolean;
 }
 
 /** Reads one row by its source and id, to see from another connection what is committed. */
@@ -43,9 +40,7 @@ export interface Turn {
 
 /** The real daemon as `rosterd run` starts it. Webhooks alone cause ticks: the timer is an hour. */
 export async function startDaemonPart(options: DaemonOptions) {
-  const { folder, watched, untilIdle, apart } = options;
-  // As the command line does.
-  if (apart) keepHeapLean();
+  const { folder, watched, untilIdle } = options;
   const base = mirrorConfig(options, {
     sync: { intervalSeconds: 3_600, idleIntervalSeconds: 3_600 },
     console: watched ? { listen: '127.0.0.1:0' } : null,

@@ -1,10 +1,10 @@
-import { parts } from './index.js';
+import { keepHeapLean } from '../../../src/runtime/lean-heap.js';
 import type { Order, Reply } from './messages.js';
 
 /* One part of a live measurement as a process: `start-part.ts` forks it, and it ends with its parent. */
 
 type Methods = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>;
-const byName = parts as unknown as Readonly<Record<string, (options: object) => Promise<Methods>>>;
+type Parts = Readonly<Record<string, (options: object) => Promise<Methods>>>;
 
 let running: Methods | undefined;
 
@@ -14,7 +14,10 @@ process.on('message', async (order: Order) => {
   const no = 'no' in order ? order.no : null;
   try {
     if ('start' in order) {
-      running = await byName[order.start]?.(order.options);
+      // As the command line does, before it loads the program.
+      if (order.start === 'daemon') keepHeapLean();
+      const { parts } = await import('./index.js');
+      running = await (parts as unknown as Parts)[order.start]?.(order.options);
       send({ started: true });
     } else send({ no: order.no, value: await running?.[order.method]?.(...order.args) });
   } catch (error) {

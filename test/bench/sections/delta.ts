@@ -39,7 +39,7 @@ export const delta: Section = {
 
 /** Both read each change, in alternating order. Returns their quantiles, one for each round. */
 async function leanDelta(scale: Scale, records: number) {
-  const { turns, warmUp, rounds, apart } = scale;
+  const { turns, warmUp, rounds } = scale;
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-bench-delta-'));
   const lifecycle = new Lifecycle();
   lifecycle.add('folder', () => rmSync(folder, { recursive: true, force: true }));
@@ -49,7 +49,7 @@ async function leanDelta(scale: Scale, records: number) {
     const common = { feedUrl: await platform.url(), companies: [companyOf(0)] };
     const file = join(folder, 'lean.db');
     const floor = await startPart(scale, 'lean floor', { ...common, file }, lifecycle);
-    const options = { ...common, folder, requestsPerHour: null, watched: false, untilIdle: true, apart };
+    const options = { ...common, folder, requestsPerHour: null, watched: false, untilIdle: true };
     const product = await startPart(scale, 'daemon', options, lifecycle);
     const works = [
       ['floor', () => floor.tick(0)],

@@ -107,7 +107,7 @@ async function roundOf(scale: Scale, records: number): Promise<Round> {
     const daemon = await startPart(
       scale,
       'daemon',
-      { ...mirror, watched: true, untilIdle: false, apart },
+      { ...mirror, watched: true, untilIdle: false },
       lifecycle,
     );
     await platform.deliverTo(await daemon.receiverUrl());
