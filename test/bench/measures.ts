@@ -71,6 +71,8 @@ export interface LiveScale {
   readonly rates: readonly number[];
   /** The numbers of sources. */
   readonly sources: readonly number[];
+  /** The listing of companies and rounds, which follows that of the records, is over when no request came for so long. */
+  readonly restMillis: number;
 }
 
 export interface StallScale {
@@ -102,7 +104,7 @@ export const quick: Scale = {
   burst: 1_000,
   requests: 600,
   starts: 3,
-  live: { seconds: 60, rates: [0.2, 1, 10], sources: [1, 20] },
+  live: { seconds: 60, rates: [0.2, 1, 10], sources: [1, 20], restMillis: 3_000 },
   sequence: 20,
   deliveries: 5_000,
   stalls: { records: [200_000], seconds: 10, perSecond: 10, settleMillis: 2_000 },

@@ -17,7 +17,7 @@ const tiny: Scale = {
   burst: 300,
   requests: 4,
   starts: 1,
-  live: { seconds: 0.03, rates: [30], sources: [1, 3] },
+  live: { seconds: 0.03, rates: [30], sources: [1, 3], restMillis: 20 },
   sequence: 3,
   deliveries: 20,
   stalls: { records: [300], seconds: 0.01, perSecond: 8, settleMillis: 50 },

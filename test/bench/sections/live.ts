@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { changeSeen, type Follower, visibleAfter, withFollower } from '../followers.js';
 import { quietMillis } from '../following.js';
 import { type Measure, measure, quantile, ratio, type Scale, type Section, times } from '../measures.js';
+import type { PartOf } from '../parts/index.js';
 
 /** The platform's quota for a token. */
 const requestsPerHour = 1_000;
@@ -16,7 +18,8 @@ export const live: Section = {
   says:
     'From a change on the platform to its visible row on another connection, in real time over connections kept alive. ' +
     'Changes arrive at random (Poisson, seeded), for a minute at each rate unless `--seconds` says otherwise; every source ' +
-    'has a token with a fresh hour of 1,000 requests. Requests are those sent meanwhile. Compared with the lean floor under ' +
+    'has a token with a fresh hour of 1,000 requests. Requests are those sent meanwhile; companies and rounds, which the floor ' +
+    'does not have, are listed before. Compared with the lean floor under ' +
     'the same changes: a tick for each webhook, and no budget. Measured once, whatever the rounds.',
   measure: async (scale) => {
     const found: Measure[] = [];
@@ -56,6 +59,7 @@ const followed = (scale: Scale, who: Follower, sources: number, perSecond: numbe
       await changeSeen({ platform, reader, pass }, place);
     }
     await pass(quietMillis);
+    await rests(platform, scale.live.restMillis);
     await reader.watch(true);
     const before = await platform.requests();
     const { seconds } = scale.live;
@@ -64,3 +68,12 @@ const followed = (scale: Scale, who: Follower, sources: number, perSecond: numbe
     return { millis, requests: (await platform.requests()) - before };
   });
 };
+
+/** Resolves when no request has arrived for so long. */
+async function rests(platform: PartOf<'platform'>, millis: number): Promise<void> {
+  for (let before = -1; ; await pause(millis)) {
+    const requests = await platform.requests();
+    if (requests === before) return;
+    before = requests;
+  }
+}
