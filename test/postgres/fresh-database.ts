@@ -14,6 +14,12 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
+/*
+ * PostgreSQL copies a template through its log by default, which takes the server three times the CPU time of copying
+ * its files.
+ */
+const copied = 'STRATEGY file_copy';
+
 /** Creates an empty database. */
 export const freshDatabase = (): Promise<FreshDatabase> => createdFrom('template1');
 
@@ -34,7 +40,7 @@ async function makeTemplate(): Promise<string> {
     await client.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
     const { rows } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
     if (rows.length > 0) return;
-    await client.query(`CREATE DATABASE "${name}_half"`);
+    await client.query(`CREATE DATABASE "${name}_half" ${copied}`);
     const database = await openPostgres(urlOf(server, `${name}_half`), { max: 1 });
     await migratePostgres(database, { clock: systemClock, version: '0.0.0-test' });
     await database.close();
@@ -47,7 +53,9 @@ async function createdFrom(template: string): Promise<FreshDatabase> {
   const { run } = inject('postgres');
   const server = await postgresUrl();
   const name = `${run}_${randomBytes(5).toString('hex')}`;
-  await withClient(server, (client) => client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"`));
+  await withClient(server, (client) =>
+    client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}" ${copied}`),
+  );
   return {
     url: urlOf(server, name),
     drop: () =>
