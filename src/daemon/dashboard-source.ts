@@ -1,5 +1,8 @@
 import type { Config } from '../config/config.js';
-import type { CompanySeen, DashboardSource, QuotaSeen, RecordSeen } from '../console/ports/dashboard.js';
+import type { QuotaSeen } from '../console/ports/activity.js';
+import type { CompanySeen } from '../console/ports/company.js';
+import type { DashboardSource } from '../console/ports/dashboard.js';
+import type { RecordSeen } from '../console/ports/roster.js';
 import { Fault } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { csv } from '../exports/csv.js';

@@ -1,6 +1,6 @@
 import type { ConsoleConfig } from '../config/config.js';
 import { createConsole } from '../console/console.js';
-import type { QuotaSeen } from '../console/ports/dashboard.js';
+import type { QuotaSeen } from '../console/ports/activity.js';
 import { ProcessMetrics } from '../console/process-metrics.js';
 import type { Membership } from '../fleet/membership.js';
 import type { Receiver } from '../inbox/receiver.js';

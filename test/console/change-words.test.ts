@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { comparison } from '../../src/console/pages/company-figures.js';
 import { changeWords } from '../../src/console/parts/change-words.js';
 import { columnLabel } from '../../src/console/parts/columns.js';
-import type { ChangeSeen } from '../../src/console/ports/dashboard.js';
+import type { ChangeSeen } from '../../src/console/ports/overview.js';
 
 const change: ChangeSeen = {
   seq: 1,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { overviewParts } from '../../src/console/pages/overview.js';
-import type { CompanyFigures, OverviewSeen } from '../../src/console/ports/dashboard.js';
+import type { CompanyFigures, OverviewSeen } from '../../src/console/ports/overview.js';
 import { countsOf } from './running-console.js';
 
 const empty: OverviewSeen = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { sourceCard } from '../../src/console/pages/source-card.js';
-import type { SourceSeen } from '../../src/console/ports/dashboard.js';
+import type { SourceSeen } from '../../src/console/ports/activity.js';
 
 const now = Date.parse('2026-10-20T12:00:00.000Z');
 const at = '2026-10-20T11:59:00.000Z';

@@ -3,7 +3,7 @@ import { changeWords } from '../parts/change-words.js';
 import { age, moment } from '../parts/format.js';
 import { idText } from '../parts/id.js';
 import { table } from '../parts/table.js';
-import type { ChangeSeen } from '../ports/dashboard.js';
+import type { ChangeSeen } from '../ports/overview.js';
 import { companyPath } from './companies.js';
 import { recordPath } from './record-link.js';
 

@@ -2,7 +2,7 @@ import { type Html, html } from '../../runtime/html.js';
 import { count, money } from '../parts/format.js';
 import { named } from '../parts/named.js';
 import { share, table } from '../parts/table.js';
-import type { CompanyTotals } from '../ports/dashboard.js';
+import type { CompanyTotals } from '../ports/overview.js';
 
 /** In page addresses, stands for investments without a company. */
 export const noCompany = 'none';

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../runtime/html.js';
 import { count, currencyCode, money } from '../parts/format.js';
 import { table } from '../parts/table.js';
-import type { CompanyFigures, Sums, Weeks } from '../ports/dashboard.js';
+import type { CompanyFigures, Sums, Weeks } from '../ports/overview.js';
 
 export const figure = (name: string, value: string): Html =>
   html`<div class="figure"><dt>${name}</dt><dd><strong>${value}</strong></dd></div>`;

@@ -5,7 +5,7 @@ import { count, currencyCode, day, moment, money, moneyOrNothing } from '../part
 import { idText } from '../parts/id.js';
 import { named } from '../parts/named.js';
 import { share, table } from '../parts/table.js';
-import type { CompanySeen, LargeChange, RoundSeen } from '../ports/dashboard.js';
+import type { CompanySeen, LargeChange, RoundSeen } from '../ports/company.js';
 import { companyPath } from './companies.js';
 import { companyFigures } from './company-figures.js';
 import { recordLink } from './record-link.js';

@@ -6,7 +6,7 @@ import { liveState } from '../parts/live-state.js';
 import { processProblems } from '../parts/process-problems.js';
 import { table } from '../parts/table.js';
 import { tickOutcome } from '../parts/tick-outcome.js';
-import type { ActivitySeen, DeliverySeen, OperationsSeen } from '../ports/dashboard.js';
+import type { ActivitySeen, DeliverySeen, OperationsSeen } from '../ports/activity.js';
 import { recordLink } from './record-link.js';
 import { sourceCard } from './source-card.js';
 

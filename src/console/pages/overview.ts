@@ -8,7 +8,7 @@ import { liveState } from '../parts/live-state.js';
 import { named } from '../parts/named.js';
 import { processProblems } from '../parts/process-problems.js';
 import { table } from '../parts/table.js';
-import type { CompanyFigures, OverviewSeen, PastOverviewSeen, Sums, Weeks } from '../ports/dashboard.js';
+import type { CompanyFigures, OverviewSeen, PastOverviewSeen, Sums, Weeks } from '../ports/overview.js';
 import { changesTable } from './changes-table.js';
 import { companyPath } from './companies.js';
 import { companyFigures, currencyWords, figure, weekTable } from './company-figures.js';

@@ -2,7 +2,7 @@ import { type Html, html } from '../../runtime/html.js';
 import { chart } from '../parts/chart.js';
 import { count } from '../parts/format.js';
 import { bar, table } from '../parts/table.js';
-import type { QueryCell, QuerySeen } from '../ports/dashboard.js';
+import type { QueryCell, QuerySeen } from '../ports/query.js';
 
 /** Charts drawn for one result at most. */
 const plotsMax = 3;

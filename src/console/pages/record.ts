@@ -5,7 +5,7 @@ import { idText } from '../parts/id.js';
 import { identityBar, masked } from '../parts/identity-bar.js';
 import { named } from '../parts/named.js';
 import { table } from '../parts/table.js';
-import type { RecordSeen } from '../ports/dashboard.js';
+import type { RecordSeen } from '../ports/roster.js';
 import { recordPath } from './record-link.js';
 
 export interface RecordShown {

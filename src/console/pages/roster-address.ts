@@ -1,8 +1,8 @@
 import { defined } from '../../domain/defined.js';
 import type { Instant } from '../../domain/instant.js';
 import { storableText } from '../../domain/text.js';
-import type { RosterFilter, RosterOrder, RosterPosition, RosterWanted } from '../ports/dashboard.js';
-import { rosterOrders } from '../ports/dashboard.js';
+import type { RosterFilter, RosterOrder, RosterPosition, RosterWanted } from '../ports/roster.js';
+import { rosterOrders } from '../ports/roster.js';
 
 /** The choices of a roster page that are part of its address. The address never contains a name. */
 export interface RosterAddress {

@@ -8,7 +8,7 @@ import { identityBar, masked } from '../parts/identity-bar.js';
 import { csrfField } from '../parts/layout.js';
 import { named } from '../parts/named.js';
 import { type Column, table } from '../parts/table.js';
-import type { RosterOrder, RosterSeen } from '../ports/dashboard.js';
+import type { RosterOrder, RosterSeen } from '../ports/roster.js';
 import { recordLink } from './record-link.js';
 import { type RosterAddress, rosterPath } from './roster-address.js';
 

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../runtime/html.js';
 import { age, clockTime, count, counted } from '../parts/format.js';
-import type { SourceSeen } from '../ports/dashboard.js';
+import type { SourceSeen } from '../ports/activity.js';
 import type { SpacingSeen } from '../ports.js';
 import { sourcePath } from './sources-address.js';
 

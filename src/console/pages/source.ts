@@ -3,7 +3,7 @@ import { age, count, duration, moment } from '../parts/format.js';
 import { idText } from '../parts/id.js';
 import { table } from '../parts/table.js';
 import { tickOutcome } from '../parts/tick-outcome.js';
-import type { SourcePageSeen } from '../ports/dashboard.js';
+import type { SourcePageSeen } from '../ports/activity.js';
 import type { OperatorAction } from '../ports/operations.js';
 import { actionPath, answer, type Flash } from './actions.js';
 import { companyPath } from './companies.js';

@@ -4,7 +4,8 @@ import { counted, currencyCode, duration, money } from '../parts/format.js';
 import { identityBarOf } from '../parts/identity-bar.js';
 import { csrfField } from '../parts/layout.js';
 import { type Cell, table } from '../parts/table.js';
-import type { DashboardSource, QueryCell, QuerySeen, RelationSeen } from '../ports/dashboard.js';
+import type { DashboardSource } from '../ports/dashboard.js';
+import type { QueryCell, QuerySeen, RelationSeen } from '../ports/query.js';
 import { type PlotChoice, plotChoices, plotOf } from './plot.js';
 
 export interface SqlProblem {

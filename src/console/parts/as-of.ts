@@ -2,7 +2,7 @@ import { presentState } from '../../domain/as-of.js';
 import type { Fault } from '../../domain/fault.js';
 import type { Instant } from '../../domain/instant.js';
 import { type Html, html } from '../../runtime/html.js';
-import type { PastOverviewSeen } from '../ports/dashboard.js';
+import type { PastOverviewSeen } from '../ports/overview.js';
 import { moment, zonedMoment } from './format.js';
 
 /** A past time of a page: as its address has it, and the time that it means. */

@@ -1,4 +1,4 @@
-import type { ChangeSeen } from '../ports/dashboard.js';
+import type { ChangeSeen } from '../ports/overview.js';
 import { columnLabel, statusWords, valueWords } from './columns.js';
 import { counted, money } from './format.js';
 

@@ -5,7 +5,7 @@ import { fieldOf } from '../guard/own-forms.js';
 import { isPlotChoice, type PlotChoice } from '../pages/plot.js';
 import { type SqlProblem, sqlBody } from '../pages/sql.js';
 import type { AsOf } from '../parts/as-of.js';
-import type { QueryFormat, QueryReading, QuerySeen } from '../ports/dashboard.js';
+import type { QueryFormat, QueryReading, QuerySeen } from '../ports/query.js';
 import { asOfFrom, asOfText } from './as-of.js';
 import { goneSignal, ownForm, type PageContext, sendFile } from './page-context.js';
 

@@ -1,6 +1,6 @@
 import type { KyselyPlugin } from 'kysely';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { RosterWanted } from '../../../src/console/ports/dashboard.js';
+import type { RosterWanted } from '../../../src/console/ports/roster.js';
 import type { Instant } from '../../../src/domain/instant.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { readActivity } from '../../../src/store/reads/dashboard/activity.js';

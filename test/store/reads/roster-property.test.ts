@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { addressFrom, rosterPath, wantedFrom } from '../../../src/console/pages/roster-address.js';
-import { rosterOrders } from '../../../src/console/ports/dashboard.js';
+import { rosterOrders } from '../../../src/console/ports/roster.js';
 import { rosterPage } from '../../../src/store/reads/dashboard/roster.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
 import fc from '../../support/property.js';

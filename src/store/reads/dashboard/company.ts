@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { Amounts, CompanyTotals, DayCount, RoundSeen } from '../../../console/ports/dashboard.js';
+import type { DayCount, RoundSeen } from '../../../console/ports/company.js';
+import type { Amounts, CompanyTotals } from '../../../console/ports/overview.js';
 import type { ReadDatabase } from '../views.js';
 
 /*

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { ChangedValues, ChangeSeen } from '../../../console/ports/dashboard.js';
+import type { ChangedValues, ChangeSeen } from '../../../console/ports/overview.js';
 import type { Instant } from '../../../domain/instant.js';
 import type { ReadDatabase } from '../views.js';
 

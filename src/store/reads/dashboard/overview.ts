@@ -5,7 +5,7 @@ import type {
   OverviewSeen,
   Sums,
   Weeks,
-} from '../../../console/ports/dashboard.js';
+} from '../../../console/ports/overview.js';
 import type { ReadDatabase } from '../views.js';
 import { companiesShown } from './company.js';
 import { latestChanges } from './latest-changes.js';

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { PastOverviewSeen } from '../../../console/ports/dashboard.js';
+import type { PastOverviewSeen } from '../../../console/ports/overview.js';
 import type { Instant } from '../../../domain/instant.js';
 import { investmentsAsOf, youngerSources } from '../as-of.js';
 import type { ReadDatabase } from '../views.js';

@@ -5,7 +5,7 @@ import type {
   RosterPosition,
   RosterRow,
   RosterWanted,
-} from '../../../console/ports/dashboard.js';
+} from '../../../console/ports/roster.js';
 import type { Instant } from '../../../domain/instant.js';
 import { investmentsAsOf, rosterAsOf } from '../as-of.js';
 import { investmentColumns, personColumns, rosterColumns } from '../columns.js';

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RosterWanted } from '../../../../src/console/ports/dashboard.js';
+import type { RosterWanted } from '../../../../src/console/ports/roster.js';
 import type { PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 import { documentedQueries } from '../../../../src/store/documented-queries.js';
 import { changesSince, newestChange } from '../../../../src/store/reads/changes.js';
