@@ -16,7 +16,8 @@ export const startSeededSandbox = (options: SandboxOptions = {}) =>
 
 let empty: Buffer | undefined;
 
-function emptyState(): Buffer {
+/** Returns the serialized database of a platform without rows, migrated once per process. */
+export function emptyState(): Buffer {
   if (empty === undefined) {
     const state = openState(':memory:');
     empty = state.serialize();

@@ -1,4 +1,3 @@
-import { defined } from '../../../src/domain/defined.js';
 import { selfServeScopes } from '../../../src/platform/contract/scopes.js';
 import type { PlatformEvent } from '../../../src/platform/events.js';
 import { type Hazards, noHazards } from '../../../src/platform/hazards.js';
@@ -9,6 +8,7 @@ import { all, one, run } from '../../../src/platform/state/statements.js';
 import { type WebhookSettings, webhooks } from '../../../src/platform/webhooks/webhooks.js';
 import { Lifecycle } from '../../../src/runtime/lifecycle.js';
 import { seededRandom } from '../../../src/runtime/random.js';
+import { emptyState } from '../../support/seeded-sandbox.js';
 import { type ManualClock, manualClock } from './manual-clock.js';
 
 export const worldStart = Date.parse('2026-11-02T09:00:00.000Z');
@@ -72,7 +72,7 @@ export async function startWebhookPlatform(settings: WebhookPlatformSettings = {
     clock,
     random: seededRandom(7),
     hazards,
-    ...defined({ dataFile }),
+    ...(dataFile === undefined ? { image: emptyState() } : { dataFile }),
     options: { loopbackWebhooks: 'everyone', ...options },
   });
   const { state } = services;
