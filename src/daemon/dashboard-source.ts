@@ -38,6 +38,7 @@ import {
   totalsByRound,
   totalsByStatus,
 } from '../store/reads/dashboard/company.js';
+import { withFoundPeople } from '../store/reads/dashboard/find-people.js';
 import { companyFigures, readOverview, weeksOf } from '../store/reads/dashboard/overview.js';
 import { readPast } from '../store/reads/dashboard/past.js';
 import { readRecord } from '../store/reads/dashboard/record.js';
@@ -123,10 +124,11 @@ export function dashboardSource({
     roster: (wanted) =>
       read(async (db) => {
         const { asOf } = wanted;
+        const filter = asOf === undefined ? await withFoundPeople(db, wanted.filter) : wanted.filter;
         return {
           younger: asOf === undefined ? [] : await youngerSources(db, asOf),
-          rows: await rosterPage(db, wanted),
-          count: await rosterCount(db, wanted.filter, countMax, asOf),
+          rows: await rosterPage(db, { ...wanted, filter }),
+          count: await rosterCount(db, filter, countMax, asOf),
           countMax,
           choices: await rosterChoices(db, asOf),
         };
@@ -134,8 +136,9 @@ export function dashboardSource({
     record: (source, id, identity) => read((db) => recordOf(db, source, id, identity)),
     rosterFile: (wanted, format, take) =>
       read(async (db) => {
-        const { filter, identity, asOf } = wanted;
+        const { identity, asOf } = wanted;
         if (asOf !== undefined) await youngerSources(db, asOf);
+        const filter = asOf === undefined ? await withFoundPeople(db, wanted.filter) : wanted.filter;
         const rows = rosterRows(db, filter, identity, asOf);
         return await take(gathered(format === 'csv' ? csv(rows, { raw: false }) : jsonLines(rows)));
       }),

@@ -10,6 +10,7 @@ import { silentLogger } from '../../../src/runtime/logger.js';
 import { systemRandom } from '../../../src/runtime/random.js';
 import { dialectFor } from '../../../src/store/dialect/dialect-for.js';
 import { documentedQueries } from '../../../src/store/documented-queries.js';
+import { withFoundPeople } from '../../../src/store/reads/dashboard/find-people.js';
 import { readOverview } from '../../../src/store/reads/dashboard/overview.js';
 import { rosterChoices, rosterCount, rosterPage } from '../../../src/store/reads/dashboard/roster.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
@@ -109,8 +110,9 @@ async function reads({ place, records }: WorkOrder): Promise<Seconds> {
     const middle = '2026-05-14T12:00:00.000Z';
     const after = { value: middle, id: idOf(0), source: firstSource };
     const search = (person: string) => async () => {
-      await rosterPage(db, { ...page, filter: { person } });
-      await rosterCount(db, { person }, 10_001);
+      const filter = await withFoundPeople(db, { person });
+      await rosterPage(db, { ...page, filter });
+      await rosterCount(db, filter, 10_001);
     };
     await each('roster page, newest', () => rosterPage(db, { ...page, filter: {} }));
     await each('roster page, in the middle', () => rosterPage(db, { ...page, after, filter: {} }));

@@ -12,6 +12,7 @@ import {
   totalsByRound,
   totalsByStatus,
 } from '../../../src/store/reads/dashboard/company.js';
+import { withFoundPeople } from '../../../src/store/reads/dashboard/find-people.js';
 import { latestChanges } from '../../../src/store/reads/dashboard/latest-changes.js';
 import { readOverview } from '../../../src/store/reads/dashboard/overview.js';
 import { readPast } from '../../../src/store/reads/dashboard/past.js';
@@ -344,6 +345,24 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
     expect(await read((db) => rosterCount(db, {}, 2))).toBe(2);
     expect(await read((db) => rosterCount(db, { status: 'active' }, 10))).toBe(2);
     expect(await read(rosterChoices)).toHaveLength(3);
+  });
+
+  test('a search of all companies names the few people it finds, and nobody when a company or round has the text', async () => {
+    const found = (filter: RosterWanted['filter']) => read((db) => withFoundPeople(db, filter));
+    const one = { person: 'PERSON OF INV_B' };
+    expect(await found(one)).toEqual({ ...one, ids: ['inv_b'] });
+    expect(await found({ person: '%' })).toEqual({ person: '%', ids: [] });
+    expect(await found({ ...one, company: 'co_1' })).toEqual({ ...one, company: 'co_1' });
+    expect(await found({ status: 'active' })).toEqual({ status: 'active' });
+    const none = { person: 'person', ids: [] };
+    expect(await read((db) => rosterPage(db, { ...wanted, filter: none }))).toEqual([]);
+    expect(await read((db) => rosterCount(db, none, 10))).toBe(0);
+    await mirror.insert('company_rows', {
+      ...{ source_no: 1, id: 'co_9', name: 'Person to Person', reported_rounds: '[]' },
+      ...{ valid_from: '2026-10-12T00:00:00.000Z', change_seq: 1 },
+    });
+    expect(await found(one)).toEqual({ ...one, ids: ['inv_b'] });
+    expect(await found({ person: 'person' })).toEqual({ person: 'person' });
   });
 
   test('a roster download streams every row that matches the filter', async () => {

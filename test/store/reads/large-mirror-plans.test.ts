@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { expect, test } from 'vitest';
 import { buildIndexes } from '../../../src/store/dialect/sqlite/indexes.js';
 import { largestChanges } from '../../../src/store/reads/dashboard/company.js';
+import { withFoundPeople } from '../../../src/store/reads/dashboard/find-people.js';
 import { rosterCount, rosterPage } from '../../../src/store/reads/dashboard/roster.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
 import type { ReadDatabase } from '../../../src/store/reads/views.js';
@@ -33,6 +34,23 @@ test('a page of the roster begins where the last one ended, and sorts only rows 
     'SEARCH r USING INDEX investment_rows_applied (source_no=? AND applied_at>? AND applied_at<?)',
   );
   expect(all).toContain('USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY');
+});
+
+test('a search of all companies reads the people once, and no row that it does not find', async () => {
+  const wanted = { order: 'applied_at', descending: true, after: null, rowsMax: 50, identity: true } as const;
+  const person = 'person of inv_a';
+  const looking = await steps((db) => withFoundPeople(db, { person }));
+  expect(looking.filter((step) => /\b[ir]\b/.test(step))).toEqual([
+    'SCAN i',
+    'SEARCH r USING INTEGER PRIMARY KEY (rowid=?)',
+  ]);
+  const reading = await steps(async (db) => {
+    const filter = { person, ids: ['inv_a'] };
+    await rosterPage(db, { ...wanted, filter });
+    await rosterCount(db, filter, 10_001);
+  });
+  const rows = reading.filter((step) => /^(SCAN|SEARCH) r\b/.test(step));
+  expect(new Set(rows)).toEqual(new Set(['SEARCH r USING INDEX investment_rows_id (id=?)']));
 });
 
 test('a pasted id is found by an index, for the page of the roster and for its count', async () => {

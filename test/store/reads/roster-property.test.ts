@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addressFrom, rosterPath, wantedFrom } from '../../../src/console/pages/roster-address.js';
 import { rosterOrders } from '../../../src/console/ports/roster.js';
+import { withFoundPeople } from '../../../src/store/reads/dashboard/find-people.js';
 import { rosterPage } from '../../../src/store/reads/dashboard/roster.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
 import fc from '../../support/property.js';
@@ -57,7 +58,9 @@ describe.each(databases)('the roster on $database', ({ open }) => {
         const ids: string[] = [];
         let after = address.after;
         for (;;) {
-          const page = await rosterPage(db, wantedFrom({ ...address, after }, person, true, 3));
+          const wanted = wantedFrom({ ...address, after }, person, true, 3);
+          const filter = await withFoundPeople(db, wanted.filter);
+          const page = await rosterPage(db, { ...wanted, filter });
           ids.push(...page.map(({ id }) => id));
           const last = page.at(-1);
           if (last === undefined || page.length < 3) return ids;

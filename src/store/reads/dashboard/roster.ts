@@ -1,18 +1,14 @@
 import { type Kysely, type SqlBool, sql } from 'kysely';
-import type {
-  RosterFilter,
-  RosterOrder,
-  RosterPosition,
-  RosterRow,
-  RosterWanted,
-} from '../../../console/ports/roster.js';
+import type { RosterOrder, RosterPosition, RosterRow, RosterWanted } from '../../../console/ports/roster.js';
 import type { Instant } from '../../../domain/instant.js';
 import { investmentsAsOf, rosterAsOf } from '../as-of.js';
 import { investmentColumns, personColumns, rosterColumns } from '../columns.js';
 import { isHidden, kindOf } from '../export-rows.js';
 import type { ReadDatabase, RosterView } from '../views.js';
+import { type FoundFilter, holds } from './find-people.js';
 
 type Db = Kysely<ReadDatabase>;
+type Wanted = RosterWanted & { readonly filter: FoundFilter };
 
 const columns = [
   ...(['source', 'id', 'company_id', 'offering_id', 'investor_id', 'status', 'applied_at'] as const),
@@ -23,14 +19,14 @@ const columns = [
  * Returns one page after `after`. Rows with a null in the ordered column come last in either direction. The two
  * databases sort nulls differently, so rows with and without a value are read separately.
  */
-export async function rosterPage(db: Db, wanted: RosterWanted): Promise<RosterRow[]> {
+export async function rosterPage(db: Db, wanted: Wanted): Promise<RosterRow[]> {
   const { after, rowsMax } = wanted;
   const valued = after !== null && after.value === null ? [] : await part(db, wanted, true, rowsMax);
   if (valued.length >= rowsMax) return valued;
   return [...valued, ...(await part(db, wanted, false, rowsMax - valued.length))];
 }
 
-async function part(db: Db, wanted: RosterWanted, valued: boolean, rowsMax: number): Promise<RosterRow[]> {
+async function part(db: Db, wanted: Wanted, valued: boolean, rowsMax: number): Promise<RosterRow[]> {
   const { order, descending, after, identity, asOf } = wanted;
   let query = filtered(db, wanted.filter, identity, asOf).where(order, valued ? 'is not' : 'is', null);
   if (after !== null && (after.value === null) === !valued)
@@ -52,13 +48,13 @@ function behind(order: RosterOrder, descending: boolean, { value, id, source }: 
   return sql<SqlBool>`(${notBefore} AND (${beyond} OR ${next}))`;
 }
 
-function filtered(db: Db, filter: RosterFilter, identity: boolean, asOf?: Instant) {
+function filtered(db: Db, filter: FoundFilter, identity: boolean, asOf?: Instant) {
   return narrowed(db, filter, identity, asOf)
     .select(columns)
     .$if(identity, (query) => query.select(['name', 'email']));
 }
 
-function narrowed(db: Db, filter: RosterFilter, identity: boolean, asOf?: Instant) {
+function narrowed(db: Db, filter: FoundFilter, identity: boolean, asOf?: Instant) {
   const relation = identity || filter.person !== undefined ? 'roster' : 'investments';
   const rows = asOf === undefined ? sql<RosterView>`${sql.table(relation)}` : pastOf(db, relation, asOf);
   let query = db.selectFrom(rows.as<'r'>(sql.ref('r')));
@@ -67,15 +63,18 @@ function narrowed(db: Db, filter: RosterFilter, identity: boolean, asOf?: Instan
   if (filter.round !== undefined) query = query.where('offering_id', '=', filter.round);
   if (filter.status !== undefined) query = query.where('status', '=', filter.status);
   if (filter.id !== undefined) query = query.where(startsWith(filter.id));
+  if (filter.ids !== undefined) query = query.where(isOneOf(filter.ids));
   if (filter.person !== undefined) {
-    const pattern = `%${filter.person.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
-    const holds = (column: string) => sql<SqlBool>`lower(${sql.ref(column)}) LIKE ${pattern} ESCAPE '\\'`;
-    query = query.where(({ or }) =>
-      or(['name', 'legal_name', 'email', 'round_name', 'company_name'].map(holds)),
-    );
+    const { person } = filter;
+    query = query.where(({ or }) => or(searched.map((column) => holds(column, person))));
   }
   return query;
 }
+
+const searched = ['name', 'legal_name', 'email', 'round_name', 'company_name'];
+
+const isOneOf = (ids: readonly string[]) =>
+  ids.length === 0 ? sql<SqlBool>`1 = 0` : sql<SqlBool>`id IN (${sql.join(ids)})`;
 
 const pastOf = (db: Db, relation: 'roster' | 'investments', asOf: Instant) =>
   relation === 'roster' ? rosterAsOf(db, asOf) : sql<RosterView>`(${investmentsAsOf(db, asOf)})`;
@@ -99,12 +98,7 @@ function startsWith(text: string) {
 }
 
 /** Returns how many rows match the filter, counted up to `max`. */
-export async function rosterCount(
-  db: Db,
-  filter: RosterFilter,
-  max: number,
-  asOf?: Instant,
-): Promise<number> {
+export async function rosterCount(db: Db, filter: FoundFilter, max: number, asOf?: Instant): Promise<number> {
   const { count } = await db
     .selectFrom(filtered(db, filter, false, asOf).limit(max).as('n'))
     .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -126,7 +120,7 @@ export async function rosterChoices(db: Db, asOf?: Instant) {
 }
 
 /** Returns every column of the matching rows as a stream from one snapshot, for a file. */
-export function rosterRows(db: Db, filter: RosterFilter, identity: boolean, asOf?: Instant) {
+export function rosterRows(db: Db, filter: FoundFilter, identity: boolean, asOf?: Instant) {
   const names: readonly string[] = identity ? rosterColumns : investmentColumns;
   return {
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
