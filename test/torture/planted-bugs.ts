@@ -110,6 +110,20 @@ export const plantedBugs: readonly TortureBug[] = [
     'void logger;',
   ),
   of(
+    network,
+    'a delivery counts as stored when the connection to the database breaks',
+    `${postgres}/accept-deliveries.ts`,
+    'await pool.query({ ...insertOne, values: row });',
+    'await pool.query({ ...insertOne, values: row }).catch(() => ({ rowCount: 1 }));',
+  ),
+  of(
+    network,
+    'a follower of changes forgets its position with its connection',
+    'src/reading/changes.ts',
+    '        after = change.seq;\n',
+    '',
+  ),
+  of(
     'locked',
     'a locked database is answered with 2xx',
     'src/inbox/receiver.ts',
