@@ -124,3 +124,29 @@ test('a direction that the proxy drops holds bytes and the end of the connection
   forward.drop('there', false);
   await expect.poll(() => received).toEqual(['one', 'three', 'end', 'two', 'end']);
 });
+
+test('a proxy that abandons requests resets the connection to the server when its client goes away', async () => {
+  const seen: string[] = [];
+  const server = createServer((socket) => {
+    socket
+      .setEncoding('utf8')
+      .on('data', (text: string) => seen.push(text))
+      .on('end', () => seen.push('end'))
+      .on('error', (error: NodeJS.ErrnoException) => seen.push(error.code ?? ''));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const from = { host: '127.0.0.1', port: await freePort() };
+  const to = { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
+  const forward = new Forward(from, to, 1, true);
+  await forward.listen();
+  onTestFinished(() => {
+    forward.close();
+    server.close();
+  });
+  const client = connect(from);
+  client.write('one');
+  await expect.poll(() => seen).toEqual(['one']);
+  client.destroy();
+  await expect.poll(() => seen).toEqual(['one', 'ECONNRESET']);
+});

@@ -16,7 +16,7 @@ const timeoutMillis = 3_000;
 export async function runEdge(order: EdgeOrder): Promise<void> {
   const random = seededRandom(order.seed);
   const forwards = await openForwards(order.forwards, order.seed);
-  const platform = new Forward(order.platform.from, order.platform.to, order.seed);
+  const platform = new Forward(order.platform.from, order.platform.to, order.seed, true);
   await platform.listen();
   const receivers = order.forwards.map(({ from }) => from);
   await listen(order.sender, (request, response) => {

@@ -80,6 +80,11 @@ export class Forward {
     readonly from: Address,
     public to: Address,
     readonly seed: number,
+    /**
+     * Discards what a client sent that went away meanwhile. Otherwise a token refresh that timed out in a cut arrives after
+     * its retry, and the platform takes the used refresh token for a stolen one.
+     */
+    readonly abandons = false,
   ) {
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => this.#join(near));
   }
@@ -118,7 +123,10 @@ export class Forward {
     await this.#passable();
     const far = connect({ ...this.to, allowHalfOpen: true, noDelay: true });
     this.#keep(far);
-    const both = [this.#pump(near, far, slowness, random), this.#pump(far, near, slowness, random)];
+    const both = [
+      this.#pump(near, far, true, slowness, random),
+      this.#pump(far, near, false, slowness, random),
+    ];
     await Promise.all(both);
     near.destroy();
     far.destroy();
@@ -129,7 +137,13 @@ export class Forward {
     socket.on('error', () => {}).on('close', () => this.#sockets.delete(socket));
   }
 
-  async #pump(source: Socket, sink: Socket, slowness: number, random: Random): Promise<void> {
+  async #pump(
+    source: Socket,
+    sink: Socket,
+    isRequest: boolean,
+    slowness: number,
+    random: Random,
+  ): Promise<void> {
     try {
       for await (const piece of source as AsyncIterable<Buffer>) {
         const { holdMillis, endsAfter, how } = effectOn(this.weather, piece.length, slowness, random);
@@ -147,7 +161,8 @@ export class Forward {
           });
       }
       await this.#passable();
-      sink.end();
+      if (isRequest && this.abandons) sink.resetAndDestroy();
+      else sink.end();
     } catch {
       await this.#passable();
       sink.resetAndDestroy();

@@ -7,7 +7,10 @@ export async function openForwards(
   seed: number,
 ): Promise<Map<string, Forward>> {
   const forwards = new Map(
-    orders.map(({ name, from, to }, index) => [name, new Forward(from, to, seed + index)] as const),
+    orders.map(
+      ({ name, from, to }, index) =>
+        [name, new Forward(from, to, seed + index, name === 'platform')] as const,
+    ),
   );
   await Promise.all([...forwards.values()].map((forward) => forward.listen()));
   return forwards;
