@@ -59,6 +59,8 @@ export interface MachineParts {
   readonly onCommit: (life: Life) => void;
   /** Called when a tick has ended and the process considers its source halted. */
   readonly onHalt: (life: Life, source: string) => void;
+  /** Called when a tick is done and the process considers it recorded. */
+  readonly onRecorded: (life: Life, source: string, startedAt: string) => void;
   readonly onDeath: () => void;
   readonly onLog: (life: Life, level: string, text: string) => void;
   readonly violate: (invariant: string, what: string) => void;
@@ -197,12 +199,14 @@ export class Machine {
         if (life.dead) return;
         life.daemon = daemon;
         life.port = [...this.parts.servers.keys()].find((port) => !before.has(port)) ?? null;
-        daemon.engine.sync.onTick((source, { report, phase }) => {
+        daemon.engine.sync.onTick((source, { report, phase, recorded }) => {
           counters.add(`outcome:${report.outcome}`);
           if (report.code !== null) counters.add(`code:${report.code}`);
           counters.add(`trigger:${report.trigger}`);
           if (phase !== null) counters.add(`state:${phase.kind}`);
           if (phase?.kind === 'halted' && !life.dead) this.parts.onHalt(life, source);
+          if (recorded && report.outcome === 'done' && !life.dead)
+            this.parts.onRecorded(life, source, report.startedAt);
           if (report.code === 'lease_lost') this.#judgeRefusal(life, report.message ?? '');
           if (report.code === 'internal' && !life.dead)
             this.parts.violate('defect', `a tick ended with a defect of rosterd: ${report.message}`);

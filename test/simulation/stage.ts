@@ -206,6 +206,7 @@ export class Stage {
       onHalt: (life, source) => {
         if (this.seesWriters) this.judge.halted(life, source);
       },
+      onRecorded: (life, source, startedAt) => this.afterTick(life, source, startedAt),
       onDeath: () => {
         this.judge.machineDied();
         this.catalogJudge.machineDied();
@@ -347,6 +348,9 @@ export class Stage {
         );
     }
   }
+
+  /** Called when a tick is done that its process considers recorded. */
+  protected afterTick(_life: Life, _source: string, _startedAt: string): void {}
 
   protected afterCommit(life: Life): void {
     try {

@@ -7,6 +7,8 @@ interface Process extends Watched {
   away: boolean;
   /** The number of writes its disk has room for; null if there is room for all. */
   writesLeft: number | null;
+  /** The room that there is after each write that failed, so that any statement may be the one; null if there is none. */
+  roomAfterFailure: number | null;
   /** Whether a commit since the last look may have changed what readers see. */
   changedMirror: boolean;
 }
@@ -129,6 +131,7 @@ export class PostgresWatch {
       connections: new Set<WatchedClient>(),
       away: false,
       writesLeft: null,
+      roomAfterFailure: null,
       changedMirror: true,
     });
     this.#processes.set(name, process);
@@ -230,8 +233,11 @@ export class PostgresWatch {
     const commits = /^\s*COMMIT\b/i.test(text) || (isWrite && !watched.inTransaction && !begins);
     if (begins) watched.inTransaction = true;
     else if (ends.test(text)) watched.inTransaction = false;
-    const full = isWrite && process.writesLeft !== null && process.writesLeft <= 0;
-    if (isWrite && process.writesLeft !== null) process.writesLeft -= 1;
+    // Heartbeats are statements of their own, and would be most of those that fail.
+    const takesRoom = isWrite && (process.roomAfterFailure === null || watched.inTransaction);
+    const full = takesRoom && process.writesLeft !== null && process.writesLeft <= 0;
+    if (full && process.roomAfterFailure !== null) process.writesLeft = process.roomAfterFailure;
+    else if (takesRoom && process.writesLeft !== null) process.writesLeft -= 1;
     if (isWrite && mirrored.test(text)) watched.wroteMirror = true;
     const changed = commits && watched.wroteMirror;
     if (commits || ends.test(text)) watched.wroteMirror = false;

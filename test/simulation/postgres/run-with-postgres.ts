@@ -68,6 +68,15 @@ export class PostgresRun extends SimulatedRun {
     }
   }
 
+  /** What a commit reported as done is there: the server may have rolled it back. */
+  protected override afterTick(life: Life, source: string, startedAt: string): void {
+    const ticks = this.judge
+      .readerOf(life)
+      .rows(`SELECT 1 AS one FROM ticks WHERE source = '${source}' AND started_at = '${startedAt}'`);
+    this.counters.add('ticks looked for');
+    if (ticks.length === 0) this.violate('tick', `the tick of ${source} at ${startedAt} was not stored`);
+  }
+
   /** A consumer that has read to the newest number has missed nothing: no later commit fills a gap before it. */
   #feedIsDense(reader: Reader): void {
     const [feed] = reader.rows<{ readonly n: number; readonly last: number }>(
@@ -100,6 +109,8 @@ export class PostgresRun extends SimulatedRun {
     if (process === null) return;
     this.injured.add('disk_full');
     process.writesLeft = slack;
+    // Other sessions free and use up room: now this statement of a commit fails, now another one.
+    process.roomAfterFailure = slack % 2 === 1 ? 5 + 2 * slack : null;
     this.scheduler.in(millis, 'there is room on the server again', () => {
       process.writesLeft = null;
     });
