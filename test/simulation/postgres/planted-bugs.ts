@@ -156,10 +156,4 @@ export const plantedPostgresBugs: readonly PlantedBug[] = [
     'await pool.query({ ...insertOne, values: row }).catch(() => ({ rowCount: 1 }));',
   ),
   bug('counts come back as text', `${postgres}/values.ts`, '  [builtins.INT8, exactNumber],\n', ''),
-  bug(
-    'a lost connection during COMMIT counts as committed',
-    `${postgres}/transaction.ts`,
-    '    await Promise.allSettled([...this.#sent, committed]);\n    if (this.firstFailure !== undefined) throw this.firstFailure;\n    const { command } = await committed;\n',
-    "    const [last] = (await Promise.allSettled([committed, ...this.#sent])) as [PromiseSettledResult<pg.QueryResult>];\n    if (last.status === 'rejected' && /terminated|closed|ECONN/.test(String(last.reason))) return;\n    if (this.firstFailure !== undefined) throw this.firstFailure;\n    const { command } = await committed;\n",
-  ),
 ];
