@@ -23,7 +23,7 @@ test('a founder installs in the browser, and a running daemon lists the company 
   onTestFinished(() => void mirror.close());
   const listed = () =>
     mirror.prepare('SELECT DISTINCT company_id FROM investments ORDER BY 1').pluck().all() as string[];
-  await expect.poll(listed, { timeout: 20_000 }).toEqual([world.ready.companies[0]?.id]);
+  await expect.poll(listed).toEqual([world.ready.companies[0]?.id]);
 
   const [company] = world.ready.uninstalled;
   const founder = world.ready.users.find(({ id }) => id === company?.founder)?.email ?? '';
@@ -36,7 +36,7 @@ test('a founder installs in the browser, and a running daemon lists the company 
     await page.getByRole('button', { name: `Install on ${company?.name}` }).click();
     await page.getByText(`${company?.name} has ${world.ready.apps[0]?.name} now.`).waitFor();
   });
-  await expect.poll(listed, { timeout: 20_000 }).toHaveLength(2);
+  await expect.poll(listed).toHaveLength(2);
   expect(listed()).toContain(company?.id);
   const asked = (await control(world, 'GET', '/requests')) as { requests: AskedRequest[] };
   const lists = asked.requests.filter(({ method, path }) => method === 'GET' && path === '/installations');

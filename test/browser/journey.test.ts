@@ -144,7 +144,7 @@ test('the platform and the daemon go from sign-in to a mirror row: consent, inst
   } finally {
     await daemon.close();
   }
-}, 90_000);
+});
 
 test('a member whose removal an application proposed stays until a person approves it', async () => {
   const syndicate = world.ready.syndicates[0]?.id ?? '';

@@ -23,7 +23,7 @@ test('a day at debug level leaves no identity and no secret in any byte outside 
   const anywhere = sweep(folder, canaries, () => false);
   expect(anywhere).toContainEqual({ file: 'mirror.db', what: 'identity: email' });
   expect(anywhere).toContainEqual({ file: 'credentials.json', what: 'credentials: refreshToken' });
-}, 240_000);
+});
 
 test('such a day on a server leaves identity in the schema of identities alone, and its password nowhere', async () => {
   const folder = freshFolder();
@@ -37,7 +37,7 @@ test('such a day on a server leaves identity in the schema of identities alone, 
   expect(readFileSync(join(folder, 'server', 'public.investment_rows'), 'utf8')).toContain('inv_');
   await database.drop();
   await own.dropRole(await postgresUrl());
-}, 240_000);
+});
 
 test.each<[string, (value: string) => string]>([
   ['as it is', (value) => `x${value}y`],

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { type FilledPostgres, filledPostgres, password } from './filled-postgres.js';
 
-const patient = { timeout: 90_000, interval: 100 };
+const patient = { interval: 100 };
 
 /** Starts a daemon as a process of its own. */
 function startDaemon(world: FilledPostgres): ChildProcess {

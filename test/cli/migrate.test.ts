@@ -126,7 +126,7 @@ const rowsIn = (url: string, table: string) =>
     Number((await client.query(`SELECT count(*) FROM ${table}`)).rows[0].count),
   );
 
-describe('rosterd migrate', { timeout: 90_000 }, () => {
+describe('rosterd migrate', () => {
   test('migrate copies every table of the mirror or declares why not', () => {
     const raw = new Sqlite(file, { readonly: true });
     const tables = raw

@@ -80,7 +80,7 @@ test.skipIf(process.platform === 'win32')(
               return '';
             }
           },
-          { timeout: 60_000 },
+          { timeout: 120_000 },
         )
         .toBe(text);
 

@@ -465,7 +465,7 @@ describe('expiry of join sessions', () => {
     expect((await sessions(syndicate)).body.data[0].attributes.status).toBe('pending');
     world.clock.advance(61_000);
     await expect
-      .poll(() => syndicate.told(), { timeout: 40_000 })
+      .poll(() => syndicate.told())
       .toMatchObject([
         { name: 'join_session.expired', data: { id: session.body.data.id, status: 'expired' } },
       ]);

@@ -95,4 +95,4 @@ test('a halted source is reported once to the receiver of alerts, across restart
     ['ops', 'delivered'],
   ]);
   await second.close();
-}, 40_000);
+});

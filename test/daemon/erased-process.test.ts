@@ -72,7 +72,7 @@ test('a person erased by a running daemon is in no file it wrote: database, writ
       return 'not there yet';
     }
   };
-  const patient = { timeout: 60_000, interval: 200 };
+  const patient = { interval: 200 };
   await expect.poll(state, patient).toBe('following');
   const people = read<{ id: string; investor_id: string; email: string }>(
     `SELECT i.id, i.investor_id, p.email FROM investments i JOIN identities p USING (source, id)

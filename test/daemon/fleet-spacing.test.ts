@@ -10,7 +10,7 @@ import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database
 import { withClient } from '../postgres/run-databases.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
-const patient = { timeout: 60_000, interval: 50 };
+const patient = { timeout: 120_000, interval: 50 };
 const names = ['c0', 'c1', 'c2'] as SourceName[];
 
 let database: FreshDatabase;

@@ -9,7 +9,7 @@ import { withClient } from '../postgres/run-databases.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const secret = 'whsec_dGVzdC1zZWNyZXQtb2YtdGhlLWZsZWV0';
-const patient = { timeout: 60_000, interval: 50 };
+const patient = { timeout: 120_000, interval: 50 };
 
 let sandbox: Sandbox;
 let database: FreshDatabase;
@@ -81,7 +81,7 @@ async function deliver(to: Daemon, id: string, index: number): Promise<number> {
 const following = async () => (await rows("SELECT 1 FROM sources WHERE state = 'following'")).length;
 
 test('fleet: each source is assigned to one daemon, and a webhook reaches the daemon that follows its source', {
-  timeout: 240_000,
+  timeout: 480_000,
 }, async () => {
   for (let count = 0; count < 3; count += 1) await start();
   await expect.poll(shares, patient).toEqual([2, 2, 2]);
@@ -121,7 +121,7 @@ test('fleet: each source is assigned to one daemon, and a webhook reaches the da
 });
 
 test('fleet: a daemon that leaves releases its sources at once, and the others catch up on them', {
-  timeout: 240_000,
+  timeout: 480_000,
 }, async () => {
   const first = await start();
   await start();

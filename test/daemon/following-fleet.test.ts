@@ -8,7 +8,7 @@ import { control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js'
 import { followingConfig } from './following-fixture.js';
 
 const secret = 'whsec_dGVzdC1zZWNyZXQtb2YtdGhlLWZsZWV0';
-const patient = { timeout: 60_000, interval: 50 };
+const patient = { timeout: 120_000, interval: 50 };
 const vaultKey = Buffer.alloc(32, 7).toString('base64');
 
 let sandbox: Sandbox;

@@ -9,7 +9,7 @@ import { migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
-const patient = { timeout: 60_000, interval: 100 };
+const patient = { timeout: 120_000, interval: 100 };
 
 test('P12 two daemons on one database share a rotating sign-in: each works sources with it, and one refreshes it', async () => {
   const [sandbox, database] = await Promise.all([

@@ -6,7 +6,7 @@ import { instantFromMillis } from '../../src/domain/instant.js';
 import { freePort } from '../support/free-port.js';
 import { configFor, control, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
-const seconds = { timeout: 40_000, interval: 50 };
+const seconds = { interval: 50 };
 
 /** A daemon that begins with the first of three companies, and the other two. */
 async function withOneSource() {

@@ -10,7 +10,7 @@ import { Fault } from '../../src/domain/fault.js';
 import { manualClock } from '../platform/webhooks/manual-clock.js';
 import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
-const seconds = { timeout: 40_000, interval: 50 };
+const seconds = { interval: 50 };
 
 test('a running daemon notices a replaced token file, and erases what a narrower token may not read', async () => {
   const sandbox = await sandboxFor({ records: 40, companies: 1, limits: false });

@@ -114,7 +114,7 @@ test('after-sync: ticks go on while a hook runs, and one further run reports all
   third.end(204);
   await expect.poll(() => again.engine.health.list()).toEqual([]);
   expect(openMax()).toBe(1);
-}, 40_000);
+});
 
 test('after-sync: a command reads the message on stdin without secrets in its environment, and one that hangs is killed at its limit', async () => {
   vi.stubEnv('ROSTERD_TEST_SECRET', key);

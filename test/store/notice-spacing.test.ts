@@ -163,7 +163,7 @@ test('notices about a record stay a minute apart and none is lost, for any respo
     numRuns: worlds,
     endOnFailure: true,
   });
-}, 240_000);
+});
 
 /** An outbox of a process that is killed after sending and before recording it. */
 function dying(store: Store): Outbox {

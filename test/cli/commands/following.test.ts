@@ -31,10 +31,10 @@ async function query(cwd: string, ...args: readonly string[]) {
 test('demo mirrors a made-up platform, prints its addresses, and its example queries run', async () => {
   const cwd = folderFor();
   const { io, stop } = running(['demo', '--records', '60', '--pause', '20'], cwd);
-  await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('npx rosterd query');
+  await expect.poll(() => io.out()).toContain('npx rosterd query');
   expect(io.out()).toMatch(/platform {3}http:\/\/127\.0\.0\.1:\d+/);
   expect(io.out()).toContain(join(cwd, 'data/mirror.db'));
-  await expect.poll(() => io.err(), { timeout: 40_000 }).toMatch(/\(webhook, \d+ ms\)/);
+  await expect.poll(() => io.err()).toMatch(/\(webhook, \d+ ms\)/);
   for (const sql of demoQueries) {
     expect(io.out()).toContain(sql);
     const { code, out } = await query(cwd, sql);
@@ -51,7 +51,7 @@ test('demo mirrors a made-up platform, prints its addresses, and its example que
   expect(existsSync(join(cwd, 'data/mirror.db.demo.lock'))).toBe(false);
   // Again with the same file: another platform with the same people is accepted.
   const again = running(['demo', '--records', '60'], cwd);
-  await expect.poll(() => again.io.out(), { timeout: 40_000 }).toContain('npx rosterd query');
+  await expect.poll(() => again.io.out()).toContain('npx rosterd query');
   expect(await again.stop()).toMatchObject({ code: 0 });
   expect(again.io.err()).not.toContain('waits for a human');
 });
@@ -67,7 +67,7 @@ test('demo does not overwrite a file that is not its own', async () => {
 test('sandbox, sync, status and query work together as the README says', async () => {
   const cwd = folderFor();
   const sandbox = running(['sandbox', '--records', '120', '--companies', '2', '--seed', '7'], cwd);
-  await expect.poll(() => sandbox.io.out(), { timeout: 40_000 }).toContain('\n');
+  await expect.poll(() => sandbox.io.out()).toContain('\n');
   const ready = JSON.parse(sandbox.io.out()) as {
     event: string;
     baseUrl: string;
@@ -92,7 +92,7 @@ test('sandbox, sync, status and query work together as the README says', async (
   });
 
   const daemon = running(['run', '--set', 'console.listen=127.0.0.1:0'], cwd);
-  await expect.poll(() => daemon.io.err(), { timeout: 40_000 }).toContain('Ctrl-C to stop');
+  await expect.poll(() => daemon.io.err()).toContain('Ctrl-C to stop');
   const second = await rosterd(['sync', '--source', 'nobody'], io());
   expect([second.code, second.err]).toEqual([2, expect.stringContaining('no source is called "nobody"')]);
   expect(await daemon.stop()).toMatchObject({ code: 0 });
@@ -123,7 +123,7 @@ test('two sandbox runs with the same seed have the same data', async () => {
   const printed: string[] = [];
   for (const run of [1, 2]) {
     const { io, stop } = running(['sandbox', '--records', '20', '--seed', '5'], folderFor());
-    await expect.poll(() => io.out(), { timeout: 40_000, message: `run ${run}` }).toContain('\n');
+    await expect.poll(() => io.out(), { message: `run ${run}` }).toContain('\n');
     printed.push(io.out().replaceAll(/127\.0\.0\.1:\d+/g, 'here'));
     await stop();
   }
@@ -136,7 +136,7 @@ test('sandbox --import adds the world of a file of its folder, and a wrong line 
   writeFileSync(join(cwd, 'world.jsonl'), `${company}\n`);
   const args = ['sandbox', '--records', '1', '--companies', '1', '--import', 'world.jsonl'];
   const { io, stop } = running(args, cwd);
-  await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('\n');
+  await expect.poll(() => io.out()).toContain('\n');
   const { companies } = JSON.parse(io.out()) as { companies: { id: string }[] };
   expect(companies.map(({ id }) => id)).toContain('co_acme');
   await stop();
@@ -149,7 +149,7 @@ test('sandbox --import adds the world of a file of its folder, and a wrong line 
 test('sandbox --installed leaves a share of the companies without an installation', async () => {
   const args = ['sandbox', '--records', '1', '--companies', '5', '--installed', '0.4'];
   const { io, stop } = running(args, folderFor());
-  await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('\n');
+  await expect.poll(() => io.out()).toContain('\n');
   const { companies, uninstalled } = JSON.parse(io.out()) as { companies: object[]; uninstalled: object[] };
   expect([companies.length, uninstalled.length]).toEqual([2, 3]);
   await stop();
@@ -173,7 +173,7 @@ test('sandbox --help states the defaults that the sandbox uses', async () => {
 test('sandbox --request-id-header renames the header, and --allow-loopback-webhooks accepts this machine', async () => {
   const flags = ['--header-prefix', 'Acme', '--request-id-header', 'X-Acme-Id', '--allow-loopback-webhooks'];
   const { io, stop } = running(['sandbox', '--records', '1', '--companies', '1', ...flags], folderFor());
-  await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('\n');
+  await expect.poll(() => io.out()).toContain('\n');
   const { baseUrl, users } = JSON.parse(io.out()) as { baseUrl: string; users: { liveToken: string }[] };
   const answer = await fetch(`${baseUrl}/webhook_endpoints`, {
     method: 'POST',

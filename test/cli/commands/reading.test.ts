@@ -396,10 +396,10 @@ describe('changes', () => {
   test('changes --follow prints new changes, and a signal ends it with 0', async () => {
     const io = world.io();
     const running = rosterd(['changes', '--follow', '--json', '--since', '1'], io);
-    await expect.poll(() => io.out().split('\n').length, { timeout: 40_000 }).toBeGreaterThan(1);
+    await expect.poll(() => io.out().split('\n').length).toBeGreaterThan(1);
     await world.control('POST', '/investments', { company: world.company.id });
     await world.sync();
-    await expect.poll(() => io.out(), { timeout: 40_000 }).toContain('"added"');
+    await expect.poll(() => io.out()).toContain('"added"');
     io.signals.emit('SIGTERM');
     const { code, out } = await running;
     expect(code).toBe(0);
