@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { isFault } from '../../../../src/domain/fault.js';
 import type { Clock } from '../../../../src/runtime/clock.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
@@ -112,10 +112,13 @@ test('a statement that the server still works on is not closed, however long it 
   const waiting = inTransaction(database, (transaction) =>
     transaction.rows('SELECT 4 AS n FROM pg_advisory_xact_lock(1)'),
   );
-  await vi.waitFor(async () => {
-    const { rows } = await holder.query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory'");
-    expect(rows).toHaveLength(1);
-  });
+  const waits = async () => {
+    const { rows } = await holder.query(
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND datname = current_database()",
+    );
+    return rows.length;
+  };
+  await expect.poll(waits).toBe(1);
   for (let turn = 0; turn < 4; turn += 1) await clock.push();
   await holder.query('ROLLBACK');
   expect(await waiting).toEqual([{ n: 4 }]);
