@@ -24,7 +24,7 @@ export async function platformUrlOf(
   const { isLoopback } = await import('../config/formats.js');
   const named = options.text('url') ?? (io.env.ROSTERD_SANDBOX || undefined);
   const url = named ?? (await load()).config.platform.baseUrl;
-  if (!URL.canParse(url)) throw new Fault('usage', `${JSON.stringify(url)} is not an address`);
+  if (URL.parse(url) === null) throw new Fault('usage', `${JSON.stringify(url)} is not an address`);
   return {
     url: url.replace(/\/+$/, '').replace(/\/_sandbox$/, ''),
     isSandbox: named !== undefined || isLoopback(new URL(url).hostname),

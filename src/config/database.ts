@@ -29,7 +29,7 @@ export const isOtherServer = (text: string): boolean =>
  * only in the user part of the URL, so that `withoutPassword` finds it.
  */
 export function isPostgresUrl(text: string): boolean {
-  if (!isPostgres(text) || !URL.canParse(text)) return false;
+  if (!isPostgres(text) || URL.parse(text) === null) return false;
   const { hostname, pathname, searchParams, hash } = new URL(text);
   return (
     (hostname !== '' || searchParams.has('host')) &&

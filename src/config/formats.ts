@@ -50,7 +50,7 @@ function isTimeZone(name: string): boolean {
 
 /** Requests carry a token, so plain HTTP is allowed only to this machine. */
 function isWebAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
+  if (URL.parse(text) === null) return false;
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     return false;
@@ -79,7 +79,7 @@ const isId = (kind: IdKind) => (text: string) => parseId(kind, text) !== undefin
 /** The values of `format` in the configuration's JSON Schema, each with its check. */
 export const formats = {
   uri: isWebAddress,
-  'redirect-uri': (text: string) => URL.canParse(text) && !text.includes('#'),
+  'redirect-uri': (text: string) => URL.parse(text) !== null && !text.includes('#'),
   'listen-address': (text: string) => parseListen(text) !== undefined,
   'database-address': (text: string) =>
     isPostgresUrl(text) || (/^sqlite:.+/.test(text) && !text.startsWith('sqlite://')),

@@ -18,7 +18,7 @@ function redacted({ path, value }: SettingRow): unknown {
 }
 
 function withoutAccount(text: string): string {
-  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || !URL.canParse(text)) return text;
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || URL.parse(text) === null) return text;
   const { protocol, host, pathname } = new URL(text);
   // The path of a web address may contain a key; that of a database is its name.
   const path = protocol.startsWith('postgres') ? pathname : pathname === '/' ? '' : '/…';

@@ -265,7 +265,7 @@ async function readAddress(file: string): Promise<DaemonAddress | 'gone' | 'unre
   const address = parsed(text) as Partial<DaemonAddress> | null;
   const { process, database, url, key } = address ?? {};
   const isWhole = [process, database, url, key].every((part) => typeof part === 'string');
-  return isWhole && URL.canParse(url ?? '') ? (address as DaemonAddress) : 'unreadable';
+  return isWhole && URL.parse(url ?? '') !== null ? (address as DaemonAddress) : 'unreadable';
 }
 
 function parsed(text: string): unknown {

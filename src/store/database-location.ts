@@ -31,7 +31,7 @@ export function locationText(location: DatabaseLocation): string {
 
 /** Returns the URL with user, host and database. Passwords and options never appear in a message. */
 export function addressText(text: string): string {
-  if (!URL.canParse(text)) return 'the PostgreSQL database';
+  if (URL.parse(text) === null) return 'the PostgreSQL database';
   const { protocol, username, host, pathname } = new URL(text);
   return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`;
 }

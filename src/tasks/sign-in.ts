@@ -92,7 +92,7 @@ async function codeByPaste(
 }
 
 function queryIn(text: string): URLSearchParams {
-  if (URL.canParse(text)) return new URL(text).searchParams;
+  if (URL.parse(text) !== null) return new URL(text).searchParams;
   throw new Fault('usage', 'what was pasted is neither an address nor a code', {
     hint: 'copy the whole address from the browser, from http to the end',
   });

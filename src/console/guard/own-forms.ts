@@ -17,7 +17,7 @@ export function isOwnOrigin(request: Request): boolean {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') return false;
   if (origin === undefined) return site === 'same-origin';
-  return URL.canParse(origin) && new URL(origin).host === host;
+  return URL.parse(origin) !== null && new URL(origin).host === host;
 }
 
 /** Returns a field of the posted form; empty when it is missing or repeated. */

@@ -40,7 +40,7 @@ const scopes = ['write:syndicate_members'] as const;
 
 /** Returns whether a URL is https, or http on a loopback host, without a user name or fragment. */
 function isAllowedSuccessUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
+  if (URL.parse(text) === null) return false;
   const url = new URL(text);
   const loopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
   return (

@@ -116,9 +116,12 @@ const wholeUnits = z
 const webAddress = z
   .url({ protocol: /^https?$/ })
   .max(2048)
-  .refine((text) => !URL.canParse(text) || (new URL(text).username === '' && new URL(text).password === ''), {
-    message: 'must not carry a user name or password',
-  });
+  .refine(
+    (text) => URL.parse(text) === null || (new URL(text).username === '' && new URL(text).password === ''),
+    {
+      message: 'must not carry a user name or password',
+    },
+  );
 
 export const sessionWish = z
   .object({

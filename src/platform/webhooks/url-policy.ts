@@ -41,7 +41,7 @@ export function judgeUrl(text: string, loopbackAllowed: boolean): Verdict {
   // `URL` removes tabs and line breaks and converts backslashes. Reject text that needs this.
   if (/[\s\p{Cc}\\]/u.test(text))
     return refused('must not contain spaces, control characters or backslashes');
-  if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text)) return refused('is not an https:// URL');
+  if (!/^https?:\/\/[^/]/i.test(text) || URL.parse(text) === null) return refused('is not an https:// URL');
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text)) {
     return refused('must not carry a user name or a password');

@@ -44,7 +44,7 @@ export function refuseBrowsers(exchange: Exchange): void {
  */
 export function isOwnName({ headers, services }: Exchange): boolean {
   const text = `http://${headers.host ?? ''}`;
-  if (!URL.canParse(text)) return false;
+  if (URL.parse(text) === null) return false;
   const { hostname } = new URL(text);
   const known = services.options.publicUrl;
   return (

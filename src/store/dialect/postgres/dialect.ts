@@ -57,6 +57,6 @@ export function postgresDialect(place: PostgresLocation): DatabaseDialect {
 
 /** Returns the name of the database as part of a file name. */
 function databaseName(url: string): string {
-  const name = URL.canParse(url) ? new URL(url).pathname.slice(1) : '';
+  const name = URL.parse(url) !== null ? new URL(url).pathname.slice(1) : '';
   return decodeURIComponent(name).replaceAll(/[^\w.-]/g, '_') || 'mirror';
 }
