@@ -35,6 +35,7 @@ export function outboxByLeader(outbox: Outbox, membership: Membership): Outbox {
     putOff: (notice, until) => outbox.putOff(notice, until),
     merge: (into, notice, body) => outbox.merge(into, notice, body),
     drop: (notices) => outbox.drop(notices),
+    begin: (notice) => outbox.begin(notice),
     delivered: (notice, at) => outbox.delivered(notice, at),
     retryLater: (notice, nextAt, error) => outbox.retryLater(notice, nextAt, error),
     giveUp: (notice, at, error) => outbox.giveUp(notice, at, error),

@@ -24,7 +24,7 @@ const areas = {
   },
   outbox: {
     means: 'notices cannot be read or settled',
-    calls: ['waiting', 'dueFor', 'delivered', 'retryLater', 'giveUp'],
+    calls: ['waiting', 'dueFor', 'begin', 'delivered', 'retryLater', 'giveUp'],
   },
   budgets: { means: 'request budgets cannot be stored', calls: ['load', 'save', 'swap'] },
 } as const;

@@ -98,12 +98,16 @@ async function deliverTo(target: string, parts: DeliveryParts, signal: AbortSign
     for (const notice of notices) {
       if (signal.aborted) return;
       if (send === undefined) {
+        await outbox.begin(notice.notice);
         const at = instantFromMillis(clock.now());
         await outbox.giveUp(notice.notice, at, 'no receiver of that name is configured any more');
         continue;
       }
       if (await comesTooSoon(notice, parts)) continue;
-      const sent = await send(notice, signal);
+      // A commit may have changed or deleted it since it was read.
+      const body = await outbox.begin(notice.notice);
+      if (body === null) continue;
+      const sent = await send({ ...notice, body }, signal);
       // Aborted by our own shutdown: whether it arrived is unknown, so it is sent again.
       if (signal.aborted && sent.kind !== 'delivered') return;
       const continues = await settle(notice, sent, parts);

@@ -30,8 +30,13 @@ export interface Outbox {
   merge(into: number, notice: number, body: string): Promise<void>;
   /** Deletes notices that have nothing left to report. */
   drop(notices: readonly number[]): Promise<void>;
+  /**
+   * Counts an attempt that begins now. Returns the body to send, or null for a notice that is gone. No later change is
+   * merged into this notice, whatever the clock of the process that commits it.
+   */
+  begin(notice: number): Promise<string | null>;
   delivered(notice: number, at: Instant): Promise<void>;
-  /** Counts one more attempt. `error` is our own text and quotes nothing from the receiver. */
+  /** `error` is our own text and quotes nothing from the receiver. */
   retryLater(notice: number, nextAt: Instant, error: string): Promise<void>;
   giveUp(notice: number, at: Instant, error: string): Promise<void>;
 }
@@ -39,7 +44,7 @@ export interface Outbox {
 export interface Spacing {
   /** When another notice was last delivered or given up, if after `since`; else null. */
   readonly triedAt: Instant | null;
-  /** An earlier notice that is still pending. */
+  /** An earlier notice that is pending and was never sent. */
   readonly earlier: { readonly notice: number; readonly body: string } | null;
 }
 

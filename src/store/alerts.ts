@@ -126,6 +126,19 @@ export class Alerts implements Outbox {
     );
   }
 
+  async begin(notice: number): Promise<string | null> {
+    const row = await this.connection.run((db) =>
+      db
+        .updateTable('alert_rows')
+        .set((set) => ({ attempts: set('attempts', '+', 1) }))
+        .where('notice', '=', notice)
+        .where('state', '=', 'pending')
+        .returning('body')
+        .executeTakeFirst(),
+    );
+    return row?.body ?? null;
+  }
+
   delivered(notice: number, at: Instant): Promise<void> {
     return this.#settle(notice, { state: 'delivered', delivered_at: at, next_at: at, last_error: null });
   }
@@ -189,7 +202,7 @@ export class Alerts implements Outbox {
     await this.connection.run((db) =>
       db
         .updateTable('alert_rows')
-        .set((set) => ({ ...change, attempts: set('attempts', '+', 1) }))
+        .set(change)
         .where('notice', '=', notice)
         .where('state', '=', 'pending')
         .execute(),

@@ -17,9 +17,7 @@ export type NoticeStep =
   | { readonly kind: 'delete'; readonly notice: number };
 
 const gapMillis = 60_000;
-/**
- * A commit may complete this long after its timestamp. A notice that falls due in between may already be in delivery.
- */
+/** A notice that is due so soon is sent soon: a later change gets a notice of its own. */
 const commitMillisMax = 10_000;
 
 /** Returns the start of the spacing window: notices due before it do not delay a new one. */
@@ -29,9 +27,9 @@ export function spacedSince(at: Instant): Instant {
 
 /**
  * Limits notices about one record to one per minute and target. A notice that comes sooner waits for the minute to end.
- * Further changes are folded into the waiting notice, so none is lost. A notice that may already be in delivery is
- * never changed. Delivery checks the spacing again (`outbox/deliver.ts`), because attempts for an earlier notice may
- * take long.
+ * Further changes are folded into the waiting notice, so none is lost. A notice that was attempted, or is being sent, is
+ * never changed. Its attempts tell, not its time: the sender may be a host with another clock. Delivery checks the spacing
+ * again (`outbox/deliver.ts`), because attempts for an earlier notice may take long.
  */
 export function spaced(
   last: LastNotice | undefined,

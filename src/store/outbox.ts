@@ -75,7 +75,11 @@ export class Outbox implements OutboxPort {
         .where('other.notice', '<>', notice)
         .where(({ or, and, eb }) =>
           or([
-            and([eb('other.state', '=', 'pending'), eb('other.notice', '<', notice)]),
+            and([
+              eb('other.state', '=', 'pending'),
+              eb('other.attempts', '=', 0),
+              eb('other.notice', '<', notice),
+            ]),
             and([eb('other.state', '<>', 'pending'), eb('other.next_at', '>', since)]),
           ]),
         )
@@ -115,6 +119,19 @@ export class Outbox implements OutboxPort {
     await this.connection.run((db) =>
       db.deleteFrom('notice_rows').where('notice', 'in', notices).where('state', '=', 'pending').execute(),
     );
+  }
+
+  async begin(notice: number): Promise<string | null> {
+    const row = await this.connection.run((db) =>
+      db
+        .updateTable('notice_rows')
+        .set((set) => ({ attempts: set('attempts', '+', 1) }))
+        .where('notice', '=', notice)
+        .where('state', '=', 'pending')
+        .returning('body')
+        .executeTakeFirst(),
+    );
+    return row?.body ?? null;
   }
 
   delivered(notice: number, at: Instant): Promise<void> {
@@ -181,7 +198,7 @@ export class Outbox implements OutboxPort {
     await this.connection.run((db) =>
       db
         .updateTable('notice_rows')
-        .set((set) => ({ ...change, attempts: set('attempts', '+', 1) }))
+        .set(change)
         .where('notice', '=', notice)
         .where('state', '=', 'pending')
         .execute(),

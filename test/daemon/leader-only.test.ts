@@ -24,6 +24,7 @@ function work(leads: boolean) {
       putOff: async () => {},
       merge: async () => {},
       drop: async () => {},
+      begin: async () => null,
       delivered: async (notice) => void done.push(`delivered ${notice}`),
       retryLater: async () => {},
       giveUp: async () => {},

@@ -34,7 +34,10 @@ async function noticeMirror() {
   const fixture = await mirrorFixture({ notices: { draft, fold: foldNotices }, clock });
   const attempts: Attempt[] = [];
   const answers: Sent[] = [];
+  /** Happens while the next notice is being sent. */
+  const meanwhile: (() => Promise<unknown>)[] = [];
   const send: Send = async ({ notice, body }: DueNotice) => {
+    await meanwhile.shift()?.();
     const answer = answers.shift() ?? { kind: 'delivered' };
     attempts.push({ at: clock.millis, notice, content: JSON.parse(body), answer: answer.kind });
     return answer;
@@ -45,7 +48,7 @@ async function noticeMirror() {
       never,
     );
   const change = (id: string, status: string) => fixture.delta([record(id, { status })]);
-  return { ...fixture, clock, attempts, answers, deliver, change };
+  return { ...fixture, clock, attempts, answers, meanwhile, deliver, change };
 }
 
 /** Returns the times between attempts at two different notices about the same record. */
@@ -71,6 +74,22 @@ test('a notice waits a minute from the last attempt at the previous one about it
   expect(Math.round(gaps(attempts)[0] ?? 0)).toBeGreaterThanOrEqual(minute);
   expect(attempts.at(-1)?.content.text).toBe('acme: investment inv_1: status active → executed');
 });
+
+for (const status of ['executed', 'approved'])
+  test(`a change to ${status} that a host with a slow clock commits while a notice is being sent gets its own notice`, async () => {
+    const { list, clock, attempts, meanwhile, deliver, change } = await noticeMirror();
+    await list([[record('inv_1', { status: 'approved' })]]);
+    await change('inv_1', 'active');
+    meanwhile.push(async () => {
+      clock.millis -= 20_000;
+      await change('inv_1', status);
+      clock.millis += 20_000;
+    });
+    await deliver();
+    clock.millis += minute;
+    await deliver();
+    expect(attempts.map(({ content }) => content.after?.status)).toEqual(['active', status]);
+  });
 
 test('changes of a record during a receiver outage arrive as two notices, a minute apart', async () => {
   const { list, clock, attempts, answers, deliver, change } = await noticeMirror();

@@ -34,6 +34,8 @@ describe.each(databases)('notices in $database', ({ open }) => {
 
   test('a delivered notice is settled, a postponed one waits for its time', async () => {
     const { outbox, row } = await fresh(2);
+    expect(await outbox.begin(1)).toBe('{"seq":1}');
+    await outbox.begin(2);
     await outbox.delivered(1, at(1));
     await outbox.retryLater(2, at(5), 'answered 503');
     expect(await row(1)).toMatchObject({ state: 'delivered', delivered_at: at(1), attempts: 1 });
@@ -45,6 +47,7 @@ describe.each(databases)('notices in $database', ({ open }) => {
 
   test('a notice postponed while the clock was ahead is due immediately; it blocks others only up to the maximum wait', async () => {
     const { outbox } = await fresh(2);
+    await outbox.begin(1);
     await outbox.retryLater(1, '2026-11-29T12:00:00.000Z' as Instant, 'answered 503');
     expect(await outbox.dueFor('slack', at(4), 10)).toMatchObject([{ notice: 1 }, { notice: 2 }]);
     await outbox.retryLater(1, '2026-10-20T13:30:00.000Z' as Instant, 'answered 503');
@@ -55,6 +58,7 @@ describe.each(databases)('notices in $database', ({ open }) => {
     const { outbox, row } = await fresh(1);
     await outbox.giveUp(1, at(1), 'answered 410');
     await outbox.delivered(1, at(2));
+    expect(await outbox.begin(1)).toBeNull();
     expect(await row(1)).toMatchObject({ state: 'given_up', last_error: 'answered 410', delivered_at: null });
     expect(await outbox.waiting()).toEqual([]);
   });
@@ -69,6 +73,7 @@ describe.each(databases)('notices in $database', ({ open }) => {
 
   test('a notice that was attempted blocks those behind it until its time, and none before it', async () => {
     const { outbox } = await fresh(3);
+    await outbox.begin(2);
     await outbox.retryLater(2, at(5), 'answered 503');
     expect(await outbox.dueFor('slack', at(1), 10)).toMatchObject([{ notice: 1 }]);
     await outbox.delivered(1, at(1));

@@ -4,6 +4,7 @@ import { type LastNotice, spaced, spacedSince } from '../../notice-spacing.js';
 import { type PayloadRow, payloadOf, recordset } from './recordset.js';
 import { statement, type Transaction } from './transaction.js';
 
+/** Locked until the commit: an attempt that begins meanwhile waits, and sends what the commit leaves. */
 const lastNotices = statement(
   'last_notices',
   `SELECT w.n::int AS n, x.notice, x.body, x.state, x.attempts, x.next_at
@@ -12,7 +13,7 @@ const lastNotices = statement(
      SELECT o.notice, o.body, o.state, o.attempts, o.next_at
      FROM change_rows c JOIN notice_rows o ON o.seq = c.seq
      WHERE c.id = w.id AND c.source_no = $3 AND o.target = w.target AND o.next_at > $4
-     ORDER BY c.seq DESC LIMIT 1
+     ORDER BY c.seq DESC LIMIT 1 FOR UPDATE OF o
    ) x`,
 );
 
