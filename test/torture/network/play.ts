@@ -20,10 +20,11 @@ export async function begin(world: World): Promise<Baseline> {
   world.startAnalyst('x');
   world.startAnalyst('y');
   await until(60_000, 'not every source was listed', async () => {
-    const [row] = await world.rows<{ open: number }>(
-      "SELECT count(*) FILTER (WHERE state <> 'following') + 1000 * (count(*) = 0)::int AS open FROM sources",
+    const [row] = await world.rows<{ listed: number }>(
+      "SELECT count(*)::int AS listed FROM sources WHERE state = 'following'",
     );
-    return Number(row?.open) === 0;
+    // A source without a row has not been opened yet.
+    return row?.listed === world.ready.companies.length;
   });
   return await statesOf(world);
 }
