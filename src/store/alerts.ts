@@ -158,7 +158,7 @@ export class Alerts implements Outbox {
         .selectFrom('alert_rows')
         .select(['notice as alert', 'key', 'target', 'queued_at', 'state', 'attempts', 'last_error'])
         .where('state', '<>', 'delivered')
-        .where('attempts', '>', 0)
+        .where('last_error', 'is not', null)
         .orderBy('notice', 'desc')
         .limit(max)
         .execute(),

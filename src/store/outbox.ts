@@ -154,7 +154,7 @@ export class Outbox implements OutboxPort {
         .selectFrom('notices')
         .select(['notice', 'source', 'target', 'queued_at', 'state', 'attempts', 'last_error'])
         .where('state', '<>', 'delivered')
-        .where('attempts', '>', 0)
+        .where('last_error', 'is not', null)
         .orderBy('notice', 'desc')
         .limit(max)
         .execute(),

@@ -280,7 +280,7 @@ export const publicRelations: readonly RelationEntry[] = [
       column('body', 'json', 'Body of the message'),
       column('queued_at', 'time', 'When the change was committed'),
       column('state', 'text', '`pending`, `delivered` or `given_up`'),
-      column('attempts', 'integer', 'Attempts so far'),
+      column('attempts', 'integer', 'Attempts so far, including one that is under way'),
       column('next_at', 'time', 'Earliest time of the next attempt, or time of the last one once settled'),
       column('delivered_at', 'time', 'When the receiver accepted it', 'not delivered'),
       column('last_error', 'text', 'Why the last attempt failed', 'the last attempt did not fail'),

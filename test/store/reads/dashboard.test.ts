@@ -347,7 +347,7 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
     expect(await read(rosterChoices)).toHaveLength(3);
   });
 
-  test('a search of all companies names the few people it finds, and nobody when a company or round has the text', async () => {
+  test('a search of all companies names the few people it finds, and none when a company or round has the text', async () => {
     const found = (filter: RosterWanted['filter']) => read((db) => withFoundPeople(db, filter));
     const one = { person: 'PERSON OF INV_B' };
     expect(await found(one)).toEqual({ ...one, ids: ['inv_b'] });

@@ -127,7 +127,7 @@ function ownerOf(suffix: string): string {
   }
 }
 
-/** The last line is incomplete when the machine stopped while it was written; nobody was told that it was stored. */
+/** The last line is incomplete when the machine stopped while it was written; its sender got no answer. */
 function rowsOf(text: string): readonly DeliveryRow[] {
   return text
     .split('\n')

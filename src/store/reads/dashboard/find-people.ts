@@ -11,7 +11,7 @@ export interface FoundFilter extends RosterFilter {
 const idsMax = 1_000;
 
 /**
- * Returns the filter with the ids of everybody whom a search over all companies can find, if they are few. The roster
+ * Returns the filter with the ids of all people that a search over all companies can find, if they are few. The roster
  * joins each row with its source, company and round, so one pass over the people alone saves most of the work: a page,
  * its end and the count would each read the whole roster.
  */
