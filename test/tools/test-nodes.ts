@@ -1,15 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { testedNodeLines } from '../../src/runtime/supported-node.js';
 import { TrialFailed } from '../packaging/trial/command.js';
 import { nodeLine } from '../packaging/trial/registry.js';
 
-// usage: tsx test/tools/test-nodes.ts [--bounded] [file…]
+// usage: tsx test/tools/test-nodes.ts [--bounded] [--line N] [file…]
 //
 // Runs the tests on every supported line of Node except the clone's own, which `npm test` covers. --bounded runs only
-// the files for which a line of Node is likely to matter: databases, sockets, processes, streams.
+// the files for which a line of Node is likely to matter: databases, sockets, processes, streams. --line runs on one line.
 
 const bounded = [
   ...[
@@ -38,15 +39,24 @@ async function testOn(line: number, files: readonly string[]): Promise<boolean> 
   return code === 0;
 }
 
-const args = process.argv.slice(2);
-const files = args.filter((arg) => arg !== '--bounded');
+const { values, positionals: files } = parseArgs({
+  options: { bounded: { type: 'boolean', default: false }, line: { type: 'string' } },
+  allowPositionals: true,
+});
 const own = Number.parseInt(process.versions.node, 10);
-for (const line of testedNodeLines.filter((one) => one !== own)) {
+const lines = testedNodeLines.filter((line) =>
+  values.line === undefined ? line !== own : line === Number(values.line),
+);
+if (lines.length === 0) {
+  console.error(`error: --line ${values.line} is none of ${testedNodeLines.join(', ')}`);
+  process.exitCode = 2;
+}
+for (const line of lines) {
   console.log(`\n== Node ${line}`);
   try {
-    if (await testOn(line, args.includes('--bounded') ? [...bounded, ...files] : files)) continue;
+    if (await testOn(line, values.bounded ? [...bounded, ...files] : files)) continue;
     console.error(
-      `error: tests failed on Node ${line}\nTry: npm run test:nodes -- with the files that failed`,
+      `error: tests failed on Node ${line}\nTry: npm run test:nodes -- --line ${line} with the files that failed`,
     );
   } catch (error) {
     if (!(error instanceof TrialFailed)) throw error;
