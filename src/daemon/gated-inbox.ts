@@ -71,8 +71,13 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
     }
   };
   try {
-    const count = recoverDeliveries(file, acceptNow);
-    if (count > 0) logger.info({ count }, 'deliveries of an earlier process were moved to the inbox');
+    const { moved, unreadable } = recoverDeliveries(file, acceptNow);
+    if (moved > 0) logger.info({ count: moved }, 'deliveries of an earlier process were moved to the inbox');
+    if (unreadable > 0)
+      logger.warn(
+        { count: unreadable, hint: 'the file beside the database whose name includes "-unreadable-"' },
+        'deliveries of an earlier process cannot be read: their journal is kept',
+      );
   } catch (error) {
     logger.warn({ error }, 'deliveries of an earlier process stay in their journal for now');
   }

@@ -6,13 +6,14 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isProcessThere, processName } from '../../../runtime/process-identity.js';
-import type { DeliveryRow } from '../../delivery-row.js';
+import { type DeliveryRow, deliveryColumns } from '../../delivery-row.js';
 
 /** Stores rows in the inbox, in one durable transaction. A row that is already there changes nothing. */
 export type StoreDeliveries = (rows: readonly DeliveryRow[]) => unknown;
@@ -99,20 +100,28 @@ export class DeliveryJournal {
   }
 }
 
+export interface Recovered {
+  readonly moved: number;
+  /** Complete lines that are no delivery. Their journals are kept under another name. */
+  readonly unreadable: number;
+}
+
 /**
- * Moves the deliveries of processes that ended before they could empty their journal to the inbox. Returns how many
- * there were.
+ * Moves the deliveries of processes that ended before they could empty their journal to the inbox. A journal with lines
+ * that cannot be read is kept beside the database, because a delivery in it may have been accepted.
  */
-export function recoverDeliveries(database: string, store: StoreDeliveries): number {
+export function recoverDeliveries(database: string, store: StoreDeliveries): Recovered {
   const prefix = basename(prefixOf(database));
-  let recovered = 0;
+  const recovered = { moved: 0, unreadable: 0 };
   for (const name of readdirSync(dirname(database))) {
     if (!name.startsWith(prefix) || isProcessThere(ownerOf(name.slice(prefix.length)))) continue;
     const path = join(dirname(database), name);
-    const rows = rowsOf(readFileSync(path, 'utf8'));
+    const { rows, unreadable } = linesOf(readFileSync(path, 'utf8'));
     for (let from = 0; from < rows.length; from += rowsAtOnce) store(rows.slice(from, from + rowsAtOnce));
-    rmSync(path, { force: true });
-    recovered += rows.length;
+    if (unreadable === 0) rmSync(path, { force: true });
+    else renameSync(path, `${database}-unreadable-${name.slice(basename(database).length + 1)}`);
+    recovered.moved += rows.length;
+    recovered.unreadable += unreadable;
   }
   return recovered;
 }
@@ -128,16 +137,17 @@ function ownerOf(suffix: string): string {
 }
 
 /** The last line is incomplete when the machine stopped while it was written; its sender got no answer. */
-function rowsOf(text: string): readonly DeliveryRow[] {
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .flatMap((line) => {
-      try {
-        const row: unknown = JSON.parse(line);
-        return Array.isArray(row) ? [row as DeliveryRow] : [];
-      } catch {
-        return [];
-      }
-    });
+function linesOf(text: string): { readonly rows: readonly DeliveryRow[]; readonly unreadable: number } {
+  const lines = text.split('\n').slice(0, -1);
+  const rows = lines.map(rowOf).filter((row) => row !== null);
+  return { rows, unreadable: lines.length - rows.length };
+}
+
+function rowOf(line: string): DeliveryRow | null {
+  try {
+    const row: unknown = JSON.parse(line);
+    return Array.isArray(row) && row.length === deliveryColumns.length ? (row as DeliveryRow) : null;
+  } catch {
+    return null;
+  }
 }

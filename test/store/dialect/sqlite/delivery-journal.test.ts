@@ -6,7 +6,10 @@ import type { DeliveryRow } from '../../../../src/store/delivery-row.js';
 import { DeliveryJournal, recoverDeliveries } from '../../../../src/store/dialect/sqlite/delivery-journal.js';
 import { tempFolder } from '../../temp-folder.js';
 
-const row = (name: string): DeliveryRow => [name, '', 'investment.changed', 'acme', null, null, 0];
+const row = (name: string): DeliveryRow => [
+  ...[name, '', 'investment.changed', 'acme', null, null, 0, '2026-11-24T12:00:00.000000Z'],
+  ...['pending', null, '{}'],
+];
 
 function journalIn(folder: string, owner?: string) {
   const database = join(folder, 'mirror.db');
@@ -80,9 +83,24 @@ test('delivery journal: what a process left that ended is recovered, without an 
   const [name = ''] = readdirSync(folder);
   const path = join(folder, name);
   writeFileSync(path, `${readFileSync(path, 'utf8')}["evt_3","",`);
-  expect(recoverDeliveries(database, store)).toBe(2);
+  expect(recoverDeliveries(database, store)).toEqual({ moved: 2, unreadable: 0 });
   expect(stored).toEqual([row('evt_1'), row('evt_2')]);
   expect(existsSync(path)).toBe(false);
+});
+
+test('delivery journal: one with damaged lines is kept beside the database, and the others are recovered once', () => {
+  const folder = tempFolder();
+  const { database, journal, stored, store } = journalIn(folder, endedProcess());
+  journal.append([row('evt_1'), row('evt_2'), row('evt_3')]);
+  const [name = ''] = readdirSync(folder);
+  const damaged = readFileSync(join(folder, name), 'utf8').replace('["evt_2"', '\0\0\0');
+  writeFileSync(join(folder, name), `${damaged}[]\n`);
+  expect(recoverDeliveries(database, store)).toEqual({ moved: 2, unreadable: 2 });
+  expect(stored).toEqual([row('evt_1'), row('evt_3')]);
+  const [kept = ''] = readdirSync(folder);
+  expect(kept).toMatch(/^mirror\.db-unreadable-deliveries-/);
+  expect(readFileSync(join(folder, kept), 'utf8')).toBe(`${damaged}[]\n`);
+  expect(recoverDeliveries(database, store)).toEqual({ moved: 0, unreadable: 0 });
 });
 
 test('delivery journal: that of a running process, and other files, are left alone', () => {
@@ -91,7 +109,7 @@ test('delivery journal: that of a running process, and other files, are left alo
   journal.append([row('evt_1')]);
   writeFileSync(join(folder, 'mirror.db'), '');
   writeFileSync(join(folder, 'other.db-deliveries-x'), '[]\n');
-  expect(recoverDeliveries(database, store)).toBe(0);
+  expect(recoverDeliveries(database, store)).toEqual({ moved: 0, unreadable: 0 });
   expect(stored).toEqual([]);
   expect(readdirSync(folder)).toHaveLength(3);
 });
