@@ -1,12 +1,13 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import type { WireFetch } from '../../src/client/fetch/fetch.js';
 import { configFrom } from '../../src/config/config-from.js';
 import { settingsSchema } from '../../src/config/settings.js';
 import { type Engine, startEngine } from '../../src/daemon/engine.js';
 import { keepMillis } from '../../src/daemon/housekeeping.js';
 import { maintenanceOf } from '../../src/daemon/maintenance.js';
+import type { Upkeep } from '../../src/daemon/mirror-parts.js';
+import { openMirror } from '../../src/daemon/open-mirror.js';
 import { mintToken } from '../../src/platform/oauth/mint.js';
 import { type MovableClock, movableClock } from '../../src/platform/sandbox/clock.js';
 import { deactivate, withdraw } from '../../src/platform/sandbox/control/act.js';
@@ -17,25 +18,27 @@ import { one } from '../../src/platform/state/statements.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
-import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
-import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { inboxKeepMillis } from '../../src/store/inbox.js';
-import { shippedMigrations } from '../../src/store/migrate.js';
 import { forget, personOrInvestment } from '../../src/tasks/forget.js';
 import { latestVersion, type Version, versions } from '../../src/wire/versions.js';
 import { type FeedRead, judgeFeed, judgeSet } from '../judges/histories.js';
-import { problemsIn } from '../upgrade/sqlite-crashes.js';
 import { unpacked, type Written, writtenFolder, writtenVersions } from '../upgrade/written.js';
+import type { Exam, Row } from './exam.js';
 import { judgeQuarters, type Quarter } from './judge-quarters.js';
-import { countStatements } from './statement-count.js';
+import { leftBehind } from './left-behind.js';
 import { Webhooks } from './webhooks.js';
 
 export interface YearsAsk {
+  /** For the platform and credentials. */
   readonly folder: string;
+  /** Opens the database with the mirror that this version wrote. */
+  readonly exam: (from: Written) => Exam | Promise<Exam>;
   readonly days: number;
   readonly seed: number;
   readonly daysPerQuarter: number;
   readonly progress?: (day: number) => void;
+  /** Replaces jobs of the daemon's upkeep. */
+  readonly planted?: Partial<Upkeep>;
 }
 
 export interface YearsReport {
@@ -70,21 +73,19 @@ export async function runYears(ask: YearsAsk): Promise<YearsReport> {
   if (from === undefined) throw new Error('no version has fixtures');
   const random = seededRandom(ask.seed);
   const years = await YearsRun.begin(ask, from);
-  const statements = countStatements();
   try {
     let isDue = false;
     for (let day = 0; day < ask.days; day += 1) {
       await years.day(day, random);
       isDue ||= (day + 1) % ask.daysPerQuarter === 0;
       if (isDue && !years.isAway(day)) {
-        await years.measure(statements.count);
+        await years.measure();
         isDue = false;
       }
       ask.progress?.(day + 1);
     }
     return await years.end();
   } finally {
-    statements.stop();
     await years.close();
   }
 }
@@ -97,7 +98,6 @@ interface Like {
 }
 
 type Random = ReturnType<typeof seededRandom>;
-type Row = Readonly<Record<string, string | number | null>>;
 
 class YearsRun {
   readonly #quarters: Quarter[] = [];
@@ -105,7 +105,6 @@ class YearsRun {
   readonly #counts: Record<string, number> = {};
   /** Every address that the mirror has ever shown. */
   readonly #emails = new Set<string>();
-  readonly #file: string;
   readonly #reads: FeedRead[] = [];
   readonly #positions = new Map<string, number>();
   #engine: Engine | null = null;
@@ -123,15 +122,13 @@ class YearsRun {
     readonly from: Written,
     readonly sandbox: Awaited<ReturnType<typeof startSandbox>>,
     readonly time: MovableClock,
-  ) {
-    this.#file = join(ask.folder, 'mirror.db');
-  }
+    readonly exam: Exam,
+  ) {}
 
   static async begin(ask: YearsAsk, from: Written): Promise<YearsRun> {
     const { folder } = ask;
     const dataFile = join(folder, 'platform.db');
     writeFileSync(dataFile, unpacked(from.version, 'platform.db'), { mode: 0o600 });
-    writeFileSync(join(folder, 'mirror.db'), unpacked(from.version, 'mirror.db'), { mode: 0o600 });
     mkdirSync(join(folder, 'credentials'), { mode: 0o700 });
     const credentials = readFileSync(join(writtenFolder(from.version), 'credentials.json'));
     writeFileSync(join(folder, 'credentials', 'quiet.json'), credentials, { mode: 0o600 });
@@ -141,11 +138,12 @@ class YearsRun {
     const { seed, companies, records } = from;
     const random = seededRandom(ask.seed);
     const sandbox = await startSandbox({ dataFile, seed, companies, records, clock, random });
-    return new YearsRun(ask, from, sandbox, clock);
+    return new YearsRun(ask, from, sandbox, clock, await ask.exam(from));
   }
 
   async close(): Promise<void> {
     await this.#stop();
+    await this.exam.close();
     await this.sandbox.close();
   }
 
@@ -199,7 +197,8 @@ class YearsRun {
     }
     const maintenance = maintenanceOf(this.#engineNow().parts, this.#engineNow().engine.mirror);
     this.#add('rows past their retention', await maintenance.purge(clock.now()));
-    if (chance(0.1)) await maintenance.scrubAlone(0, never);
+    if (chance(0.1)) await this.#scrub(`day ${day}`);
+    await this.exam.daily();
     if (chance(0.02)) {
       await this.#stop();
       this.#count('restarts');
@@ -216,7 +215,8 @@ class YearsRun {
   async #meetRetiredVersion(day: number): Promise<void> {
     this.#retired = this.#version;
     const { engine } = this.#engineNow();
-    const before = this.#rows('SELECT count(*) AS n FROM investments')[0]?.n;
+    const investments = async () => (await this.#rows('SELECT count(*) AS n FROM investments'))[0]?.n;
+    const before = await investments();
     for (const { name } of engine.sources.all) {
       const { report } = await engine.sync.tick(name, {});
       this.#count(`ticks with a retired version: ${report.outcome}`);
@@ -225,7 +225,7 @@ class YearsRun {
           `day ${day}: a retired version ended a tick with ${report.outcome}, ${report.code}`,
         );
     }
-    if (this.#rows('SELECT count(*) AS n FROM investments')[0]?.n !== before)
+    if ((await investments()) !== before)
       this.#violations.push(`day ${day}: rows changed although the platform refused the version`);
     this.#version = latestVersion;
     await this.#stop();
@@ -235,22 +235,17 @@ class YearsRun {
   /** On days 1, 3 and 5 a further part of the migrations runs; the program needs all of them. */
   async #upgrade(day: number): Promise<void> {
     this.time.advance(24 * hour);
-    const known = shippedMigrations('sqlite');
-    const first = this.from.migrations.sqlite;
+    const { first, all } = this.exam.migrations;
     const part = [1, 3, 5].indexOf(day) + 1;
     if (part === 0) return;
-    const through = first + Math.ceil(((known.length - first) * part) / 3);
-    const database = openSqlite(this.#file);
-    const options = { clock: this.sandbox.clock, version: `0.0.${part}` };
-    const migrations = known.slice(0, through);
-    this.#add('migrations', migrateSqlite(database, { ...options, migrations }).ran.length);
-    database.close();
+    const through = all.slice(0, first + Math.ceil(((all.length - first) * part) / 3));
+    this.#add('migrations', await this.exam.upgrade(through, this.sandbox.clock, `0.0.${part}`));
     this.#count('upgrades');
   }
 
   async #part(random: Random): Promise<void> {
     const { services, clock } = this.sandbox;
-    const rows = this.#rows('SELECT id, investor_id FROM roster WHERE email IS NOT NULL ORDER BY id');
+    const rows = await this.#rows('SELECT id, investor_id FROM roster WHERE email IS NOT NULL ORDER BY id');
     const row = rows[Math.floor(random.fraction() * rows.length)];
     if (row === undefined) return;
     const kind = Math.floor(random.fraction() * 3);
@@ -275,25 +270,26 @@ class YearsRun {
       if (report.outcome !== 'done')
         this.#violations.push(`day ${day}: ${name} ${report.outcome}: ${report.message}`);
     }
-    for (const { email } of this.#rows('SELECT email FROM roster WHERE email IS NOT NULL'))
+    for (const { email } of await this.#rows('SELECT email FROM roster WHERE email IS NOT NULL'))
       this.#emails.add(String(email));
-    this.#consume('every tick');
-    if (day % 10 === 0) this.#consume('every ten days');
+    await this.#consume('every tick');
+    if (day % 10 === 0) await this.#consume('every ten days');
   }
 
   /** Reads the feed as a program that remembers its position. */
-  #consume(consumer: string): void {
+  async #consume(consumer: string): Promise<void> {
     const after = this.#positions.get(consumer) ?? 0;
-    const entries = this.#feed(after);
+    const entries = await this.#feed(after);
     this.#reads.push({ consumer, after, entries });
     this.#positions.set(consumer, entries.at(-1)?.seq ?? after);
   }
 
-  #feed(after: number): FeedRead['entries'] {
-    return this.#rows(
+  async #feed(after: number): Promise<FeedRead['entries']> {
+    const rows = await this.#rows(
       'SELECT seq, source, id, kind, fields, at FROM changes WHERE seq > ? ORDER BY seq',
       after,
-    ).map(({ seq, ...content }) => ({ seq: Number(seq), content: JSON.stringify(content) }));
+    );
+    return rows.map(({ seq, ...content }) => ({ seq: Number(seq), content: JSON.stringify(content) }));
   }
 
   /** Who the founder of a company is on the platform, and of which application. */
@@ -331,51 +327,60 @@ class YearsRun {
   }
 
   /** Every delivery that was answered with success is in the inbox, once, and worked. */
-  #judgeInbox(): void {
+  async #judgeInbox(): Promise<void> {
     if (this.#webhooks === null) return;
     const { accepted } = this.#webhooks;
     const since = this.sandbox.clock.now() - inboxKeepMillis + 12 * hour;
     const recent = [...accepted].filter(([, at]) => at > since).map(([id]) => id);
-    const rows = this.#rows('SELECT event_id, state FROM webhook_inbox');
+    const rows = await this.#rows('SELECT event_id, state FROM webhook_inbox');
     const stored = rows.map(({ event_id }) => String(event_id));
     const wrong = [...judgeSet(recent, stored, new Set(accepted.keys()))];
     for (const { event_id, state } of rows) if (state !== 'worked') wrong.push(`${event_id} is ${state}`);
     this.#violations.push(...wrong.map((one) => `inbox: ${one}`), ...this.#webhooks.unexpected());
   }
 
-  async measure(statements: () => number): Promise<void> {
+  async measure(): Promise<void> {
     this.#engine ??= await this.#start();
-    this.#judgeInbox();
-    const { engine, parts } = this.#engineNow();
+    await this.#judgeInbox();
+    const { engine } = this.#engineNow();
     await this.#tick(-1);
-    await maintenanceOf(parts, engine.mirror).scrubAlone(0, never);
-    const [before, asked] = [statements(), this.#requests];
+    await this.#scrub(`quarter ${this.#quarters.length + 1}`);
+    const [before, asked] = [this.exam.statements(), this.#requests];
     const [source] = engine.sources.all;
     if (source !== undefined) await engine.sync.tick(source.name, {});
-    const idle = { idleStatements: statements() - before, idleRequests: this.#requests - asked };
-    const copy = `${this.#file}.measured`;
-    rmSync(copy, { force: true });
-    const raw = new Sqlite(this.#file);
-    raw.pragma('wal_checkpoint(TRUNCATE)');
-    raw.prepare('VACUUM INTO ?').run(copy);
-    const bounded = Object.fromEntries(
-      boundedTables.map((table) => [
-        table,
-        Number(raw.prepare(`SELECT count(*) FROM ${table}`).pluck().get()),
-      ]),
-    );
+    const idle = { idleStatements: this.exam.statements() - before, idleRequests: this.#requests - asked };
+    globalThis.gc?.();
+    const heapBytes = globalThis.gc === undefined ? null : process.memoryUsage().heapUsed;
+    const bounded: Record<string, number> = {};
+    for (const table of boundedTables)
+      bounded[table] = Number((await this.#rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n);
     // Their sizes follow what happened within the retention, such as a lost grant or a pause, so only older rows count.
     for (const [table, column, days] of retained) {
       const since = new Date(this.sandbox.clock.now() - (days + 2) * 24 * hour).toISOString();
-      const overdue = raw.prepare(`SELECT count(*) FROM ${table} WHERE ${column} < ?`).pluck().get(since);
-      bounded[`${table} past their retention`] = Number(overdue);
+      const overdue = await this.#rows(`SELECT count(*) AS n FROM ${table} WHERE ${column} < ?`, since);
+      bounded[`${table} past their retention`] = Number(overdue[0]?.n);
     }
-    raw.close();
-    globalThis.gc?.();
-    const heapBytes = globalThis.gc === undefined ? null : process.memoryUsage().heapUsed;
-    const [fileBytes, contentBytes] = [statSync(this.#file).size, statSync(copy).size];
-    rmSync(copy);
-    this.#quarters.push({ fileBytes, contentBytes, heapBytes, ...idle, bounded });
+    await this.#stop();
+    this.#quarters.push({ ...(await this.exam.size()), heapBytes, ...idle, bounded });
+  }
+
+  /** Erases bytes, as the program does soon after every erasure, and looks for people who are not shown any more. */
+  async #scrub(moment: string): Promise<void> {
+    const { engine, parts } = this.#engineNow();
+    const maintenance = maintenanceOf(parts, engine.mirror);
+    const begun = systemClock.monotonic();
+    // Other users of a server may block it for a moment.
+    while ((await maintenance.scrubAlone(0, never)).kind === 'blocked') {
+      if (systemClock.monotonic() - begun > 60_000) throw new Error('the scrub was blocked for a minute');
+      await systemClock.wait(10);
+    }
+    const rows = await this.#rows('SELECT email FROM roster WHERE email IS NOT NULL');
+    const shown = new Set(rows.map(({ email }) => String(email)));
+    const gone = [...this.#emails].filter((email) => !shown.has(email));
+    const left = leftBehind(await this.exam.bytes(), gone, shown).length;
+    this.#count('scrubs');
+    this.#counts['addresses that had to go'] = gone.length;
+    if (left > 0) this.#violations.push(`${moment}: ${left} erased addresses are stored after a scrub`);
   }
 
   async end(): Promise<YearsReport> {
@@ -387,22 +392,13 @@ class YearsRun {
       this.time.advance(2 * hour);
       await this.#tick(-1);
     }
-    const { engine, parts } = this.#engineNow();
-    const maintenance = maintenanceOf(parts, engine.mirror);
-    await maintenance.scrubAlone(0, never);
-    const shown = new Set(this.#rows('SELECT email FROM roster').map(({ email }) => String(email)));
+    await this.#scrub('the end');
     await this.#compare();
-    this.#judgeInbox();
+    await this.#judgeInbox();
     await this.#stop();
-    const raw = new Sqlite(this.#file);
-    this.#violations.push(...problemsIn(raw), ...judgeFeed(this.#reads, this.#feed(0)));
-    this.#add('feed entries', this.#feed(0).length);
-    raw.close();
-    const bytes = readFileSync(this.#file).toString('latin1');
-    const gone = [...this.#emails].filter((email) => !shown.has(email));
-    this.#add('addresses that had to go', gone.length);
-    for (const email of gone)
-      if (bytes.includes(email)) this.#violations.push('an erased address is still in the file');
+    const feed = await this.#feed(0);
+    this.#violations.push(...(await this.exam.problems()), ...judgeFeed(this.#reads, feed));
+    this.#add('feed entries', feed.length);
     const counts = { ...this.#counts, ...this.#webhooks?.counts, requests: this.#requests };
     return {
       violations: [...this.#violations, ...judgeQuarters(this.#quarters)],
@@ -413,13 +409,15 @@ class YearsRun {
 
   /** Compares every record with a listing by hand. Names of forgotten people are null in the mirror. */
   async #compare(): Promise<void> {
-    const forgotten = new Set(this.#rows('SELECT id FROM forgotten').map(({ id }) => String(id)));
+    const forgotten = new Set((await this.#rows('SELECT id FROM forgotten')).map(({ id }) => String(id)));
     const { ready, url } = this.sandbox;
     for (const { company } of this.#config().sources) {
       const mirrored = new Map(
-        this.#rows(
-          'SELECT id, investor_id, status, observed_at, committed_cents, email FROM roster WHERE company_id = ?',
-          String(company),
+        (
+          await this.#rows(
+            'SELECT id, investor_id, status, observed_at, committed_cents, email FROM roster WHERE company_id = ?',
+            String(company),
+          )
         ).map((row) => [String(row.id), row]),
       );
       const token = ready.companies.find(({ id }) => id === company)?.token;
@@ -466,10 +464,13 @@ class YearsRun {
     );
     const platform = { ...settings.platform, version: this.#version };
     const history = { keepDays: historyDays };
-    return configFrom(settingsSchema.parse({ ...settings, platform, history }), {
-      env,
-      folderOf: () => this.ask.folder,
-    });
+    return configFrom(
+      settingsSchema.parse({ ...settings, platform, history, database: this.exam.database }),
+      {
+        env,
+        folderOf: () => this.ask.folder,
+      },
+    );
   }
 
   #clock(): Clock {
@@ -506,6 +507,10 @@ class YearsRun {
     const clock = this.#clock();
     const engine = await startEngine({
       ...{ config, clock, wire, random: seededRandom(this.ask.seed), logger: silentLogger },
+      openMirror: async (database, parts) => {
+        const mirror = await openMirror(database, parts);
+        return { ...mirror, upkeep: { ...mirror.upkeep, ...this.ask.planted } };
+      },
     });
     this.#webhooks ??= new Webhooks(this.sandbox, this.#founder());
     await this.#webhooks.open(engine, clock);
@@ -521,13 +526,8 @@ class YearsRun {
     return { engine: this.#engine, parts: this.#config() };
   }
 
-  #rows(sql: string, ...values: readonly (string | number)[]): readonly Row[] {
-    const raw = new Sqlite(this.#file, { readonly: true });
-    try {
-      return raw.prepare<unknown[], Row>(sql).all(...values);
-    } finally {
-      raw.close();
-    }
+  #rows(sql: string, ...values: readonly (string | number)[]): Promise<readonly Row[]> {
+    return this.exam.rows(sql, ...values);
   }
 
   #count(name: string): void {

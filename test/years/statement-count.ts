@@ -1,23 +1,20 @@
-import Sqlite from 'better-sqlite3';
-
-const calls = ['run', 'get', 'all', 'iterate'] as const;
-
-/** Counts the statements of all SQLite connections of this process until `stop`. */
-export function countStatements(): { readonly count: () => number; readonly stop: () => void } {
-  const memory = new Sqlite(':memory:');
-  const statement = Object.getPrototypeOf(memory.prepare('SELECT 1')) as Record<string, unknown>;
-  memory.close();
+/** Counts the calls of methods that all connections of this process inherit from `prototype`, until `stop`. */
+export function countCalls(
+  prototype: object,
+  methods: readonly string[],
+): { readonly count: () => number; readonly stop: () => void } {
+  const inherited = prototype as Record<string, unknown>;
   let count = 0;
-  const before = calls.map((name) => [name, statement[name]] as const);
+  const before = methods.map((name) => [name, inherited[name]] as const);
   for (const [name, original] of before)
-    statement[name] = function counted(this: unknown, ...values: unknown[]): unknown {
+    inherited[name] = function counted(this: unknown, ...values: unknown[]): unknown {
       count += 1;
       return (original as (...values: unknown[]) => unknown).apply(this, values);
     };
   return {
     count: () => count,
     stop: () => {
-      for (const [name, original] of before) statement[name] = original;
+      for (const [name, original] of before) inherited[name] = original;
     },
   };
 }

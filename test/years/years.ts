@@ -2,27 +2,53 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runYears } from './run-years.js';
+import { createDatabase, dropDatabasesOf, runName } from '../postgres/run-databases.js';
+import { serverForRuns } from '../simulation/postgres/server-for-runs.js';
+import { planted } from './planted.js';
+import { PostgresExam } from './postgres-exam.js';
+import { runYears, type YearsAsk } from './run-years.js';
+import { SqliteExam } from './sqlite-exam.js';
 
 /*
- * npm run simulate:years -- [--years N] [--seed S] [--seeds N]
+ * npm run simulate:years -- [--database sqlite|postgres] [--years N] [--seed S] [--seeds N] [--planted FAULT]
  *
  * Virtual years of two companies, one seed after another. Prints what each quarter left and what grew or was wrong.
+ * PostgreSQL is a server of its own, or the one that ROSTERD_TEST_POSTGRES names to a superuser. With a planted fault
+ * (scrub, history, ticks, budgets) it succeeds if the judge notices it.
  */
 const { values } = parseArgs({
   options: {
+    database: { type: 'string', default: 'sqlite' },
     years: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '1' },
     quarter: { type: 'string', default: '91' },
+    planted: { type: 'string' },
   },
 });
 const days = Math.round(Number(values.years) * 365);
 const first = Number(values.seed);
-if (!(days >= 20) || !Number.isInteger(first) || !(Number(values.seeds) >= 1)) {
-  process.stderr.write('usage: npm run simulate:years -- --years N --seed S --seeds N\n');
+const onPostgres = values.database === 'postgres';
+if (
+  (!onPostgres && values.database !== 'sqlite') ||
+  (values.planted !== undefined && planted[values.planted] === undefined) ||
+  !(days >= 20) ||
+  !Number.isInteger(first) ||
+  !(Number(values.seeds) >= 1)
+) {
+  process.stderr.write(
+    'usage: npm run simulate:years -- --database sqlite|postgres --years N --seed S --seeds N --planted FAULT\n',
+  );
   process.exit(2);
 }
+const server = onPostgres ? await serverForRuns() : null;
+const run = runName();
+const examOf =
+  (folder: string, seed: number): YearsAsk['exam'] =>
+  async (from) =>
+    server === null
+      ? new SqliteExam(folder, from)
+      : PostgresExam.open(await createDatabase(server.url, `${run}_${seed}`), from);
 let violations = 0;
 for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-years-'));
@@ -33,9 +59,11 @@ for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
     counts,
   } = await runYears({
     folder,
+    exam: examOf(folder, seed),
     days,
     seed,
     daysPerQuarter: Number(values.quarter),
+    planted: planted[values.planted ?? ''] ?? {},
     progress: (day) => {
       if (day % 50 === 0) process.stderr.write(`day ${day} of ${days}\n`);
     },
@@ -43,7 +71,7 @@ for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
   rmSync(folder, { recursive: true, force: true });
   violations += found.length;
   console.log(
-    `seed ${seed}: ${days} days in ${Number((process.hrtime.bigint() - begun) / 1_000_000_000n)} s`,
+    `seed ${seed}, ${values.database}: ${days} days in ${Number((process.hrtime.bigint() - begun) / 1_000_000_000n)} s`,
   );
   for (const [
     at,
@@ -55,4 +83,8 @@ for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
   console.log(`  ${JSON.stringify(counts)}`);
   for (const one of found.slice(0, 20)) console.log(`  VIOLATION ${one}`);
 }
-process.exitCode = violations === 0 ? 0 : 1;
+if (server !== null) {
+  await dropDatabasesOf(server.url, run);
+  await server.close();
+}
+process.exitCode = violations > 0 === (values.planted !== undefined) ? 0 : 1;
