@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
@@ -51,6 +50,9 @@ const fontsIn = (folder: string) => `<?xml version="1.0"?>
 <fontconfig><dir>${join(folder, 'fonts')}</dir><cachedir>${join(folder, 'fonts-cache')}</cachedir></fontconfig>
 `;
 
+/** Outlives a run: to unpack a browser takes several seconds of CPU time. */
+const caches = join(packageRoot, '.cache');
+
 /**
  * The package unpacks into the temporary folder and uses any file that exists there. If two test files start
  * together, one could start a browser that the other is still writing. So each unpacks into its own folder, and
@@ -58,8 +60,9 @@ const fontsIn = (folder: string) => `<?xml version="1.0"?>
  */
 async function unpacked(): Promise<string> {
   const manifest = await readFile(join(packageRoot, 'node_modules/@sparticuz/chromium/package.json'), 'utf8');
-  const folder = join(tmpdir(), `rosterd-test-browser-${JSON.parse(manifest).version}-with-fonts`);
+  const folder = join(caches, `chromium-${JSON.parse(manifest).version}-with-fonts`);
   if (existsSync(folder)) return folder;
+  await mkdir(caches, { recursive: true });
   const aside = await mkdtemp(`${folder}-`);
   const script = `(await import('@sparticuz/chromium')).default.executablePath()`;
   const env = { ...process.env, TMPDIR: aside, AWS_LAMBDA_JS_RUNTIME: 'nodejs20.x' };
