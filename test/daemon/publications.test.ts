@@ -56,7 +56,7 @@ async function scheduled(names: boolean) {
 
 /** Waits for work in child processes, which the virtual clock does not know. A schedule sleeps when it is done. */
 const until = (check: () => unknown, expected: unknown) =>
-  expect.poll(check, { interval: 20 }).toEqual(expected);
+  expect.poll(check, { interval: 100 }).toEqual(expected);
 
 test('scheduled exports: a folder named by its time with a file for each table and a manifest, only the newest kept', async () => {
   const { clock, config, parts } = await scheduled(false);
