@@ -188,15 +188,15 @@ test('on SQLite, the inbox shortens the busy timeout of the connection while it 
     "CREATE TEMP TRIGGER stored AFTER INSERT ON webhook_inbox BEGIN SELECT seen('stored'); END;" +
       "CREATE TEMP TRIGGER settled AFTER UPDATE ON webhook_inbox BEGIN SELECT seen('settled'); END;",
   );
-  const { pragma } = own.raw;
-  own.raw.pragma = (text, options) => {
-    seen.push(text);
-    return pragma.call(own.raw, text, options);
+  const { exec } = own.raw;
+  own.raw.exec = (sql) => {
+    if (sql.startsWith('PRAGMA busy_timeout')) seen.push(sql);
+    return exec.call(own.raw, sql);
   };
   const inbox = sqliteInbox(own, 0);
   await inbox.accept(event('evt_1'));
   await inbox.settle([1], 'worked', at(1));
-  const [short, long] = ['busy_timeout = 0', 'busy_timeout = 2000'];
+  const [short, long] = ['PRAGMA busy_timeout = 0', 'PRAGMA busy_timeout = 2000'];
   expect(seen.splice(0)).toEqual([short, 'stored', long, short, 'settled', long]);
   mirror.raw.exec('BEGIN IMMEDIATE');
   await expect(inbox.accept(event('evt_2'))).rejects.toSatisfy((error) => isFault(error, 'database_busy'));

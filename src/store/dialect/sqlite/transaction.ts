@@ -36,14 +36,14 @@ export function withoutWaiting<Result>(raw: Sqlite.Database, work: () => Result)
 
 /**
  * Runs `work` with a busy timeout of so many milliseconds on a connection with the default one. Waiting for another program's
- * lock blocks the event loop.
+ * lock blocks the event loop. Uses `exec`, because the driver's `pragma` builds a statement and its rows each time.
  */
 export function waitingAtMost<Result>(raw: Sqlite.Database, millis: number, work: () => Result): Result {
-  raw.pragma(`busy_timeout = ${millis}`);
+  raw.exec(`PRAGMA busy_timeout = ${millis}`);
   try {
     return work();
   } finally {
-    raw.pragma(`busy_timeout = ${busyTimeoutMsDefault}`);
+    raw.exec(`PRAGMA busy_timeout = ${busyTimeoutMsDefault}`);
   }
 }
 
