@@ -1,4 +1,4 @@
-import { type CompiledQuery, type Kysely, sql } from 'kysely';
+import { type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely';
 import type { SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 import type {
@@ -18,7 +18,7 @@ import { acceptingOnSqlite } from './dialect/sqlite/accept-deliveries.js';
 import { withSqliteFaults } from './dialect/sqlite/faults.js';
 import type { SqliteDatabase } from './dialect/sqlite/open.js';
 import type { Prepared } from './dialect/sqlite/prepared.js';
-import { runWithoutWaiting, waitingAtMost } from './dialect/sqlite/transaction.js';
+import { waitingAtMost, withoutWaiting } from './dialect/sqlite/transaction.js';
 import { GroupCommit, type GroupCommitParts } from './group-commit.js';
 import type { ReadDatabase } from './reads/views.js';
 
@@ -79,11 +79,11 @@ export class Inbox implements InboxPort {
   }
 
   async settle(nos: readonly number[], end: Settlement, at: Instant): Promise<void> {
-    await this.#update(nos, { state: end, worked_at: at, next_at: null, body: null });
+    await this.#update(nos, 'settle', [end, at]);
   }
 
   async retry(nos: readonly number[], nextAt: Instant): Promise<void> {
-    await this.#update(nos, { next_at: nextAt });
+    await this.#update(nos, 'retry', [nextAt]);
   }
 
   /** Read from rows that only the lease holder of the source writes. */
@@ -113,29 +113,22 @@ export class Inbox implements InboxPort {
     return this.#compiled;
   }
 
-  /**
-   * Runs a single statement. The numbers are part of its text, because there may be more than a statement takes
-   * parameters.
-   */
+  /** Runs a single statement on pending events. */
   async #update(
     nos: readonly number[],
-    change: { state?: Settlement; worked_at?: Instant; next_at: Instant | null; body?: null },
+    change: 'settle' | 'retry',
+    values: readonly string[],
   ): Promise<void> {
     if (nos.length === 0) return;
-    const these = nos.map(wholeNumber).join(', ');
     const { shared, update } = this.#parts;
-    const found = shared
-      ? `SELECT inbox_no FROM webhook_inbox WHERE inbox_no IN (${these}) AND state = 'pending' FOR UPDATE SKIP LOCKED`
-      : these;
-    const statement = await this.#connection.run(async (db) =>
-      db
-        .updateTable('webhook_inbox')
-        .set((set) => ({ ...change, attempts: set('attempts', '+', 1) }))
-        .where('inbox_no', 'in', sql<number>`(${sql.raw(found)})`)
-        .where('state', '=', 'pending')
-        .compile(),
-    );
-    await update(statement);
+    const queries = await this.#queries();
+    if (shared) await update({ ...queries[change](lockedAmong(nos)), parameters: values });
+    else {
+      const these = sql<number>`(SELECT value FROM json_each(${''}))`;
+      const statement = queries.compiled[change] ?? queries[change](these);
+      queries.compiled[change] = statement;
+      await update({ ...statement, parameters: [...values, JSON.stringify(nos)] });
+    }
   }
 
   /** Deletes events settled before `before`, usually now minus `inboxKeepMillis`. Pending events are never deleted. */
@@ -166,10 +159,19 @@ export class Inbox implements InboxPort {
 
 type Queries = ReturnType<typeof queriesOf>;
 
+/** Returns those that no other daemon has locked. The numbers are part of the text: there may be more than parameters. */
+function lockedAmong(nos: readonly number[]): RawBuilder<number> {
+  const these = nos.map(wholeNumber).join(', ');
+  return sql.raw(
+    `(SELECT inbox_no FROM webhook_inbox WHERE inbox_no IN (${these}) AND state = 'pending' FOR UPDATE SKIP LOCKED)`,
+  );
+}
+
 /**
  * The parameters of `pending` are the lane, the number before the first event, and the limit. SQLite's planner looks at the
  * values of plain parameters and prepares the statement again for each. So the state is part of the text, and the parameters
- * are operands.
+ * are operands. `settle` and `retry` update the pending ones among the given events: their parameters are the new state and
+ * the time, or the time of the next attempt, and then those of the given expression. `compiled` keeps those that repeat.
  */
 function queriesOf(db: Kysely<ReadDatabase>) {
   const pendingState = sql.lit<'pending'>('pending');
@@ -194,6 +196,27 @@ function queriesOf(db: Kysely<ReadDatabase>) {
       .orderBy('inbox_no')
       .limit(sql<number>`cast(${0} as bigint) + 0`)
       .compile(),
+    settle: (these: RawBuilder<number>): CompiledQuery =>
+      db
+        .updateTable('webhook_inbox')
+        .set({
+          state: sql<Settlement>`${''}`,
+          worked_at: sql<Instant>`${''}`,
+          next_at: sql<null>`NULL`,
+          body: sql<null>`NULL`,
+          attempts: sql<number>`attempts + 1`,
+        })
+        .where('inbox_no', 'in', these)
+        .where('state', '=', pendingState)
+        .compile(),
+    retry: (these: RawBuilder<number>): CompiledQuery =>
+      db
+        .updateTable('webhook_inbox')
+        .set({ next_at: sql<Instant>`${''}`, attempts: sql<number>`attempts + 1` })
+        .where('inbox_no', 'in', these)
+        .where('state', '=', pendingState)
+        .compile(),
+    compiled: {} as { settle?: CompiledQuery; retry?: CompiledQuery },
   };
 }
 
@@ -207,13 +230,14 @@ export function sqliteInbox(
   accept?: InboxDatabase['accept'],
 ): Inbox {
   const acceptNow = acceptingOnSqlite(database.raw, database.file);
+  const update = updatingOnSqlite(database);
   const bounded = <Result>(write: () => Result): Result =>
     busyMillis === undefined ? write() : waitingAtMost(database.raw, busyMillis, write);
   return new Inbox({
     connection: sqliteConnection(database),
     accept: accept ?? ((rows) => bounded(() => acceptNow(rows))),
     select: selectingOnSqlite(database),
-    update: async ({ sql, parameters }) => bounded(() => runWithoutWaiting(database, sql, parameters)),
+    update: async (statement) => bounded(() => update(statement)),
     shared: false,
   });
 }
@@ -239,6 +263,17 @@ function selectingOnSqlite({ raw, file }: SqliteDatabase): InboxDatabase['select
       const statement = prepared.get(text) ?? raw.prepare<unknown[]>(text);
       prepared.set(text, statement);
       return statement.all(...parameters) as readonly Row[];
+    });
+}
+
+/** Returns a function that prepares each statement once, and commits it without waiting for the disk. */
+function updatingOnSqlite({ raw, file }: SqliteDatabase): (statement: CompiledQuery) => void {
+  const prepared = new Map<string, Prepared<unknown[]>>();
+  return ({ sql: text, parameters }) =>
+    withSqliteFaults(file, () => {
+      const statement = prepared.get(text) ?? raw.prepare<unknown[]>(text);
+      prepared.set(text, statement);
+      withoutWaiting(raw, () => statement.run(...parameters));
     });
 }
 

@@ -221,6 +221,38 @@ test('on SQLite, deliveries that arrive together are one durable commit, and a l
   expect(commits).toEqual([2]);
 });
 
+test('on SQLite, settling and retrying prepare their statements once, for any number of events', async () => {
+  const mirror = freshMirror();
+  const own = openSqlite(mirror.file);
+  onTestFinished(() => own.close());
+  const inbox = sqliteInbox(own);
+  const ids = [1, 2, 3, 4, 5, 6, 7];
+  for (const id of ids) await inbox.accept(event(`evt_${id}`));
+  const prepared: string[] = [];
+  const { prepare } = own.raw;
+  own.raw.prepare = ((text: string) => {
+    if (text.startsWith('update')) prepared.push(text);
+    return prepare.call(own.raw, text);
+  }) as typeof prepare;
+  await inbox.settle([1], 'worked', at(2));
+  await inbox.settle([2, 3], 'given_up', at(3));
+  await inbox.retry([4], at(60));
+  await inbox.retry([5, 6], at(90));
+  expect(prepared).toHaveLength(2);
+  const rows = own.raw.prepare(
+    'SELECT state, worked_at, next_at, body IS NULL AS cut, attempts FROM webhook_inbox',
+  );
+  expect(rows.raw().all()).toEqual([
+    ['worked', at(2), null, 1, 1],
+    ['given_up', at(3), null, 1, 1],
+    ['given_up', at(3), null, 1, 1],
+    ['pending', null, at(60), 0, 1],
+    ['pending', null, at(90), 0, 1],
+    ['pending', null, at(90), 0, 1],
+    ['pending', null, null, 0, 0],
+  ]);
+});
+
 test('on SQLite, settling does not wait for the disk, and the next delivery does', async () => {
   const mirror = freshMirror();
   const own = openSqlite(mirror.file);

@@ -1,6 +1,5 @@
 import type Sqlite from 'better-sqlite3';
-import { busyTimeoutMsDefault, type SqliteConnection } from './connect.js';
-import { withSqliteFaults } from './faults.js';
+import { busyTimeoutMsDefault } from './connect.js';
 
 /**
  * Runs `work` in one write transaction and returns its result. Uses BEGIN IMMEDIATE, because a read transaction that
@@ -45,13 +44,4 @@ export function waitingAtMost<Result>(raw: Sqlite.Database, millis: number, work
   } finally {
     raw.exec(`PRAGMA busy_timeout = ${busyTimeoutMsDefault}`);
   }
-}
-
-/** Runs one statement in a commit of its own that does not wait for the disk. Throws the faults of `ownSqlFault`. */
-export function runWithoutWaiting(
-  { raw, file }: SqliteConnection,
-  sql: string,
-  parameters: readonly unknown[],
-): void {
-  withSqliteFaults(file, () => withoutWaiting(raw, () => raw.prepare(sql).run(...parameters)));
 }
