@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFailed, test } from 'vitest';
 import { Counters } from './counters.js';
 import type { Fault } from './network/plan.js';
 import { begin, playEpoch } from './network/play.js';
@@ -28,7 +28,9 @@ test.each([
     const world = await World.open({ seed, synchronous: true, small: true, namespaces });
     if (namespaces && world.missing !== null)
       process.stdout.write(`network torture on the loopback: ${world.missing}\n`);
-    let isPlayed = false;
+    onTestFailed(() => {
+      process.stdout.write(world.lastLines(15));
+    });
     try {
       const since = await begin(world);
       const counters = new Counters();
@@ -36,9 +38,8 @@ test.each([
       await playEpoch(world, { seed, plan: strikes, restMillisMax: 300_000 }, since, counters);
       expect(counters.of('promotion, primary killed')).toBe(1);
       expect(world.lines('accepted').length).toBeGreaterThan(0);
-      isPlayed = true;
     } finally {
-      await world.close(!isPlayed);
+      await world.close(true);
     }
   },
 );

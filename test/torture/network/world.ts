@@ -4,6 +4,7 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -98,6 +99,17 @@ export class World {
 
   get logs(): string {
     return join(this.folder, 'logs');
+  }
+
+  /** Returns the end of each log, for a report of what failed. */
+  lastLines(count: number): string {
+    return readdirSync(this.logs)
+      .sort()
+      .map((name) => {
+        const lines = readFileSync(join(this.logs, name), 'utf8').trimEnd().split('\n');
+        return `== ${name}\n${lines.slice(-count).join('\n')}\n`;
+      })
+      .join('');
   }
 
   file(name: string): string {
