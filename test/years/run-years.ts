@@ -16,7 +16,7 @@ import { startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { digestOf, type Realm } from '../../src/platform/state/secrets.js';
 import { one } from '../../src/platform/state/statements.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
-import { silentLogger } from '../../src/runtime/logger.js';
+import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { inboxKeepMillis } from '../../src/store/inbox.js';
 import { forget, personOrInvestment } from '../../src/tasks/forget.js';
@@ -37,6 +37,8 @@ export interface YearsAsk {
   readonly seed: number;
   readonly daysPerQuarter: number;
   readonly progress?: (day: number) => void;
+  /** Of the engine. */
+  readonly logger?: Logger;
   /** Replaces jobs of the daemon's upkeep. */
   readonly planted?: Partial<Upkeep>;
 }
@@ -506,7 +508,8 @@ class YearsRun {
     };
     const clock = this.#clock();
     const engine = await startEngine({
-      ...{ config, clock, wire, random: seededRandom(this.ask.seed), logger: silentLogger },
+      ...{ config, clock, wire, random: seededRandom(this.ask.seed) },
+      logger: this.ask.logger ?? silentLogger,
       openMirror: async (database, parts) => {
         const mirror = await openMirror(database, parts);
         return { ...mirror, upkeep: { ...mirror.upkeep, ...this.ask.planted } };

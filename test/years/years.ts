@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { createLogger } from '../../src/daemon/logging.js';
+import { systemClock } from '../../src/runtime/clock.js';
 import { createDatabase, dropDatabasesOf, runName } from '../postgres/run-databases.js';
 import { serverForRuns } from '../simulation/postgres/server-for-runs.js';
 import { planted } from './planted.js';
@@ -12,8 +14,8 @@ import { SqliteExam } from './sqlite-exam.js';
 /*
  * npm run simulate:years -- [--database sqlite|postgres] [--years N] [--seed S] [--seeds N] [--planted FAULT]
  *
- * Virtual years of two companies, one seed after another. Prints what each quarter left and what grew or was wrong.
- * PostgreSQL is a server of its own, or the one that ROSTERD_TEST_POSTGRES names to a superuser. With a planted fault
+ * Virtual years of two companies, one seed after another. Prints what each quarter left and what grew or was wrong,
+ * and errors that were logged to standard error. PostgreSQL is a server of its own, or the one that ROSTERD_TEST_POSTGRES names to a superuser. With a planted fault
  * (scrub, history, ticks, budgets) it succeeds if the judge notices it.
  */
 const { values } = parseArgs({
@@ -49,6 +51,13 @@ const examOf =
     server === null
       ? new SqliteExam(folder, from)
       : PostgresExam.open(await createDatabase(server.url, `${run}_${seed}`), from);
+const logger = createLogger({
+  level: 'error',
+  format: 'json',
+  stream: process.stderr,
+  color: false,
+  clock: systemClock,
+});
 let violations = 0;
 for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-years-'));
@@ -64,6 +73,7 @@ for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
     seed,
     daysPerQuarter: Number(values.quarter),
     planted: planted[values.planted ?? ''] ?? {},
+    logger,
     progress: (day) => {
       if (day % 50 === 0) process.stderr.write(`day ${day} of ${days}\n`);
     },
@@ -81,7 +91,8 @@ for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
       `  quarter ${at + 1}: file ${fileBytes}, content ${contentBytes}, heap ${heapBytes ?? '-'}, idle tick ${idleStatements} statements ${idleRequests} requests, ${JSON.stringify(bounded)}`,
     );
   console.log(`  ${JSON.stringify(counts)}`);
-  for (const one of found.slice(0, 20)) console.log(`  VIOLATION ${one}`);
+  for (const one of found) console.log(`  VIOLATION ${one}`);
+  console.log(`  ${found.length} violations`);
 }
 if (server !== null) {
   await dropDatabasesOf(server.url, run);
