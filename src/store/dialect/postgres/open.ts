@@ -7,6 +7,7 @@ import { addressText } from '../../database-location.js';
 import { newestMigration } from '../../newest-migration.js';
 import type { Database } from '../../schema.js';
 import { withPostgresFaults } from './faults.js';
+import { retireReadOnly } from './retire-read-only.js';
 import { valueTypes } from './values.js';
 
 export interface PostgresDatabase {
@@ -64,6 +65,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   // The pool listens only to idle connections. When the server ends one in the middle of a transaction, as it does after
   // its idle timeout, the next statement on it fails and reports the error.
   pool.on('connect', (client) => client.on('error', () => {}));
+  if (options.readonly !== true) retireReadOnly(pool);
   try {
     const schema = await withPostgresFaults(safeUrl, () =>
       checkServer(pool, safeUrl, options.readonly === true),

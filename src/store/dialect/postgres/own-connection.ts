@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { addressText } from '../../database-location.js';
 import { withPostgresFaults } from './faults.js';
+import { readOnlyCode } from './retire-read-only.js';
 import { valueTypes } from './values.js';
 
 export interface OwnConnectionParts {
@@ -39,8 +40,9 @@ export class OwnConnection {
       try {
         return (await client.query(text, [...values])).rows as Row[];
       } catch (error) {
-        // The driver gave up waiting for this query, and every later one would wait behind it.
-        if (!(error instanceof pg.DatabaseError)) this.#handleLoss(client);
+        // The driver gave up waiting for this query, and every later one would wait behind it; or the server only reads
+        // since a failover, and a new connection leads to the primary.
+        if (!(error instanceof pg.DatabaseError) || error.code === readOnlyCode) this.#handleLoss(client);
         throw error;
       }
     });
