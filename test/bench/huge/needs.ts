@@ -24,20 +24,20 @@ export interface Needs {
 const bytesOf = { sqlite: { record: 970, version: 620 }, postgres: { record: 1_115, version: 800 } } as const;
 
 /** Processor seconds of all steps for a record with five versions. One thread does most of it. */
-const secondsARecord = 300e-6;
+const secondsARecord = 400e-6;
 
 /** A round figure for several processes; the largest took 0.2 GB. */
 const memoryBytes = 1e9;
 
 /**
- * Returns the needs of the largest size. A SQLite file needs room for itself and for one copy: of VACUUM, of the backup
- * before a migration, of the export. PostgreSQL is filled from the SQLite file, which stays meanwhile.
+ * Returns the needs of the largest size. A SQLite file needs room for itself and for two copies: the mirror of an older
+ * schema, and its backup before the migration. PostgreSQL is filled from the SQLite file, which stays meanwhile.
  */
 export function needsOf({ records, versions, databases }: Amount): Needs {
   const sized = (database: Database) =>
     records * bytesOf[database].record + versions * bytesOf[database].version;
   const steps = databases.map((database) =>
-    database === 'sqlite' ? 2.2 * sized('sqlite') : sized('sqlite') + 2 * sized('postgres'),
+    database === 'sqlite' ? 3 * sized('sqlite') : sized('sqlite') + 2 * sized('postgres'),
   );
   return {
     diskBytes: Math.max(...steps),
