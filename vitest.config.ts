@@ -24,21 +24,6 @@ export const sharedFolders = [
   'sync',
   'tasks',
   'verify',
-  'assistants',
-  'browser',
-  'dimensions',
-  'docs',
-  'fleet',
-  'installations',
-  'judges',
-  'library',
-  'mutation',
-  'packaging',
-  'postgres',
-  'proof',
-  'upgrade',
-  'vault',
-  'years',
 ];
 const sharedFiles = sharedFolders.map((folder) => `test/${folder}/**/*.test.ts`);
 
