@@ -70,6 +70,7 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
   placeMigrated(file);
   const database = openSqlite(file);
   const { many } = wish;
+  startedAt = Date.now();
   database.raw.transaction(() => {
     if (many === undefined) fill(database, wish.rows ?? 120);
     else for (const sql of manySources(many, Date.now())) database.raw.exec(sql);
@@ -150,8 +151,9 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
   };
 }
 
-const loadedAt = Date.now();
-const at = (minutes: number): string => new Date(loadedAt + minutes * 60_000).toISOString();
+/** When the last console was started: files that share a process load this module only once. */
+let startedAt = 0;
+const at = (minutes: number): string => new Date(startedAt + minutes * 60_000).toISOString();
 
 const statuses = ['active', 'executed', 'reserved', 'needs_whitelisting'];
 
