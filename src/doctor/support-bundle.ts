@@ -9,7 +9,9 @@ import { runs } from '../reading/runs.js';
 import { statusOf } from '../reading/status.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { writePrivateFile } from '../runtime/private-file.js';
+import { requireReplaceable } from '../runtime/replaceable.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
+import { refuseOwnFile } from '../store/own-file.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
 import { versions } from '../wire/versions.js';
@@ -27,6 +29,7 @@ type Section<Value> = Value | { readonly missing: string };
 /**
  * Writes everything that helps to find a problem into one readable file of mode 0600: versions, configuration, doctor,
  * status, the last ticks, the last log lines of a running daemon, and the schema. It contains no identity and no secret.
+ * Throws `usage` for the mirror's own files, and for a device or a pipe.
  */
 export async function writeSupportBundle(
   file: string,
@@ -35,7 +38,9 @@ export async function writeSupportBundle(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, env, nodeVersion } = parts;
+  requireReplaceable(file);
   const loaded = await load().catch((error: unknown) => error);
+  if (isLoaded(loaded)) refuseOwnFile(loaded.config.database, file);
   const diagnosis: Diagnosis = await diagnose(load, parts, signal);
   const bundle = {
     about:

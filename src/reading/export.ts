@@ -12,7 +12,9 @@ import { writeExport } from '../exports/write-file.js';
 import { xlsx } from '../exports/xlsx.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Random } from '../runtime/random.js';
+import { requireReplaceable } from '../runtime/replaceable.js';
 import type { DatabaseLocation } from '../store/database-location.js';
+import { refuseOwnFile } from '../store/own-file.js';
 import { exportRows, tableRows } from '../store/reads/export-rows.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import {
@@ -50,6 +52,8 @@ export interface PreparedFile {
   readonly table: ExportTable;
   /** The content of the file; null for Parquet, which can only be saved. */
   readonly pieces: AsyncIterable<Piece> | null;
+  /** Throws `usage` for the mirror's own files, and for a device or a pipe, with or without its manifest. */
+  mayReplace(file: string): void;
   /** Writes the file whole or not at all. Returns its size in bytes. */
   save(file: string, random: Random, signal: AbortSignal): Promise<number>;
   /** Writes the manifest beside a saved file, as `FILE.manifest.json`. Returns its path. */
@@ -88,6 +92,12 @@ export function exportMirror<Result>(
         table,
         ...encoded(read, ask, table),
         rows,
+        mayReplace: (file) => {
+          for (const path of [file, manifestFileOf(file)]) {
+            refuseOwnFile(location, path);
+            requireReplaceable(path);
+          }
+        },
         describe: async (file, clock) => {
           const path = manifestFileOf(file);
           const about = { table, format: ask.format, rows: rows() };

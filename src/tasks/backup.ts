@@ -4,12 +4,14 @@ import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
+import { requireReplaceable } from '../runtime/replaceable.js';
 import { backUpApart } from '../store/back-up-apart.js';
 import { scheduledName } from '../store/backup/file-names.js';
 import type { BackupMade } from '../store/backup/made.js';
-import { isSameFile, statOf } from '../store/backup/private-target.js';
+import { statOf } from '../store/backup/private-target.js';
 import { type DatabaseLocation, locationText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
+import { refuseOwnFile } from '../store/own-file.js';
 
 export type { BackupMade } from '../store/backup/made.js';
 
@@ -33,9 +35,8 @@ export async function backUp(request: BackupRequest): Promise<BackupMade> {
   const { location, force, clock, env, signal, onShare } = request;
   const dialect = dialectFor(location);
   const target = targetOf(request);
-  const own = dialect.file === null ? [] : ['', '-wal', '-shm'].map((end) => `${dialect.file}${end}`);
-  if (own.some((file) => file === target || isSameFile(file, target)))
-    throw new Fault('usage', `${target} is the mirror itself`, { hint: 'Name another file.' });
+  refuseOwnFile(location, target);
+  requireReplaceable(target);
   if (existsSync(target) && !force)
     throw new Fault('usage', `${target} exists`, { hint: 'name another file, or add --force to replace it' });
   if (!(await dialect.exists()))

@@ -1,6 +1,14 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -95,6 +103,14 @@ describe('rosterd backup', () => {
     expect(one(at('taken.db'), 'SELECT count(*) FROM backup_proof')).toBe(1);
     const own = await world.run(['backup', 'mirror.db', '--force']);
     expect([own.code, own.err]).toEqual([2, expect.stringContaining('is the mirror itself')]);
+  });
+
+  test('backup --force does not replace a pipe by a file', async () => {
+    execFileSync('mkfifo', [at('pipe')]);
+    const { code, err } = await world.run(['backup', 'pipe', '--force']);
+    expect([code, err]).toEqual([2, expect.stringContaining('is not an ordinary file')]);
+    expect(statSync(at('pipe')).isFIFO()).toBe(true);
+    rmSync(at('pipe'));
   });
 
   test('backup into a folder names the file by the mirror and the time', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -160,4 +161,15 @@ test('a support bundle replaces a file only with --force, and names itself by th
   expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('mine.json exists')]);
   const { out } = await world.run(['support-bundle'], { env: env() });
   expect(out).toMatch(/\/rosterd-support-\d{8}T\d{6}Z\.json\n$/);
+});
+
+test('a support bundle replaces neither a file of the mirror nor a pipe, even with --force', async () => {
+  const before = statSync(at('mirror.db')).ino;
+  const own = await world.run(['support-bundle', 'mirror.db', '--force'], { env: env() });
+  expect([own.code, own.err]).toEqual([2, expect.stringContaining('is the mirror itself')]);
+  expect(statSync(at('mirror.db')).ino).toBe(before);
+  execFileSync('mkfifo', [at('pipe')]);
+  const pipe = await world.run(['support-bundle', 'pipe', '--force'], { env: env() });
+  expect([pipe.code, pipe.err]).toEqual([2, expect.stringContaining('is not an ordinary file')]);
+  expect(statSync(at('pipe')).isFIFO()).toBe(true);
 });

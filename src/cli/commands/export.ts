@@ -151,7 +151,10 @@ function saveIn(
 /** Writes files one after the other. Asks about existing ones before it writes the first. */
 async function saveAs(all: readonly Saved[], context: CommandContext): Promise<void> {
   const { io, out, options, signal } = context;
-  for (const { target } of all) await mayReplace(target, context);
+  for (const { file, target } of all) {
+    file.mayReplace(target);
+    await mayReplace(target, context);
+  }
   const { systemRandom } = await import('../../runtime/random.js');
   for (const { file, target } of all) {
     const bytes = await file.save(target, systemRandom, signal);

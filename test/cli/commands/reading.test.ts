@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -216,6 +217,27 @@ describe('export', () => {
     expect(err).toMatch(new RegExp(`^${held} rows, [\\d,]+ bytes: .*out\\.csv\n$`));
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toBe((await world.run(['export'])).out);
+    expect(leftovers()).toEqual([]);
+  });
+
+  test('export --force replaces neither a file of the mirror nor a pipe', async () => {
+    const before = mirror('SELECT * FROM investments');
+    for (const file of ['mirror.db', 'mirror.db-wal']) {
+      const own = await world.run(['export', '--force', '--out', file]);
+      expect([file, own.code, own.err]).toEqual([file, 2, expect.stringContaining('is the mirror itself')]);
+    }
+    expect(mirror('SELECT * FROM investments')).toEqual(before);
+    const pipe = join(world.folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    for (const format of ['csv', 'parquet']) {
+      const refused = await world.run(['export', '--force', '--format', format, '--out', 'pipe']);
+      expect([refused.code, refused.err]).toEqual([
+        2,
+        expect.stringMatching(/pipe is not an ordinary file, .*\nTry: Name a file/),
+      ]);
+    }
+    expect(statSync(pipe).isFIFO()).toBe(true);
+    rmSync(pipe);
     expect(leftovers()).toEqual([]);
   });
 
