@@ -109,6 +109,8 @@ test('upgrade of a fleet: this version, running while a later one migrates, writ
   await mirror.beginListing(lease, { kind: 'first', fingerprint: 'f', restarts: 0, notBefore: null });
   await mirror.addListingPage(lease, listingPage([record('inv_1')], 'c1'));
   await migrateFurther(database);
+  // Most migrations add columns. The connection has prepared its statements before.
+  await database.pool.query('ALTER TABLE sources ADD COLUMN later text');
   const source = 'SELECT row_to_json(s)::text AS source FROM sources s';
   const before = await rows(database, source);
   const reached = { kind: 'following', cursor: 'c2' as Cursor } as const;

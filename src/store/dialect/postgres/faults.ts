@@ -33,13 +33,24 @@ export function postgresFault(error: unknown, url: string): unknown {
       lasting: true,
       cause: error,
     });
-  const busy =
-    busyWhen[code] ?? (isConnectionLoss(code) ? 'cannot be reached or closed the connection' : null);
-  if (busy !== null)
+  if (isConnectionLoss(code) || isOfSocket(error))
+    return new Fault('database_busy', `${url} cannot be reached or closed the connection (${code})`, {
+      hint: 'Start PostgreSQL or wait for it; nothing was lost and work goes on by itself.',
+      cause: error,
+    });
+  if (isStatementLost(error))
+    return new Fault(
+      'database_busy',
+      `${url} no longer has a prepared statement of this connection (${code})`,
+      {
+        hint: 'Work goes on over another connection. If it stays, a connection pooler is in between: it must be in session mode.',
+        cause: error,
+      },
+    );
+  const busy = busyWhen[code];
+  if (busy !== undefined)
     return new Fault('database_busy', `${url} ${busy} (${code})`, {
-      hint: isConnectionLoss(code)
-        ? 'Start PostgreSQL or wait for it; nothing was lost and work goes on by itself.'
-        : 'Nothing was lost and work goes on by itself. If it stays, look for long transactions in pg_stat_activity.',
+      hint: 'Nothing was lost and work goes on by itself. If it stays, look for long transactions in pg_stat_activity.',
       cause: error,
     });
   const why = fullWhen[code];
@@ -52,6 +63,12 @@ export function postgresFault(error: unknown, url: string): unknown {
   if (unusable !== undefined)
     return new Fault('database_unusable', `${url} ${unusable.what} (${code})`, {
       hint: unusable.hint,
+      cause: error,
+    });
+  const troubled = isOfServer(error) ? (troubledWhen[code] ?? troubledWhen[code.slice(0, 2)]) : undefined;
+  if (troubled !== undefined)
+    return new Fault('database_busy', `${url} ${troubled} (${code})`, {
+      hint: 'Work goes on by itself once that is over. Until then the log of the server has the cause.',
       cause: error,
     });
   return error;
@@ -81,6 +98,22 @@ const busyWhen: Readonly<Record<string, string>> = {
   '57P05': 'ended a session that was idle too long',
 };
 
+/**
+ * Troubles of the server that no statement of rosterd can cause, by code or by the class of the code. What ends them is
+ * unknown here, so they are retried. Managed servers and poolers report their own troubles as XX000 too.
+ */
+const troubledWhen: Readonly<Record<string, string>> = {
+  '25P04': 'ended a transaction that took longer than its transaction_timeout',
+  '40': 'rolled the transaction back',
+  '53': 'has reached one of its limits',
+  '53400': 'has reached a limit of its configuration, such as temp_file_limit',
+  '57': 'was interrupted by an operator',
+  '58': 'had an error of its operating system',
+  '58030': 'cannot read or write its files',
+  F0: 'has an error in its configuration',
+  XX: 'had an internal error',
+};
+
 const fullWhen: Readonly<Record<string, string>> = { '53100': 'has no room left on its disk' };
 
 const unusableWhen: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
@@ -106,7 +139,6 @@ const unusableWhen: Readonly<Record<string, { readonly what: string; readonly hi
     what: 'lacks a column that this version reads: an earlier version of rosterd wrote it',
     hint: 'Start `rosterd run`, or run `rosterd sync`: they upgrade it.',
   },
-  '58030': { what: 'cannot read or write its files', hint: 'Check the server’s disk and its log.' },
   XX001: { what: 'has a damaged table', hint: 'Check the server’s disk and its log; restore a backup.' },
   XX002: { what: 'has a damaged index', hint: 'Run REINDEX DATABASE, and check the server’s disk.' },
 };
@@ -121,8 +153,43 @@ const connectionLosses: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
   'EPIPE',
   'ETIMEDOUT',
+  'ERR_SOCKET_CLOSED',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
   'closed',
 ]);
+
+/**
+ * Whether the system refused a call of the socket: no local port is left (EADDRNOTAVAIL), a firewall forbids it (EPERM,
+ * EACCES), the network is down (ENETDOWN), the queue of a Unix socket is full (EAGAIN), and so on.
+ */
+function isOfSocket(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isOfSocket) && error.errors.length > 0;
+  return error instanceof Error && 'syscall' in error && socketCalls.has(error.syscall);
+}
+
+const socketCalls: ReadonlySet<unknown> = new Set(['connect', 'read', 'write', 'shutdown', 'getaddrinfo']);
+
+/** What the server reports, as the driver has it. Its class is not imported: a mirror in a file does without the driver. */
+interface ServerError extends Error {
+  readonly severity: string;
+  readonly code?: string;
+  /** The function of the server that reported it. */
+  readonly routine?: string;
+}
+
+const isOfServer = (error: unknown): error is ServerError => error instanceof Error && 'severity' in error;
+
+/**
+ * Whether server and driver disagree about the prepared statements of a connection: a pooler gave the session to another
+ * client, or the schema changed. The driver does not prepare them again, so the connection is of no use any more.
+ */
+export function isStatementLost(error: unknown): boolean {
+  if (!isOfServer(error)) return false;
+  // Not found; exists already; or its columns are not those it had when it was prepared.
+  if (error.code === '26000' || error.code === '42P05') return true;
+  return error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
+}
 
 /** SQLSTATE class 08 is "connection exception". */
 function isConnectionLoss(code: string): boolean {
@@ -135,16 +202,16 @@ const notServing: ReadonlySet<string> = new Set(['57P01', '57P02', '57P03']);
 /** Whether the server is unreachable, shutting down or starting up, as opposed to refusing the request. */
 export function isServerAway(error: unknown): boolean {
   const code = codeOf(error);
-  return code !== null && (isConnectionLoss(code) || notServing.has(code));
+  return code !== null && (isConnectionLoss(code) || isOfSocket(error) || notServing.has(code));
 }
 
 /** The driver reports these two in words, without a code. */
 const noPasswordInWords = /^SASL: .*client password must be a (?:non-empty )?string/;
 const noTlsInWords = 'The server does not support SSL connections';
 
-/** The driver's messages, without a code, for a connection that was lost during a query. */
+/** The driver's messages, without a code, for a connection that was lost or is of no use any more. */
 const lostInWords =
-  /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect|Client (?:has encountered|was closed)|Query read timeout|Cannot use a pool after)/;
+  /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect|Client (?:has encountered|was closed)|Query read timeout|Cannot use a pool after|There was an error establishing an SSL connection)/;
 
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof Fault) return null;

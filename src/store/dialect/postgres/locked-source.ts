@@ -1,5 +1,11 @@
 import { notStored } from '../../lease-rules.js';
-import type { LeaseRow, ListingRow, SourceRow, SweepRow } from '../../source-row.js';
+import {
+  type LeaseRow,
+  type ListingRow,
+  type SourceRow,
+  type SweepRow,
+  sourceColumns,
+} from '../../source-row.js';
 import { presentSchema, refuseOutdated } from './one-version.js';
 import { statement, type Transaction } from './transaction.js';
 
@@ -18,7 +24,12 @@ export interface LockedSource {
   readonly anyStaged: boolean;
 }
 
-const lockSource = statement('lock_source', 'SELECT * FROM sources WHERE name = $1 FOR NO KEY UPDATE');
+/** Named one by one: a column that a later migration adds would end a prepared `SELECT *` before the schema is compared. */
+const columns = ['no', 'name', ...sourceColumns, 'history_from', 'erasing_since'] as const;
+const lockSource = statement(
+  'lock_source',
+  `SELECT ${columns.join(', ')} FROM sources WHERE name = $1 FOR NO KEY UPDATE`,
+);
 
 const behind = statement(
   'behind_source',
@@ -53,7 +64,7 @@ interface Behind {
  */
 export async function lockedSource(transaction: Transaction, name: string): Promise<LockedSource> {
   const [source, found] = await Promise.all([
-    transaction.row<SourceRow>(lockSource, name),
+    transaction.row<Pick<SourceRow, (typeof columns)[number]>>(lockSource, name),
     transaction.row<Behind>(behind, name),
   ]);
   if (source === undefined || found === undefined) throw notStored(name);

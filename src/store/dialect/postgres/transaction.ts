@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type pg from 'pg';
 import { storableText } from '../../../domain/text.js';
-import { withPostgresFaults } from './faults.js';
+import { isStatementLost, withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
 
 /** A named prepared statement: each connection parses it once. */
@@ -77,8 +77,9 @@ export function inTransaction<Result>(
       await running.commit();
       return result;
     } catch (error) {
-      broken = await rollBack(client);
-      throw running.firstFailure ?? error;
+      const failure = running.firstFailure ?? error;
+      broken = (await rollBack(client)) || isStatementLost(failure);
+      throw failure;
     } finally {
       client.release(broken);
     }

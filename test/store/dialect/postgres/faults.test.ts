@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { isFault } from '../../../../src/domain/fault.js';
+import { isServerAway, withPostgresFaults } from '../../../../src/store/dialect/postgres/faults.js';
+import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
+import { inTransaction, statement } from '../../../../src/store/dialect/postgres/transaction.js';
+import { postgresStore } from '../../postgres-store.js';
+
+const raising = (code: string) =>
+  `DO $$ BEGIN RAISE EXCEPTION 'Ann Example' USING ERRCODE = '${code}'; END $$`;
+
+test.each([
+  ['XX000', 'had an internal error'],
+  ['58030', 'cannot read or write its files'],
+  ['58P01', 'had an error of its operating system'],
+  ['53400', 'has reached a limit of its configuration, such as temp_file_limit'],
+  ['53000', 'has reached one of its limits'],
+  ['57000', 'was interrupted by an operator'],
+  ['40003', 'rolled the transaction back'],
+  ['25P04', 'ended a transaction that took longer than its transaction_timeout'],
+  ['F0000', 'has an error in its configuration'],
+])(
+  'a trouble of the server with the code %s is retried and reported without the words of the server',
+  async (code, words) => {
+    const database = await postgresStore();
+    const failed = inTransaction(database, (transaction) => transaction.run(raising(code)));
+    await expect(failed).rejects.toMatchObject({
+      code: 'database_busy',
+      message: `${database.url} ${words} (${code})`,
+      about: { hint: expect.stringContaining('the log of the server has the cause') as unknown },
+    });
+    const { rows } = await database.pool.query('SELECT last_seq FROM feed_counter');
+    expect(rows).toEqual([{ last_seq: 0 }]);
+  },
+);
+
+test.each(['23505', '22P02', '42804'])(
+  'an error that only a defect can cause stays one: %s',
+  async (code) => {
+    const database = await postgresStore();
+    const failed = inTransaction(database, (transaction) => transaction.run(raising(code)));
+    await expect(failed).rejects.toMatchObject({ name: 'error', code });
+  },
+);
+
+const two = statement('two', 'SELECT 2 AS n');
+
+test('a session without the statements that were prepared in it fails once and is replaced', async () => {
+  const database = await postgresStore();
+  const read = () => inTransaction(database, (transaction) => transaction.row(two));
+  expect(await read()).toEqual({ n: 2 });
+  // As a pooler does before it gives the session to another client.
+  await database.pool.query('DEALLOCATE ALL');
+  expect(database.pool.totalCount).toBe(1);
+  await expect(read()).rejects.toMatchObject({
+    code: 'database_busy',
+    message: `${database.url} no longer has a prepared statement of this connection (26000)`,
+  });
+  expect(await read()).toEqual({ n: 2 });
+});
+
+test('a session in which another client prepared a statement of the same name fails once and is replaced', async () => {
+  const database = await postgresStore();
+  const three = statement('three', 'SELECT 3 AS n');
+  await database.pool.query(`PREPARE ${three.name} AS SELECT 4`);
+  const read = () => inTransaction(database, (transaction) => transaction.row(three));
+  await expect(read()).rejects.toMatchObject({
+    code: 'database_busy',
+    message: expect.stringContaining('(42P05)') as unknown,
+  });
+  expect(await read()).toEqual({ n: 3 });
+});
+
+test('a prepared statement whose columns have changed fails once and is prepared again', async () => {
+  const database = await postgresStore();
+  await database.pool.query('CREATE TABLE grown (n int); INSERT INTO grown VALUES (1)');
+  const all = statement('grown', 'SELECT * FROM grown');
+  const read = () => inTransaction(database, (transaction) => transaction.row(all));
+  expect(await read()).toEqual({ n: 1 });
+  await database.pool.query('ALTER TABLE grown ADD COLUMN more int');
+  await expect(read()).rejects.toMatchObject({
+    code: 'database_busy',
+    message: expect.stringContaining('(0A000)') as unknown,
+  });
+  expect(await read()).toEqual({ n: 1, more: null });
+  await database.pool.query('DROP TABLE grown');
+});
+
+/** A server that answers the first message of each connection with one text. */
+async function answering(text: string): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(text));
+  });
+  onTestFinished(() => void server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `postgres://127.0.0.1:${(server.address() as AddressInfo).port}/mirror`;
+}
+
+test('a server that cannot start a process for a connection with TLS counts as away', async () => {
+  const url = await answering('Ecould not fork new process for connection: Cannot allocate memory\n\0');
+  const failed = await openPostgres(`${url}?sslmode=require`).catch((error: unknown) => error);
+  expect(failed).toMatchObject({
+    code: 'database_busy',
+    message: `${url} cannot be reached or closed the connection (closed)`,
+  });
+  expect(isFault(failed) && isServerAway(failed.about.cause)).toBe(true);
+});
+
+test.each(['EADDRNOTAVAIL', 'EPERM', 'ENETDOWN', 'ENOBUFS', 'EHOSTDOWN', 'EAGAIN', 'ECONNABORTED'])(
+  'a socket that fails with %s counts as away, also for each of several addresses',
+  async (code) => {
+    const one = () =>
+      Object.assign(new Error(`connect ${code} 127.0.0.1:5432`), { code, syscall: 'connect' });
+    for (const error of [one(), new AggregateError([one(), one()])]) {
+      await expect(
+        withPostgresFaults('postgres://db/mirror', () => Promise.reject(error)),
+      ).rejects.toMatchObject({
+        code: 'database_busy',
+        message: `postgres://db/mirror cannot be reached or closed the connection (${code})`,
+      });
+      expect(isServerAway(error)).toBe(true);
+    }
+  },
+);
