@@ -44,12 +44,15 @@ export function judgeResponse(
   });
 }
 
+/** The address of the API may have a path, such as `/api/v2`, so other segments may come first. */
+const peoplesRecords = new RegExp(`${paths.investments}(?:/|$)`);
+
 /**
  * Returns the platform's message if it is safe to log. On paths that serve people's records it may quote a person, so
  * only fixed text is returned.
  */
 function repeatable(what: string, status: number, { type, message }: Problem): string | null {
-  if (!what.includes(` ${paths.investments}`)) return message;
+  if (!peoplesRecords.test(what)) return message;
   return refusesVersion(status, type) ? 'it does not support the API version' : null;
 }
 

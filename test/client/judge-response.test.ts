@@ -96,7 +96,12 @@ describe('judge response: error bodies', () => {
     expect(fault?.message.length).toBeLessThan(300);
   });
 
-  test.each(['GET /investments', 'GET /investments/inv_1'])(
+  test.each([
+    'GET /investments',
+    'GET /investments/inv_1',
+    'GET /api/v2/investments',
+    'GET /api/v2/investments/inv_1',
+  ])(
     "judge response: a message about people's records is not repeated, since it may quote a person: %s",
     (what) => {
       const fault = judge(400, envelope('bad_request', { message: 'no such person: Mara' }), {}, what);
