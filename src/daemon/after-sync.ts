@@ -30,7 +30,8 @@ export async function startAfterSyncHooks(parts: AfterSyncHooksParts): Promise<A
   const { config, store, register, clock, random, logger } = parts;
   // A hook that is new begins here, before the first tick changes anything.
   for (const { name } of config.afterSync) await store.state(name);
-  const pool = openConnectionPool({ connections: 2 });
+  // How long a run may take is up to its hook, and hooks run beside one another: the pool limits neither.
+  const pool = openConnectionPool({ connections: Math.max(1, config.afterSync.length), headersMillis: 0 });
   const env = environmentWithoutSecrets(config, process.env);
   const hooks = config.afterSync.map((hook) => {
     const { name, sources, delayMillis } = hook;

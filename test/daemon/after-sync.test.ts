@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Config } from '../../src/config/config.js';
+import { Secret } from '../../src/config/secrets.js';
+import { startAfterSyncHooks } from '../../src/daemon/after-sync.js';
+import type { Instant } from '../../src/domain/instant.js';
+import type { AfterSyncMessage, AfterSyncStore } from '../../src/outbox/ports.js';
+import { HealthRegister } from '../../src/runtime/health-register.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { seededRandom } from '../../src/runtime/random.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+/** undici counts its own timeouts; `tick` lets that many milliseconds pass at once. */
+const undiciTimers = createRequire(import.meta.url)('undici/lib/util/timers.js') as {
+  tick(millis?: number): void;
+};
+
+/** Hooks with one message each, and a receiver that holds every request until the test answers it. */
+async function hooksOf(names: readonly string[], timeoutMillis: number) {
+  const held: ServerResponse[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    held.push(response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/run`;
+  const at = '2026-10-01T00:00:00.000Z' as Instant;
+  const messages = new Map<string, AfterSyncMessage>(
+    names.map((name) => [name, { body: '{}', lastSeq: 1, queuedAt: at, nextAt: at, attempts: 0 }]),
+  );
+  const outcomes: string[] = [];
+  const settled = (outcome: string) => async (hook: string) => {
+    messages.delete(hook);
+    outcomes.push(`${hook} ${outcome}`);
+  };
+  const store: AfterSyncStore = {
+    state: async (hook) => ({
+      doneSeq: 1,
+      triedSeq: 1,
+      message: messages.get(hook) ?? null,
+      lastError: null,
+    }),
+    firstChange: async () => null,
+    changesAfter: async () => [],
+    queue: async () => true,
+    succeeded: settled('succeeded'),
+    retryLater: settled('failed'),
+    giveUp: settled('given up'),
+  };
+  const secret = new Secret('secret', 'a-secret-for-signing' as never, { env: {}, folder: '/' });
+  const hooks = names.map((name) => ({
+    ...{ kind: 'http', name, url, secret, sources: null, delayMillis: 0, timeoutMillis },
+  }));
+  const started = await startAfterSyncHooks({
+    config: { afterSync: hooks } as unknown as Config,
+    store,
+    register: new HealthRegister(),
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    logger: silentLogger,
+    leads: () => true,
+  });
+  onTestFinished(async () => {
+    await started.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { held, outcomes };
+}
+
+test('after-sync hooks: an address may take as long as its timeout to respond', async () => {
+  const { held, outcomes } = await hooksOf(['jobs'], 60_000);
+  await expect.poll(() => held).toHaveLength(1);
+  undiciTimers.tick();
+  undiciTimers.tick(50_000);
+  held[0]?.writeHead(204).end();
+  await expect.poll(() => outcomes).toEqual(['jobs succeeded']);
+});
+
+test('after-sync hooks: those of one host run beside one another', async () => {
+  const { held, outcomes } = await hooksOf(['dbt', 'jobs', 'report'], 60_000);
+  await expect.poll(() => held).toHaveLength(3);
+  expect(outcomes).toEqual([]);
+  for (const response of held) response.writeHead(204).end();
+  await expect.poll(() => outcomes).toHaveLength(3);
+});
