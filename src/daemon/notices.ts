@@ -21,9 +21,12 @@ export interface NoticeTargets {
   close(): Promise<void>;
 }
 
-/** Uses a dedicated connection pool, so that a slow receiver of notices cannot use up the platform's sockets. */
+/**
+ * Uses a dedicated connection pool, so that a slow receiver of notices cannot use up the platform's sockets. Receivers are
+ * independent, and each gets one request at a time: there is a connection for each, even when all are on one host.
+ */
 export function noticeTargets(config: Config, clock: Clock): NoticeTargets {
-  const pool = openConnectionPool({ connections: 2 });
+  const pool = openConnectionPool({ connections: Math.max(1, config.notices.length) });
   const env = environmentWithoutSecrets(config, process.env);
   const targets = new Map(
     config.notices.map((notice) => [notice.name, sendTo(notice, pool.fetch, { clock, env })]),
