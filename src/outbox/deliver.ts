@@ -76,12 +76,15 @@ export function startDelivery(parts: DeliveryParts): Delivery {
 
 /**
  * Runs one round: sends every receiver its due notices. Returns when the next remaining notice is due, or null when
- * none remain.
+ * none remain. Throws the first failure of the outbox, once every receiver's part has ended: the next round must not begin
+ * beside one that is still sending, nor the database close.
  */
 export async function deliverDue(parts: DeliveryParts, signal: AbortSignal): Promise<number | null> {
   const now = parts.clock.now();
   const due = (await parts.outbox.waiting()).filter(({ dueAt }) => isDue(dueAt, now));
-  await Promise.all(due.map(({ target }) => deliverTo(target, parts, signal)));
+  const ended = await Promise.allSettled(due.map(({ target }) => deliverTo(target, parts, signal)));
+  const failed = ended.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
   const left = await parts.outbox.waiting();
   return left.length === 0 ? null : Math.min(...left.map(({ dueAt }) => millisOf(dueAt)));
 }

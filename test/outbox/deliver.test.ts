@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Instant } from '../../src/domain/instant.js';
 import { type Delivery, deliverDue, startDelivery } from '../../src/outbox/deliver.js';
 import type { DueNotice, Send, Sent } from '../../src/outbox/ports.js';
 import { silentLogger } from '../../src/runtime/logger.js';
@@ -138,6 +139,39 @@ describe('deliver: crashes', () => {
     await deliverDue(parts, never);
     expect(told).toEqual(['a:1', 'a:1', 'a:2']);
   });
+});
+
+test('deliver: a round whose outbox fails for one receiver ends after the requests to the others', async () => {
+  const events: string[] = [];
+  let respond = () => {};
+  const { parts } = world(1, {
+    slow: () =>
+      new Promise((resolve) => {
+        respond = () => resolve(delivered);
+      }),
+    other: () => delivered,
+  });
+  const failing = {
+    ...parts,
+    outbox: Object.assign(Object.create(parts.outbox) as Outbox, {
+      begin: async (notice: number) => {
+        const body = await parts.outbox.begin(notice);
+        if (notice !== 2) return body;
+        events.push('the outbox failed');
+        throw new Error('the database is away');
+      },
+      delivered: async (notice: number, at: Instant) => {
+        events.push(`notice ${notice} delivered`);
+        await parts.outbox.delivered(notice, at);
+      },
+    }),
+  };
+  const round = deliverDue(failing, never).catch(() => events.push('the round ended'));
+  await expect.poll(() => events).toContain('the outbox failed');
+  await new Promise(setImmediate);
+  respond();
+  await round;
+  expect(events).toEqual(['the outbox failed', 'notice 1 delivered', 'the round ended']);
 });
 
 test('deliver: the loop sends when woken and when a notice is due, and ends while a receiver hangs', async () => {
