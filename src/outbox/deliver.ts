@@ -1,10 +1,10 @@
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import { type BackoffPlan, backoffMillis } from '../runtime/backoff.js';
 import type { Clock } from '../runtime/clock.js';
-import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
+import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import { foldNotices } from './decide-notices.js';
 import { type DueNotice, noticeWaitMillisMax, type Outbox, type Send, type Sent } from './ports.js';
 
@@ -34,50 +34,61 @@ const idleMillis = 60_000;
 
 /**
  * Delivers the notices that commits queued, at least once: a notice is settled after its receiver accepted it, so a
- * crash in between sends it again with the same message id. Receivers are independent. For one receiver the order of
- * changes is kept: the first notice that fails delays the later ones until its next attempt, so a receiver that is
- * down gets one request per wait and not one per notice. Two notices about one record are a minute apart, counted
- * from the last attempt at the first one, whether it succeeded or not.
+ * crash in between sends it again with the same message id. Receivers are independent: none waits for another one's
+ * backlog. For one receiver the order of changes is kept: the first notice that fails delays the later ones until its
+ * next attempt, so a receiver that is down gets one request per wait and not one per notice. Two notices about one record
+ * are a minute apart, counted from the last attempt at the first one, whether it succeeded or not.
  */
 export function startDelivery(parts: DeliveryParts): Delivery {
-  const { clock, logger } = parts;
+  const { outbox, clock, logger } = parts;
   const stopping = new AbortController();
-  let sleep = new Interrupter();
-  let woken = false;
-
-  const run = async () => {
-    while (!stopping.signal.aborted) {
-      woken = false;
-      let nextAt: number | null = null;
-      try {
-        nextAt = await deliverDue(parts, stopping.signal);
-      } catch (error) {
-        if (!stopping.signal.aborted) logger.warn({ error }, 'notices could not be read or settled');
-      }
-      if (woken || stopping.signal.aborted) continue;
-      sleep = new Interrupter();
-      const until = nextAt === null ? idleMillis : Math.max(0, Math.min(idleMillis, nextAt - clock.now()));
-      await clock.wait(until, sleep);
-    }
+  /** The receivers that are being sent notices. */
+  const sending = new Map<string, Promise<void>>();
+  const warn = (error: unknown) => {
+    if (!stopping.signal.aborted) logger.warn({ error }, 'notices could not be read or settled');
   };
-  const running = run();
+
+  const begin = (target: string) => {
+    const ended = deliverTo(target, parts, stopping.signal).then(
+      (found) => {
+        sending.delete(target);
+        if (found) loop.look();
+      },
+      (error: unknown) => {
+        // Not looked at again at once: the database may be away.
+        sending.delete(target);
+        warn(error);
+      },
+    );
+    sending.set(target, ended);
+  };
+
+  const loop = startWakeableLoop(clock, stopping, async () => {
+    try {
+      const now = clock.now();
+      const others = (await outbox.waiting()).filter(({ target }) => !sending.has(target));
+      const due = others.filter(({ dueAt }) => isDue(dueAt, now));
+      for (const { target } of due) begin(target);
+      const later = others.filter((one) => !due.includes(one)).map(({ dueAt }) => millisOf(dueAt) - now);
+      return Math.min(idleMillis, ...later);
+    } catch (error) {
+      warn(error);
+      return idleMillis;
+    }
+  });
   return {
-    wake: () => {
-      woken = true;
-      sleep.abort();
-    },
+    wake: loop.look,
     close: async () => {
-      stopping.abort();
-      sleep.abort();
-      await running;
+      await loop.close();
+      await Promise.all(sending.values());
     },
   };
 }
 
 /**
  * Runs one round: sends every receiver its due notices. Returns when the next remaining notice is due, or null when
- * none remain. Throws the first failure of the outbox, once every receiver's part has ended: the next round must not begin
- * beside one that is still sending, nor the database close.
+ * none remain. Throws the first failure of the outbox, once every receiver's part has ended: the database must not close
+ * under one that is still sending.
  */
 export async function deliverDue(parts: DeliveryParts, signal: AbortSignal): Promise<number | null> {
   const now = parts.clock.now();
@@ -92,14 +103,15 @@ export async function deliverDue(parts: DeliveryParts, signal: AbortSignal): Pro
 const isDue = (dueAt: Instant, now: number) =>
   millisOf(dueAt) <= now || millisOf(dueAt) - now > noticeWaitMillisMax;
 
-async function deliverTo(target: string, parts: DeliveryParts, signal: AbortSignal): Promise<void> {
+/** Sends a receiver its due notices. Returns whether there were any. */
+async function deliverTo(target: string, parts: DeliveryParts, signal: AbortSignal): Promise<boolean> {
   const { outbox, clock, logger, targets } = parts;
   const send = targets.get(target);
   // Terminates: each turn settles its batch or ends here.
-  for (;;) {
+  for (let found = false; ; found = true) {
     const notices = await outbox.dueFor(target, instantFromMillis(clock.now()), batch);
     for (const notice of notices) {
-      if (signal.aborted) return;
+      if (signal.aborted) return true;
       if (send === undefined) {
         await outbox.begin(notice.notice);
         const at = instantFromMillis(clock.now());
@@ -112,16 +124,16 @@ async function deliverTo(target: string, parts: DeliveryParts, signal: AbortSign
       if (body === null) continue;
       const sent = await send({ ...notice, body }, signal);
       // Aborted by our own shutdown: whether it arrived is unknown, so it is sent again.
-      if (signal.aborted && sent.kind !== 'delivered') return;
+      if (signal.aborted && sent.kind !== 'delivered') return true;
       const continues = await settle(notice, sent, parts);
       if (sent.kind !== 'delivered')
         logger.warn(
           { endpoint: target, attempt: notice.attempts + 1, hint: sent.why },
           'a notice was not delivered',
         );
-      if (!continues) return;
+      if (!continues) return true;
     }
-    if (notices.length < batch) return;
+    if (notices.length < batch) return found || notices.length > 0;
   }
 }
 

@@ -210,3 +210,32 @@ test('deliver: the loop sends when woken and when a notice is due, and ends whil
   await delivery.close();
   expect(base.states()).toEqual(['a:1 delivered', 'a:2 pending']);
 });
+
+test('deliver: a receiver gets new notices while another one is busy with its own', async () => {
+  let respond = () => {};
+  const { parts, told, queue, states } = world(0, {
+    busy: () =>
+      new Promise((resolve) => {
+        respond = () => resolve(delivered);
+      }),
+    other: () => delivered,
+  });
+  queue(1, 'busy');
+  const delivery = startDelivery({ ...parts, clock: new VirtualClock(parts.clock.now()) });
+  await expect.poll(() => told).toEqual(['busy:1']);
+  for (const notice of [2, 4]) {
+    queue(notice, 'other');
+    queue(notice, 'busy');
+    delivery.wake();
+    await expect.poll(() => told).toContain(`other:${notice}`);
+  }
+  expect(told).toEqual(['busy:1', 'other:2', 'other:4']);
+  respond();
+  await expect.poll(() => told).toContain('busy:3');
+  respond();
+  await expect.poll(() => told).toContain('busy:5');
+  respond();
+  await expect.poll(() => states().every((state) => `${state}`.endsWith('delivered'))).toBe(true);
+  await delivery.close();
+  expect(told).toHaveLength(5);
+});
