@@ -32,13 +32,16 @@ const retryMillisMax = 60 * 60_000;
 
 /**
  * Makes files of the mirror on a schedule. The newest one says when the next one is due, so restarts change nothing. A
- * failure stays in the health register until one succeeds.
+ * failure stays in the health register until one succeeds. A failure of a look at the files alone, such as a database that is
+ * away for a moment, stays until the next look.
  */
 export function startFileSchedule(parts: FileScheduleParts): Closable {
   const { key, name, everyMillis, clock, logger, register } = parts;
   const stopping = new AbortController();
   let failures = 0;
   let retryAt = Number.NEGATIVE_INFINITY;
+  /** Whether one is being made, or the last attempt to make one failed. */
+  let isMaking = false;
 
   const untilDue = (): number => {
     const newest = parts.newestAt();
@@ -53,17 +56,26 @@ export function startFileSchedule(parts: FileScheduleParts): Closable {
     if (retryWait === 0) await parts.tend?.(stopping.signal);
     if (!parts.leads()) {
       if (retryWait > 0) return Math.min(retryWait, lookMillis);
-      failures = 0;
-      register.clear(key);
+      isMaking = false;
+      succeeded();
       return lookMillis;
     }
     const wait = Math.max(untilDue(), retryWait);
-    if (wait > 0) return Math.min(wait, lookMillis);
+    if (wait > 0) {
+      if (retryWait === 0 && !isMaking) succeeded();
+      return Math.min(wait, lookMillis);
+    }
     if (!(await parts.isFilled())) return lookMillis;
+    isMaking = true;
     await parts.make(stopping.signal);
+    isMaking = false;
+    succeeded();
+    return lookMillis;
+  };
+
+  const succeeded = () => {
     failures = 0;
     register.clear(key);
-    return lookMillis;
   };
 
   const failed = (error: unknown) => {

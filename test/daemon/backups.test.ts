@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { type BackupsParts, startBackups } from '../../src/daemon/backups.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
+import { startFileSchedule } from '../../src/daemon/file-schedule.js';
 import { Fault } from '../../src/domain/fault.js';
 import { backupsSeen } from '../../src/reading/backups.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
@@ -149,6 +150,59 @@ test('scheduled backups: a failure is reported until one succeeds, and retried w
   expect(register.list()).toEqual([]);
   expect(names()).toHaveLength(1);
   await backups.close();
+});
+
+test('scheduled files: a look that failed is not reported for as long as the newest file is recent', async () => {
+  const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
+  const register = new HealthRegister();
+  const state = { away: false, newest: clock.now(), made: 0 };
+  const schedule = startFileSchedule({
+    ...{ key: 'export', name: 'export', everyMillis: 24 * hour, clock, logger: silentLogger, register },
+    leads: () => true,
+    isFilled: async () => true,
+    newestAt: () => state.newest,
+    make: async () => {
+      if (state.away) throw new Fault('database_full', 'no room for the export');
+      state.newest = clock.now();
+      state.made += 1;
+    },
+    tend: async () => {
+      if (state.away) throw new Fault('database_busy', 'the database cannot be reached');
+    },
+  });
+  await clock.advance(hour);
+  state.away = true;
+  await clock.advance(60_000);
+  expect(register.list()).toMatchObject([
+    { key: 'export', text: 'the scheduled export failed: the database cannot be reached' },
+  ]);
+  state.away = false;
+  await clock.advance(6 * 60_000);
+  expect([register.list(), state.made]).toEqual([[], 0]);
+  await schedule.close();
+});
+
+test('scheduled files: an export that failed is reported until one succeeds, although a recent one is there', async () => {
+  const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
+  const register = new HealthRegister();
+  const state = { newest: clock.now() - 24 * hour };
+  const schedule = startFileSchedule({
+    ...{ key: 'export', name: 'export', everyMillis: 24 * hour, clock, logger: silentLogger, register },
+    leads: () => true,
+    isFilled: async () => true,
+    newestAt: () => state.newest,
+    make: async () => {
+      const isFirst = state.newest < Date.parse('2026-11-01T00:00:00Z');
+      state.newest = clock.now();
+      // It was written, and the oldest one could not be deleted.
+      if (isFirst) throw new Fault('usage', 'the oldest export cannot be deleted');
+    },
+  });
+  await clock.advance(hour);
+  expect(register.list()).toHaveLength(1);
+  await clock.advance(24 * hour);
+  expect(register.list()).toEqual([]);
+  await schedule.close();
 });
 
 test('scheduled backups: none before the first listing is complete, nor by a daemon that does not lead', async () => {
