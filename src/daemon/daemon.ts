@@ -146,7 +146,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       lifecycle.add('watch over requests', () => watched.close());
     }
     await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
-    const watch = watchTokens({ engine, clock: parts.clock });
+    const watch = watchTokens({ engine, clock: parts.clock, logger: logger.child({ component: 'tokens' }) });
     lifecycle.add('watch over tokens', () => watch.close());
     logger.info(
       {

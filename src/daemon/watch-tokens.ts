@@ -4,7 +4,7 @@ import type { Access, CredentialPlace } from '../config/config.js';
 import { isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
-import type { Vault } from '../vault/ports.js';
+import type { Logger } from '../runtime/logger.js';
 import type { Engine } from './engine.js';
 
 /** Short, because a person who signed in again waits for the source to continue. */
@@ -16,6 +16,7 @@ const entryLookMillis = 10_000;
 interface WatchParts {
   readonly engine: Pick<Engine, 'platform' | 'sync' | 'sources' | 'vault'>;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 /**
@@ -25,7 +26,7 @@ interface WatchParts {
  * at the cost of one tick. Tokens from the
  * environment or from a command are not watched, and neither are minted ones, which this daemon stores itself.
  */
-export function watchTokens({ engine, clock }: WatchParts): Closable {
+export function watchTokens({ engine, clock, logger }: WatchParts): Closable {
   const stopping = new AbortController();
   const watchedNow = () =>
     engine.sources.all.flatMap(({ name, access }) => {
@@ -40,12 +41,24 @@ export function watchTokens({ engine, clock }: WatchParts): Closable {
   });
   let entriesDue = Number.NEGATIVE_INFINITY;
 
+  /** Returns a digest of the entry; null when it cannot be read. */
+  const markOfEntry = async (key: string): Promise<string | null> => {
+    try {
+      const secret = await engine.vault.read(key);
+      return secret === null ? null : createHash('sha256').update(secret).digest('hex');
+    } catch (error) {
+      // Ticks that need the entry report it.
+      if (!isFault(error)) logger.warn({ error }, 'a sign-in in the vault could not be read');
+      return null;
+    }
+  };
+
   const look = async () => {
     const withEntries = clock.monotonic() >= entriesDue;
     if (withEntries) entriesDue = clock.monotonic() + entryLookMillis;
     for (const { name, access, place } of watched) {
       if ('entry' in place && !withEntries) continue;
-      const mark = 'file' in place ? await markOf(place.file) : await markOfEntry(engine.vault, place.entry);
+      const mark = 'file' in place ? await markOf(place.file) : await markOfEntry(place.entry);
       // A server that is away for a moment has not lost the entry.
       if (mark === null && 'entry' in place) continue;
       const before = seen.get(name);
@@ -75,17 +88,6 @@ function placeOf(access: Access): CredentialPlace | null {
   if (access.kind === 'credentials') return access.at;
   if (access.kind === 'stored' || access.token.file === null) return null;
   return { file: access.token.file };
-}
-
-/** Returns a digest of the entry; null when it cannot be read. */
-async function markOfEntry(vault: Pick<Vault, 'read'>, key: string): Promise<string | null> {
-  try {
-    const secret = await vault.read(key);
-    return secret === null ? null : createHash('sha256').update(secret).digest('hex');
-  } catch (error) {
-    if (isFault(error)) return null;
-    throw error;
-  }
 }
 
 /** Returns a mark that differs between versions of a file; null when it cannot be read. */

@@ -7,6 +7,7 @@ import { grantsOf } from '../../src/daemon/resolve-sources.js';
 import { SourceIndex } from '../../src/daemon/source-index.js';
 import { watchTokens } from '../../src/daemon/watch-tokens.js';
 import { Fault } from '../../src/domain/fault.js';
+import { silentLogger } from '../../src/runtime/logger.js';
 import { manualClock } from '../platform/webhooks/manual-clock.js';
 import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
@@ -97,6 +98,7 @@ test('a sign-in that another host stored in the vault is noticed within ten seco
       sync: { recheck: (name: string) => events.push(`recheck ${name}`) },
     } as never,
     clock,
+    logger: silentLogger,
   });
   onTestFinished(() => watch.close());
   const pass = async (millis: number) => {
@@ -116,4 +118,10 @@ test('a sign-in that another host stored in the vault is noticed within ten seco
   entry = 'sign-in 2';
   await pass(12_000);
   expect(events).toEqual(['reload', 'recheck crm']);
+  // A defect does not end the watch, and with it the process.
+  entry = new TypeError('no fault');
+  await pass(12_000);
+  entry = 'sign-in 3';
+  await pass(12_000);
+  expect(events).toEqual(['reload', 'recheck crm', 'reload', 'recheck crm']);
 });
