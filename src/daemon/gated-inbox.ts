@@ -1,5 +1,6 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
+import type { DeliveryRow } from '../store/delivery-row.js';
 import { acceptingOnSqlite } from '../store/dialect/sqlite/accept-deliveries.js';
 import { DeliveryJournal, recoverDeliveries } from '../store/dialect/sqlite/delivery-journal.js';
 import type { SqliteDatabase } from '../store/dialect/sqlite/open.js';
@@ -28,8 +29,8 @@ export interface GatedInbox {
 export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: Logger): GatedInbox {
   const { raw, file } = database;
   const acceptNow = acceptingOnSqlite(raw, file);
-  const store: InboxDatabase['accept'] = (rows) => waitingAtMost(raw, busyMillis, () => acceptNow(rows));
-  const journal = new DeliveryJournal(file, acceptNow);
+  const store = (rows: readonly DeliveryRow[]) => waitingAtMost(raw, busyMillis, () => acceptNow(rows));
+  const journal = new DeliveryJournal(file, store);
   let hasFailed = false;
   const empty = async () => {
     try {
@@ -48,21 +49,47 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
   const closing = new AbortController();
   let retrying = Promise.resolve();
   let isRetrying = false;
-  /** For what is left when the gate opens: emptying failed, or the delivery came in that very moment. */
+  let isRecovered = false;
+  let hasComplained = false;
+  const recover = () => {
+    try {
+      const { moved, unreadable } = recoverDeliveries(file, store);
+      isRecovered = true;
+      if (moved > 0)
+        logger.info({ count: moved }, 'deliveries of an earlier process were moved to the inbox');
+      if (unreadable > 0)
+        logger.warn(
+          { count: unreadable, hint: 'the file beside the database whose name includes "-unreadable-"' },
+          'deliveries of an earlier process cannot be read: their journal is kept',
+        );
+    } catch (error) {
+      if (!hasComplained)
+        logger.warn({ error }, 'deliveries of an earlier process stay in their journal for now');
+      hasComplained = true;
+    }
+  };
+  /**
+   * For what is left when the gate opens: emptying failed, or the delivery came in that very moment. And for what earlier
+   * processes left, if it could not be moved at the start.
+   */
   const retry = async () => {
-    while (!journal.isEmpty && !closing.signal.aborted) {
+    while ((!journal.isEmpty || !isRecovered) && !closing.signal.aborted) {
       await clock.wait(retryMillis, closing.signal);
-      if (!gate.isClosed && !journal.isEmpty) await empty();
+      if (gate.isClosed || closing.signal.aborted) continue;
+      if (!isRecovered) recover();
+      if (!journal.isEmpty) await empty();
     }
     isRetrying = false;
+  };
+  const startRetrying = () => {
+    if (isRetrying) return;
+    isRetrying = true;
+    retrying = retry();
   };
   const accept: InboxDatabase['accept'] = async (rows) => {
     try {
       journal.append(rows);
-      if (!isRetrying) {
-        isRetrying = true;
-        retrying = retry();
-      }
+      startRetrying();
       return rows.map(() => ({ ok: true, result: 'stored' }));
     } catch (error) {
       logger.warn({ error }, 'the journal of deliveries cannot be written: they wait for the database');
@@ -70,22 +97,14 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
       return await store(rows);
     }
   };
-  try {
-    const { moved, unreadable } = recoverDeliveries(file, acceptNow);
-    if (moved > 0) logger.info({ count: moved }, 'deliveries of an earlier process were moved to the inbox');
-    if (unreadable > 0)
-      logger.warn(
-        { count: unreadable, hint: 'the file beside the database whose name includes "-unreadable-"' },
-        'deliveries of an earlier process cannot be read: their journal is kept',
-      );
-  } catch (error) {
-    logger.warn({ error }, 'deliveries of an earlier process stay in their journal for now');
-  }
+  recover();
+  if (!isRecovered) startRetrying();
   const inbox = sqliteInbox(database, busyMillis, (rows) => (gate.isClosed ? accept(rows) : store(rows)));
   const close = async () => {
     closing.abort();
     await retrying;
     await empty();
+    journal.leave();
   };
   return { gate, inbox: gate.guard(inbox, timeoutMillis, ['accept']), close };
 }

@@ -129,3 +129,51 @@ test('gated inbox: closing it moves what is left in the journal', async () => {
   expect(ids()).toEqual(['evt_1']);
   await unlock();
 });
+
+/** Until `restore`, no delivery can be stored. */
+function broken({ raw }: ReturnType<typeof freshMirror>) {
+  raw.exec('ALTER TABLE webhook_inbox RENAME TO inbox_elsewhere');
+  return () => raw.exec('ALTER TABLE inbox_elsewhere RENAME TO webhook_inbox');
+}
+
+test('gated inbox: deliveries that could not be moved when it closed are recovered when this process opens it again', async () => {
+  const { mirror, open, ids, journals } = gatedInbox();
+  const { gate, inbox, close } = open();
+  const unlock = locked(gate, mirror.raw);
+  await inbox.accept(event('evt_1'));
+  mirror.raw.exec('COMMIT');
+  const restore = broken(mirror);
+  mirror.raw.exec('BEGIN');
+  await unlock();
+  await close();
+  expect(journals()).toHaveLength(1);
+
+  // As after a reload that happens while the database cannot store anything.
+  const { gate: second, inbox: next, close: closeNext } = open();
+  const unlockNext = locked(second, mirror.raw);
+  await next.accept(event('evt_2'));
+  mirror.raw.exec('COMMIT');
+  restore();
+  mirror.raw.exec('BEGIN');
+  await unlockNext();
+  await closeNext();
+  expect(ids()).toEqual(['evt_2']);
+  open();
+  expect(ids()).toEqual(['evt_2', 'evt_1']);
+  expect(journals()).toEqual([]);
+});
+
+test('gated inbox: deliveries of an earlier process that cannot be moved at the start are moved later', async () => {
+  const { mirror, clock, open, ids, journals } = gatedInbox();
+  const killed = processName().replace(/^(.+:\d+:)\d+\./, '$11.');
+  new DeliveryJournal(mirror.file, () => {}, killed).append([deliveryRow(event('evt_1'))]);
+  const restore = broken(mirror);
+  const { close } = open();
+  await clock.advance(5_000);
+  expect(journals()).toHaveLength(1);
+  restore();
+  await clock.advance(1_000);
+  expect(ids()).toEqual(['evt_1']);
+  expect(journals()).toEqual([]);
+  await close();
+});

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   fdatasyncSync,
@@ -78,6 +79,19 @@ export class DeliveryJournal {
     this.#descriptor = undefined;
     this.#bytes = 0;
     rmSync(this.#path, { force: true });
+  }
+
+  /**
+   * Leaves what could not be moved to whatever opens the inbox next, which may be this process, after it has read its
+   * configuration again: another journal of the same name would be removed with these rows in it.
+   */
+  leave(): void {
+    if (this.#descriptor === undefined) return;
+    closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+    this.#rows = [];
+    this.#bytes = 0;
+    renameSync(this.#path, `${this.#path}-left-${randomUUID()}`);
   }
 
   #moveSome(): void {
