@@ -12,11 +12,11 @@ import { runYears, type YearsAsk } from './run-years.js';
 import { SqliteExam } from './sqlite-exam.js';
 
 /*
- * npm run simulate:years -- [--database sqlite|postgres] [--years N] [--seed S] [--seeds N] [--planted FAULT]
+ * npm run simulate:years -- [--database sqlite|postgres] [--years N] [--quarter DAYS] [--seed S] [--seeds N] [--planted FAULT]
  *
  * Virtual years of two companies, one seed after another. Prints what each quarter left and what grew or was wrong,
  * and errors that were logged to standard error. PostgreSQL is a server of its own, or the one that ROSTERD_TEST_POSTGRES names to a superuser. With a planted fault
- * (scrub, history, ticks, budgets) it succeeds if the judge notices it.
+ * (scrub, history, ticks, budgets) it succeeds if the judge notices it; growth is judged from three quarters on.
  */
 const { values } = parseArgs({
   options: {
@@ -39,7 +39,13 @@ if (
   !(Number(values.seeds) >= 1)
 ) {
   process.stderr.write(
-    'usage: npm run simulate:years -- --database sqlite|postgres --years N --seed S --seeds N --planted FAULT\n',
+    'usage: npm run simulate:years -- --database sqlite|postgres --years N --quarter DAYS --seed S --seeds N --planted FAULT\n',
+  );
+  process.exit(2);
+}
+if (values.planted !== undefined && days < 3 * Number(values.quarter)) {
+  process.stderr.write(
+    `${days} days are fewer than three quarters of ${values.quarter} days, and growth is judged from the third on: name more --years or a shorter --quarter\n`,
   );
   process.exit(2);
 }
