@@ -276,16 +276,16 @@ class Care implements EndpointCare {
     const { api, clock } = this.#parts;
     const before = this.#state;
     await this.#keep({ ...before, rotationAskedAt: instantFromMillis(clock.now()) });
-    try {
-      const { endpoint, secret } = await rotateSecret(api, id, this.#stop.signal);
-      if (secret === null)
-        throw new Fault('contract_broken', 'the platform returned no secret for a rotation');
-      await this.#keep(withSecret(this.#state, id, secret, clock.now()));
-      return endpoint;
-    } catch (error) {
-      if (isFault(error) && !outcomeUnknown.includes(error.code)) await this.#keep(before);
-      throw error;
-    }
+    const { endpoint, secret } = await rotateSecret(api, id, this.#stop.signal).catch(
+      async (error: unknown) => {
+        if (isFault(error) && !outcomeUnknown.includes(error.code)) await this.#keep(before);
+        throw error;
+      },
+    );
+    if (secret === null) throw new Fault('contract_broken', 'the platform returned no secret for a rotation');
+    // When this fails, the state still says that a rotation was requested: the secret is lost, or was stored after all.
+    await this.#keep(withSecret(this.#state, id, secret, clock.now()));
+    return endpoint;
   }
 
   /** Stores the state, without expired secrets, before using it to verify deliveries. */

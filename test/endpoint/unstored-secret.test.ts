@@ -1,0 +1,82 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { Api } from '../../src/client/api.js';
+import { Fault, type FaultCode } from '../../src/domain/fault.js';
+import { instantFromMillis } from '../../src/domain/instant.js';
+import { createEndpointCare } from '../../src/endpoint/care.js';
+import { type EndpointState, unknownEndpoint } from '../../src/endpoint/state.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+const publicUrl = 'https://hooks.example.com/rosterd';
+const hour = 3_600_000;
+
+/** A platform that rotates the secret of one endpoint each time it is asked. */
+function platformWithEndpoint() {
+  let rotations = 0;
+  const shown = (secret?: string) => ({
+    id: 'whe_1',
+    type: 'webhook_endpoint',
+    attributes: { url: publicUrl, installation: null, mode: 'live', events: ['x'], enabled: true, secret },
+  });
+  const api: Api = async ({ path, method }) => {
+    if (method === 'POST' && path.endsWith('/rotate_secret')) rotations += 1;
+    const data = method === 'POST' ? shown(`whsec_new${rotations}`) : [shown()];
+    return { status: 200, body: { data, meta: {} }, text: '', requestId: null };
+  };
+  return { api, rotations: () => rotations };
+}
+
+/** A state that is stored, except at the first write of a new secret. */
+function failingStore(code: FaultCode, clock: VirtualClock) {
+  const since = instantFromMillis(clock.now() - 48 * hour);
+  let state: EndpointState = {
+    ...unknownEndpoint,
+    id: 'whe_1',
+    secrets: [{ value: 'whsec_old', since, until: null }],
+  };
+  let hasFailed = false;
+  return {
+    state: () => state,
+    hasFailed: () => hasFailed,
+    store: {
+      place: 'a store',
+      shared: false,
+      read: async () => state,
+      write: async (next: EndpointState) => {
+        if (!hasFailed && next.secrets.length > 1) {
+          hasFailed = true;
+          throw new Fault(code, 'the secret cannot be stored');
+        }
+        state = next;
+      },
+      withLock: <R>(_: unknown, work: () => Promise<R>) => work(),
+    },
+  };
+}
+
+test.each(['database_busy', 'database_full', 'usage'] as const)(
+  'a new secret that cannot be stored (%s) is replaced by another while the old one is valid',
+  async (code) => {
+    const clock = new VirtualClock();
+    const { api, rotations } = platformWithEndpoint();
+    const { store, state, hasFailed } = failingStore(code, clock);
+    const wanted = {
+      ...{ publicUrl, mode: 'live' as const, events: ['x'], file: 'unused', entry: null },
+      ...{ checkMillis: hour, rotateMillis: 24 * hour },
+    };
+    const catchUp = () => {};
+    const care = createEndpointCare({ api, wanted, store, clock, logger: silentLogger, catchUp });
+    onTestFinished(() => care.close());
+    await care.load();
+    care.start();
+    await expect.poll(hasFailed).toBe(true);
+    await expect.poll(() => state().health?.state).toBe('blocked');
+    expect(state().rotationAskedAt).not.toBeNull();
+    expect(care.secrets()).toEqual(['whsec_old']);
+    await clock.advance(hour);
+    await expect.poll(() => state().health?.state).toBe('ok');
+    expect(rotations()).toBe(2);
+    expect(state().rotationAskedAt).toBeNull();
+    expect(care.secrets()).toEqual(['whsec_new2', 'whsec_old']);
+  },
+);
