@@ -25,26 +25,19 @@ export function sendToCommand(
     new Promise<Sent>((resolve) => {
       const ended = new AbortController();
       let late = false;
-      const child = spawn(program, args, {
-        env,
-        shell: false,
-        stdio: ['pipe', 'ignore', 'ignore'],
-        windowsHide: true,
-        // In a group of its own, so that what it started ends with it.
-        detached: process.platform !== 'win32',
-      });
+      let child: ReturnType<typeof start>;
+      try {
+        child = start(program, args, env);
+      } catch (error) {
+        return resolve(notRun(error as NodeJS.ErrnoException));
+      }
       const kill = () => killGroup(child);
       const end = (sent: Sent) => {
         ended.abort();
         signal.removeEventListener('abort', kill);
         resolve(sent);
       };
-      child.once('error', (error: NodeJS.ErrnoException) =>
-        end({
-          kind: 'failed',
-          why: descriptorsFault(error)?.message ?? `could not be run (${error.code ?? 'unknown reason'})`,
-        }),
-      );
+      child.once('error', (error: NodeJS.ErrnoException) => end(notRun(error)));
       child.once('close', (code, killedBy) => {
         if (code === 0) return end({ kind: 'delivered' });
         const why = late
@@ -66,6 +59,23 @@ export function sendToCommand(
         kill();
       });
     });
+}
+
+/** Throws for some reasons why a program cannot be run, such as ENOMEM and ETXTBSY; `error` reports the others. */
+function start(program: string, args: readonly string[], env: CommandParts['env']) {
+  return spawn(program, args, {
+    env,
+    shell: false,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    windowsHide: true,
+    // In a group of its own, so that what it started ends with it.
+    detached: process.platform !== 'win32',
+  });
+}
+
+function notRun(error: NodeJS.ErrnoException): Sent {
+  const why = descriptorsFault(error)?.message ?? `could not be run (${error.code ?? 'unknown reason'})`;
+  return { kind: 'failed', why };
 }
 
 /** Kills a process and those that it started. Windows has no process groups: there, only the process itself. */

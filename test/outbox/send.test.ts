@@ -139,6 +139,8 @@ describe('send: a command', () => {
   test.each([
     ['fails', node('process.exit(3)'), 'ended with code 3'],
     ['does not exist', ['/nowhere/to/be/found'], 'could not be run (ENOENT)'],
+    // Node throws this one and a lack of memory, instead of reporting them by an event.
+    ['is below a file', [join(process.execPath, 'program')], 'could not be run (ENOTDIR)'],
   ])('a command that %s is retried', async (_, command, why) => {
     expect(await sendToCommand(command, parts)(dueNotice(), never)).toEqual({ kind: 'failed', why });
   });
