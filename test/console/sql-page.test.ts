@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { sheetsOf } from '../exports/workbook.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { ask, hostile, type RunningConsole, startConsole, Visitor } from './running-console.js';
 
 let world: RunningConsole;
@@ -67,6 +70,39 @@ test('a mistake is shown with its line, its column and the nearest name', async 
   expect(answer.body).toContain('(line 2, column 3)');
   expect(answer.body).toContain('data-from="13" data-length="14"');
   expect(answer.body).toContain('Did you mean committed_cents?');
+});
+
+test('two downloads that are paused keep others from a query for no more than two minutes', async () => {
+  const clock = new VirtualClock();
+  const shared = await startConsole({ clock });
+  onTestFinished(() => shared.close());
+  const someone = new Visitor(shared.port);
+  await someone.get('/sql');
+  const fields = {
+    csrf: someone.csrf,
+    do: 'csv',
+    sql: "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) SELECT printf('%01000d', i) AS text FROM n",
+  };
+  const headers = {
+    cookie: someone.cookie,
+    origin: shared.url,
+    'content-type': 'application/x-www-form-urlencoded',
+  };
+  const paused = async () => {
+    const asked = request(`${shared.url}/sql`, { method: 'POST', agent: false, headers });
+    asked.end(new URLSearchParams(fields).toString());
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    expect(answer.statusCode).toBe(200);
+    return answer;
+  };
+  const files = [await paused(), await paused()];
+  const query = () => someone.post('/sql', { do: 'run', sql: 'SELECT 41 + 1 AS n' });
+  expect((await query()).body).toContain('two queries are running already');
+  const cut = files.map((file) => once(file, 'error'));
+  await clock.advance(2 * 60_000);
+  for (const file of files) file.resume();
+  await Promise.all(cut);
+  await vi.waitFor(async () => expect((await query()).body).toMatch(/data-value="42"|>42</));
 });
 
 test('a result is downloaded as JSON Lines, with a number after a repeated column name', async () => {

@@ -169,23 +169,36 @@ const fileTypes: Readonly<Record<string, string>> = {
 
 /**
  * Sends pieces as a download. An error before the first piece is thrown with nothing sent. A later error aborts the
- * connection, so that a truncated file never looks complete.
+ * connection, so that a truncated file never looks complete. So does a client that does not take the file within
+ * `millisMax`: browsers can pause a download for days.
  */
 export async function sendFile(
   response: Response,
   name: string,
   pieces: AsyncIterable<string | Uint8Array>,
+  { clock, logger, millisMax }: Pick<DashboardParts, 'clock' | 'logger'> & { readonly millisMax: number },
 ): Promise<void> {
   const started = await begun(pieces);
+  const sent = new AbortController();
+  const late = new AbortController();
+  void clock.wait(millisMax, sent.signal).then(() => {
+    if (!sent.signal.aborted) late.abort();
+  });
   response
     .attachment(name)
     .type(fileTypes[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream');
   try {
-    await pipeline(Readable.from(turnByTurn(started)), response);
+    await pipeline(Readable.from(turnByTurn(started)), response, { signal: late.signal });
   } catch (error) {
+    if (late.signal.aborted) {
+      logger.warn({ file: name }, 'a download was ended: its client did not take it in time');
+      return;
+    }
     // The client closed the connection before the end, which is not an error.
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'))
       throw error;
+  } finally {
+    sent.abort();
   }
 }
 

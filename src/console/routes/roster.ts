@@ -10,6 +10,11 @@ import { asOfFrom, pastOrProblem } from './as-of.js';
 import { ownForm, type PageContext, sendFile } from './page-context.js';
 
 const rowsPerPage = 50;
+/**
+ * The time to take a file: a large roster over a slow line. Until its end it is read from one snapshot, so SQLite's log
+ * grows, and no erased byte is overwritten.
+ */
+const sendMillisMax = 15 * 60_000;
 const textMax = 200;
 const idText = /^(?:inv|usr|ofr|co)_\w*$/;
 
@@ -86,7 +91,7 @@ export function rosterRoutes(context: PageContext): Router {
       const { filter } = wantedFrom(address, person, shown, 0);
       if (identity) await context.audit(response, 'download_roster', {});
       await source.rosterFile({ filter, identity, ...defined({ asOf: at }) }, format, (pieces) =>
-        sendFile(response, `roster.${format}`, pieces),
+        sendFile(response, `roster.${format}`, pieces, { ...context, millisMax: sendMillisMax }),
       );
     });
     if (!isFault(failed)) return;

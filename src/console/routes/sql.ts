@@ -11,6 +11,8 @@ import { goneSignal, ownForm, type PageContext, sendFile } from './page-context.
 
 /** Each query runs in a child process; more at once would slow down the sync. */
 const runningMax = 2;
+/** The time to take a file, which counts as a running query until its end. */
+const sendMillisMax = 2 * 60_000;
 
 interface Answer {
   readonly result: QuerySeen | null;
@@ -163,7 +165,7 @@ export function sqlRoutes(context: PageContext): Router {
       const reading = wantedBy({ identity, audit, asOf }, clock.now());
       const pieces = await source.queryFile(sql, format, reading, goneSignal(response));
       if (identity) await context.audit(response, 'download_query', {});
-      await sendFile(response, `query.${format}`, pieces);
+      await sendFile(response, `query.${format}`, pieces, { ...context, millisMax: sendMillisMax });
     }).catch(async (error: unknown) => {
       await context.auditRefusal(response, 'download_query', identity, error);
       if (!isFault(error)) throw error;
