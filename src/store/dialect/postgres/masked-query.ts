@@ -4,8 +4,8 @@ import { cannotJudge } from '../../query-refusals.js';
 import { type Described, describeColumns } from './described.js';
 import { analyticsSchemaOf } from './described-schema.js';
 import { identitySchemaOf } from './open.js';
-import { reachOf } from './query-reach.js';
-import { explaining, readingFunctions } from './query-without-audit.js';
+import { reachOf, readingFunctions } from './query-reach.js';
+import { explaining } from './query-without-audit.js';
 import { readerRoles } from './roles.js';
 import { vaultSchemaOf } from './schema-sql.js';
 

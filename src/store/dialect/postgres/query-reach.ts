@@ -10,13 +10,20 @@ export interface Reach {
    * check, a foreign table, a table with row security. Null when there is none.
    */
   readonly ownCode: string | null;
+  /** Whether it calls one of `readingFunctions`, also in a view. */
+  readonly reading: boolean;
 }
+
+/** PostgreSQL's own functions that run a statement or read a table that is named in a text. */
+export const readingFunctions =
+  /(?:query|table|cursor|schema|database)_to_xml|ts_stat|ts_rewrite|dblink|pg_read_|pg_ls_|lo_get|pg_logical_/i;
 
 /**
  * Returns what a statement reaches, or the server's error. Nothing of it is run or planned: the planner already calls
  * immutable functions. The statement becomes the body of a temporary view that is rolled back, and the server's record
- * of what that view depends on is read. It knows functions behind operators, casts and aggregates. The transaction has
- * to be able to write.
+ * of what that view depends on is read. It knows functions behind operators, casts and aggregates. PostgreSQL's own are
+ * not in that record and are read from the stored query, because plans show neither the rows of VALUES nor a LIMIT. The
+ * transaction has to be able to write.
  */
 export async function reachOf(client: pg.Client, statement: string): Promise<Reach | Error> {
   await client.query('SAVEPOINT rosterd_reach');
@@ -24,7 +31,7 @@ export async function reachOf(client: pg.Client, statement: string): Promise<Rea
     // A subquery may repeat a column name, which a view may not. The line break ends a comment.
     const text = `CREATE TEMP VIEW rosterd_reach AS SELECT 1 AS one WHERE EXISTS (\n${statement}\n)`;
     await client.query({ text, queryMode: 'extended' } as pg.QueryConfig);
-    const { rows } = await client.query<Reach>(reached, [auditTables]);
+    const { rows } = await client.query<Reach>(reached, [auditTables, readingFunctions.source]);
     return rows[0] ?? new Error('a query of totals returned no row');
   } catch (error) {
     return error as Error;
@@ -57,4 +64,7 @@ const reached = `
        WHEN 'pg_proc'::regclass THEN EXISTS (SELECT FROM pg_proc p WHERE p.oid = object
          AND p.pronamespace = pg_my_temp_schema())
        WHEN 'pg_type'::regclass THEN EXISTS (SELECT FROM pg_type t WHERE t.oid = object AND t.typtype IN ('c', 'e'))
-       ELSE class IN ('pg_namespace'::regclass, 'pg_collation'::regclass, 'pg_constraint'::regclass) END) AS "ownCode"`;
+       ELSE class IN ('pg_namespace'::regclass, 'pg_collation'::regclass, 'pg_constraint'::regclass) END) AS "ownCode",
+    EXISTS (SELECT FROM reached r JOIN pg_rewrite w ON r.class = 'pg_class'::regclass AND w.ev_class = r.object
+            CROSS JOIN regexp_matches(w.ev_action::text, ':(?:func|aggfno|winfno|opfunc)id (\\d+)', 'g') AS called
+            JOIN pg_proc p ON p.oid = called[1]::oid WHERE p.proname ~* $2) AS reading`;

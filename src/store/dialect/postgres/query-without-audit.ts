@@ -9,7 +9,7 @@ import {
   readsVault,
 } from '../../query-refusals.js';
 import { describeColumns } from './described.js';
-import { reachOf } from './query-reach.js';
+import { reachOf, readingFunctions } from './query-reach.js';
 
 /**
  * Throws `usage` if a statement could read the audit log, and makes the transaction read-only. It checks what the
@@ -28,6 +28,7 @@ export async function requireNoAudit(client: pg.Client, statement: string): Prom
   if (reach instanceof Error) throw await refusalOf(client, statement, explained, reach);
   if (reach.audit) throw readsAudit();
   if (reach.ownCode !== null) throw callsOwnCode(reach.ownCode);
+  if (reach.reading) throw cannotCheckAudit();
   await client.query('SAVEPOINT rosterd_judged');
   const plan = await planOf(client, explained).catch(() => null);
   await client.query('ROLLBACK TO SAVEPOINT rosterd_judged');
@@ -103,7 +104,3 @@ async function planOf(client: pg.Client, statement: string): Promise<string> {
 const closedRelations = new RegExp(
   `"Relation Name": "(?:${[...auditTables, 'pg_statistic', 'pg_statistic_ext_data'].join('|')})"`,
 );
-
-/** Functions that run a statement or read a table that is named in a text. */
-export const readingFunctions =
-  /(?:query|table|cursor|schema|database)_to_xml|ts_stat|ts_rewrite|dblink|pg_read_|pg_ls_|lo_get|pg_logical_/i;

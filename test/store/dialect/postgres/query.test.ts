@@ -27,6 +27,8 @@ test.each(['SELECT * FROM endless', 'TABLE endless', '  table endless', 'VALUES 
   },
 );
 
+const audited = "query_to_xml('SELECT actor FROM audit' || '_log', true, true, '')";
+
 const reading = "BEGIN RETURN (SELECT string_agg(actor, ',') FROM audit_log); END";
 const immutable = `RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ ${reading} $$`;
 /** What users may have made that reads the audit log behind a function, an operator, an aggregate, a type or a cast. */
@@ -42,6 +44,7 @@ const peeking = `
   CREATE FUNCTION peek_boxed(a boxed) ${immutable};
   CREATE CAST (boxed AS text) WITH FUNCTION peek_boxed(boxed);
   CREATE VIEW quiet AS SELECT peek_now(1) AS seen;
+  CREATE VIEW quiet_text AS VALUES ('x'), (${audited}::text);
   INSERT INTO audit_log (at, actor, role, action, outcome)
     VALUES ('2026', 'Zq7Actor', 'operator', 'query', 'done')`;
 
@@ -89,6 +92,12 @@ test('without the right to the audit log, a statement that could read it is refu
     for (const sql of [
       "SELECT query_to_xml('SELECT * FROM audit' || '_log', true, true, '')",
       String.raw`SELECT U&"table_to\005fxml"('audit_log', true, true, '')`,
+      // Plans show neither the rows of VALUES nor the number of a LIMIT.
+      `SELECT * FROM (VALUES ('x'), (${audited}::text)) AS v(a)`,
+      `VALUES ('x'), (${audited}::text)`,
+      `SELECT generate_series(1, 200) LIMIT ascii(substr(${audited}::text, 2, 1))`,
+      `SELECT generate_series(1, 200) OFFSET ascii(substr(${audited}::text, 2, 1))`,
+      'SELECT * FROM quiet_text',
     ])
       await expect(read(sql), sql).rejects.toThrow(/cannot be checked|only operators may read/);
     await expect(read('SELECT nothing FROM sources')).rejects.toMatchObject({
