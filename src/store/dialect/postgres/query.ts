@@ -112,10 +112,16 @@ export async function queryPostgres(
       if (limits.audit === false) await requireNoAudit(client, statement);
       // Irreversible, as in masked-query.ts.
       else if (asOf !== undefined) await client.query('SET TRANSACTION READ ONLY');
-      return await begin(client, statement, arriving);
+      return await begin(client, statement, limits.timeoutMs, arriving);
     }
     const rowsMax = limits.rowsMax === null ? null : limits.rowsMax + 1;
-    return await beginMasked(client, statement, { ...size, rowsMax }, travel, arriving);
+    return await beginMasked(
+      client,
+      statement,
+      { ...size, rowsMax, timeoutMs: limits.timeoutMs },
+      travel,
+      arriving,
+    );
   });
 
   let truncated = false;
@@ -142,8 +148,10 @@ export async function queryPostgres(
 }
 
 const opening = (timeoutMs: number, access: 'READ ONLY' | 'READ WRITE'): string =>
+  `BEGIN ISOLATION LEVEL REPEATABLE READ, ${access}; ${timeLimits(timeoutMs)}`;
+
+const timeLimits = (timeoutMs: number): string =>
   [
-    `BEGIN ISOLATION LEVEL REPEATABLE READ, ${access}`,
     `SET LOCAL statement_timeout = ${timeoutMs}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 60_000}`,
     'SET LOCAL client_connection_check_interval = 1000',
@@ -159,7 +167,12 @@ interface Batch {
 const shortAnswer = /^(?:explain|show)\b/i;
 
 /** Uses the extended protocol, which rejects two statements in one text. */
-async function begin(client: pg.Client, statement: string, arriving: ArrivingBytes): Promise<Batch> {
+async function begin(
+  client: pg.Client,
+  statement: string,
+  timeoutMs: number,
+  arriving: ArrivingBytes,
+): Promise<Batch> {
   if (shortAnswer.test(statement)) {
     const { fields, rows } = await extended(client, statement);
     const columns = fields.map(({ name }) => name);
@@ -167,7 +180,7 @@ async function begin(client: pg.Client, statement: string, arriving: ArrivingByt
     return { columns, rows: rows as Row[], next: none };
   }
   await extended(client, `${declaring}${statement}`);
-  return fetched(client, arriving, ({ fields, rows }) => ({
+  return fetched(client, timeoutMs, arriving, ({ fields, rows }) => ({
     columns: fields.map(({ name }) => name),
     rows: rows as Row[],
   }));
@@ -177,7 +190,7 @@ async function begin(client: pg.Client, statement: string, arriving: ArrivingByt
 async function beginMasked(
   client: pg.Client,
   statement: string,
-  limits: Parameters<typeof withoutNames>[2],
+  limits: Parameters<typeof withoutNames>[2] & Pick<QueryLimits, 'timeoutMs'>,
   travel: () => Promise<void>,
   arriving: ArrivingBytes,
 ): Promise<Batch> {
@@ -186,7 +199,7 @@ async function beginMasked(
   const { columns, types } = masked.description;
   const parsers = types.map(parserOf);
   await extended(client, `${declaring}${masked.text}`, masked.values);
-  return fetched(client, arriving, ({ rows }) => ({
+  return fetched(client, limits.timeoutMs, arriving, ({ rows }) => ({
     columns,
     rows: (rows as string[][]).map(([line = '']) =>
       cellsOf(line, columns.length).map((cell, at) => (cell === null ? null : (parsers[at]?.(cell) ?? cell))),
@@ -202,14 +215,20 @@ const extended = async (client: pg.Client, text: string, values: readonly unknow
     queryMode: 'extended',
   } as pg.QueryArrayConfig);
 
-/** Fetches the first batch. The size of each batch follows from the bytes per row of the one before. */
+/**
+ * Fetches the first batch. The size of each batch follows from the bytes per row of the one before. The statement may have
+ * called set_config, so each batch gets the time limits again: without them the server would go on after the connection
+ * is closed.
+ */
 function fetched(
   client: pg.Client,
+  timeoutMs: number,
   arriving: ArrivingBytes,
   read: (result: pg.QueryArrayResult) => Omit<Batch, 'next'>,
 ): Promise<Batch> {
   let wanted = batchRowsFirst;
   const next = async (): Promise<Batch> => {
+    await client.query(timeLimits(timeoutMs));
     arriving.begin();
     const batch = read(await extended(client, `FETCH ${wanted} FROM rosterd_query`));
     const rowBytes = Math.max(1, arriving.bytes / Math.max(1, batch.rows.length));

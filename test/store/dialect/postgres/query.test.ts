@@ -27,6 +27,22 @@ test.each(['SELECT * FROM endless', 'TABLE endless', '  table endless', 'VALUES 
   },
 );
 
+test('a statement that calls set_config keeps its time limits', async () => {
+  const { url } = await migratedDatabase();
+  const names = ['statement_timeout', 'client_connection_check_interval'];
+  const sql = `SELECT ${names
+    .map((name) => `CASE n WHEN 1 THEN set_config('${name}', '0', false) ELSE current_setting('${name}') END`)
+    .join(', ')} FROM generate_series(1, 100) AS n`;
+  const limits = { timeoutMs: 20_000, rowsMax: null };
+  const query = await queryPostgres(url, sql, limits, systemClock, new AbortController().signal);
+  const rows: unknown[] = [];
+  for await (const row of query.rows) rows.push(row);
+  expect([rows[0], rows[99]]).toEqual([
+    ['0', '0'],
+    ['20s', '1s'],
+  ]);
+});
+
 const audited = "query_to_xml('SELECT actor FROM audit' || '_log', true, true, '')";
 
 const reading = "BEGIN RETURN (SELECT string_agg(actor, ',') FROM audit_log); END";
