@@ -110,6 +110,12 @@ export function callsOwnCode(what: string): Fault {
   );
 }
 
+export function endsSessions(): Fault {
+  return new Fault('usage', 'this statement could end what another session of the database does', {
+    hint: 'Leave pg_terminate_backend and pg_cancel_backend out of the query.',
+  });
+}
+
 /** What users of the console did and asked for. */
 export const auditTables = ['audit_log', 'operator_requests'] as const;
 

@@ -10,13 +10,16 @@ export interface Reach {
    * check, a foreign table, a table with row security. Null when there is none.
    */
   readonly ownCode: string | null;
-  /** Whether it calls one of `readingFunctions`, also in a view. */
-  readonly reading: boolean;
+  /** The names of all functions that it calls, also in views, with spaces between them. */
+  readonly calls: string;
 }
 
 /** PostgreSQL's own functions that run a statement or read a table that is named in a text. */
 export const readingFunctions =
   /(?:query|table|cursor|schema|database)_to_xml|ts_stat|ts_rewrite|dblink|pg_read_|pg_ls_|lo_get|pg_logical_/i;
+
+/** Functions that end a statement or the session of another client. A login may call them for its own, such as the daemon's. */
+export const endingFunctions = /pg_(?:terminate|cancel)_backend/i;
 
 /**
  * Returns what a statement reaches, or the server's error. Nothing of it is run or planned: the planner already calls
@@ -31,7 +34,7 @@ export async function reachOf(client: pg.Client, statement: string): Promise<Rea
     // A subquery may repeat a column name, which a view may not. The line break ends a comment.
     const text = `CREATE TEMP VIEW rosterd_reach AS SELECT 1 AS one WHERE EXISTS (\n${statement}\n)`;
     await client.query({ text, queryMode: 'extended' } as pg.QueryConfig);
-    const { rows } = await client.query<Reach>(reached, [auditTables, readingFunctions.source]);
+    const { rows } = await client.query<Reach>(reached, [auditTables]);
     return rows[0] ?? new Error('a query of totals returned no row');
   } catch (error) {
     return error as Error;
@@ -65,6 +68,7 @@ const reached = `
          AND p.pronamespace = pg_my_temp_schema())
        WHEN 'pg_type'::regclass THEN EXISTS (SELECT FROM pg_type t WHERE t.oid = object AND t.typtype IN ('c', 'e'))
        ELSE class IN ('pg_namespace'::regclass, 'pg_collation'::regclass, 'pg_constraint'::regclass) END) AS "ownCode",
-    EXISTS (SELECT FROM reached r JOIN pg_rewrite w ON r.class = 'pg_class'::regclass AND w.ev_class = r.object
-            CROSS JOIN regexp_matches(w.ev_action::text, ':(?:func|aggfno|winfno|opfunc)id (\\d+)', 'g') AS called
-            JOIN pg_proc p ON p.oid = called[1]::oid WHERE p.proname ~* $2) AS reading`;
+    (SELECT coalesce(string_agg(DISTINCT p.proname, ' '), '')
+     FROM reached r JOIN pg_rewrite w ON r.class = 'pg_class'::regclass AND w.ev_class = r.object
+     CROSS JOIN regexp_matches(w.ev_action::text, ':(?:func|aggfno|winfno|opfunc)id (\\d+)', 'g') AS called
+     JOIN pg_proc p ON p.oid = called[1]::oid) AS calls`;

@@ -22,7 +22,7 @@ import type { QueryHandle, QueryLimits, SqlValue } from '../port.js';
 import { presentOnlyCode, readAsOf } from './as-of.js';
 import { postgresFault } from './faults.js';
 import { resultTooLargeCode, rowTooLargeCode, withoutNames } from './masked-query.js';
-import { declaring, readsOnly, requireNoAudit, requireNoVault } from './query-without-audit.js';
+import { declaring, readsOnly, requireHarmless, requireNoAudit } from './query-without-audit.js';
 import { cellsOf } from './row-text.js';
 
 const batchRowsMax = 500;
@@ -108,7 +108,7 @@ export async function queryPostgres(
     };
     if (!masked) {
       await travel();
-      await requireNoVault(client, statement);
+      await requireHarmless(client, statement);
       if (limits.audit === false) await requireNoAudit(client, statement);
       // Irreversible, as in masked-query.ts.
       else if (asOf !== undefined) await client.query('SET TRANSACTION READ ONLY');

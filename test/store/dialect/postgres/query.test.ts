@@ -43,6 +43,31 @@ test('a statement that calls set_config keeps its time limits', async () => {
   ]);
 });
 
+test('a statement that ends other sessions is refused, for analysts also where its plan does not show it', async () => {
+  const { url } = await migratedDatabase();
+  const other = await openPostgres(url);
+  const client = await other.pool.connect();
+  const run = async (sql: string, audit: boolean) => {
+    const limits = { timeoutMs: 20_000, rowsMax: null, audit };
+    const query = await queryPostgres(url, sql, limits, systemClock, new AbortController().signal);
+    for await (const _row of query.rows);
+  };
+  try {
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const call = `pg_terminate_backend(${rows[0]?.pid})`;
+    for (const [audit, ...statements] of [
+      [true, `SELECT ${call}`, `SELECT ${call.replace('terminate', 'cancel')}`],
+      [false, `SELECT ${call}`, `VALUES (true), (${call})`, `SELECT 1 LIMIT ${call}::int`],
+    ] as const)
+      for (const sql of statements)
+        await expect(run(sql, audit), sql).rejects.toThrow('could end what another session');
+    expect((await client.query('SELECT 1 AS alive')).rows).toEqual([{ alive: 1 }]);
+  } finally {
+    client.release();
+    await other.close();
+  }
+});
+
 const audited = "query_to_xml('SELECT actor FROM audit' || '_log', true, true, '')";
 
 const reading = "BEGIN RETURN (SELECT string_agg(actor, ',') FROM audit_log); END";
