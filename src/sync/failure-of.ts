@@ -26,7 +26,8 @@ const databaseWaitMillisMax = 30_000;
  * may quote data, so it goes to the log only.
  */
 export function failureOf(error: unknown, plan: RetryPlan): Failure {
-  const fault = isFault(error) ? error : (descriptorsFault(error) ?? undefined);
+  // Also behind a fault: a credential that cannot be opened for want of descriptors needs no person.
+  const fault = descriptorsFault(error) ?? (isFault(error) ? error : undefined);
   const { hint = null, lasting = false } = fault?.about ?? {};
   const code = fault?.code ?? 'internal';
   return {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Fault } from '../../src/domain/fault.js';
 import { descriptorLimit, descriptorsFault, descriptorsSpent } from '../../src/runtime/file-descriptors.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { failureOf } from '../../src/sync/failure-of.js';
@@ -37,12 +38,14 @@ test('descriptorLimit is a number, or null where the system does not report it',
   expect(limit === null || limit > 0).toBe(true);
 });
 
-test('a tick that ran out of file descriptors is retried and halts nothing', () => {
+test.each([
+  ['itself', withCode('EMFILE')],
+  [
+    'while it read a credential',
+    new Fault('usage', 'the credentials file cannot be opened (EMFILE)', { cause: withCode('EMFILE') }),
+  ],
+])('a tick that ran out of file descriptors %s is retried and halts nothing', (_, error) => {
   const plan = { backoff: { baseMillis: 1_000, capMillis: 300_000 }, failures: 0 };
-  const failure = failureOf(withCode('EMFILE'), {
-    ...plan,
-    clock: new StandingClock(),
-    random: seededRandom(1),
-  });
+  const failure = failureOf(error, { ...plan, clock: new StandingClock(), random: seededRandom(1) });
   expect(failure).toMatchObject({ code: 'out_of_descriptors' });
 });
