@@ -71,6 +71,8 @@ test('every alert has a summary and a next step', () => {
 test('the systemd unit does not restart on errors only a person can fix, and grants no unneeded privilege', () => {
   const unit = read('systemd', 'rosterd.service');
   const value = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1];
+  // What passes by itself, such as a database that is away, is tried for as long as it takes.
+  expect([value('Restart'), value('StartLimitIntervalSec')]).toEqual(['on-failure', '0']);
   expect(value('RestartPreventExitStatus')).toBe(`${exitCodes.usage} ${exitCodes.reauthorize}`);
   expect(value('ExecStart')).toBe('/usr/bin/rosterd run --config /etc/rosterd/config.json');
   // The process that signals readiness is not the main one.
