@@ -1,7 +1,8 @@
-import { execFile } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { Fault } from '../domain/fault.js';
+import { descriptorsFault } from '../runtime/file-descriptors.js';
 
 export type SecretReference =
   | string
@@ -59,7 +60,7 @@ export class Secret {
     return originOf(this.#reference);
   }
 
-  /** Returns the value. Throws `usage` when it cannot be read or is empty. */
+  /** Returns the value. Throws `usage` when it cannot be read or is empty, and `unreachable` when a command fails. */
   async reveal(): Promise<string> {
     const reference = this.#reference;
     if (typeof reference === 'string') return reference;
@@ -122,7 +123,10 @@ export class Secret {
     return text;
   }
 
-  /** Runs the command without a shell. Its stdout and stderr are never shown: both may contain the secret. */
+  /**
+   * Runs the command without a shell. Its stdout and stderr are never shown: both may contain the secret. The secret store
+   * that it asks may be away for a while, so a failure is retried; lasting, because the command may prompt a person.
+   */
   #fromCommand(command: readonly string[]): Promise<string> {
     const [program = '', ...args] = command;
     const options = {
@@ -133,28 +137,36 @@ export class Secret {
       maxBuffer: bytesMax,
       encoding: 'utf8' as const,
     };
-    return new Promise((resolve, reject) => {
-      const child = execFile(program, args, options, (error, stdout) => {
-        const value = stdout.trim();
-        if (error === null && value !== '') return resolve(value);
-        const why =
-          error === null
-            ? 'printed nothing'
-            : error.killed === true
-              ? `did not finish within ${commandMillisMax / 1000} s`
-              : typeof error.code === 'number'
-                ? `ended with code ${error.code}`
-                : `could not be run (${systemCode(error)})`;
-        reject(
-          new Fault('usage', `${this.name}: the command ${program} ${why}`, {
-            hint: 'run it as the user of the daemon; it must print the secret and nothing else',
-          }),
-        );
+    const failed = (why: string, isBrief = true) =>
+      new Fault(isBrief ? 'unreachable' : 'usage', `${this.name}: the command ${program} ${why}`, {
+        hint: 'run it as the user of the daemon; it must print the secret and nothing else',
+        lasting: true,
       });
-      child.stdin?.end();
+    // The error is not the cause of the fault: its message quotes stderr.
+    const notRun = (error: unknown) => {
+      const code = systemCode(error);
+      return descriptorsFault(error) ?? failed(`could not be run (${code})`, briefCodes.has(code));
+    };
+    return new Promise((resolve, reject) => {
+      const ended = (error: ExecFileException | null, stdout: string) => {
+        const value = stdout.trim();
+        if (error === null) return value === '' ? reject(failed('printed nothing')) : resolve(value);
+        if (error.killed === true)
+          return reject(failed(`did not finish within ${commandMillisMax / 1000} s`));
+        reject(typeof error.code === 'number' ? failed(`ended with code ${error.code}`) : notRun(error));
+      };
+      try {
+        execFile(program, args, options, ended).stdin?.end();
+      } catch (error) {
+        // Node throws some reasons, such as a lack of memory, and passes on the others.
+        reject(notRun(error));
+      }
     });
   }
 }
+
+/** Reasons why a program that is there cannot be run at the moment. */
+const briefCodes: ReadonlySet<string> = new Set(['EAGAIN', 'ENOMEM', 'ETXTBSY']);
 
 /**
  * Returns whether users other than the daemon's may read or write a secret file. A file of the daemon's own user must

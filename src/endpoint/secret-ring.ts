@@ -37,7 +37,10 @@ export class SecretRing {
     private readonly managed: ManagedSecrets = noneManaged,
   ) {}
 
-  /** Reads the configured secrets. Throws `usage` when one cannot be read, so that the daemon does not start without it. */
+  /**
+   * Reads the configured secrets. Throws when one cannot be read (see `Secret`), so that the daemon does not start
+   * without it.
+   */
   async load(): Promise<void> {
     this.#values = await Promise.all(this.secrets.map((secret) => secret.reveal()));
     this.#readAt = this.clock.monotonic();

@@ -80,6 +80,8 @@ test.each([
   ['fails', [process.execPath, '-e', 'console.error("at_live_abc"); process.exit(7)'], /ended with code 7/],
   ['prints nothing', [process.execPath, '-e', ''], /printed nothing/],
   ['does not exist', ['/nonexistent/program'], /could not be run \(ENOENT\)/],
+  // Node throws this one and a lack of memory.
+  ['is below a file', [`${process.execPath}/program`], /the command .* could not be run \(ENOTDIR\)/],
 ])('a secret command that %s is reported without its output', async (_, command, message) => {
   const failure = await secret({ command })
     .reveal()
