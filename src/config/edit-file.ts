@@ -1,4 +1,4 @@
-import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { parseJsonText } from './json-text.js';
@@ -11,7 +11,7 @@ export interface Edit {
 }
 
 /**
- * Sets values in a configuration file and keeps everything else, including its mode and indentation. Creates a missing
+ * Sets values in a configuration file and keeps everything else, including its mode, owner and indentation. Creates a missing
  * file. Throws `usage` when the file cannot be edited.
  */
 export async function editConfigFile(file: string, edits: readonly Edit[]): Promise<void> {
@@ -35,13 +35,20 @@ export async function editConfigFile(file: string, edits: readonly Edit[]): Prom
   }
 }
 
-/** Replaces the file atomically: a concurrent reader sees the old or the new text, never a mix. */
-export async function replaceWhole(file: string, text: string, mode: number): Promise<void> {
+/**
+ * Replaces the file atomically: a concurrent reader sees the old or the new text, never a mix. Of a symbolic link, it
+ * replaces the file behind it. Keeps the owner and group, as far as this user may set them: a daemon of another user reads
+ * the file.
+ */
+export async function replaceWhole(path: string, text: string, mode: number): Promise<void> {
+  const file = await realpath(path).catch(() => path);
+  const owner = await stat(file).catch(() => null);
   const fresh = `${file}.new`;
   await rm(fresh, { force: true });
   const handle = await open(fresh, 'wx', mode);
   try {
     await handle.writeFile(text);
+    if (owner !== null) await handle.chown(owner.uid, owner.gid).catch(() => {});
     await handle.sync();
   } finally {
     await handle.close();

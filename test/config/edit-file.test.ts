@@ -1,4 +1,13 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { editConfigFile } from '../../src/config/edit-file.js';
@@ -40,4 +49,27 @@ test('editing leaves a file that is not JSON unchanged', async () => {
 test('editing a file in a missing folder is reported', async () => {
   const file = join(folder(), 'nowhere', 'config.json');
   await expect(editConfigFile(file, [])).rejects.toMatchObject({ code: 'usage' });
+});
+
+test('editing through a symbolic link changes the file behind it, and keeps the link', async () => {
+  const home = folder();
+  mkdirSync(join(home, 'versioned'));
+  writeFileSync(join(home, 'versioned', 'rosterd.json'), '{}');
+  symlinkSync(join('versioned', 'rosterd.json'), join(home, 'config.json'));
+  await editConfigFile(join(home, 'config.json'), [{ path: ['identity'], value: 'drop' }]);
+  expect(lstatSync(join(home, 'config.json')).isSymbolicLink()).toBe(true);
+  expect(JSON.parse(readFileSync(join(home, 'versioned', 'rosterd.json'), 'utf8'))).toEqual({
+    identity: 'drop',
+  });
+  expect(readdirSync(join(home, 'versioned'))).toEqual(['rosterd.json']);
+});
+
+test('editing as root keeps owner and group, so that the daemon can still read the file', async () => {
+  const file = join(folder(), 'config.json');
+  writeFileSync(file, '{}', { mode: 0o640 });
+  const [uid, gid] = process.getuid?.() === 0 ? [65_534, 65_533] : [statSync(file).uid, statSync(file).gid];
+  chownSync(file, uid, gid);
+  await editConfigFile(file, [{ path: ['identity'], value: 'drop' }]);
+  expect(statSync(file)).toMatchObject({ uid, gid });
+  expect(statSync(file).mode & 0o777).toBe(0o640);
 });
