@@ -67,9 +67,10 @@ function resultText({ columns, rows, truncated, tookMs, younger }: BoxedResult):
   return `${JSON.stringify({ ...about, ...(notes.length === 0 ? {} : { notes }) }).slice(0, -1)},"rows":[${kept.join(',\n')}]}`;
 }
 
-/** Integers that JSON cannot represent exactly become text; bytes become SQLite's literal. */
+/** Numbers that JSON cannot represent exactly become text; bytes become SQLite's literal. */
 function cell(value: SqlValue): string | number | null {
-  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)))
+    return String(value);
   return value instanceof Uint8Array ? `x'${Buffer.from(value).toString('hex')}'` : value;
 }
 

@@ -11,6 +11,8 @@ export async function* jsonLines({ columns, rows }: RowSource): AsyncGenerator<s
 
 function encode({ kind }: ExportColumn, cell: Cell): string {
   if (cell === null) return 'null';
+  // JSON has no number for these.
+  if (typeof cell === 'number' && !Number.isFinite(cell)) return JSON.stringify(String(cell));
   if (typeof cell !== 'string') return String(cell);
   return kind === 'json' ? cell : JSON.stringify(cell);
 }

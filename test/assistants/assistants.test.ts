@@ -132,7 +132,7 @@ describe.each(databases)('assistants on $database', ({ database, open }) => {
     expect(await failing('query', { sql: '' })).toContain('sql');
   });
 
-  test(`assistants on ${database}: a result ends at 1,000 rows and at a million characters`, async () => {
+  test(`assistants on ${database}: a result ends at 1,000 rows and at a million characters, and keeps every number`, async () => {
     const place = await fillWithCanaries(await open());
     const talk = await talkTo(place);
     const counting = (max: number, column: string) =>
@@ -145,6 +145,9 @@ describe.each(databases)('assistants on $database', ({ database, open }) => {
     expect(large.truncated).toBe(true);
     expect(large.rows.length).toBe(large.row_count);
     expect(large.row_count).toBeLessThan(340);
+    const infinite = database === 'SQLite' ? '9e999' : "'Infinity'::float8";
+    const most = await talk.call('query', { sql: `SELECT ${infinite} AS most, 9007199254740993 AS large` });
+    expect(JSON.parse(most.text).rows).toEqual([['Infinity', '9007199254740993']]);
     const beyond = database === 'SQLite' ? 'hex(zeroblob(3000000))' : "repeat('0', 6000000)";
     const refused = await talk.call('query', { sql: `SELECT ${beyond}` });
     expect([refused.failed, refused.text]).toEqual([true, expect.stringContaining('4 MB')]);

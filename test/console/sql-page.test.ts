@@ -106,11 +106,11 @@ test('two downloads that are paused keep others from a query for no more than tw
 });
 
 test('a result is downloaded as JSON Lines, with a number after a repeated column name', async () => {
-  const sql = "SELECT 1 AS n, NULL AS n, 'a\"b' AS t, 9007199254740993 AS big, 0.5 AS half";
+  const sql = "SELECT 1 AS n, NULL AS n, 'a\"b' AS t, 9007199254740993 AS big, 0.5 AS half, -9e999 AS least";
   const { headers, body } = await post({ do: 'jsonl', sql });
   expect(headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
   expect(headers['content-disposition']).toContain('query.jsonl');
-  expect(body).toBe('{"n":1,"n_2":null,"t":"a\\"b","big":9007199254740993,"half":0.5}\n');
+  expect(body).toBe('{"n":1,"n_2":null,"t":"a\\"b","big":9007199254740993,"half":0.5,"least":"-Infinity"}\n');
 });
 
 /** Sends the form and returns the answer as bytes. */

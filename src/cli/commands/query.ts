@@ -141,12 +141,15 @@ function distinct(columns: readonly string[]): readonly string[] {
   });
 }
 
-/** Integers that JSON cannot represent exactly become text. */
+/** Numbers that JSON cannot represent exactly become text: large integers, Infinity and NaN. */
 function objectOf(columns: readonly string[], row: readonly SqlValue[]): Record<string, unknown> {
   return Object.fromEntries(
     columns.map((name, index) => {
       const value = row[index] ?? null;
-      return [name, typeof value === 'bigint' || value instanceof Uint8Array ? shown(value) : value];
+      const isText = typeof value === 'bigint' || value instanceof Uint8Array || isBeyond(value);
+      return [name, isText ? shown(value) : value];
     }),
   );
 }
+
+const isBeyond = (value: SqlValue): boolean => typeof value === 'number' && !Number.isFinite(value);

@@ -502,6 +502,13 @@ describe('query', () => {
     expect(empty).toMatchObject({ code: 2, out: '' });
   });
 
+  test('query --json prints what JSON has no number for as text', async () => {
+    const sql = 'SELECT 9e999 AS most, -9e999 AS least, 9007199254740993 AS large, 0.5 AS half';
+    expect((await world.run(['query', '--json', sql])).out).toBe(
+      '[{"most":"Infinity","least":"-Infinity","large":"9007199254740993","half":0.5}]\n',
+    );
+  });
+
   test('query --json keeps all columns of the same name', async () => {
     const twice = 'SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS a';
     expect((await world.run(['query', '--json', twice])).out).toBe('[{"a":1,"a_3":2,"a_2":3,"a_4":4}]\n');
