@@ -10,10 +10,10 @@ import type { EngineParts } from './engine.js';
 
 /*
  * A reload applies the whole configuration file or nothing of it. What can be judged beforehand is judged while the
- * daemon works on: the file, its secrets, and whether it changes a setting that only a restart changes. A file without
- * changes rereads secrets in place. A file with changes replaces the daemon: the old one finishes its pages and closes,
- * the new one opens the same database and listens at the same addresses. If the new one cannot start, the old
- * configuration starts again.
+ * daemon works on: the file, its secrets, whether it changes a setting that only a restart changes, and whether the server
+ * with the mirror is there. A file without changes rereads secrets in place. A file with changes replaces the daemon: the
+ * old one finishes its pages and closes, the new one opens the same database and listens at the same addresses. If the new
+ * one cannot start, the old configuration starts again.
  */
 
 /** A daemon and what it was built from. */
@@ -67,7 +67,32 @@ export async function reload(running: Running, parts: ReloadParts): Promise<Relo
     logger.info({}, 'the configuration has no changes; secrets in files and commands were read again');
     return { outcome: 'secrets', running };
   }
+
+  const away = await awayFault(running);
+  if (away !== null) {
+    logger.error(
+      { error: away },
+      'the database is away, so a daemon with the new configuration could not start',
+    );
+    logger.error({}, 'nothing was reloaded; the daemon keeps its configuration');
+    return refused;
+  }
   return await replace(running, loaded, parts);
+}
+
+/**
+ * Returns why the server with the mirror cannot be reached, or null. A running daemon waits for a server that is away, but
+ * none starts meanwhile, neither with the new nor with the old configuration.
+ */
+async function awayFault({ daemon }: Running): Promise<unknown> {
+  const { server } = daemon.engine.mirror;
+  try {
+    await server?.ask();
+    return null;
+  } catch (error) {
+    // Such as a refused password, which the new configuration may have.
+    return server?.isAway(error) === true ? error : null;
+  }
 }
 
 async function replace(running: Running, loaded: LoadedConfig, parts: ReloadParts): Promise<Reloaded> {

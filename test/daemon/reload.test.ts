@@ -9,6 +9,8 @@ import { Fault } from '../../src/domain/fault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import type { LogFields, Logger } from '../../src/runtime/logger.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { migratedDatabase } from '../postgres/fresh-database.js';
+import { wayTo } from '../postgres/way-to.js';
 import { testRandom } from '../support/chance.js';
 import { freePort } from '../support/free-port.js';
 import { control, freshFolder, readerOf, sandboxFor } from './daemon-fixture.js';
@@ -19,7 +21,7 @@ interface Line extends LogFields {
 }
 
 /** Starts a daemon with a configuration file in a new folder. */
-async function runningWorld() {
+async function runningWorld(database = 'sqlite:mirror.db') {
   const sandbox = await sandboxFor({ companies: 2, records: 60 });
   const folder = freshFolder();
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });
@@ -32,7 +34,7 @@ async function runningWorld() {
   const beta = { name: 'beta', company: second.id, token: { file: 'beta.token' } };
   const settings = {
     platform: { baseUrl: sandbox.ready.baseUrl },
-    database: 'sqlite:mirror.db',
+    database,
     sources: [acme],
     sync: { intervalSeconds: 3_600 },
     console: {
@@ -218,6 +220,23 @@ test('a reload falls back to the old configuration when the new one does not sta
   ]);
   await daemon.engine.sync.idle();
   expect((await world.metrics('a-token-for-the-console')).status).toBe(200);
+});
+
+test('a reload while the server with the mirror is away changes nothing, and the daemon stays', async () => {
+  const { url, drop } = await migratedDatabase();
+  const way = await wayTo(url);
+  const world = await runningWorld(way.url);
+  await world.daemon().engine.sync.idle();
+  world.configure({ ...world.settings, sources: [...world.settings.sources, world.beta] });
+  way.refuse();
+  expect(await world.reload()).toMatchObject({ outcome: 'refused', replaced: false });
+  expect(world.errors().map(({ message }) => message)).toEqual([
+    'the database is away, so a daemon with the new configuration could not start',
+    'nothing was reloaded; the daemon keeps its configuration',
+  ]);
+  expect((await world.metrics('a-token-for-the-console')).status).toBe(200);
+  await world.daemon().close();
+  await drop();
 });
 
 test('the deployment page lists every setting that needs a restart', () => {
