@@ -69,8 +69,13 @@ export class OwnConnection {
 
   #connected(): Promise<pg.Client> {
     if (this.#closed) throw new Error('the connection was closed');
-    this.#client ??= this.#connect();
-    return this.#client;
+    const connecting = this.#client ?? this.#connect();
+    this.#client = connecting;
+    // The driver may fail before there is a client, if it cannot read the certificate authority. The next query tries again.
+    connecting.catch(() => {
+      if (this.#client === connecting) this.#client = null;
+    });
+    return connecting;
   }
 
   async #connect(): Promise<pg.Client> {

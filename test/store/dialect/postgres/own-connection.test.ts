@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { OwnConnection } from '../../../../src/store/dialect/postgres/own-connection.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 import { wayTo } from '../../../postgres/way-to.js';
+import { tempFolder } from '../../temp-folder.js';
 
 test('a connection that stops responding is dropped after one failed query, and the next query uses a new one', async () => {
   const { url, swallow } = await wayTo((await freshDatabase()).url);
@@ -30,6 +33,25 @@ test('a connection that stops responding is dropped after one failed query, and 
     )
     .toContain('after');
   expect(connected).toEqual(['connected', 'connected']);
+});
+
+test('a connection whose certificate authority could not be read for a moment is made by the next query', async () => {
+  const authority = join(tempFolder(), 'ca.pem');
+  const url = new URL((await freshDatabase()).url);
+  // The driver reads the file for each connection, also for one that does without TLS.
+  url.searchParams.set('sslrootcert', authority);
+  url.searchParams.set('sslmode', 'disable');
+  const connection = new OwnConnection({
+    url: url.href,
+    applicationName: 'rosterd-test',
+    channel: 'told',
+    onPayload: () => {},
+    onConnected: () => {},
+  });
+  onTestFinished(() => connection.close());
+  await expect(connection.rows('SELECT 1 AS one')).rejects.toThrow();
+  writeFileSync(authority, '');
+  expect(await connection.rows('SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
 test('a connection that stops responding can be closed', async () => {
