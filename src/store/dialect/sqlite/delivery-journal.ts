@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fdatasyncSync,
   fsyncSync,
   ftruncateSync,
@@ -91,7 +91,9 @@ export class DeliveryJournal {
     this.#descriptor = undefined;
     this.#rows = [];
     this.#bytes = 0;
-    renameSync(this.#path, `${this.#path}-left-${randomUUID()}`);
+    let number = 1;
+    while (existsSync(`${this.#path}-left-${number}`)) number += 1;
+    renameSync(this.#path, `${this.#path}-left-${number}`);
   }
 
   #moveSome(): void {
