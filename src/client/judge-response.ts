@@ -65,9 +65,12 @@ function codeOf(status: number, type: string | null): FaultCode {
   if (status === 429) return 'rate_limited';
   if (status === 410) return 'cursor_expired';
   if (status === 401) return type === 'invalid_grant' ? 'reauthorize' : 'unauthorized';
-  if (status === 403) return 'forbidden';
   // 408 means the server gave up on the connection, not on the request.
   if (status >= 500 || status === 408) return 'platform_error';
+  // The API gives each refusal a type. This one is of something in between, such as a gateway whose target restarts, and
+  // passes: the request is repeated, and no source waits for a person.
+  if (status >= 400 && type === null) return 'contract_broken';
+  if (status === 403) return 'forbidden';
   if (status >= 400) return type === 'invalid_grant' ? 'reauthorize' : 'refused';
   return 'contract_broken';
 }
@@ -75,6 +78,8 @@ function codeOf(status: number, type: string | null): FaultCode {
 function hintOf(code: FaultCode, status: number, type: string | null): string | undefined {
   if (code === 'unauthorized') return 'replace the token, or run `rosterd connect`';
   if (code === 'reauthorize') return 'run `rosterd connect` to sign in again';
+  if (code === 'contract_broken' && status >= 400)
+    return 'a proxy or a gateway may have answered: is `platform.baseUrl` the address of the API?';
   if (type === 'insufficient_scope') return 'the token lacks a scope: `rosterd doctor` shows which it has';
   if (code === 'refused' && refusesVersion(status, type))
     return 'set platform.version to one the platform serves';
@@ -83,7 +88,8 @@ function hintOf(code: FaultCode, status: number, type: string | null): string | 
 }
 
 function sentence(what: string, status: number, problem: Problem, quoted: string | null): string {
-  const type = problem.type === null ? '' : ` ${problem.type}`;
+  const isBare = status >= 400 && status < 500 && problem.type === null;
+  const type = isBare ? ' without a readable reason' : problem.type === null ? '' : ` ${problem.type}`;
   const id = problem.requestId === null ? '' : ` (request ${problem.requestId})`;
   return `${what} answered ${status}${type}${quoted === null ? '' : `: ${quoted}`}${id}`;
 }

@@ -73,7 +73,8 @@ async function answerChecks({ client }: PlatformSession, signal: AbortSignal): P
   try {
     await api({ path: paths.discovery, signal });
   } catch (error) {
-    if (!isFault(error, 'refused'))
+    const isAnswer = isFault(error) && (error.code === 'refused' || error.about.status === 404);
+    if (!isAnswer)
       return [
         failedBy('platform.api', error, 'rosterd config show'),
         skip('platform.clock', 'no response had a date'),

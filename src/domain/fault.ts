@@ -8,7 +8,7 @@ export type FaultCode =
   | 'rate_limited' // 429, or our own budget is spent; `retryAt` is set
   | 'unreachable' // DNS, refused, reset, timeout, TLS
   | 'platform_error' // 5xx
-  | 'contract_broken' // a 2xx that violates the contract: HTML, missing meta, a stuck cursor
+  | 'contract_broken' // a 2xx that violates the contract (HTML, missing meta, a stuck cursor), or a 4xx without an error type
   | 'cursor_expired' // 410
   | 'unauthorized' // 401 after the one refresh
   | 'reauthorize' // invalid_grant, revoked installation: a human must sign in again

@@ -131,9 +131,18 @@ describe('judge response: error bodies', () => {
     '{"error":[]}',
     '{"error":{"type":7,"request_id":{}}}',
     '{"error":{"type":"a b\\n"}}',
-  ])('judge response: a body of %s is not an error envelope, and the status still counts', (body) => {
-    expect(judge(403, body)).toMatchObject({ code: 'forbidden', about: { status: 403 } });
+    '<html>403 Forbidden</html>',
+    '',
+  ])("judge response: a body of %s is not an error envelope, so the refusal may be a gateway's", (body) => {
+    for (const status of [400, 403, 404, 405, 422])
+      expect(judge(status, body)).toMatchObject({
+        code: 'contract_broken',
+        message: expect.stringContaining(`${status} without a readable reason`),
+        about: { status, hint: expect.stringContaining('platform.baseUrl') },
+      });
     expect(judge(403, body)?.about.type).toBeUndefined();
+    expect(judge(401, body)).toMatchObject({ code: 'unauthorized' });
+    expect(judge(410, body)).toMatchObject({ code: 'cursor_expired' });
   });
 });
 

@@ -427,10 +427,12 @@ const heads: readonly Shape[] = [
   whole(
     'a 403 with a message of 1 MB',
     problem(403, { type: 'insufficient_scope', message: 'm'.repeat(1_000_000) }),
-    { outcome: 'failed', code: 'forbidden' },
+    broken('403 without a readable reason'),
   ),
-  whole('a 404', { status: 404, body: 'no' }, { outcome: 'failed', code: 'refused' }),
-  whole('a 418', { status: 418, body: 'short and stout' }, { outcome: 'failed', code: 'refused' }),
+  whole('a 403', problem(403, { type: 'insufficient_scope' }), { outcome: 'failed', code: 'forbidden' }),
+  whole('a 404', problem(404, { type: 'not_found' }), { outcome: 'failed', code: 'refused' }),
+  whole('a 404 of a gateway', { status: 404, body: 'no' }, broken('404 without a readable reason')),
+  whole('a 418', { status: 418, body: 'short and stout' }, broken('418 without a readable reason')),
   whole(
     'a 500 with HTML of 20 MB',
     { status: 500, body: '<p>'.repeat(7_000_000) },

@@ -117,7 +117,7 @@ class RefreshingToken implements TokenProvider {
         const fresh = await refreshTokens(api, { clientId, clientSecret }, candidate, signal);
         return this.#merged(stored, candidate, fresh);
       } catch (error) {
-        if (isFault(error, 'refused')) throw refusedRefresh(error);
+        if (isFault(error, 'refused') || isFault(error, 'contract_broken')) throw failedRefresh(error);
         if (!isFault(error, 'reauthorize')) throw error;
       }
     }
@@ -162,15 +162,11 @@ function dead(): Fault {
   });
 }
 
-/**
- * A refusal of the token endpoint, without its status: a 400 says nothing about the request that needed the token. One
- * without a readable reason may be a proxy's, and the refresh is retried.
- */
-function refusedRefresh({ message, about }: Fault): Fault {
+/** A refusal of the token endpoint, without its status: a 400 says nothing about the request that needed the token. */
+function failedRefresh({ code, message, about }: Fault): Fault {
   const { status: _, ...rest } = about;
-  if (about.type === undefined)
-    return new Fault('contract_broken', `${message} without a readable reason`, rest);
-  return new Fault('refused', message, {
+  if (code !== 'refused') return new Fault(code, message, rest);
+  return new Fault(code, message, {
     ...rest,
     hint: 'check the client id and the client secret of the source',
   });
