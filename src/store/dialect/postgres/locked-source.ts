@@ -25,7 +25,13 @@ export interface LockedSource {
 }
 
 /** Named one by one: a column that a later migration adds would end a prepared `SELECT *` before the schema is compared. */
-const columns = ['no', 'name', ...sourceColumns, 'history_from', 'erasing_since'] as const;
+const columns: readonly (keyof SourceRow)[] = [
+  'no',
+  'name',
+  ...sourceColumns,
+  'history_from',
+  'erasing_since',
+];
 const lockSource = statement(
   'lock_source',
   `SELECT ${columns.join(', ')} FROM sources WHERE name = $1 FOR NO KEY UPDATE`,
@@ -64,7 +70,7 @@ interface Behind {
  */
 export async function lockedSource(transaction: Transaction, name: string): Promise<LockedSource> {
   const [source, found] = await Promise.all([
-    transaction.row<Pick<SourceRow, (typeof columns)[number]>>(lockSource, name),
+    transaction.row<SourceRow>(lockSource, name),
     transaction.row<Behind>(behind, name),
   ]);
   if (source === undefined || found === undefined) throw notStored(name);
