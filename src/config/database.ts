@@ -30,8 +30,9 @@ export const isOtherServer = (text: string): boolean =>
  */
 export function isPostgresUrl(text: string): boolean {
   if (!isPostgres(text) || URL.parse(text) === null) return false;
-  const { hostname, pathname, searchParams, hash } = new URL(text);
+  const { hostname, pathname, searchParams, hash, username, password } = new URL(text);
   return (
+    [username, password, pathname].every(isDecodable) &&
     (hostname !== '' || searchParams.has('host')) &&
     pathname.length > 1 &&
     // An `@` here means that the password contains a slash, so the rest of it would be printed as the database name.
@@ -39,6 +40,16 @@ export function isPostgresUrl(text: string): boolean {
     hash === '' &&
     ![...searchParams.keys()].some((key) => /password/i.test(key))
   );
+}
+
+/** Returns whether every `%` begins an escape such as `%25`, the one of `%` itself. */
+function isDecodable(part: string): boolean {
+  try {
+    decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Splits the password from the address; null when there is none. */

@@ -10,13 +10,16 @@ export function pathText(path: Path): string {
   return text;
 }
 
-/** Parses `sources[0].token` and `sources.0.token`. */
+/**
+ * Parses `sources[0].token` and `sources.0.token`. A number of more than four digits is no index: no list is that long, and
+ * one with so many empty places could not be validated.
+ */
 export function parsePath(text: string): Path {
   return text
     .replaceAll(/\[(\d+)\]/g, '.$1')
     .split('.')
     .filter((step) => step !== '')
-    .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+    .map((step) => (/^\d{1,4}$/.test(step) ? Number(step) : step));
 }
 
 export function valueAt(root: unknown, path: Path): unknown {

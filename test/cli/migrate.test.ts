@@ -240,6 +240,11 @@ describe('rosterd migrate', () => {
         2,
         /--to is not the address of a PostgreSQL database\nTry: /,
       ],
+      [
+        ['--from', file, '--to', 'postgres://app:100%canary@127.0.0.1/mirror'],
+        2,
+        /--to is not the address of a PostgreSQL database\nTry: .* with %25 for %/,
+      ],
       [['--from', file, '--to', world.url.replace('@', ':canary-wrong@')], 1, /refuses the password/],
       [
         ['--from', file, '--to', foreign.url],

@@ -54,6 +54,9 @@ test.each([
   ['mysql://app:slash/canary@db/mirror', /expected sqlite:PATH/],
   ['postgres://app:slash/canary@db/mirror', /expected postgres:\/\/USER@HOST/],
   ['postgres://app:12/canary@db/mirror', /expected postgres:\/\/USER@HOST/],
+  ['postgres://app:100%canary@db/mirror', /expected postgres:\/\/USER@HOST.*, with %25 for %/],
+  ['postgres://app%@db/mirror', /with %25 for %/],
+  ['postgres://app@db/100%', /with %25 for %/],
 ])('%s is rejected without printing its password', (database, message) => {
   const [problem] = problems({ ...minimal, database });
   expect(problem).toMatchObject({ path: 'database', message: expect.stringMatching(message) });

@@ -166,6 +166,15 @@ test('a problem of an environment variable or a flag names it instead of the fil
   ]);
 });
 
+test.each(['sources[99999].name', 'sources.4294967296.name'])(
+  'a flag for %s is no option: no list is that long',
+  (path) => {
+    expect(problems(minimal, { flags: [{ path, text: 'x', flag: '--set' }] })).toEqual([
+      expect.objectContaining({ where: `--set ${path}`, message: 'is not an option' }),
+    ]);
+  },
+);
+
 test('a flag with an unknown option is reported with the closest one', () => {
   const flags = [{ path: 'sync.perpage', text: '5', flag: '--set' }];
   expect(problems(minimal, { flags })).toEqual([
