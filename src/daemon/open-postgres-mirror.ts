@@ -6,7 +6,7 @@ import { Alerts } from '../store/alerts.js';
 import { AuditLog } from '../store/audit-log.js';
 import { SharedBudgets } from '../store/budgets.js';
 import { postgresConnection } from '../store/connection.js';
-import { type PostgresLocation, secretUrlOf } from '../store/database-location.js';
+import type { PostgresLocation } from '../store/database-location.js';
 import { PostgresDimensions } from '../store/dialect/postgres/dimensions.js';
 import { PostgresErasingCommits } from '../store/dialect/postgres/erase-source.js';
 import { PostgresErasures } from '../store/dialect/postgres/erasures.js';
@@ -42,8 +42,7 @@ export async function openPostgresMirror(
   parts: OpenMirrorParts,
 ): Promise<OpenMirror> {
   const { clock, logger, notices, identity } = parts;
-  const url = await secretUrlOf(place);
-  const main = await openPostgres(url);
+  const main = await openPostgres(place);
   try {
     const { ran, withoutTypedViews } = await migratePostgres(main, {
       ...{ clock, version: packageVersion() },
@@ -51,8 +50,8 @@ export async function openPostgresMirror(
     });
     if (ran.length > 0) logger.info({ count: ran.length }, 'schema migrated');
     if (withoutTypedViews !== null) logger.warn({}, withoutTypedViews);
-    const receiving = await openPostgres(url, accepting);
-    const watch = watchPool(main.pool, url, clock);
+    const receiving = await openPostgres(place, accepting);
+    const watch = watchPool(main.pool, place, clock);
     const erasures = new PostgresErasures(main, clock);
     const budgets = new SharedBudgets(postgresConnection(main));
     return {
@@ -92,8 +91,8 @@ export async function openPostgresMirror(
         purgeBudgets: (before) => budgets.purge(before),
       },
       fleet: (member, ears) =>
-        new PostgresFleet(member, { url, database: main, version: packageVersion() }, ears),
-      server: { isAway, ask: () => reachPostgres(url) },
+        new PostgresFleet(member, { server: place, database: main, version: packageVersion() }, ears),
+      server: { isAway, ask: () => reachPostgres(place) },
       close: async () => {
         await watch.close();
         await receiving.close();

@@ -11,9 +11,10 @@ export interface PostgresLocation {
   /** Without the password, so it is safe to show. */
   readonly url: string;
   /**
-   * Read each time a connection opens. Null: the URL is used without a password, and the driver finds one by itself.
+   * Read each time a connection opens; one that a command prints, after the server refused the one before. Null: the URL is
+   * used without a password, and the driver finds one by itself.
    */
-  readonly password: { reveal(): Promise<string> } | null;
+  readonly password: { reveal(): Promise<string>; readonly runsCommand?: boolean } | null;
 }
 
 /** Returns the connection URL with the password in it. Pass it only to the driver. */

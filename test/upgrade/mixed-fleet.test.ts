@@ -130,7 +130,7 @@ test('upgrade of a fleet: a member whose schema is outdated leaves its sources a
   const said: string[] = [];
   const failures: unknown[] = [];
   const fleet = createFleet({
-    open: (member, ears) => new PostgresFleet(member, { url, database, version: '0.2.0' }, ears),
+    open: (member, ears) => new PostgresFleet(member, { server: url, database, version: '0.2.0' }, ears),
     member: 'host:1:x',
     sources: [acme.name],
     clock: systemClock,

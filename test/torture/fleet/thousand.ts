@@ -66,7 +66,8 @@ export async function startMember({ url, name, sources, intervalMillis }: Member
     ...common,
     member: name,
     sources,
-    open: (member, ears) => new PostgresFleet(member, { url, database, version: packageVersion() }, ears),
+    open: (member, ears) =>
+      new PostgresFleet(member, { server: url, database, version: packageVersion() }, ears),
     isGone: () => false,
     follow: (taken) => sync.follow(...taken),
     leave: (source) => sync.leave(source),

@@ -7,7 +7,7 @@ import { withReader } from '../with-reader.js';
 export function postgresDialect(place: PostgresLocation): DatabaseDialect {
   const openReader = async (options?: ReaderOptions) => {
     const { openPostgresReader } = await import('./reader.js');
-    return await openPostgresReader(await secretUrlOf(place), options);
+    return await openPostgresReader(place, options);
   };
   return {
     file: null,
@@ -15,7 +15,7 @@ export function postgresDialect(place: PostgresLocation): DatabaseDialect {
     sqlOf: ({ sql, postgres = sql }) => postgres,
     async exists() {
       const { isMigrated } = await import('./open.js');
-      return await isMigrated(await secretUrlOf(place));
+      return await isMigrated(place);
     },
     openReader,
     // The server is a process of its own, so reading does not block the event loop.
@@ -37,7 +37,7 @@ export function postgresDialect(place: PostgresLocation): DatabaseDialect {
     },
     async openChangeSignal(db, clock) {
       const { ListenNotifySignal } = await import('./listen-notify.js');
-      return await ListenNotifySignal.open(await secretUrlOf(place), db, clock);
+      return await ListenNotifySignal.open(place, db, clock);
     },
     async runQuery(sql, limits, clock, signal) {
       const { queryPostgres } = await import('./query.js');

@@ -23,6 +23,19 @@ export function postgresFault(error: unknown, url: string): unknown {
     });
   const code = codeOf(error);
   if (code === null) return error;
+  if (isOfFile(error))
+    return new Fault('database_busy', `${url} cannot be reached: ${error.path} cannot be read (${code})`, {
+      hint: 'check sslrootcert, sslcert and sslkey in the URL of "database"',
+      lasting: true,
+      cause: error,
+    });
+  const refused = refusedWhen[code];
+  if (refused !== undefined)
+    return new Fault('database_busy', `${url} ${refused.what} (${code})`, {
+      hint: refused.hint,
+      lasting: true,
+      cause: error,
+    });
   const tls = tlsProblem(code, {
     trust: 'sslrootcert in the URL of "database"',
     address: 'the URL of "database"',
@@ -116,15 +129,19 @@ const troubledWhen: Readonly<Record<string, string>> = {
 
 const fullWhen: Readonly<Record<string, string>> = { '53100': 'has no room left on its disk' };
 
-const unusableWhen: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
+/** A new password takes effect with the next connection, so these are retried. */
+const refusedWhen: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   '28000': {
     what: 'refuses this user',
-    hint: 'Check the user in the URL and the server’s pg_hba.conf.',
+    hint: 'check the user in the URL and the server’s pg_hba.conf',
   },
   '28P01': {
     what: 'refuses the password',
-    hint: 'Check the password of the URL, or where it comes from.',
+    hint: 'check the password of the URL, or where it comes from',
   },
+};
+
+const unusableWhen: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   '3D000': { what: 'does not exist', hint: 'Create the database first: createdb NAME.' },
   '3F000': { what: 'lacks a schema', hint: 'Check the search_path of the connection.' },
   '42501': {
@@ -148,7 +165,6 @@ const connectionLosses: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  'ENOENT',
   'ENOTFOUND',
   'EAI_AGAIN',
   'EPIPE',
@@ -166,6 +182,11 @@ const connectionLosses: ReadonlySet<string> = new Set([
 function isOfSocket(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isOfSocket) && error.errors.length > 0;
   return error instanceof Error && 'syscall' in error && socketCalls.has(error.syscall);
+}
+
+/** A file that the URL names: the driver reads it for each connection. */
+function isOfFile(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'open' && 'path' in error;
 }
 
 const socketCalls: ReadonlySet<unknown> = new Set(['connect', 'read', 'write', 'shutdown', 'getaddrinfo']);

@@ -4,12 +4,13 @@ import type { Instant } from '../../../domain/instant.js';
 import type { Beat, FleetEars, FleetStore, Holdings, Message } from '../../../fleet/ports.js';
 import { isAlive, memberMillis } from './fleet-life.js';
 import { payloadsOf, readPayload } from './fleet-message.js';
+import type { ServerAddress } from './make-client.js';
 import { knownSchema, outdated, presentSchema } from './one-version.js';
 import type { PostgresDatabase } from './open.js';
 import { OwnConnection } from './own-connection.js';
 
 export interface FleetLocation {
-  readonly url: string;
+  readonly server: ServerAddress;
   readonly database: Pick<PostgresDatabase, 'schema'>;
   readonly version: string;
 }
@@ -27,7 +28,7 @@ export class PostgresFleet implements FleetStore {
     // Channels are shared by the whole database, so each schema has its own.
     this.#channel = `rosterd_${location.database.schema}`.slice(0, 63);
     this.#connection = new OwnConnection({
-      url: location.url,
+      server: location.server,
       applicationName: 'rosterd-fleet',
       channel: this.#channel,
       onPayload: (payload) => {

@@ -4,6 +4,7 @@ import { Interrupter } from '../../../runtime/interruption.js';
 import type { ReadDatabase } from '../../reads/views.js';
 import { type ChangeSignal, pollMillis } from '../port.js';
 import { changeChannel } from './change-channel.js';
+import type { ServerAddress } from './make-client.js';
 import { OwnConnection } from './own-connection.js';
 
 /** While notifications arrive, the feed is still read, and the connection probed, this often. */
@@ -23,12 +24,12 @@ export class ListenNotifySignal implements ChangeSignal {
   #probedAt = Number.NEGATIVE_INFINITY;
 
   private constructor(
-    url: string,
+    server: ServerAddress,
     private readonly channel: string,
     private readonly clock: Clock,
   ) {
     this.#connection = new OwnConnection({
-      url,
+      server,
       channel,
       applicationName: 'rosterd-changes',
       onPayload: (payload) => {
@@ -40,9 +41,13 @@ export class ListenNotifySignal implements ChangeSignal {
   }
 
   /** Resolves once it is listening, or once it knows that notifications do not arrive. */
-  static async open(url: string, db: Kysely<ReadDatabase>, clock: Clock): Promise<ListenNotifySignal> {
+  static async open(
+    server: ServerAddress,
+    db: Kysely<ReadDatabase>,
+    clock: Clock,
+  ): Promise<ListenNotifySignal> {
     const { rows } = await sql<{ channel: string }>`SELECT ${sql.raw(changeChannel)} AS channel`.execute(db);
-    const news = new ListenNotifySignal(url, rows[0]?.channel ?? '', clock);
+    const news = new ListenNotifySignal(server, rows[0]?.channel ?? '', clock);
     await news.#probe();
     return news;
   }

@@ -7,6 +7,7 @@ import { addressText } from '../../database-location.js';
 import { newestMigration } from '../../newest-migration.js';
 import type { Database } from '../../schema.js';
 import { withPostgresFaults } from './faults.js';
+import { checkPassword, clientsOf, makeClient, type ServerAddress, urlOf } from './make-client.js';
 import { retireReadOnly } from './retire-read-only.js';
 import { valueTypes } from './values.js';
 
@@ -45,10 +46,16 @@ const serverVersionMin = 140_000;
  * Connects and checks the server. Throws `database_unusable` if it cannot hold a mirror or a later version of rosterd
  * wrote the mirror, and `database_busy` while it cannot be reached. Creates nothing; see `migratePostgres`.
  */
-export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
+export async function openPostgres(
+  server: ServerAddress,
+  options: PostgresOptions = {},
+): Promise<PostgresDatabase> {
+  await checkPassword(server);
+  const url = urlOf(server);
   const safeUrl = addressText(url);
   const sockets = new Sockets();
   const pool = new pg.Pool({
+    Client: clientsOf(server),
     stream: sockets.open,
     connectionString: options.readonly === true ? readOnlyUrl(url) : url,
     application_name: options.applicationName ?? 'rosterd',
@@ -101,16 +108,16 @@ class Sockets {
 }
 
 /** Returns whether the database contains a mirror of any version. Throws the faults of `postgresFault`. */
-export async function isMigrated(url: string): Promise<boolean> {
+export async function isMigrated(server: ServerAddress): Promise<boolean> {
   const sockets = new Sockets();
-  const client = new pg.Client({
-    stream: sockets.open,
-    connectionString: url,
-    connectionTimeoutMillis: connectTimeoutMsDefault,
-    application_name: 'rosterd',
-  });
-  client.on('error', () => {});
-  return withPostgresFaults(addressText(url), async () => {
+  await checkPassword(server);
+  return withPostgresFaults(addressText(urlOf(server)), async () => {
+    const client = makeClient(server, {
+      stream: sockets.open,
+      connectionTimeoutMillis: connectTimeoutMsDefault,
+      application_name: 'rosterd',
+    });
+    client.on('error', () => {});
     try {
       await client.connect();
       const { rows } = await client.query("SELECT to_regclass('migrations') IS NOT NULL AS there");

@@ -1,11 +1,12 @@
 import pg from 'pg';
 import { addressText } from '../../database-location.js';
 import { withPostgresFaults } from './faults.js';
+import { makeClient, type ServerAddress, urlOf } from './make-client.js';
 import { readOnlyCode } from './retire-read-only.js';
 import { valueTypes } from './values.js';
 
 export interface OwnConnectionParts {
-  readonly url: string;
+  readonly server: ServerAddress;
   /** The name of the connection in pg_stat_activity. */
   readonly applicationName: string;
   readonly channel: string;
@@ -35,7 +36,7 @@ export class OwnConnection {
   }
 
   async rows<Row>(text: string, ...values: readonly unknown[]): Promise<Row[]> {
-    return withPostgresFaults(addressText(this.#parts.url), async () => {
+    return withPostgresFaults(addressText(urlOf(this.#parts.server)), async () => {
       const client = await this.#connected();
       try {
         return (await client.query(text, [...values])).rows as Row[];
@@ -79,9 +80,8 @@ export class OwnConnection {
   }
 
   async #connect(): Promise<pg.Client> {
-    const { url, applicationName, channel, onPayload, onConnected } = this.#parts;
-    const client = new pg.Client({
-      connectionString: url,
+    const { server, applicationName, channel, onPayload, onConnected } = this.#parts;
+    const client = makeClient(server, {
       application_name: applicationName,
       connectionTimeoutMillis: answerMillis,
       query_timeout: answerMillis,

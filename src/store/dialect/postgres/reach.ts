@@ -1,7 +1,7 @@
-import pg from 'pg';
 import { isFault } from '../../../domain/fault.js';
 import { addressText } from '../../database-location.js';
 import { isServerAway, withPostgresFaults } from './faults.js';
+import { makeClient, type ServerAddress, urlOf } from './make-client.js';
 
 /** A reachable server answers within milliseconds; the next attempt follows within a second anyway. */
 const answerMillis = 1_000;
@@ -12,15 +12,14 @@ export function isAway(error: unknown): boolean {
 }
 
 /** Probes the server with one query on a new connection. Throws `database_busy` or `database_unusable` if it fails. */
-export async function reachPostgres(url: string): Promise<void> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: answerMillis,
-    query_timeout: answerMillis,
-    application_name: 'rosterd-probe',
-  });
-  client.on('error', () => {});
-  await withPostgresFaults(addressText(url), async () => {
+export async function reachPostgres(server: ServerAddress): Promise<void> {
+  await withPostgresFaults(addressText(urlOf(server)), async () => {
+    const client = makeClient(server, {
+      connectionTimeoutMillis: answerMillis,
+      query_timeout: answerMillis,
+      application_name: 'rosterd-probe',
+    });
+    client.on('error', () => {});
     try {
       await client.connect();
       await client.query('SELECT 1');

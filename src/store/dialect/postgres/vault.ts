@@ -1,6 +1,6 @@
 import { isFault } from '../../../domain/fault.js';
 import type { SealedEntries, SealedEntry } from '../../../vault/ports.js';
-import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
+import type { PostgresLocation } from '../../database-location.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 import { schemaSql, vaultSchemaOf, vaultSchemaSql } from './schema-sql.js';
 import { inTransaction, type Transaction } from './transaction.js';
@@ -200,7 +200,7 @@ class PostgresVault implements SealedEntries {
   }
 
   async #open(): Promise<Opened> {
-    const database = await openPostgres(await secretUrlOf(this.place), connections);
+    const database = await openPostgres(this.place, connections);
     try {
       const schema = vaultSchemaSql(database.schema);
       return { database, schema, hasRole: await prepared(database, schema) };

@@ -1,6 +1,7 @@
-import pg from 'pg';
+import type pg from 'pg';
 import type { Clock } from '../../../runtime/clock.js';
 import { isServerAway } from './faults.js';
+import { makeClient, type ServerAddress } from './make-client.js';
 
 /** A connection that is in use for longer is looked at. No page takes that long; a published listing may. */
 const busyMillis = 30_000;
@@ -16,7 +17,7 @@ const missesMax = 3;
  * listing or rewriting a table takes as long as it takes: so the server is asked, over a new connection, whether it still
  * works for the connection. What waited for it fails with `database_busy` and is repeated as after any lost connection.
  */
-export function watchPool(pool: pg.Pool, url: string, clock: Clock): { close(): Promise<void> } {
+export function watchPool(pool: pg.Pool, server: ServerAddress, clock: Clock): { close(): Promise<void> } {
   const since = new Map<pg.PoolClient, number>();
   pool.on('acquire', (client) => since.set(client, clock.monotonic()));
   pool.on('release', (_, client) => since.delete(client));
@@ -29,7 +30,7 @@ export function watchPool(pool: pg.Pool, url: string, clock: Clock): { close(): 
   const look = async () => {
     const longest = clock.monotonic() - busyMillis;
     const busy = [...since].flatMap(([client, from]) => (from <= longest ? [client] : []));
-    const waits = busy.length === 0 ? () => null : await waitsOf(url, busy);
+    const waits = busy.length === 0 ? () => null : await waitsOf(server, busy);
     misses = waits === null ? misses + 1 : 0;
     const now = new Map<pg.PoolClient, string>();
     for (const client of busy) {
@@ -62,24 +63,25 @@ export function watchPool(pool: pg.Pool, url: string, clock: Clock): { close(): 
  * behind one, every connection counts as worked for.
  */
 async function waitsOf(
-  url: string,
+  server: ServerAddress,
   clients: readonly pg.PoolClient[],
 ): Promise<((client: pg.PoolClient) => string | null) | null> {
-  const probe = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: answerMillis,
-    query_timeout: answerMillis,
-    application_name: 'rosterd-probe',
-  });
-  probe.on('error', () => {});
+  let probe: pg.Client | undefined;
   try {
+    probe = makeClient(server, {
+      connectionTimeoutMillis: answerMillis,
+      query_timeout: answerMillis,
+      application_name: 'rosterd-probe',
+    });
+    probe.on('error', () => {});
     await probe.connect();
     const { rows } = await probe.query<{ pid: number; own: boolean; since: string | null }>(
       `SELECT pid, pid = pg_backend_pid() AS own, CASE WHEN state LIKE 'idle%' THEN state_change::text END AS since
        FROM pg_stat_activity WHERE pid = ANY($1) OR pid = pg_backend_pid()`,
       [clients.map(processOf)],
     );
-    if (!rows.some(({ pid, own }) => own && pid === processOf(probe))) return () => null;
+    const mine = processOf(probe);
+    if (!rows.some(({ pid, own }) => own && pid === mine)) return () => null;
     const found = new Map(rows.map((row) => [row.pid, row.since]));
     return (client) => {
       const since = found.get(processOf(client));
@@ -90,7 +92,7 @@ async function waitsOf(
     return isServerAway(error) ? null : () => null;
   } finally {
     // Not awaited: `end` waits for the server, which may be unreachable again.
-    void probe.end().catch(() => {});
+    void probe?.end().catch(() => {});
   }
 }
 

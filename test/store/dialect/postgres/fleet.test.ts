@@ -45,7 +45,7 @@ async function member(
     onMessage,
     onGap: () => void gaps.push(name),
   };
-  const fleet = new PostgresFleet(name, { url: fresh.url, database, version: '0.0.0-test' }, ears);
+  const fleet = new PostgresFleet(name, { server: fresh.url, database, version: '0.0.0-test' }, ears);
   fleets.push(fleet);
   await fleet.join(sources);
   return fleet;

@@ -245,7 +245,7 @@ describe('opening', () => {
     const silent = new URL(url);
     silent.port = '1';
     for (const [bad, code] of [
-      [missing, 'database_unusable'],
+      [missing, 'database_busy'],
       [silent, 'database_busy'],
     ] as const) {
       const failed = await openPostgres(bad.href).catch((error: unknown) => error);

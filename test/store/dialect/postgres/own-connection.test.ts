@@ -11,7 +11,7 @@ test('a connection that stops responding is dropped after one failed query, and 
   const connected: string[] = [];
   const received: string[] = [];
   const connection = new OwnConnection({
-    url,
+    server: url,
     applicationName: 'rosterd-test',
     channel: 'told',
     onPayload: (payload) => received.push(payload),
@@ -42,7 +42,7 @@ test('a connection whose certificate authority could not be read for a moment is
   url.searchParams.set('sslrootcert', authority);
   url.searchParams.set('sslmode', 'disable');
   const connection = new OwnConnection({
-    url: url.href,
+    server: url.href,
     applicationName: 'rosterd-test',
     channel: 'told',
     onPayload: () => {},
@@ -57,7 +57,7 @@ test('a connection whose certificate authority could not be read for a moment is
 test('a connection that stops responding can be closed', async () => {
   const { url, swallow } = await wayTo((await freshDatabase()).url);
   const connection = new OwnConnection({
-    url,
+    server: url,
     applicationName: 'rosterd-test',
     channel: 'told',
     onPayload: () => {},
@@ -75,7 +75,7 @@ test('concurrent queries on one connection all return, without a warning from th
   process.on('warning', onWarning);
   onTestFinished(() => void process.off('warning', onWarning));
   const connection = new OwnConnection({
-    url: (await freshDatabase()).url,
+    server: (await freshDatabase()).url,
     applicationName: 'rosterd-test',
     channel: 'told',
     onPayload: () => {},

@@ -53,7 +53,7 @@ test('a connection of its own is replaced after a refused write', async () => {
   const { url } = await freshDatabase();
   const promote = await readOnlyForNow(url);
   const connection = new OwnConnection({
-    url,
+    server: url,
     applicationName: 'rosterd-test',
     channel: 'told',
     onPayload: () => {},

@@ -62,7 +62,7 @@ interface Host {
 async function host(name: string, clock: Clock): Promise<Host> {
   const fleet = new PostgresFleet(
     name,
-    { url: fresh.url, database, version: '0.0.0-test' },
+    { server: fresh.url, database, version: '0.0.0-test' },
     { onMessage: () => {}, onGap: () => {} },
   );
   const source = `source-of-${name}` as SourceName;
