@@ -80,11 +80,18 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     if (drafts.length > 0) parts.onQueued();
   };
 
+  let hasFailed = false;
   return startWakeableLoop(clock, stopping, async () => {
     const began = clock.monotonic();
-    await report().catch((error: unknown) => {
-      if (!stopping.signal.aborted) logger.debug({ error }, 'alerts could not be checked');
-    });
+    try {
+      await report();
+      hasFailed = false;
+    } catch (error) {
+      // Nobody is alerted meanwhile. Each interval has the same cause, so the first one is enough.
+      if (!stopping.signal.aborted)
+        logger[hasFailed ? 'debug' : 'warn']({ error }, 'alerts could not be checked');
+      hasFailed = true;
+    }
     const rest = Math.max(spacingMillis, restPerLook * (clock.monotonic() - began));
     await clock.wait(rest, stopping.signal);
     return Math.max(0, lookMillis - rest);
