@@ -4,18 +4,13 @@ import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { watchClock } from './clock-watch.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
-import { startHousekeeping } from './housekeeping.js';
-import { maintenanceByLeader } from './leader-only.js';
-import { maintenanceOf } from './maintenance.js';
 import { obeyPauses } from './pause-watch.js';
 import { type RequestWatch, watchRequests } from './request-watch.js';
-import { startVaultRotation } from './rotate-vault.js';
 import { SourceHolds } from './source-holds.js';
+import { startBackground } from './start-background.js';
 import { startDrainAlone } from './start-drain.js';
 import { startFollowing } from './start-following.js';
-import { deliverNotices, reportAlerts, runAfterSync } from './start-outbox.js';
 import { startReceiver } from './start-receiver.js';
-import { scheduleBackups, schedulePublications } from './start-schedules.js';
 import { membershipOf, startWork } from './start-work.js';
 import { watchTokens } from './watch-tokens.js';
 
@@ -58,41 +53,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
             following,
           );
     const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
-    const logged = { clock: parts.clock, logger: logger.child({ component: 'housekeeping' }) };
-    const housekeeping = startHousekeeping({
-      ...logged,
-      ...maintenanceByLeader(
-        {
-          ...maintenanceOf(config, engine.mirror),
-          askPlatform: (signal) => engine.platform.client.askTime(signal),
-        },
-        membership,
-      ),
-      platform: engine.platform.client.time,
-    });
-    lifecycle.add('housekeeping', () => housekeeping.close());
-    lifecycle.add(
-      'housekeeping nudges',
-      engine.sync.onTick(() => housekeeping.look()),
-    );
-    if (config.vault.keys.length > 0) {
-      const rotation = startVaultRotation({
-        vault: engine.vault,
-        clock: parts.clock,
-        logger: logger.child({ component: 'vault' }),
-        register: engine.health,
-        leads: () => membership.leads,
-      });
-      lifecycle.add('vault rotation', () => rotation.close());
-    }
-    scheduleBackups(engine, parts, membership, lifecycle);
-    schedulePublications(engine, parts, membership, lifecycle);
-    const delivery = config.notices.length > 0 ? deliverNotices(engine, parts, membership, lifecycle) : null;
-    const alerts = config.notices.some(({ about }) => about.includes('alerts'))
-      ? await reportAlerts(engine, parts, membership, lifecycle)
-      : null;
-    const hooks =
-      config.afterSync.length > 0 ? await runAfterSync(engine, parts, membership, lifecycle) : null;
+    const background = await startBackground(engine, parts, membership, lifecycle);
     let requests: RequestWatch | null = null;
     const served =
       config.console === null
@@ -107,27 +68,18 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
             {
               request: () => requests?.look(),
               notice: () => {
-                delivery?.wake();
+                background.delivery?.wake();
                 // In a fleet, the leader delivers.
                 membership.tell({ kind: 'committed' });
               },
               alert: () => {
-                alerts?.deliver();
+                background.alerts?.deliver();
                 membership.tell({ kind: 'committed' });
               },
             },
           );
-    engine.onDatabaseBack(() => {
-      housekeeping.look();
-      delivery?.wake();
-      hooks?.look();
-    });
     const onLead = () => {
-      housekeeping.look();
-      delivery?.wake();
-      alerts?.look();
-      alerts?.deliver();
-      hooks?.look();
+      background.onLead();
       following?.look();
     };
     const holds = new SourceHolds(engine.sync);

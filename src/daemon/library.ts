@@ -23,6 +23,8 @@ import { startDrainAlone } from './start-drain.js';
 import { startFollowing } from './start-following.js';
 import { startReceiver } from './start-receiver.js';
 import { membershipOf, startWork } from './start-work.js';
+import { TickEnds } from './tick-ends.js';
+import { watchTokens } from './watch-tokens.js';
 import { webhookSpacingOf } from './webhook-spacings.js';
 
 export interface MirrorOptions {
@@ -43,7 +45,7 @@ export type SourcesListener = (change: {
   readonly disconnected: readonly string[];
 }) => void;
 
-/** A mirror inside another program: what `rosterd run` runs, without its command line. */
+/** A mirror inside another program: what `rosterd run` runs, without its command line and console. */
 export interface Mirror {
   /** The location of the mirror: a file, or the address of a database without its password. */
   readonly database: string;
@@ -54,11 +56,15 @@ export interface Mirror {
    * event loop of the program.
    */
   readonly query: MirrorQuery;
-  /** Starts following the platform: every source now, then by its timer and by webhooks if configured. Obeys `rosterd pause`. */
+  /**
+   * Starts following the platform: every source now, then by its timer and by webhooks if configured. Obeys `rosterd pause`.
+   * Also starts what `rosterd run` does beside following: scrubs, retention, notices, alerts, hooks, backups and exports.
+   */
   start(): Promise<void>;
   /**
    * Runs one tick of each source, or of the named one. Resolves after listeners have received its changes. A source that
-   * an operator paused is not read: its report has the outcome `stopped`.
+   * an operator paused is not read: its report has the outcome `stopped`. Before `start`, it also sends the notices of the
+   * ticks and scrubs erased bytes, the latter at most every ten minutes; a failure of either is only logged.
    */
   tick(source?: string, ask?: ManualAsk): Promise<readonly SourceResult[]>;
   /** Calls the listener with every change committed from now on, in order. Returns a function that stops it. */
@@ -104,6 +110,8 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       await engine.sync.close();
       await pumpAll();
     });
+    const ends = new TickEnds(engine, parts);
+    lifecycle.add('the end of ticks', () => ends.close());
     let receiverUrl: string | null = null;
     let started: Promise<void> | undefined;
     let stopped = false;
@@ -127,8 +135,19 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       receiverUrl = receiver?.url ?? null;
       const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
       await obeyPauses(engine, parts, lifecycle);
-      const onLead = () => following?.look();
+      const background = await (await import('./start-background.js')).startBackground(
+        engine,
+        parts,
+        membership,
+        lifecycle,
+      );
+      const onLead = () => {
+        background.onLead();
+        following?.look();
+      };
       await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
+      const watch = watchTokens({ engine, clock, logger: logger.child({ component: 'tokens' }) });
+      lifecycle.add('watch over tokens', () => watch.close());
     };
     return {
       database: locationText(config.database),
@@ -152,11 +171,12 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
             ...(paused.get(name) ?? (await engine.sync.tick(name, ask))),
           })),
         );
-        // A started mirror lists companies and rounds by itself.
+        // A started mirror lists companies and rounds, sends notices and scrubs by itself.
         if (started === undefined)
           for (const { source: name, report } of results)
             if (report.outcome === 'done') await engine.dimensions?.refresh(name, ask.resync === true);
         await pumpAll();
+        if (started === undefined) await ends.finish(results);
         return results;
       },
       onChange(listener) {

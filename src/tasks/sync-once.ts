@@ -1,13 +1,10 @@
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
-import { maintenanceOf } from '../daemon/maintenance.js';
-import { noticeTargets } from '../daemon/notices.js';
+import { finishRun } from '../daemon/finish-run.js';
 import { pausedResults } from '../daemon/paused-result.js';
 import type { SourceResult } from '../daemon/source-result.js';
 import { followOnce } from '../daemon/start-following.js';
-import { deliverDue } from '../outbox/deliver.js';
 import { statusOf } from '../reading/status.js';
 import type { ManualAsk } from '../sync/schedule.js';
-import { scrubOnce } from './scrub-once.js';
 
 export interface SyncedOnce extends SourceResult {
   /** Records of the source in quarantine now, including those of earlier ticks. */
@@ -47,13 +44,7 @@ export async function syncOnce(
     if (signal.aborted) stop();
     const results = await Promise.all(ticks);
     await listCatalog(engine, results, ask.resync === true, signal);
-    await deliverOnce(parts, engine, signal);
-    // The process that holds a source scrubs as well, and two scrubs would only block each other.
-    if (results.every(({ report }) => report.code !== 'lease_lost')) {
-      const { clock, logger } = parts;
-      const { pending, scrubAlone: scrub } = maintenanceOf(parts.config, engine.mirror);
-      await scrubOnce({ pending, scrub, clock, logger: logger.child({ component: 'erasure' }) }, signal);
-    }
+    await finishRun(engine, parts, { results, mayBlock: true }, signal);
     const { sources: statuses } = await statusOf(parts.config.database, parts.clock, null, undefined, {
       only: sources.map(({ name }) => name),
       ticksMax: 0,
@@ -89,17 +80,5 @@ async function listCatalog(
     await Promise.all(complete.map(({ source }) => dimensions.refresh(source, forced)));
   } finally {
     signal.removeEventListener('abort', stop);
-  }
-}
-
-/** Sends the notices this run enqueued before it ends. Undelivered ones wait for the next run. */
-async function deliverOnce(parts: EngineParts, { mirror }: Engine, signal: AbortSignal): Promise<void> {
-  const { config, clock, random, logger } = parts;
-  if (config.notices.length === 0) return;
-  const { targets, close } = noticeTargets(config, clock);
-  try {
-    await deliverDue({ outbox: mirror.outbox, targets, clock, random, logger }, signal);
-  } finally {
-    await close();
   }
 }

@@ -1,0 +1,55 @@
+import type { Closable } from '../runtime/lifecycle.js';
+import type { PendingErasures } from '../store/erasures.js';
+import type { Engine, EngineParts } from './engine.js';
+import { finishRun } from './finish-run.js';
+import { isScrubDue } from './housekeeping.js';
+import type { SourceResult } from './source-result.js';
+
+/**
+ * What follows the ticks of a program that does not start its mirror: notices are sent, and erased bytes leave the file, as
+ * after `rosterd sync`. A program may tick every second, so scrubs have the spacing that a daemon gives them.
+ */
+export class TickEnds implements Closable {
+  readonly #stopping = new AbortController();
+  /** One at a time: two scrubs would only block each other. */
+  #last: Promise<void> = Promise.resolve();
+  /** On the monotonic clock. */
+  #scrubbedAt: number | null = null;
+
+  constructor(
+    private readonly engine: Pick<Engine, 'mirror'>,
+    private readonly parts: EngineParts,
+  ) {}
+
+  /** Never rejects: what fails waits for the next tick. */
+  finish(results: readonly SourceResult[]): Promise<void> {
+    this.#last = this.#last.then(() => this.#finish(results));
+    return this.#last;
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#last;
+  }
+
+  async #finish(results: readonly SourceResult[]): Promise<void> {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return;
+    const end = { results, mayBlock: false, isScrubDue: (pending: PendingErasures) => this.#isDue(pending) };
+    try {
+      await finishRun(this.engine, this.parts, end, signal);
+    } catch (error) {
+      if (!signal.aborted)
+        this.parts.logger.warn({ error }, 'notices, or erased bytes in the file, wait for the next tick');
+    }
+  }
+
+  #isDue(pending: PendingErasures): boolean {
+    const { clock } = this.parts;
+    const now = clock.monotonic();
+    if (!isScrubDue(pending, clock.now(), this.#scrubbedAt === null ? null : now - this.#scrubbedAt))
+      return false;
+    this.#scrubbedAt = now;
+    return true;
+  }
+}

@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { type ConfigInput, createMirror } from '../../src/index.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
+
+const patient = { timeout: 20_000, interval: 50 };
+
+/** Returns a mirror of one company in a library, and what a test does to both sides. */
+async function embedded(settings: Partial<ConfigInput> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-embedded-'));
+  const sandbox = await startSeededSandbox({ companies: 1, records: 30, limits: false });
+  const [company] = sandbox.ready.companies;
+  if (company === undefined) throw new Error('a sandbox without a company');
+  const mirror = await createMirror({
+    config: {
+      platform: { baseUrl: sandbox.url },
+      database: 'sqlite:./inner.db',
+      sources: [{ name: 'acme', token: { env: 'TOKEN' }, company: company.id }],
+      sync: { intervalSeconds: 3600 },
+      ...settings,
+    },
+    cwd: folder,
+    env: { TOKEN: company.token, NOTICE_SECRET: 'a-secret-that-signs-notices-for-tests' },
+  });
+  const reader = new Sqlite(join(folder, 'inner.db'));
+  onTestFinished(async () => {
+    reader.close();
+    await mirror.stop();
+    await sandbox.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    mirror,
+    all: <Row>(sql: string): Row[] => reader.prepare<[], Row>(sql).all(),
+    run: (sql: string) => void reader.exec(sql),
+    control: async (method: string, path: string, body?: unknown) => {
+      const answer = await fetch(`${sandbox.url}/_sandbox${path}`, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      expect(answer.status).toBe(200);
+    },
+  };
+}
+
+/** Starts a receiver of notices. Returns its address and the bodies that arrived. */
+async function receiver() {
+  const received: string[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += String(chunk);
+    });
+    request.on('end', () => {
+      received.push(body);
+      response.writeHead(204).end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received };
+}
+
+const noticesTo = (url: string): Partial<ConfigInput> => ({
+  notices: [{ kind: 'http', name: 'crm', url, secret: { env: 'NOTICE_SECRET' } }],
+});
+
+const erasuresSql = `SELECT count(*) AS erasures, count(scrubbed_at) AS scrubbed FROM erasures`;
+const eraseOne = async (world: Awaited<ReturnType<typeof embedded>>) => {
+  const [row] = world.all<{ id: string }>(
+    'SELECT investor_id AS id FROM investments WHERE investor_id IS NOT NULL ORDER BY id LIMIT 1',
+  );
+  await world.control('POST', `/users/${row?.id}/deactivate`);
+};
+
+test('library: a started mirror scrubs the bytes of erased identities, as `rosterd run` does', async () => {
+  const world = await embedded();
+  await world.mirror.start();
+  await expect.poll(async () => (await world.mirror.status()).health, patient).toBe('ok');
+  await eraseOne(world);
+  await world.mirror.tick();
+  await expect
+    .poll(() => {
+      const [row] = world.all<{ erasures: number; scrubbed: number }>(erasuresSql);
+      return row !== undefined && row.erasures > 0 && row.erasures === row.scrubbed;
+    }, patient)
+    .toBe(true);
+});
+
+test('library: a started mirror deletes what is past its retention, as `rosterd run` does', async () => {
+  const world = await embedded();
+  await world.mirror.tick();
+  world.run(`UPDATE tick_rows SET started_at = '2020-01-01T00:00:00.000Z'`);
+  await world.mirror.start();
+  await expect
+    .poll(() => world.all(`SELECT tick FROM tick_rows WHERE started_at < '2021'`), patient)
+    .toEqual([]);
+});
+
+test('library: a started mirror sends the notices of its configuration, as `rosterd run` does', async () => {
+  const { url, received } = await receiver();
+  const world = await embedded(noticesTo(url));
+  await world.mirror.tick();
+  await world.mirror.start();
+  await world.control('POST', '/churn', { changes: 1 });
+  await world.mirror.tick();
+  await expect.poll(() => received.length, patient).toBeGreaterThan(0);
+});
+
+test('library: a tick without `start` scrubs and sends before it resolves, as `rosterd sync` does', async () => {
+  const { url, received } = await receiver();
+  const world = await embedded(noticesTo(url));
+  await world.mirror.tick();
+  await eraseOne(world);
+  await world.control('POST', '/churn', { changes: 3 });
+  await world.mirror.tick();
+  const [row] = world.all<{ erasures: number; scrubbed: number }>(erasuresSql);
+  expect(row?.erasures).toBeGreaterThan(0);
+  expect(row?.scrubbed).toBe(row?.erasures);
+  expect(received.length).toBeGreaterThan(0);
+});
