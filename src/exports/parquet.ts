@@ -1,7 +1,8 @@
-import { chmod, mkdtemp, open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { chmod, mkdtemp, open, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { type LoadDuckDb, withWorkshop } from './duckdb.js';
 import type { RowSource } from './ports.js';
+import { unfinishedStart, whileUnfinished } from './unfinished.js';
 import { folderFault, syncFolder } from './write-file.js';
 
 /**
@@ -17,10 +18,10 @@ export async function writeParquet(
   load: LoadDuckDb = () => import('@duckdb/node-api'),
 ): Promise<number> {
   const folder = dirname(file);
-  const workshop = await mkdtemp(join(folder, `.${basename(file)}.tmp-`)).catch((error: unknown) => {
+  const workshop = await mkdtemp(unfinishedStart(file)).catch((error: unknown) => {
     throw folderFault(folder, error);
   });
-  try {
+  return await whileUnfinished(workshop, file, async () => {
     const unfinished = join(workshop, 'unfinished.parquet');
     await withWorkshop(workshop, signal, load, async (duckdb) => {
       await duckdb.load('rows', source);
@@ -31,9 +32,7 @@ export async function writeParquet(
     await rename(unfinished, file);
     await syncFolder(folder);
     return bytes;
-  } finally {
-    await rm(workshop, { recursive: true, force: true });
-  }
+  });
 }
 
 async function syncedSize(file: string): Promise<number> {

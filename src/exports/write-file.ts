@@ -1,12 +1,14 @@
-import { open, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { type Random, randomText } from '../runtime/random.js';
 import { gathered, type Piece } from './gather.js';
+import { unfinishedStart, whileUnfinished } from './unfinished.js';
 
 /**
  * Writes the pieces to a temporary file with mode 0600 and renames it to `file` when all are on disk, so that `file` is
- * always complete. A failure leaves no temporary file and keeps an existing `file`. Returns the number of bytes written.
+ * always complete. A failure leaves no temporary file and keeps an existing `file`; what a killed process left is removed
+ * by the next export to `file`. Returns the number of bytes written.
  * Throws `stopped` when `signal` aborts, and `usage` when the folder cannot be written to.
  */
 export async function writeExport(
@@ -16,11 +18,11 @@ export async function writeExport(
   signal: AbortSignal,
 ): Promise<number> {
   const folder = dirname(file);
-  const unfinished = join(folder, `.${basename(file)}.${randomText(random, 8)}.tmp`);
+  const unfinished = `${unfinishedStart(file)}${randomText(random, 8)}`;
   const handle = await open(unfinished, 'wx', 0o600).catch((error: unknown) => {
     throw folderFault(folder, error);
   });
-  try {
+  return await whileUnfinished(unfinished, file, async () => {
     let bytes = 0;
     try {
       for await (const piece of gathered(pieces)) {
@@ -36,15 +38,16 @@ export async function writeExport(
     await rename(unfinished, file);
     await syncFolder(folder);
     return bytes;
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    throw error;
-  }
+  });
 }
 
 export function folderFault(folder: string, cause: unknown): Fault {
-  return new Fault('usage', `cannot write to ${folder}`, {
-    hint: 'Name a file in an existing folder that you can write to.',
+  const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason';
+  return new Fault('usage', `cannot write to ${folder} (${code})`, {
+    hint:
+      code === 'ENAMETOOLONG'
+        ? 'Choose a shorter name: while the file is written, about 50 characters are added to it.'
+        : 'Name a file in an existing folder that you can write to.',
     cause,
   });
 }
