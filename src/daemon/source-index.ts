@@ -54,11 +54,16 @@ export class SourceIndex {
   /**
    * Returns the sources an event concerns. A source with a configured installation matches by it, otherwise by its
    * company; one with neither matches every event. What the event does not name matches every source.
+   *
+   * An event with an installation of no source counts by its company: a platform may deliver each event once, with any
+   * installation that receives it, such as that of a connected person or one that replaced the configured one.
    */
   concerning({ installation, company }: Concern): readonly SourceConfig[] {
-    const groups = installation === '' ? this.#byCompany : this.#looseByCompany;
-    const byCompany = company === null ? groups.all() : [...groups.of(company), ...groups.of(null)];
-    return installation === '' ? byCompany : [...this.#byInstallation.of(installation), ...byCompany];
+    const own = installation === '' ? [] : this.#byInstallation.of(installation);
+    const others = installation === '' ? this.#byCompany : this.#looseByCompany;
+    if (company === null) return [...own, ...others.all()];
+    const named = own.length === 0 ? this.#byCompany : this.#looseByCompany;
+    return [...own, ...named.of(company), ...others.of(null)];
   }
 
   #groupsOf(source: SourceConfig): readonly (readonly [Groups<string | null>, string | null])[] {

@@ -16,8 +16,15 @@ function source(name: string, installation: string | null, company: string | nul
 }
 
 /** The rule, over all sources one by one. */
-function concerns({ installation, company }: SourceConfig, event: Concern): boolean {
-  if (installation !== null && event.installation !== '') return installation === event.installation;
+function concerns(
+  { installation, company }: SourceConfig,
+  event: Concern,
+  all: readonly SourceConfig[],
+): boolean {
+  if (installation !== null && event.installation !== '') {
+    const isKnown = all.some((one) => one.installation === event.installation);
+    if (isKnown || company === null || event.company === null) return installation === event.installation;
+  }
   if (company !== null && event.company !== null) return company === event.company;
   return true;
 }
@@ -42,7 +49,7 @@ test('source index: finds exactly the sources that the rule finds one by one, wh
       for (const one of all) if (!left.includes(one)) index.remove(one.name);
       expect(names(index.all)).toEqual(names(left));
       for (const seen of events) {
-        const expected = left.filter((one) => concerns(one, seen));
+        const expected = left.filter((one) => concerns(one, seen, left));
         expect(names(index.concerning(seen))).toEqual(names(expected));
         expect(names(index.withInstallation(seen.installation))).toEqual(
           names(left.filter(({ installation }) => installation === seen.installation)),
@@ -50,6 +57,20 @@ test('source index: finds exactly the sources that the rule finds one by one, wh
       }
     }),
   );
+});
+
+test('DELIV-11 source index: an event with an installation of no source concerns those of its company', () => {
+  const index = new SourceIndex([
+    source('acme', 'inst_1', 'co_1'),
+    source('globex', 'inst_2', 'co_2'),
+    source('whole', 'inst_3', null),
+  ]);
+  const sourcesOf = (installation: string, company: string | null) =>
+    names(index.concerning({ installation, company }));
+  // That of a connected person who helps run the company.
+  expect(sourcesOf('inst_9', 'co_1')).toEqual(['acme']);
+  expect(sourcesOf('inst_2', 'co_1')).toEqual(['globex']);
+  expect(sourcesOf('inst_9', null)).toEqual([]);
 });
 
 test('source index: an event is looked up without walking over ten thousand sources', () => {
