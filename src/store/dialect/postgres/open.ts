@@ -57,7 +57,7 @@ export async function openPostgres(
   const pool = new pg.Pool({
     Client: clientsOf(server),
     stream: sockets.open,
-    connectionString: options.readonly === true ? readOnlyUrl(url) : url,
+    connectionString: url,
     application_name: options.applicationName ?? 'rosterd',
     max: options.max ?? connectionsDefault,
     connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMsDefault,
@@ -65,13 +65,20 @@ export async function openPostgres(
     ...defined({ idleTimeoutMillis: options.idleMs }),
     // Statements are sent without waiting for earlier results, so that a page costs few round trips.
     pipeline: true,
-    ...defined({ query_timeout: options.answerMillis, statement_timeout: options.statementTimeoutMs }),
+    ...defined({ query_timeout: options.answerMillis }),
   });
   // The pool replaces an idle connection that dies; without a listener the error would end the process.
   pool.on('error', () => {});
   // The pool listens only to idle connections. When the server ends one in the middle of a transaction, as it does after
   // its idle timeout, the next statement on it fails and reports the error.
   pool.on('connect', (client) => client.on('error', () => {}));
+  const settings = settingsOf(options);
+  // Before the first statement of the connection, and without waiting for the result. A connection pooler such as PgBouncer
+  // refuses settings among the parameters of a new connection.
+  if (settings !== '')
+    pool.on('connect', (client) => {
+      client.query(settings).catch(() => client.connection.stream.destroy());
+    });
   if (options.readonly !== true) retireReadOnly(pool);
   try {
     const schema = await withPostgresFaults(safeUrl, () =>
@@ -136,14 +143,12 @@ export function identitySchemaOf(schema: string): string {
   return schema === 'public' ? 'rosterd_identity' : `${schema}_identity`;
 }
 
-/** Adds the setting to the URL's `options`, so that it applies to every session of the pool from its start. */
-function readOnlyUrl(text: string): string {
-  if (URL.parse(text) === null) return text;
-  const url = new URL(text);
-  const given = url.searchParams.get('options');
-  const wanted = '-c default_transaction_read_only=on';
-  url.searchParams.set('options', given === null ? wanted : `${given} ${wanted}`);
-  return url.href;
+/** Returns the statements that make the settings of a session; empty without any. */
+function settingsOf({ readonly, statementTimeoutMs }: PostgresOptions): string {
+  return [
+    ...(readonly === true ? ['SET default_transaction_read_only = on'] : []),
+    ...(statementTimeoutMs === undefined ? [] : [`SET statement_timeout = ${statementTimeoutMs}`]),
+  ].join('; ');
 }
 
 interface Server {
