@@ -264,3 +264,25 @@ test('a line that is longer than a megabyte is refused with its number', () => {
   writeFileSync(file, `one\n${'x'.repeat(3_000_000)}\n`);
   expect(() => [...linesOf(file)]).toThrow('line 2: is longer than 1048576 bytes');
 });
+
+test('sandbox import: control calls create investments in a company that only takes reservations, and pass over one without rounds', async () => {
+  const without = { type: 'company', id: 'co_without', name: 'Without' };
+  const platform = await importing([company, waters, without]);
+  const made = await platform.control('POST', '/investments', { company: 'co_acme', count: 2 });
+  expect(made.body.ids).toHaveLength(2);
+  const token = platform.ready.companies.find(({ id }) => id === 'co_acme')?.token ?? '';
+  const { body } = await platform.get('/investments', { token });
+  expect(body.data).toMatchObject([
+    { offering: 'ofr_waters', status: 'reserved' },
+    { offering: 'ofr_waters', status: 'reserved' },
+  ]);
+  expect((await platform.control('POST', '/churn', { changes: 60 })).body.ids).toHaveLength(60);
+  for (const [path, rest] of [
+    ['/investments', {}],
+    ['/churn', { changes: 1 }],
+  ] as const) {
+    const refused = await platform.control('POST', path, { company: 'co_without', ...rest });
+    expect(refused.status).toBe(409);
+    expect(refused.body.error.message).toBe('The company has no round to invest in.');
+  }
+});

@@ -37,15 +37,8 @@ export function invest(services: Services, company: ActingCompany, set: RecordPa
   // A new record would attach personal data to an erased account.
   if (investor.deactivated_at !== null) throw closedAccount('it cannot invest');
   const offerings = offeringsOf(services, company);
-  const binding = offerings.filter((offering) => !offering.reservations);
-  const open = binding.filter((offering) => offering.ended === 0);
   const fresh = freshly(
-    inventInvestment(
-      services.random,
-      now,
-      { ...company, offerings: open.length === 0 ? binding : open },
-      investor,
-    ),
+    inventInvestment(services.random, now, { ...company, offerings: roundsToEnter(offerings) }, investor),
     now,
   );
   const { columns, profile, reason } = planChange(services.state, { ...fresh, no: 0 }, set);
@@ -59,6 +52,23 @@ export function invest(services: Services, company: ActingCompany, set: RecordPa
   if (columns.converted_to != null || columns.hidden === 1)
     changeInvestment(services, source, columns, reason, now);
   return source.id;
+}
+
+/** Returns the open rounds that take investments or, without any, the best there is. Throws a 409 without a round. */
+function roundsToEnter<Round extends { readonly reservations: boolean; readonly ended: number }>(
+  rounds: readonly Round[],
+): readonly Round[] {
+  const choices = [
+    rounds.filter(({ reservations, ended }) => !reservations && ended === 0),
+    rounds.filter(({ reservations }) => !reservations),
+    rounds.filter(({ ended }) => ended === 0),
+    rounds,
+  ];
+  const found = choices.find(({ length }) => length > 0);
+  if (found !== undefined) return found;
+  throw new Problem(409, 'conflict', 'The company has no round to invest in.', {
+    remediation: 'Create one with POST /_sandbox/offerings.',
+  });
 }
 
 const closedAccount = (so: string): Problem =>

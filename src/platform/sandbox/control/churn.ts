@@ -19,9 +19,10 @@ export function churn(
   );
 }
 
-/** Changes only companies with an installation. Companies that only fill the catalog do not change. */
+/** Changes only companies with an installation and a round. Companies that only fill the catalog do not change. */
 const installedCompaniesSql = `SELECT no, id FROM companies c WHERE realm = 'test'
-  AND EXISTS (SELECT 1 FROM installations i WHERE i.company_no = c.no) ORDER BY no`;
+  AND EXISTS (SELECT 1 FROM installations i WHERE i.company_no = c.no)
+  AND EXISTS (SELECT 1 FROM offerings o WHERE o.company_no = c.no) ORDER BY no`;
 
 const happenings = [
   ['create', 30],
