@@ -7,15 +7,19 @@ import { fold } from './fold.js';
 
 export type State = Sqlite.Database;
 
+/** How long a start waits for a process that is about to end. */
+const busyMillis = 1_000;
+
 /**
  * Opens the platform's database: `:memory:`, or a file that survives a restart. better-sqlite3 is synchronous, so the
  * statements of two requests cannot interleave: a synchronous handler is serializable. With `image`, the serialized
- * database of another platform, it opens a copy of that in memory.
+ * database of another platform, it opens a copy of that in memory. Throws `usage` while another process uses the file.
  */
 export function openState(file: string, image?: Buffer): State {
   // The file contains personal data and keys, so only its owner may read it.
   if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
-  const state = new Sqlite(image ?? file);
+  const state = new Sqlite(image ?? file, { timeout: busyMillis });
+  if (file !== ':memory:') takeAlone(state, file);
   // A large world in memory then has fewer pages, which cost some 300 bytes each beside their content.
   if (file === ':memory:' && image === undefined) state.pragma('page_size = 16384');
   state.pragma('journal_mode = WAL');
@@ -54,4 +58,24 @@ export function openState(file: string, image?: Buffer): State {
     })();
   }
   return state;
+}
+
+/**
+ * Locks the file until it is closed. Two processes would each have their own clock and their own plan of deliveries. It is a
+ * lock of the operating system, so a killed process leaves nothing behind.
+ */
+function takeAlone(state: State, file: string): void {
+  try {
+    state.pragma('locking_mode = EXCLUSIVE');
+    // The lock is taken by the first access.
+    state.pragma('journal_mode = WAL');
+    state.exec('BEGIN IMMEDIATE; COMMIT');
+  } catch (error) {
+    state.close();
+    if (!(error instanceof Sqlite.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
+    throw new Fault('usage', `--data: ${file} is in use by another process`, {
+      hint: 'stop the sandbox that uses it, or name another file',
+      cause: error,
+    });
+  }
 }

@@ -330,6 +330,26 @@ test('control: churn makes the requested number of changes, only in the requeste
   expect(after).toEqual(elsewhere);
 });
 
+test('sandbox: a data file has one process at a time, and is free again once that closes', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
+  const dataFile = join(folder, 'world.db');
+  try {
+    const first = await startNewlySeeded({ dataFile });
+    await expect(startSandbox({ dataFile })).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('in use by another process'),
+    });
+    expect((await first.control('POST', '/churn', { changes: 5 })).status).toBe(200);
+    await first.close();
+    const second = await startNewlySeeded({ dataFile });
+    expect((await second.control('POST', '/reset')).status).toBe(200);
+    await expect(startSandbox({ dataFile })).rejects.toMatchObject({ code: 'usage' });
+    await second.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test('sandbox: a data file keeps changes and clock across a restart and rejects a different plan', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
   const dataFile = join(folder, 'world.db');
