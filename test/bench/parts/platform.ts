@@ -64,7 +64,9 @@ export async function startPlatform({ records }: PlatformOptions) {
     const feed = feeds.get(company);
     if (pathname !== '/investments' || feed === undefined) {
       // Counts of an offering are for people who edit the company.
-      response.writeHead(403, { 'content-type': 'application/json' }).end('{}');
+      response
+        .writeHead(403, { 'content-type': 'application/json' })
+        .end('{"error":{"type":"insufficient_scope"}}');
       return;
     }
     const hold = held.get(company);
