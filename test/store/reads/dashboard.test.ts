@@ -410,6 +410,15 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
     expect(await read((db) => readRecord(db, 'source1', 'inv_never', true))).toBeNull();
   });
 
+  test('an address with a NUL character finds nothing', async () => {
+    await read(async (db) => {
+      expect(await readRecord(db, 'acme\0', 'inv_a\0', false)).toBeNull();
+      expect(await totalsByStatus(db, 'acme', 'co_1\0')).toEqual([]);
+      const rows = rosterRows(db, { source: 'acme\0' }, false).rows();
+      expect((await rows[Symbol.asyncIterator]().next()).done).toBe(true);
+    });
+  });
+
   test('recent activity comes newest first and without bodies', async () => {
     await mirror.insert('erasures', {
       source_no: 1,

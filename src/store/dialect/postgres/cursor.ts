@@ -1,5 +1,6 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
+import { storableValue } from './values.js';
 
 /**
  * Reads a result of any size in batches, for Kysely's `stream`. It uses a server-side cursor in a transaction of its own
@@ -24,7 +25,10 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
     if (!this.#declared) {
       this.#declared = true;
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-      await client.query(`DECLARE rosterd_stream NO SCROLL CURSOR FOR ${this.sql}`, this.parameters);
+      await client.query(
+        `DECLARE rosterd_stream NO SCROLL CURSOR FOR ${this.sql}`,
+        this.parameters.map(storableValue),
+      );
     }
     return (await client.query(`FETCH ${rows} FROM rosterd_stream`)).rows as Row[];
   }
@@ -58,7 +62,7 @@ function wrapped(client: pg.PoolClient): PostgresPoolClient {
   const query = (request: unknown, parameters?: readonly unknown[]) =>
     request instanceof DeclaredCursor
       ? request.on(client)
-      : client.query(request as string, parameters as unknown[] | undefined);
+      : client.query(request as string, parameters?.map(storableValue));
   // Kysely passes true for a connection whose transaction could not be ended: it is destroyed, not reused.
   const release = (destroy?: boolean) => client.release(destroy);
   const wrapper = { query, release } as PostgresPoolClient;

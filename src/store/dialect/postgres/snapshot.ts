@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Ask, AskRows, Snapshots } from '../port.js';
 import { postgresFault } from './faults.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
+import { storableValue } from './values.js';
 
 /** All queries of a transaction at this level see the same snapshot. */
 const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
@@ -32,7 +33,10 @@ export async function postgresRowSnapshot<Result>(
       work(async function* <Row>(sql: string, values: readonly (string | number)[] = []) {
         let mark = 0;
         const numbered = sql.replaceAll('?', () => `$${++mark}`);
-        await client.query(`DECLARE rosterd_rows NO SCROLL CURSOR FOR ${numbered}`, [...values]);
+        await client.query(
+          `DECLARE rosterd_rows NO SCROLL CURSOR FOR ${numbered}`,
+          values.map(storableValue),
+        );
         for (;;) {
           const { rows } = await client.query(`FETCH ${rowsPerFetch} FROM rosterd_rows`);
           yield* rows as Row[];
@@ -84,7 +88,7 @@ function snapshotOn<Result>(
   return transactionOn(database, (client) =>
     work(async (text, ...values) => {
       const numbered = text.reduce((sql, part, at) => `${sql}$${at}${part}`);
-      return (await client.query(numbered, [...values])).rows;
+      return (await client.query(numbered, values.map(storableValue))).rows;
     }),
   );
 }

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type pg from 'pg';
-import { storableText } from '../../../domain/text.js';
 import { isStatementLost, withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
+import { storableValue } from './values.js';
 
 /** A named prepared statement: each connection parses it once. */
 export interface Statement {
@@ -134,19 +134,13 @@ class OpenTransaction implements Transaction {
     try {
       return await this.client.query(
         typeof sql === 'string' ? { text: sql } : { ...sql },
-        values.map(storable),
+        values.map(storableValue),
       );
     } catch (error) {
       this.firstFailure ??= error;
       throw error;
     }
   }
-}
-
-/** PostgreSQL cannot store NUL in text. The driver itself replaces lone surrogates. */
-function storable(value: unknown): unknown {
-  if (typeof value === 'string') return value.includes('\0') ? storableText(value) : value;
-  return Array.isArray(value) ? value.map(storable) : value;
 }
 
 /** Returns the argument for `client.release`: a connection that cannot roll back is destroyed. */
