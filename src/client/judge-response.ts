@@ -69,7 +69,7 @@ function codeOf(status: number, type: string | null): FaultCode {
   if (status >= 500 || status === 408) return 'platform_error';
   // The API gives each refusal a type. This one is of something in between, such as a gateway whose target restarts, and
   // passes: the request is repeated, and no source waits for a person.
-  if (status >= 400 && type === null) return 'contract_broken';
+  if (status >= 400 && status < 500 && type === null) return 'contract_broken';
   if (status === 403) return 'forbidden';
   if (status >= 400) return type === 'invalid_grant' ? 'reauthorize' : 'refused';
   return 'contract_broken';
