@@ -620,4 +620,10 @@ test('INV-11 a cursor from before a sandbox reset returns gone instead of skippi
   const saved = await position();
   await world.control('POST', '/reset');
   expect((await list(`?cursor=${saved}`)).status).toBe(410);
+  // The feed is longer than it was: the position exists again, in another world.
+  await world.control('POST', '/churn', { changes: 60 });
+  expect((await list(`?cursor=${saved}`)).status).toBe(410);
+  const { body } = await list('?updated_since=2026-11-01T00:00:00Z&per_page=100');
+  expect((await list(`?cursor=${body.meta.next_cursor}`)).status).toBe(200);
+  expect((await list(`?cursor=${await position()}`)).status).toBe(200);
 });

@@ -116,8 +116,8 @@ function startOf(
     if (cursor === undefined) {
       throw badParameter('cursor', 'The cursor is not valid for this account; send next_cursor unchanged.');
     }
-    // A position beyond the end was issued before the sandbox was reset.
-    if (cursor.through < now - retentionMillis || cursor.seq > feed.head) throw gone('cursor');
+    const isOfNow = cursor.seq >= feed.start && cursor.seq <= feed.head;
+    if (cursor.through < now - retentionMillis || !isOfNow) throw gone('cursor');
     return cursor;
   }
   if (asked.updatedSince !== undefined) {

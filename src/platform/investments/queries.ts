@@ -137,12 +137,14 @@ export function placeBefore(state: State, time: number, head: number): number {
 
 export interface FeedHead {
   readonly head: number;
+  /** Positions before this one were issued before the sandbox was reset. */
+  readonly start: number;
   readonly observed_at: number;
   readonly cursor_key: Buffer;
 }
 
 export function feedHead(state: State): FeedHead {
-  const row = one<FeedHead>(state, 'SELECT head, observed_at, cursor_key FROM feed');
+  const row = one<FeedHead>(state, 'SELECT head, start, observed_at, cursor_key FROM feed');
   if (row === undefined) throw new Error('the feed table is empty: the sandbox was never seeded');
   return row;
 }

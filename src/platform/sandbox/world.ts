@@ -1,5 +1,6 @@
 import { Fault } from '../../domain/fault.js';
 import type { Random } from '../../runtime/random.js';
+import { feedHead } from '../investments/queries.js';
 import type { State } from '../state/database.js';
 import { all, one, run } from '../state/statements.js';
 import type { MovableClock } from './clock.js';
@@ -49,8 +50,8 @@ export function openWorld(
   const stored = one<Row>(state, 'SELECT * FROM sandbox');
   const plan = stored === undefined ? planFrom(asked) : requireSamePlan(stored, asked);
   if (stored !== undefined) clock.advance(stored.offset_millis);
-  const make = () => {
-    const sandbox = seedWorld(state, randomFrom(plan.seed), plan, clock.now());
+  const make = (feedStart: number) => {
+    const sandbox = seedWorld(state, randomFrom(plan.seed), plan, clock.now(), feedStart);
     state.transaction(() => seedMemberships(state, randomFrom(plan.seed ^ membershipStream), clock.now()))();
     return imported(further(sandbox));
   };
@@ -79,7 +80,7 @@ export function openWorld(
     remember(state, plan, clock, whole);
     return whole;
   };
-  let document = stored === undefined ? makeOnce(state, plan, clock, make) : continued(stored);
+  let document = stored === undefined ? makeOnce(state, plan, clock, () => make(0)) : continued(stored);
   clock.onMove(() => run(state, 'UPDATE sandbox SET offset_millis = ?', [clock.offsetMillis]));
   return {
     plan,
@@ -92,8 +93,10 @@ export function openWorld(
       state.pragma('foreign_keys = OFF');
       try {
         document = state.transaction(() => {
+          // The feed continues after its end, so that a cursor from before the reset is recognized.
+          const feedStart = feedHead(state).head + 1;
           emptyTables(state);
-          const made = make();
+          const made = make(feedStart);
           remember(state, plan, clock, made);
           return made;
         })();

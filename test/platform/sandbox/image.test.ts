@@ -17,6 +17,11 @@ function rowsOf({ services: { state } }: RunningPlatform): Record<string, readon
   return Object.fromEntries(tables.map(({ name }) => [name, all(state, `SELECT * FROM "${name}"`)]));
 }
 
+/** The feed of a reset world continues after the end of the one before. */
+function withoutPositions({ feed, ledger, ...tables }: ReturnType<typeof rowsOf>) {
+  return { ...tables, ledger: (ledger as readonly { seq: number }[]).map(({ seq, ...row }) => row) };
+}
+
 test('sandbox: a copy of an image has the rows and the ready document of the seeded world', async () => {
   const seeded = await started();
   const copy = await started({ image: seeded.services.state.serialize() });
@@ -29,9 +34,9 @@ test('sandbox: a write to a copy changes neither the image nor another copy, and
   const seeded = await started();
   const image = seeded.services.state.serialize();
   const [one, other] = [await started({ image }), await started({ image })];
-  run(one.services.state, 'DELETE FROM feed');
+  run(one.services.state, 'DELETE FROM company_updates');
   expect(rowsOf(other)).toEqual(rowsOf(seeded));
   one.world.reset();
-  expect(rowsOf(one)).toEqual(rowsOf(seeded));
+  expect(withoutPositions(rowsOf(one))).toEqual(withoutPositions(rowsOf(seeded)));
   expect(rowsOf(await started({ image }))).toEqual(rowsOf(seeded));
 });

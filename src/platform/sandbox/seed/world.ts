@@ -28,12 +28,20 @@ import { Crowd, inventInvestment, publishedAt } from './investments.js';
 
 /**
  * Seeds the sandbox realm in one transaction. Random values are drawn in a fixed order, so the same seed produces the same
- * ids, names, amounts and secrets. Only times depend on when the world is made.
+ * ids, names, amounts and secrets. Only times depend on when the world is made, and positions of the feed on `feedStart`.
  */
-export function seedWorld(state: State, random: Random, plan: WorldPlan, now: number): SandboxRealm {
+export function seedWorld(
+  state: State,
+  random: Random,
+  plan: WorldPlan,
+  now: number,
+  feedStart: number,
+): SandboxRealm {
   return state.transaction(() => {
     const seeding: Seeding = { state, random, now };
-    run(state, 'INSERT INTO feed (no, head, observed_at, cursor_key) VALUES (1, 0, ?, ?)', [
+    run(state, 'INSERT INTO feed (no, start, head, observed_at, cursor_key) VALUES (1, ?, ?, ?, ?)', [
+      feedStart,
+      feedStart,
       publishedAt(now),
       random.bytes(32),
     ]);
