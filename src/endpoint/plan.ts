@@ -1,6 +1,6 @@
 import type { WebhookEndpoint } from '../client/webhook-endpoints.js';
 import type { EndpointConfig } from '../config/config.js';
-import { millisOf } from '../domain/instant.js';
+import { type Instant, millisOf } from '../domain/instant.js';
 import { type EndpointState, liveSecrets } from './state.js';
 
 export type Step =
@@ -37,11 +37,12 @@ export function nextStep(
   const { id } = endpoint;
   const [newest] = state.id === id ? liveSecrets(state, now) : [];
   if (newest === undefined) return { kind: 'rotate', id, why: 'no secret known' };
-  const requested = state.rotationAskedAt === null ? null : millisOf(state.rotationAskedAt);
-  const mayRotate = requested === null || now - requested >= repeatMillis;
+  const { rotationAskedAt: requested } = state;
+  const mayRotate = requested === null || millisSince(requested, now) >= repeatMillis;
   if (requested !== null && mayRotate) return { kind: 'rotate', id, why: 'answer lost' };
-  const age = now - millisOf(newest.since);
-  // The receiver returns 401 only for a signature it cannot verify, so another program has rotated the secret.
+  const age = millisSince(newest.since, now);
+  // The receiver returns 401 for a signature it cannot verify, so another program has rotated the secret, and while this
+  // clock is wrong, which a rotation does not mend.
   const refused = endpoint.failingSince !== null && endpoint.lastDeliveryStatus === '401';
   if (refused && age >= repeatMillis && mayRotate) return { kind: 'rotate', id, why: 'secret refused' };
   const change = changeTo(endpoint, wanted);
@@ -50,6 +51,15 @@ export function nextStep(
   if (wanted.rotateMillis !== null && age >= wanted.rotateMillis && mayRotate)
     return { kind: 'rotate', id, why: 'due' };
   return { kind: 'rest', endpoint };
+}
+
+/**
+ * A time in the future, by more than the clocks of two hosts may differ, was written while a clock was ahead. It could be
+ * any time ago, and counts as long ago.
+ */
+function millisSince(at: Instant, now: number): number {
+  const millis = now - millisOf(at);
+  return millis < -repeatMillis ? Number.POSITIVE_INFINITY : millis;
 }
 
 /** Returns the endpoint of the stored id, or one with our address, which a request with a lost response may have created. */

@@ -72,6 +72,16 @@ test('rejected signatures cause at most one rotation an hour, and other failures
   expect(step(known(hour), [{ ...refused, lastDeliveryStatus: '503' }]).kind).toBe('rest');
 });
 
+test('times that a clock which was ahead has left behind delay no rotation', () => {
+  const refused = { ...well, failingSince: '2026-11-20T11:00:00Z', lastDeliveryStatus: '401' };
+  expect(step(known(-9_999 * hour), [refused])).toMatchObject({ kind: 'rotate', why: 'secret refused' });
+  const lost = { ...known(), rotationAskedAt: instantFromMillis(now + 9_999 * hour) };
+  expect(step(lost, [well])).toMatchObject({ kind: 'rotate', why: 'answer lost' });
+  expect(step(known(-9_999 * hour), [well])).toMatchObject({ kind: 'rotate', why: 'due' });
+  // Another host, whose clock is a little ahead, has just rotated it.
+  expect(step(known(-60_000), [refused]).kind).toBe('rest');
+});
+
 test('a secret is rotated when it is due, unless rotation is disabled', () => {
   expect(step(known(24 * hour), [well])).toMatchObject({ kind: 'rotate', why: 'due' });
   expect(nextStep(known(9_999 * hour), [well], { ...wanted, rotateMillis: null }, now).kind).toBe('rest');
