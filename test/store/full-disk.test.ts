@@ -1,4 +1,5 @@
-import { chownSync, mkdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chownSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
@@ -24,6 +25,52 @@ test('a full disk fails with `database_full` and applies nothing of the page; th
   await expect(delta(items, 'c2')).resolves.toMatchObject({ added: 99, changed: 1 });
   expect(database.raw.pragma('integrity_check', { simple: true })).toBe('ok');
 });
+
+test('a disk that runs full where the index of the log grows is full too: SQLite reports it as an I/O error', async () => {
+  const disk = openSmallDisk(24);
+  if (disk === null) return void process.stderr.write(`${noSmallDisk}\n`);
+  onTestFinished(disk.close);
+  const sqlite = migratedDatabase(join(disk.folder, 'mirror.db'));
+  const { list, delta, database } = await mirrorFixture({ database: sqlite });
+  await list([[record('inv_1')]]);
+  sqlite.raw.pragma('wal_autocheckpoint = 0');
+  // The first part of the index is for 4,062 pages. The page of a hundred records goes beyond it.
+  sqlite.raw.exec('CREATE TABLE filler (bytes BLOB)');
+  while (statSync(`${sqlite.file}-wal`).size < 4_000 * 4_120)
+    sqlite.raw.exec('INSERT INTO filler VALUES (zeroblob(400000)); DELETE FROM filler');
+  const faults: unknown[] = [];
+  for (let isApplied = false; !isApplied; ) {
+    // What a failed commit wrote to the log stays there, so each one comes a little further.
+    disk.leave(24_576);
+    isApplied = await delta(items, 'c2').then(
+      () => true,
+      (fault: { readonly code: unknown }) => !faults.push(fault.code),
+    );
+  }
+  expect(statSync(`${sqlite.file}-shm`).size).toBe(65_536);
+  expect(new Set(faults)).toEqual(new Set(['database_full']));
+  expect(database.raw.pragma('integrity_check', { simple: true })).toBe('ok');
+});
+
+test('a write that the system refuses for another reason, such as a quota, is retried and goes on by itself', async () => {
+  const { list, delta, database, rows } = await mirrorFixture({ database: migratedDatabase() });
+  await list([[record('inv_1')]]);
+  if (!mayWriteUpTo(statSync(`${database.file}-wal`).size + 20_000)) return;
+  await expect(delta(items, 'c2').finally(() => mayWriteUpTo('unlimited'))).rejects.toMatchObject({
+    ...{ code: 'database_busy', about: { lasting: true } },
+    message: expect.stringMatching(
+      /mirror\.db cannot be read or written at the moment \(SQLITE_IOERR_WRITE\)$/,
+    ),
+  });
+  expect(await rows(held)).toEqual(before);
+  await expect(delta(items, 'c2')).resolves.toMatchObject({ added: 99, changed: 1 });
+  expect(database.raw.pragma('integrity_check', { simple: true })).toBe('ok');
+});
+
+/** Limits the size of a file that this process writes, which fails with EFBIG then. Returns false where that is not possible. */
+function mayWriteUpTo(bytes: number | 'unlimited'): boolean {
+  return spawnSync('prlimit', [`--pid=${process.pid}`, `--fsize=${bytes}:`]).status === 0;
+}
 
 /** A file system that runs full; where none may be mounted, a file that may not grow. */
 function diskOfFile() {

@@ -3,7 +3,7 @@ import { Fault } from '../../domain/fault.js';
 /** Returns a full disk and missing permissions as faults, and any other error unchanged. */
 export function diskFault(folder: string, error: unknown): unknown {
   const code = error instanceof Fault ? '' : ((error as NodeJS.ErrnoException).code ?? '');
-  if (code === 'ENOSPC')
+  if (code === 'ENOSPC' || code === 'EDQUOT')
     return new Fault('database_full', `the disk of ${folder} is full; the lake is as it was`, {
       hint: 'Free disk space: a new base needs as much as the old one.',
       cause: error,

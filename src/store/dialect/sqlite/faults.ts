@@ -1,3 +1,5 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
 import { descriptorsSpent } from '../../../runtime/file-descriptors.js';
@@ -17,29 +19,70 @@ export function sqliteFault(error: unknown, file: string): unknown {
         hint: 'Close the program that writes to the file. Readers never block; open it read-only.',
         cause: error,
       });
-    case 'SQLITE_FULL':
-      return new Fault('database_full', `no room left to write ${file}`, {
-        hint: 'Free space on the disk; nothing was lost and work goes on by itself.',
+    case 'SQLITE_PROTOCOL':
+      return new Fault('database_busy', `other programs kept ${file} from being read for seconds`, {
+        hint: 'Work goes on by itself. If it stays, close the other programs that use the file.',
         cause: error,
       });
+    case 'SQLITE_FULL':
+      return full(error, file);
     case 'SQLITE_CORRUPT':
     case 'SQLITE_NOTADB':
       return new Fault('database_unusable', `${file} is damaged or not a database (${error.code})`, {
         hint: 'Move the file aside, keep it, and start again: the mirror rebuilds itself from the platform.',
         cause: error,
       });
-    case 'SQLITE_CANTOPEN':
     case 'SQLITE_IOERR':
+      return descriptorsSpent(error) ?? ofSystem(error, file);
+    case 'SQLITE_CANTOPEN':
       return descriptorsSpent(error) ?? unusable(error, file);
     case 'SQLITE_READONLY':
     case 'SQLITE_PERM':
     case 'SQLITE_AUTH':
     case 'SQLITE_NOLFS':
-    case 'SQLITE_PROTOCOL':
       return unusable(error, file);
     default:
       return error;
   }
+}
+
+/** I/O errors about what the file contains. */
+const damages: ReadonlySet<string> = new Set([
+  'SQLITE_IOERR_SHORT_READ',
+  'SQLITE_IOERR_DATA',
+  'SQLITE_IOERR_CORRUPTFS',
+]);
+/** What SQLite writes beside a page at once takes less, such as the index of its log, which grows by 32 kB. */
+const roomBytes = 1_048_576;
+
+/**
+ * An error of the operating system. SQLite does not say which one: a full disk where it does not expect one, a quota, a
+ * limit of the size of a file, a network file system that was away, a broken disk. Most of them pass, so they are retried.
+ */
+function ofSystem(error: { readonly code: string }, file: string): Fault {
+  if (damages.has(error.code)) return unusable(error, file);
+  if (roomBeside(file) < roomBytes) return full(error, file);
+  return new Fault('database_busy', `${file} cannot be read or written at the moment (${error.code})`, {
+    hint: 'check its disk, and the quota of its owner',
+    lasting: true,
+    cause: error,
+  });
+}
+
+function roomBeside(file: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file));
+    return bavail * bsize;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+function full(error: unknown, file: string): Fault {
+  return new Fault('database_full', `no room left to write ${file}`, {
+    hint: 'Free space on the disk; nothing was lost and work goes on by itself.',
+    cause: error,
+  });
 }
 
 function unusable(error: { readonly code: string }, file: string): Fault {
