@@ -106,6 +106,7 @@ function followingParts(
       new Set([...sources.listed.map(({ name }) => name), ...(await storedNames(config))]),
     leads,
     trustedNow: () => trustedNow(platform.client.time),
+    platformNow: () => platformNow(platform.client.time),
     onAccepted,
     noticeMillis: mirror.fleet === null ? 0 : noticeMillis,
     onAsked: (rule, error) => report(`follow.${rule}`, error === null ? null : problemOf(rule, error)),
@@ -131,8 +132,13 @@ const readingMillisMax = 2 * 3_600_000;
 
 /** Returns the earlier of both clocks; null when the platform's is not known, or a local clock was set since. */
 function trustedNow(time: PlatformTime): number | null {
-  if (time.isUnsure || time.sinceObservedMillis > readingMillisMax) return null;
-  return Math.min(time.now(), time.clock.now());
+  const now = platformNow(time);
+  return now === null ? null : Math.min(now, time.clock.now());
+}
+
+/** Returns the platform's time; null when it is not known, or a local clock was set since. */
+function platformNow(time: PlatformTime): number | null {
+  return time.isUnsure || time.sinceObservedMillis > readingMillisMax ? null : time.now();
 }
 
 /** Returns the names of all sources that the database has rows of. */

@@ -22,10 +22,12 @@ export interface FollowingParts {
   /** In a fleet, the leader alone asks the platform and writes. */
   readonly leads: () => boolean;
   /**
-   * The time for revocations and erasures: the platform's, as far as it is known. Null while a wrong local clock cannot be
+   * The time for erasures: the earlier of the platform's and the local one. Null while a wrong local clock cannot be
    * excluded: nothing is erased then.
    */
   readonly trustedNow: () => number | null;
+  /** The platform's time, which dates the end of an installation; null while it is not known. */
+  readonly platformNow: () => number | null;
   /** The platform accepts the token of this source after all. */
   readonly onAccepted: (source: SourceName) => void;
   /** How long other daemons may need to notice that a source is no longer synced. */

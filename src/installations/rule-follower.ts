@@ -30,7 +30,8 @@ export interface RuleFollowerParts {
   readonly book: FollowedBook;
   readonly vault: TokenVault;
   readonly takenNames: () => Promise<ReadonlySet<string>>;
-  readonly trustedNow: () => number | null;
+  /** The platform's time; null while it is not known. */
+  readonly platformNow: () => number | null;
   readonly onAccepted: (source: SourceName) => void;
   /** Called after each successful and each failed turn that asked the platform: with null, or with the error. */
   readonly onAsked: (rule: string, error: unknown) => void;
@@ -185,14 +186,19 @@ export class RuleFollower {
     return events.filter((id) => !found.has(id));
   }
 
+  /** The time of an end that was noticed now. On a local clock that is behind, the rows would be erased too early. */
+  #endNow(): number {
+    return this.#parts.platformNow() ?? this.#parts.clock.now();
+  }
+
   /** Stores what an answer means. */
   async #store(realm: Realm, list: InstallationList, signal: AbortSignal): Promise<void> {
-    const { rule, book, clock, takenNames, trustedNow } = this.#parts;
+    const { rule, book, takenNames } = this.#parts;
     const targets = new Set(this.#rows(realm).map(({ target }) => target));
     const isNew = list.installations.some(({ isActive, target }) => isActive && !targets.has(target));
     const taken = isNew ? await takenNames() : new Set<string>();
     const known = { realm, rows: book.rows(), isTaken: (name: SourceName) => taken.has(name) };
-    const { changes, missing } = planListing(rule, list, known, trustedNow() ?? clock.now());
+    const { changes, missing } = planListing(rule, list, known, this.#endNow());
     await this.#save(changes);
     await this.#confirmEach(realm, missing, signal);
   }
@@ -234,7 +240,7 @@ export class RuleFollower {
    * installation tells: the platform refuses it after a revocation.
    */
   async #confirm(realm: Realm, row: FollowedSource, signal: AbortSignal): Promise<void> {
-    const { rule, vault, clock, logger, trustedNow } = this.#parts;
+    const { rule, vault, logger } = this.#parts;
     const one = await rule.api.get(row.installation, signal);
     if (one !== null) {
       await this.#store(realm, { installations: [one], isComplete: false }, signal);
@@ -242,7 +248,7 @@ export class RuleFollower {
     }
     const token = await vault.read(tokenKey(row.installation));
     const isOver = token !== null && !(await rule.api.accepts(token, signal));
-    if (isOver) await this.#save([{ before: row, next: gone(rule, row, trustedNow() ?? clock.now()) }]);
+    if (isOver) await this.#save([{ before: row, next: gone(rule, row, this.#endNow()) }]);
     else
       logger.warn(
         { source: row.source, installation: row.installation },

@@ -11,7 +11,9 @@ import { FakeApplication, MemoryFollowedSources } from './fake-application.js';
 /** Everything around a follower that survives the death of its process. */
 export class FollowingWorld {
   readonly clock = new FakeClock(Date.parse('2026-11-01T00:00:00Z'));
-  readonly application = new FakeApplication(() => this.clock.now());
+  /** How far the local clock is behind that of the platform. */
+  behindMillis = 0;
+  readonly application = new FakeApplication(() => this.clock.now() + this.behindMillis);
   readonly store = new MemoryFollowedSources();
   readonly tokens = new Map<string, string>();
   readonly taken = new Set<string>();
@@ -74,7 +76,8 @@ export class FollowingWorld {
       takenNames: async () => this.taken,
       leads: () => this.leads,
       noticeMillis: 0,
-      trustedNow: () => (this.isTimeKnown ? this.clock.now() : null),
+      trustedNow: () => (this.isTimeKnown ? this.clock.now() + Math.min(0, this.behindMillis) : null),
+      platformNow: () => (this.isTimeKnown ? this.clock.now() + this.behindMillis : null),
       onAccepted: (name) => void this.accepted.push(name),
       onAsked: (_, error) => void this.errors.push(error),
       clock: this.clock,

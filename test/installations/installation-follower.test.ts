@@ -72,6 +72,24 @@ test('rows are erased after the days of the rule, counted from the revocation, o
   expect(world.erasures).toEqual(['acme']);
 });
 
+test.each(['revoked', 'gone'])(
+  'the days of the rule are counted on the platform although the local clock was far behind (%s)',
+  async (end) => {
+    const { world, follower, first } = await worldWith('Acme');
+    world.behindMillis = 40 * days;
+    world.application.revoke(first);
+    if (end === 'gone') world.application.drop(first);
+    await world.pass(follower, 1.1 * hours);
+    expect(world.row('acme')).toMatchObject({ state: 'disconnected', reason: end });
+    world.clock.jump(40 * days);
+    world.behindMillis = 0;
+    await world.pass(follower, 29.9 * days);
+    expect(world.erasures).toEqual([]);
+    await world.pass(follower, 0.2 * days);
+    expect(world.erasures).toEqual(['acme']);
+  },
+);
+
 test('null keeps the rows of a revoked installation; a shorter time set later applies to it', async () => {
   const { world, follower, first } = await worldWith('Acme');
   world.rules = [{ keepDays: null }];
