@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { Fault } from '../../../domain/fault.js';
 import { endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
 import { startOwnProcess } from '../../../runtime/own-process.js';
 import { errorOf } from './child-failure.js';
@@ -33,7 +34,7 @@ export class ListingProcess {
       };
       const lose = () => {
         done();
-        reject(endedWithoutAnswer('the process that prepares the publication of a listing'));
+        reject(lost());
       };
       const receive = (message: unknown) => {
         done();
@@ -55,4 +56,14 @@ export class ListingProcess {
     this.#child.kill('SIGKILL');
     await ended;
   }
+}
+
+/** The next tick repeats what was not committed, so whatever ended the process halts no source. */
+function lost(): Fault {
+  const ended = endedWithoutAnswer('the process that prepares the publication of a listing');
+  if (ended.code !== 'internal') return ended;
+  return new Fault('database_busy', ended.message, {
+    hint: 'the machine probably has too little memory: the log of its kernel names what it ended',
+    lasting: true,
+  });
 }

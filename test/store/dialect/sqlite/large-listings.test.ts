@@ -1,15 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { Fault } from '../../../../src/domain/fault.js';
+import { reaction } from '../../../../src/domain/fault.js';
 import type { FeedItem } from '../../../../src/domain/investment.js';
 import type { Cents } from '../../../../src/domain/money.js';
 import type { Cursor } from '../../../../src/domain/position.js';
+import { seededRandom } from '../../../../src/runtime/random.js';
 import { ListingProcess } from '../../../../src/store/dialect/sqlite/listing-process.js';
 import { type PerformTask, performListingTask } from '../../../../src/store/dialect/sqlite/listing-work.js';
 import type { LargeListings, ListingHelper } from '../../../../src/store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
+import { failureOf } from '../../../../src/sync/failure-of.js';
 import { canonicalDump } from '../../canonical-dump.js';
 import { aReader, cautious, migratedDatabase, mirrorFixture } from '../../mirror-fixture.js';
 import { identity, listingPage, record } from '../../samples.js';
+import { StandingClock } from '../../support/mirror.js';
 
 const accepted = { share: 1, rows: 0, accepted: true };
 const totals = ['round_totals', 'daily_raised', 'investor_totals'] as const;
@@ -186,7 +189,7 @@ test('rows deleted by another program after a re-listing was prepared are not co
   ]);
 });
 
-test('a killed helper process fails the publication, and the next attempt publishes', async () => {
+test('a killed helper process fails the publication without halting its source, and the next attempt publishes', async () => {
   const database = migratedDatabase();
   let attempts = 0;
   const large: LargeListings = {
@@ -203,7 +206,12 @@ test('a killed helper process fails the publication, and the next attempt publis
   await mirror.beginListing(lease, { kind: 'first', fingerprint: 'f1', restarts: 0, notBefore: null });
   await mirror.addListingPage(lease, listingPage(crowd(5), 'end'));
   const publish = () => mirror.publishListing(lease, 'end' as Cursor, cautious);
-  await expect(publish()).rejects.toBeInstanceOf(Fault);
+  const failed = await publish().catch((error: unknown) => error);
+  const plan = { backoff: { baseMillis: 1_000, capMillis: 300_000 }, failures: 0 };
+  const { code, message } = failureOf(failed, {
+    ...{ ...plan, clock: new StandingClock(), random: seededRandom(1) },
+  });
+  expect([reaction[code], message]).toEqual(['retry', expect.stringContaining('too little memory')]);
   expect(await rows('SELECT * FROM investments')).toEqual([]);
   await publish();
   expect(await rows('SELECT id FROM investments')).toHaveLength(5);
