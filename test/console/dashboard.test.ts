@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { seedInvestment } from '../store/support/mirror.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
 import {
   ask,
   companyName,
@@ -503,4 +506,26 @@ test('an open page receives an event when something changes, and only then', asy
   world.tick();
   expect(await until('4,242')).toContain('4,242');
   await reader?.cancel();
+});
+
+test('a fifth download of a roster at the same time is refused, and pages are shown', async () => {
+  const shared = await startConsole({ rows: 3, clock: new VirtualClock() });
+  onTestFinished(() => shared.close());
+  // More than the sockets hold between a server and a client that does not read.
+  seedInvestment(shared.database, 1, 'inv_large', { blockers: JSON.stringify(['x'.repeat(20_000_000)]) });
+  const someone = new Visitor(shared.port);
+  await someone.get('/roster');
+  const fields = { format: 'csv', to: '/roster' };
+  const files: IncomingMessage[] = [];
+  const takeNone = () => {
+    for (const file of files) file.destroy();
+  };
+  onTestFinished(takeNone);
+  for (let count = 0; count < 4; count += 1) files.push(await someone.pausedFile('/roster/file', fields));
+  expect(files.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200]);
+  const fifth = await someone.post('/roster/file', fields);
+  expect([fifth.status, fifth.body]).toEqual([429, expect.stringContaining('Too many downloads')]);
+  expect((await someone.get('/')).status).toBe(200);
+  takeNone();
+  await vi.waitFor(async () => expect((await someone.post('/roster/file', fields)).status).toBe(200));
 });

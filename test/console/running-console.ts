@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createConsole } from '../../src/console/console.js';
@@ -492,6 +493,20 @@ export class Visitor {
       body: new URLSearchParams(fields).toString(),
     });
     return this.#heard(answer);
+  }
+
+  /** Posts a form and returns the response, of whose body nothing is read. */
+  async pausedFile(path: string, fields: Readonly<Record<string, string>>): Promise<IncomingMessage> {
+    const origin = `http://127.0.0.1:${this.port}`;
+    const headers = {
+      cookie: this.#cookie,
+      origin,
+      'content-type': 'application/x-www-form-urlencoded',
+    };
+    const asked = request(`${origin}${path}`, { method: 'POST', agent: false, headers });
+    asked.end(new URLSearchParams({ csrf: this.#csrf, ...fields }).toString());
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    return answer;
   }
 
   get cookie(): string {

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
-import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -79,21 +78,13 @@ test('two downloads that are paused keep others from a query for no more than tw
   const someone = new Visitor(shared.port);
   await someone.get('/sql');
   const fields = {
-    csrf: someone.csrf,
     do: 'csv',
     sql: "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) SELECT printf('%01000d', i) AS text FROM n",
   };
-  const headers = {
-    cookie: someone.cookie,
-    origin: shared.url,
-    'content-type': 'application/x-www-form-urlencoded',
-  };
   const paused = async () => {
-    const asked = request(`${shared.url}/sql`, { method: 'POST', agent: false, headers });
-    asked.end(new URLSearchParams(fields).toString());
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-    expect(answer.statusCode).toBe(200);
-    return answer;
+    const file = await someone.pausedFile('/sql', fields);
+    expect(file.statusCode).toBe(200);
+    return file;
   };
   const files = [await paused(), await paused()];
   const query = () => someone.post('/sql', { do: 'run', sql: 'SELECT 41 + 1 AS n' });

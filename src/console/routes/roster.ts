@@ -1,4 +1,4 @@
-import { Router } from 'express';
+import { type Request, type Response, Router } from 'express';
 import { defined } from '../../domain/defined.js';
 import { isFault } from '../../domain/fault.js';
 import { storableText } from '../../domain/text.js';
@@ -15,6 +15,8 @@ const rowsPerPage = 50;
  * grows, and no erased byte is overwritten.
  */
 const sendMillisMax = 15 * 60_000;
+/** Each file is read on a connection of its own until its client has taken it. */
+const sendingMax = 4;
 const textMax = 200;
 const idText = /^(?:inv|usr|ofr|co)_\w*$/;
 
@@ -69,7 +71,7 @@ export function rosterRoutes(context: PageContext): Router {
     response.redirect(303, rosterPath(address, { ...narrowed, after: null }));
   });
 
-  router.post('/roster/file', ...ownForm, async (request, response) => {
+  const sendRoster = async (request: Request, response: Response): Promise<void> => {
     const session = context.session(request, response);
     const shown = context.identityUntil(session) !== null;
     const identity = shown && fieldOf(request, 'identity') === 'yes';
@@ -98,6 +100,25 @@ export function rosterRoutes(context: PageContext): Router {
     if (response.headersSent) throw failed;
     const body = noPastRoster(failed, address.asOf, clock.now());
     context.show(request, response, { title: 'Roster', place: '/roster', body }, 422);
+  };
+
+  let sending = 0;
+  router.post('/roster/file', ...ownForm, async (request, response) => {
+    if (sending >= sendingMax) {
+      const body = problemBody(
+        'Too many downloads',
+        `${sendingMax} files are being downloaded already.`,
+        'Download it again when one of them has ended. `rosterd export` has no such limit.',
+      );
+      context.show(request, response, { title: 'Too many downloads', place: '/roster', body }, 429);
+      return;
+    }
+    sending += 1;
+    try {
+      await sendRoster(request, response);
+    } finally {
+      sending -= 1;
+    }
   });
   return router;
 }
