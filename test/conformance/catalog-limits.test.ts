@@ -89,4 +89,23 @@ describe('keys and origins on public reads', () => {
     expect(registered.get('access-control-allow-origin')).toBe('https://partner.example');
     expect(registered.get('access-control-allow-methods')).toContain('PUT');
   });
+
+  test('OAUTH-31 CAT-02 a web page may send a known ETag, and read it with the other headers of a response', async () => {
+    const path = `/offerings/${world.ready.companies[0]?.offering}`;
+    const listOf = (headers: Headers, name: string) =>
+      headers.get(`access-control-${name}`)?.toLowerCase().split(', ');
+    const asked = { origin: 'https://anybody.example', 'access-control-request-method': 'GET' };
+    const preflight = await world.send('OPTIONS', path, { headers: asked });
+    expect(listOf(preflight.headers, 'allow-headers')).toEqual(
+      expect.arrayContaining(['authorization', 'if-none-match', 'idempotency-key', 'service-version']),
+    );
+    const read = await world.get(path, { token: publishableKey(world), headers: { origin: asked.origin } });
+    expect(read.headers.get('etag')).toMatch(/^W\//);
+    expect(listOf(read.headers, 'expose-headers')).toEqual(
+      expect.arrayContaining([
+        ...['etag', 'x-service-request-id', 'service-version', 'service-version-latest'],
+        ...['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+      ]),
+    );
+  });
 });

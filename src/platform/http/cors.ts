@@ -2,6 +2,8 @@ import { idempotencyKeyHeader } from '../../wire/headers.js';
 import { all } from '../state/statements.js';
 import type { Exchange } from './exchange.js';
 
+const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+
 const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
 /**
@@ -18,11 +20,12 @@ export function corsHeaders(exchange: Exchange, methods: readonly string[]): Rec
     ? isRegistered(exchange, origin, null)
     : exchange.applicationNo !== null && isRegistered(exchange, origin, exchange.applicationNo);
   if (!isRead(method) && !mayWrite) return { vary: 'Origin' };
+  const { version, versionLatest, requestId } = exchange.services.options.headers;
   return {
     'access-control-allow-origin': isRead(method) ? '*' : origin,
     'access-control-allow-methods': (mayWrite ? methods : methods.filter(isRead)).join(', '),
-    'access-control-allow-headers': `Authorization, Content-Type, ${idempotencyKeyHeader}, ${exchange.services.options.headers.version}`,
-    'access-control-expose-headers': `${exchange.services.options.headers.requestId}, X-RateLimit-Reset`,
+    'access-control-allow-headers': `Authorization, Content-Type, If-None-Match, ${idempotencyKeyHeader}, ${version}`,
+    'access-control-expose-headers': `ETag, ${[requestId, version, versionLatest, ...rateLimitHeaders].join(', ')}`,
     vary: 'Origin',
   };
 }
