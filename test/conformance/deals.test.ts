@@ -300,6 +300,11 @@ describe('investors of a deal', () => {
       has_more: false,
     });
     expect((await get(syndicate, `/${deal.id}/investors?per_page=900`)).body.meta.per_page).toBe(200);
+    const beyond = await get(
+      syndicate,
+      `/${deal.id}/investors?per_page=99999999999&offset=99999999999999999999`,
+    );
+    expect(beyond.body.meta).toMatchObject({ count: 0, total_count: 3, per_page: 200, has_more: false });
     for (const query of ['per_page=x', 'offset=1.5']) {
       expect(refusal(await get(syndicate, `/${deal.id}/investors?${query}`))).toEqual([
         400,

@@ -101,6 +101,18 @@ test('PAGE-01 PAGE-02 every list gives each record once over pages of two, in th
   expect(longer.length).toBeGreaterThan(5);
 });
 
+test('PAGE-07 PAGE-08 a page size of any number of digits is capped, or falls back to the default', async () => {
+  for (const list of lists) {
+    const read = await readerOf(list);
+    const idsOf = async (size: string) => {
+      const { status, body } = await read(`per_page=${size}`);
+      return [list.id, status, body.data?.map(({ id }: { id: string }) => id)];
+    };
+    expect(await idsOf('999999999999999999')).toEqual(await idsOf('1000'));
+    expect(await idsOf('-999999999999999999')).toEqual(await idsOf('0'));
+  }
+});
+
 test('PAGE-10 a cursor that is spelled otherwise, altered or of another list is refused', async () => {
   const paged = lists.filter(({ id }) =>
     ['listSyndicateMembers', 'listCompanyUpdates', 'explore'].includes(id),

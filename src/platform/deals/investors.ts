@@ -54,8 +54,8 @@ export function offsetPageOf(asked: {
 }
 
 function wholeNumber(parameter: string, text = '0'): number {
-  if (!/^[+-]?\d{1,9}$/.test(text)) throw badParameter(parameter, `${parameter} must be a whole number.`);
-  return Number(text);
+  if (!/^[+-]?\d+$/.test(text)) throw badParameter(parameter, `${parameter} must be a whole number.`);
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
 export function investorsOf(state: State, deal: Deal, page: OffsetPage, sight: InvestorSight) {

@@ -80,7 +80,7 @@ export function pageSizeOf(
   refuse: Refusal = badParameter,
 ): number {
   if (text === undefined) return bounds.default;
-  if (!/^[+-]?\d{1,9}$/.test(text)) throw refuse(parameter, `${parameter} must be a whole number.`);
+  if (!/^[+-]?\d+$/.test(text)) throw refuse(parameter, `${parameter} must be a whole number.`);
   const size = Number(text);
   return size <= 0 ? bounds.default : Math.min(size, bounds.max);
 }
