@@ -45,6 +45,7 @@ export const listActivity = operation({
     app_id: z
       .string()
       .regex(/^\d{1,15}$/, 'an integer')
+      .meta({ sentAs: 'integer' })
       .optional(),
     action_pattern: z
       .string()

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
+import { perPageText } from './shapes.js';
 
 const tag = 'Attribution';
 const timestamp = z.iso.datetime();
@@ -93,7 +94,7 @@ export const attributionInvestments = operation({
       .default('anonymized')
       .describe('full requires read:attribution:full.'),
     cursor: z.string().max(200).optional(),
-    per_page: z.string().max(20).optional(),
+    per_page: perPageText.optional(),
   }),
   responses: {
     200: {

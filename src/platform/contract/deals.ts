@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import { dollars, pageMeta, pageQuery, timestamp } from './pages.js';
+import { wholeNumberText } from './shapes.js';
 import { syndicateRead, syndicateWrite } from './syndicates.js';
 
 export const dealStates = ['upcoming', 'open', 'closed', 'canceled'] as const;
@@ -182,8 +183,8 @@ export const listDealInvestors = operation({
   summary: 'List the members who invested, largest amount first',
   scopes: syndicateRead,
   query: z.object({
-    offset: z.string().max(20).optional().describe('Default 0.'),
-    per_page: z.string().max(20).optional().describe('At most 200. Without it, all investors are returned.'),
+    offset: wholeNumberText.optional().describe('Default 0.'),
+    per_page: wholeNumberText.optional().describe('At most 200. Without it, all investors are returned.'),
   }),
   responses: {
     200: {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
+import { perPageText } from './shapes.js';
 
 export const intentStatuses = [
   'pending',
@@ -120,7 +121,7 @@ export const listIntents = operation({
     resource_type: text.optional(),
     resource_id: text.optional(),
     cursor: z.string().max(200).optional(),
-    per_page: z.string().max(20).optional(),
+    per_page: perPageText.optional(),
   }),
   responses: {
     200: {

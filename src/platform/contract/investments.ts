@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
+import { wholeNumberText } from './shapes.js';
 
 export const investmentStatusNames = [
   'reserved',
@@ -114,7 +115,7 @@ const cursorText = z
   .string()
   .max(500)
   .describe('A next_cursor, unchanged. It does not carry filters: send them again.');
-const perPageText = z.string().max(20).describe('Default 25, at most 100.');
+const perPageText = wholeNumberText.describe('Default 25, at most 100.');
 
 export const listInvestments = operation({
   id: 'listInvestments',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
+import { perPageText } from './shapes.js';
 
 const tag = 'Invite links';
 const timestamp = z.iso.datetime();
@@ -138,7 +139,7 @@ export const listInviteLinks = operation({
   tag,
   summary: 'List the invite links this application created for an offering, newest first',
   scopes: read,
-  query: z.object({ cursor: z.string().max(200).optional(), per_page: z.string().max(20).optional() }),
+  query: z.object({ cursor: z.string().max(200).optional(), per_page: perPageText.optional() }),
   responses: {
     200: {
       description: 'A page of invite links.',

@@ -120,6 +120,7 @@ export const listMembers = operation({
     accredited: z
       .string()
       .max(20)
+      .meta({ sentAs: 'boolean' })
       .optional()
       .describe('true or false. Ignored unless the caller manages the syndicate.'),
     tag: z.string().max(200).optional(),

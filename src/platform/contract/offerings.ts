@@ -127,7 +127,8 @@ export type OfferingResource = z.infer<typeof offering>;
 
 const dollarText = z
   .string()
-  .regex(/^\d{1,12}(\.\d{1,2})?$/, 'a non-negative number of dollars, like 250 or 99.50');
+  .regex(/^\d{1,12}(\.\d{1,2})?$/, 'a non-negative number of dollars, like 250 or 99.50')
+  .meta({ sentAs: 'number' });
 
 export const explore = operation({
   id: 'explore',

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { flagText, perPageText } from './shapes.js';
 
 /** Pagination parameters of every listing with `cursor` and `per_page`. */
 export const pageQuery = {
   cursor: z.string().max(500).optional().describe('A next_cursor, unchanged, with the same filters.'),
-  per_page: z.string().max(20).optional().describe('Default 25, at most 100.'),
+  per_page: perPageText.optional().describe('Default 25, at most 100.'),
 } as const;
 
 export const pageMeta = z.object({
@@ -14,4 +15,4 @@ export const pageMeta = z.object({
 
 export const timestamp = z.string().describe('ISO 8601, UTC.');
 export const dollars = z.string().describe('Whole dollars.');
-export const flag = z.enum(['true', 'false']);
+export const flag = flagText;

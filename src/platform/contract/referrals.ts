@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
+import { perPageText } from './shapes.js';
 
 const tag = 'Referral codes';
 const timestamp = z.iso.datetime();
@@ -54,7 +55,7 @@ export const listReferralCodes = operation({
   tag,
   summary: 'List the referral codes of the application, newest first',
   scopes: read,
-  query: z.object({ cursor: z.string().max(200).optional(), per_page: z.string().max(20).optional() }),
+  query: z.object({ cursor: z.string().max(200).optional(), per_page: perPageText.optional() }),
   responses: {
     200: {
       description: 'A page of referral codes.',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
+import { perPageText } from './shapes.js';
 
 export const sessionStatuses = [
   'pending',
@@ -90,7 +91,7 @@ const paging = {
     .optional()
     .describe(`One of ${sessionStatuses.join(', ')}.`),
   cursor: z.string().max(200).optional(),
-  per_page: z.string().max(20).optional().describe('Default 25, at most 100.'),
+  per_page: perPageText.optional().describe('Default 25, at most 100.'),
 };
 
 export const listOfferingSessions = operation({

@@ -34,7 +34,9 @@ export const listMeta = {
 
 /** A list in the query string: comma-separated, or a repeated key. */
 export const listText = z.union([z.string().max(2000), z.array(z.string().max(200)).max(100)]);
-export const flagText = z.enum(['true', 'false']);
+/** Parameters that the server reads as text and the document describes by `sentAs`, the type of what clients send. */
+export const flagText = z.enum(['true', 'false']).meta({ sentAs: 'boolean' });
+export const wholeNumberText = z.string().max(20).meta({ sentAs: 'integer' });
 export const cursorText = z.string().max(1000).describe('A next_cursor, unchanged.');
-export const perPageText = z.string().max(20);
+export const perPageText = wholeNumberText;
 export const idText = z.string().min(1).max(200);

@@ -66,9 +66,16 @@ export function describeApi(operations: readonly Operation[], headers: HeaderNam
       override: ({ jsonSchema, zodSchema }) => {
         const closed = zodSchema._zod.def.type === 'object' && zodSchema._zod.def.catchall !== undefined;
         if (!closed && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+        if (typeof jsonSchema.sentAs === 'string') describeAs(jsonSchema, jsonSchema.sentAs);
       },
     },
   );
   // The library types the result as OpenAPI 3.2, which allows more than 3.1. The input above is 3.1.
   return document as ApiDocument;
+}
+
+/** A parameter is text to the server. A client sends a number or a boolean, and its generator needs that type. */
+function describeAs(schema: Record<string, unknown>, type: string): void {
+  for (const ofText of ['sentAs', 'maxLength', 'pattern', 'enum']) delete schema[ofText];
+  schema.type = type;
 }

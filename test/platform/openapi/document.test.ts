@@ -58,6 +58,27 @@ test('openapi: the document uses the configured header names', () => {
   expect(own).not.toContain('Service-');
 });
 
+test('openapi: parameters that are numbers or booleans have that type, so that generated clients take one', () => {
+  const typed: Readonly<Record<string, string>> = {
+    ...{ per_page: 'integer', offset: 'integer', limit: 'integer', app_id: 'integer' },
+    ...{ max_min_investment: 'number', min_amount_raised: 'number' },
+    ...{ testing_the_waters: 'boolean', followed: 'boolean', past_raises: 'boolean' },
+    ...{ unanswered_by_team: 'boolean', has_invested: 'boolean', accredited: 'boolean' },
+  };
+  const found = Object.values(document.paths ?? {}).flatMap((item) =>
+    Object.values(
+      item as Record<string, { parameters?: { in?: string; name?: string; schema?: { type?: string } }[] }>,
+    )
+      .flatMap(({ parameters = [] }) => parameters)
+      .flatMap(({ in: place, name = '', schema }) =>
+        place === 'query' && name in typed ? [[name, schema?.type] as const] : [],
+      ),
+  );
+  expect(new Set(found.map(([name]) => name))).toEqual(new Set(Object.keys(typed)));
+  expect(found.filter(([name, type]) => type !== typed[name])).toEqual([]);
+  expect(JSON.stringify(document)).not.toContain('sentAs');
+});
+
 test('openapi: Idempotency-Key is listed only where it is accepted, rate limit headers only on 429', () => {
   const text = (value: unknown): string => JSON.stringify(value);
   const all = operations.map(({ id, method, path }) => ({
