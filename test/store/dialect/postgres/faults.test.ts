@@ -5,6 +5,7 @@ import { isFault } from '../../../../src/domain/fault.js';
 import { isServerAway, withPostgresFaults } from '../../../../src/store/dialect/postgres/faults.js';
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { inTransaction, statement } from '../../../../src/store/dialect/postgres/transaction.js';
+import { migratedDatabase } from '../../../postgres/fresh-database.js';
 import { postgresStore } from '../../postgres-store.js';
 
 const raising = (code: string) =>
@@ -46,7 +47,7 @@ test.each(['23505', '22P02', '42804'])(
 
 /** With one connection, so that a statement meets the session that an earlier one has changed. */
 async function oneConnection() {
-  const database = await openPostgres((await postgresStore()).url, { max: 1 });
+  const database = await openPostgres((await migratedDatabase()).url, { max: 1 });
   onTestFinished(() => database.close());
   return database;
 }
