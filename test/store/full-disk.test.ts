@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -6,6 +5,7 @@ import { openPostgres } from '../../src/store/dialect/postgres/open.js';
 import { nobody } from '../postgres/binaries.js';
 import { migratedDatabase as migratedOnServer, postgresUrl } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
+import { mayWriteUpTo } from '../support/file-size-limit.js';
 import { noSmallDisk, openSmallDisk } from '../support/small-disk.js';
 import { freshStore, migratedDatabase, mirrorFixture, rowsOf } from './mirror-fixture.js';
 import { record } from './samples.js';
@@ -66,11 +66,6 @@ test('a write that the system refuses for another reason, such as a quota, is re
   await expect(delta(items, 'c2')).resolves.toMatchObject({ added: 99, changed: 1 });
   expect(database.raw.pragma('integrity_check', { simple: true })).toBe('ok');
 });
-
-/** Limits the size of a file that this process writes, which fails with EFBIG then. Returns false where that is not possible. */
-function mayWriteUpTo(bytes: number | 'unlimited'): boolean {
-  return spawnSync('prlimit', [`--pid=${process.pid}`, `--fsize=${bytes}:`]).status === 0;
-}
 
 /** A file system that runs full; where none may be mounted, a file that may not grow. */
 function diskOfFile() {

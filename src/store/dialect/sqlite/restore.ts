@@ -135,7 +135,9 @@ function lockMirror(file: string, parts: RestoreParts): LockedMirror {
   } catch (error) {
     raw?.close();
     const fault = ownSqlFault(error, file);
-    if (isFault(fault, 'database_unusable')) return damagedMirror(file, closed);
+    // A broken disk is one of the reasons for a restore.
+    const isOfDisk = isFault(fault) && fault.about.lasting === true;
+    if (isFault(fault, 'database_unusable') || isOfDisk) return damagedMirror(file, closed);
     closed();
     throw isFault(fault, 'database_busy') ? inUse(file, fault) : fault;
   }

@@ -5,6 +5,7 @@ import type { RestoreHooks, RestoreParts } from '../../../../src/store/backup/ma
 import { backUpSqlite } from '../../../../src/store/dialect/sqlite/backup.js';
 import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
 import { restoreSqlite } from '../../../../src/store/dialect/sqlite/restore.js';
+import { mayWriteUpTo } from '../../../support/file-size-limit.js';
 import { freshMirror, StandingClock, seedSource } from '../../support/mirror.js';
 
 const clock = new StandingClock();
@@ -59,4 +60,20 @@ test('restore that fails while it prepares the copy leaves no copy and no backup
     /migration failed/,
   );
   expect(readdirSync(folder).filter((name) => /^\.|\.bak$/.test(name))).toEqual([]);
+});
+
+test('a mirror that the system cannot read is kept beside the restored one, like a damaged one', async () => {
+  const { backup, target } = await damaged();
+  copyFileSync(backup, target);
+  const lifting = new (class extends StandingClock {
+    override now() {
+      mayWriteUpTo('unlimited');
+      return super.now();
+    }
+  })();
+  // SQLite cannot make the index of the log, which is an I/O error like one of a broken disk.
+  if (!mayWriteUpTo(1)) return;
+  const restored = restoreSqlite(backup, target, { ...parts, clock: lifting }, hooks);
+  const { moved_aside: aside } = await restored.finally(() => mayWriteUpTo('unlimited'));
+  expect(readFileSync(String(aside)).equals(readFileSync(backup))).toBe(true);
 });
