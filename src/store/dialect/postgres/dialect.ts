@@ -2,6 +2,12 @@ import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 import type { DatabaseDialect, ReaderOptions } from '../port.js';
 import { withReader } from '../with-reader.js';
 
+/**
+ * Each reading opens up to two connections of its own. A user who opens many pages at once must not use up the
+ * connections of the server.
+ */
+const readingsMax = 10;
+
 // Every method imports its file when it is called: what imports this one does not load `pg` yet.
 
 export function postgresDialect(place: PostgresLocation): DatabaseDialect {
@@ -19,10 +25,14 @@ export function postgresDialect(place: PostgresLocation): DatabaseDialect {
     },
     openReader,
     // The server is a process of its own, so reading does not block the event loop.
-    openReadings: async () => ({
-      read: (work) => withReader(openReader(), work),
-      close: async () => {},
-    }),
+    openReadings: async () => {
+      const { Turns } = await import('../../../runtime/turns.js');
+      const turns = new Turns(readingsMax);
+      return {
+        read: (work) => turns.take(() => withReader(openReader(), work)),
+        close: async () => {},
+      };
+    },
     async inSnapshot(work) {
       const { postgresSnapshot } = await import('./snapshot.js');
       return await postgresSnapshot(await secretUrlOf(place), work);

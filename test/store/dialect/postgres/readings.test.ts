@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../../src/runtime/clock.js';
+import { postgresDialect } from '../../../../src/store/dialect/postgres/dialect.js';
+import { newestChange } from '../../../../src/store/reads/changes.js';
+import { migratedDatabase } from '../../../postgres/fresh-database.js';
+
+test('the dashboard reads a server with a limited number of connections, and answers every page', async () => {
+  const { url } = await migratedDatabase();
+  const readings = await postgresDialect({ kind: 'postgres', url, password: null }).openReadings(systemClock);
+  let running = 0;
+  let most = 0;
+  const page = () =>
+    readings.read(async (db) => {
+      running += 1;
+      most = Math.max(most, running);
+      for (let read = 0; read < 5; read += 1) await newestChange(db);
+      running -= 1;
+      return 'shown';
+    });
+  const shown = await Promise.all(Array.from({ length: 30 }, page));
+  expect(new Set(shown)).toEqual(new Set(['shown']));
+  expect(most).toBeLessThanOrEqual(10);
+  await readings.close();
+});
