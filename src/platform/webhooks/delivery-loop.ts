@@ -8,6 +8,8 @@ import { type Delivery, dueDeliveries, endpointsWithWork, nextDueAfter } from '.
 const perEndpointMax = 2;
 /** Maximum number of open sockets. With two per endpoint, half as many dead endpoints would exhaust it. */
 const inFlightMax = 512;
+/** When a delivery is tried again whose attempt could not be recorded, for example because the disk was full. */
+const crashedMillis = 5_000;
 
 /**
  * Sends due deliveries. The queue is in the database; this class schedules the endpoints.
@@ -97,7 +99,8 @@ export class DeliveryLoop implements Closable {
     const running = attempt(this.#services, this.#wire, delivery, this.#stop.signal)
       .then(() => this.#ready.add(delivery.endpoint_no))
       .catch((error: unknown) => {
-        // Do not retry immediately: the same error would occur in the next turn.
+        // Not retried immediately: the same error would occur in the next turn. It is still due, so no timer waits for it.
+        void this.#services.clock.wait(crashedMillis, this.#stop.signal).then(() => this.wake());
         const fields = { component: 'platform', eventId: delivery.event_id, error };
         this.#services.logger.error(fields, 'webhook attempt crashed');
       })

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { DeliveryHazard } from '../../../src/platform/hazards.js';
 import { type Receiver, startReceiver } from './receiver.js';
 import {
@@ -129,6 +129,27 @@ test('delivery loop: an event for others at the moment a retry becomes due does 
   world.emit({ name: 'offering.opened', companyNo: company });
   world.clock.advance(hour);
   await receiver.count(2);
+});
+
+test('delivery loop: a delivery whose attempt could not be recorded is sent again without another event', async () => {
+  const { world, emit } = await started();
+  insertEndpoints(world, receiver.url, 1, 'only');
+  world.services.state.exec(
+    `CREATE TRIGGER full BEFORE INSERT ON webhook_attempts BEGIN SELECT RAISE(FAIL, 'the disk is full'); END`,
+  );
+  const logged = vi.spyOn(world.services.logger, 'error');
+  open.push(async () => logged.mockRestore());
+  emit();
+  await expect.poll(() => logged.mock.calls.length).toBe(1);
+  world.services.state.exec('DROP TRIGGER full');
+  const states = () => world.rows<{ state: string }>('SELECT state FROM webhook_deliveries');
+  await expect
+    .poll(() => {
+      world.clock.advance(second);
+      return states();
+    })
+    .toEqual([{ state: 'delivered' }]);
+  expect(receiver.received).toHaveLength(2);
 });
 
 test('delivery loop: close aborts attempts in flight and leaves no timer', async () => {
