@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { Fault } from '../../../domain/fault.js';
-import { endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
+import { descriptorsFault, endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
 import { startOwnProcess } from '../../../runtime/own-process.js';
 import { errorOf } from './child-failure.js';
 import type { ListingReply } from './listing-messages.js';
@@ -14,7 +14,12 @@ export class ListingProcess {
 
   constructor(file: string) {
     this.#file = file;
-    this.#child = startOwnProcess(import.meta.url, 'listing-child');
+    try {
+      this.#child = startOwnProcess(import.meta.url, 'listing-child');
+    } catch (error) {
+      // Node throws some reasons, such as a lack of memory, and passes on the others.
+      throw descriptorsFault(error) ?? lost(`${it} could not be started`, error);
+    }
     this.#child.once('exit', () => {
       this.#over = true;
     });
@@ -34,7 +39,8 @@ export class ListingProcess {
       };
       const lose = () => {
         done();
-        reject(lost());
+        const ended = endedWithoutAnswer(it);
+        reject(ended.code === 'internal' ? lost(ended.message, ended) : ended);
       };
       const receive = (message: unknown) => {
         done();
@@ -58,12 +64,12 @@ export class ListingProcess {
   }
 }
 
+const it = 'the process that prepares the publication of a listing';
+
 /** The next tick repeats what was not committed, so whatever ended the process halts no source. */
-function lost(): Fault {
-  const ended = endedWithoutAnswer('the process that prepares the publication of a listing');
-  if (ended.code !== 'internal') return ended;
-  return new Fault('database_busy', ended.message, {
+const lost = (what: string, cause: unknown) =>
+  new Fault('database_busy', what, {
     hint: 'the machine probably has too little memory: the log of its kernel names what it ended',
     lasting: true,
+    cause,
   });
-}
