@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express';
-import { isFault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { ConnectionTable } from '../runtime/connection-table.js';
 import type { Closable } from '../runtime/lifecycle.js';
@@ -157,15 +157,14 @@ function failed(
       response.destroy();
       return;
     }
-    const known = isFault(error) ? { code: error.code, message: error.message } : { code: 'internal' };
+    const fault = isFault(error) ? error : status < 500 ? notValid(status) : null;
+    const known = fault === null ? { code: 'internal' } : { code: fault.code, message: fault.message };
     if (request.accepts(['json', 'html']) === 'json') {
       response.status(status).json({ health: 'attention', ...known, problems: problems() });
       return;
     }
-    const why = isFault(error)
-      ? error.message
-      : 'The console failed to answer this request. See the log for details.';
-    const body = problemBody('That did not work', why, isFault(error) ? error.about.hint : undefined);
+    const why = fault?.message ?? 'The console failed to answer this request. See the log for details.';
+    const body = problemBody('That did not work', why, fault?.about.hint);
     const page = { title: 'That did not work', body };
     if (isAdmitted(response)) return show(request, response, page, status);
     response
@@ -174,6 +173,12 @@ function failed(
       .send(pageText(bareFrame(version), page));
   };
 }
+
+/** A mistake of the client, which is not logged. */
+const notValid = (status: number): Fault =>
+  status === 413
+    ? new Fault('usage', 'the form is too large', { hint: 'A statement may have about 60,000 characters.' })
+    : new Fault('usage', `the address or the form of this request is not valid (${status})`);
 
 /** Returns the status of a client error, such as a body that is too long or not a form, and 503 otherwise. */
 function statusOf(error: unknown): number {

@@ -139,7 +139,18 @@ describe('forms', () => {
     const visitor = new Visitor(world.port);
     await visitor.get('/sql');
     const answer = await visitor.send('/sql', { csrf: visitor.csrf, sql: 'x'.repeat(70_000) });
-    expect(answer.status).toBe(413);
+    expect([answer.status, answer.body]).toEqual([413, expect.stringContaining('the form is too large')]);
+  });
+
+  test('an address that cannot be decoded is reported as such, and not as a failure in the log', async () => {
+    const page = await ask(world.port, '/records/acme/%ff');
+    expect([page.status, page.body]).toEqual([400, expect.stringContaining('is not valid (400)')]);
+    expect(page.body).not.toContain('See the log');
+    const program = await ask(world.port, '/records/acme/%ff', { headers: { accept: 'application/json' } });
+    expect(JSON.parse(program.body)).toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('is not valid'),
+    });
   });
 });
 
