@@ -77,7 +77,10 @@ export interface Mirror {
   status(): Promise<FullStatus>;
   /** The URL that receives webhooks; null before `start` and when the configuration has no receiver. */
   readonly receiverUrl: string | null;
-  /** Finishes the page being written and closes everything. Further calls have no effect. */
+  /**
+   * Finishes the page being written and closes everything, also what a `start` in progress has opened, which then throws
+   * `stopped`. Further calls have no effect.
+   */
   stop(): Promise<void>;
 }
 
@@ -115,10 +118,14 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     let receiverUrl: string | null = null;
     let started: Promise<void> | undefined;
     let stopped = false;
+    const goOn = () => {
+      if (stopped) throw new Fault('stopped', 'the mirror was stopped');
+    };
     const start = async () => {
       const membership = membershipOf(engine);
       const clockWatch = watchClock(engine, parts, lifecycle);
       const following = await startFollowing(engine, parts, membership, lifecycle);
+      goOn();
       const receiver =
         config.receiver === null
           ? null
@@ -133,8 +140,10 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
               following,
             );
       receiverUrl = receiver?.url ?? null;
+      goOn();
       const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
       await obeyPauses(engine, parts, lifecycle);
+      goOn();
       const background = await (await import('./start-background.js')).startBackground(
         engine,
         parts,
@@ -145,6 +154,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         background.onLead();
         following?.look();
       };
+      goOn();
       await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
       const watch = watchTokens({ engine, clock, logger: logger.child({ component: 'tokens' }) });
       lifecycle.add('watch over tokens', () => watch.close());
@@ -156,9 +166,10 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       get receiverUrl() {
         return receiverUrl;
       },
-      start: () => {
+      start: async () => {
+        goOn();
         started ??= start();
-        return started;
+        await started;
       },
       async tick(source, ask = {}) {
         const names = engine.sources.all.map(({ name }) => name);
@@ -196,9 +207,12 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
           },
           vault: engine.vault,
         }),
-      stop: () => {
+      stop: async () => {
         stopped = true;
-        return lifecycle.close();
+        // What a start opens after the close would stay open.
+        await started?.catch(() => {});
+        receiverUrl = null;
+        await lifecycle.close();
       },
     };
   } catch (error) {

@@ -71,6 +71,15 @@ async function receiver() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received };
 }
 
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 const noticesTo = (url: string): Partial<ConfigInput> => ({
   notices: [{ kind: 'http', name: 'crm', url, secret: { env: 'NOTICE_SECRET' } }],
 });
@@ -115,6 +124,21 @@ test('library: a started mirror sends the notices of its configuration, as `rost
   await world.control('POST', '/churn', { changes: 1 });
   await world.mirror.tick();
   await expect.poll(() => received.length, patient).toBeGreaterThan(0);
+});
+
+test('library: `stop` during `start` closes the receiver, and a stopped mirror cannot start', async () => {
+  const port = await freePort();
+  const listen = `127.0.0.1:${port}`;
+  const world = await embedded({ receiver: { listen, secrets: [{ env: 'NOTICE_SECRET' }] } });
+  const started = world.mirror.start().then(
+    () => null,
+    (error: unknown) => error,
+  );
+  await world.mirror.stop();
+  expect(await started).toMatchObject({ code: 'stopped' });
+  expect(world.mirror.receiverUrl).toBeNull();
+  await expect(fetch(`http://${listen}/healthz`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+  await expect(world.mirror.start()).rejects.toMatchObject({ code: 'stopped' });
 });
 
 test('library: a tick without `start` scrubs and sends before it resolves, as `rosterd sync` does', async () => {
