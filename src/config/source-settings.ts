@@ -32,7 +32,8 @@ const listedSource = z
       description: 'Company to mirror; also sets filters.companyId',
     }),
     installation: idOf('installation', 'inst_…').optional().meta({
-      description: 'Installation whose webhooks trigger this source; without it every webhook does',
+      description:
+        'Installation whose webhooks trigger this source. Without it, and for webhooks with an installation of no source, the company decides',
     }),
     filters,
   })
