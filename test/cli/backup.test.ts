@@ -255,7 +255,7 @@ describe('rosterd restore', () => {
     for (const [file, words] of [
       ['cut.db', /is damaged/],
       ['changed.db', /differs: \d+ rows expected, \d+ found with other content/],
-      ['other.db', /other\.db is not a SQLite database/],
+      ['other.db', /other\.db is not a SQLite database\nTry: Name a backup/],
       ['nowhere.db', /nowhere\.db is not a backup: the file is missing/],
       ['mirror.db', /is the mirror itself/],
     ] as const) {

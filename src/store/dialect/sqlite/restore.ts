@@ -32,7 +32,7 @@ export async function restoreSqlite(
   parts: RestoreParts,
   { remember, prepare }: RestoreHooks,
 ): Promise<Restored> {
-  if (inspectFile(backup) !== 'ours') throw notThere(backup);
+  if (inspectBackup(backup) !== 'ours') throw notThere(backup);
   if (isSameFile(backup, target))
     throw new Fault('usage', `${backup} is the mirror itself`, { hint: 'Name a backup of it.' });
   const held = existsSync(target) && inspectFile(target) === 'ours' ? lockMirror(target, parts) : null;
@@ -58,6 +58,17 @@ export async function restoreSqlite(
     return restored;
   } finally {
     held?.release(replaced);
+  }
+}
+
+/** As `inspectFile`, whose hint is about the configuration of the mirror. */
+function inspectBackup(backup: string): ReturnType<typeof inspectFile> {
+  try {
+    return inspectFile(backup);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    const hint = 'Name a backup of this mirror: rosterd backup FILE makes one.';
+    throw new Fault(error.code, error.message, { hint, cause: error.about.cause });
   }
 }
 
