@@ -8,7 +8,7 @@ import type {
   ListedInstallation,
   Realm,
 } from './ports.js';
-import { sourceNameFor } from './source-name.js';
+import { freeName, sourceNameFor } from './source-name.js';
 
 /*
  * What the installations of an application mean for the followed sources. Everything here is pure: from what the platform
@@ -54,7 +54,8 @@ export interface Known {
 export function planListing(rule: Rule, listing: InstallationList, known: Known, now: number): Plan {
   const byTarget = new Map(rowsOf(rule, known).map((row) => [row.target, row]));
   const names = new Set(known.rows.map(({ source }) => source));
-  const isTaken = (name: SourceName) => names.has(name) || known.isTaken(name);
+  const wished = new Set([...rule.overrides.values()].flatMap(({ name }) => name ?? []));
+  const isTaken = (name: SourceName) => names.has(name) || wished.has(name) || known.isTaken(name);
   const active = activeByTarget(rule, listing.installations, byTarget);
   const ended = new Map(
     listing.installations.filter(({ isActive }) => !isActive).map((one) => [one.id, one]),
@@ -66,7 +67,7 @@ export function planListing(rule: Rule, listing: InstallationList, known: Known,
     const before = byTarget.get(installation.target) ?? null;
     const next =
       before === null
-        ? newSource(rule, installation, known.realm, isTaken, now)
+        ? newSource(rule, installation, known.realm, nameOf(rule, installation, names, isTaken), now)
         : installed(rule, before, installation, now);
     if (next === null || next === before) continue;
     names.add(next.source);
@@ -159,17 +160,31 @@ function activeByTarget(
   return active;
 }
 
+/**
+ * Returns the name of a new source: the one that an override wishes, or one from the template that no override wishes. A
+ * wished name that another followed source has gets a number, because its row could not be stored.
+ */
+function nameOf(
+  rule: Rule,
+  installation: ListedInstallation,
+  names: ReadonlySet<SourceName>,
+  isTaken: (name: SourceName) => boolean,
+): SourceName {
+  const wished = rule.overrides.get(installation.id)?.name;
+  if (wished === undefined) return sourceNameFor(rule.name, installation, isTaken);
+  return names.has(wished) ? freeName(wished, isTaken) : wished;
+}
+
 function newSource(
   rule: Rule,
   installation: ListedInstallation,
   realm: Realm,
-  isTaken: (name: SourceName) => boolean,
+  source: SourceName,
   now: number,
 ): FollowedSource | null {
   if (rule.except.includes(installation.id)) return null;
-  const wished = rule.overrides.get(installation.id)?.name;
   return {
-    source: wished ?? sourceNameFor(rule.name, installation, isTaken),
+    source,
     rule: rule.rule,
     realm,
     targetType: installation.targetType,

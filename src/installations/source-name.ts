@@ -29,7 +29,7 @@ export function sourceNameFor(
 }
 
 /** Returns the name, or the name with the first number that is free. */
-function freeName(name: string, isTaken: (name: SourceName) => boolean): SourceName {
+export function freeName(name: string, isTaken: (name: SourceName) => boolean): SourceName {
   for (let number = 1; ; number += 1) {
     const ending = number === 1 ? '' : `-${number}`;
     const candidate = parseSourceName(`${name.slice(0, longestName - ending.length)}${ending}`);

@@ -286,6 +286,35 @@ test('names of listed sources and of other rows are never used', async () => {
   expect(world.names()).toEqual(['acme-2', 'second-acme']);
 });
 
+test('a name of `overrides` that another followed source has gets a number, so that the company is followed', async () => {
+  const world = new FollowingWorld();
+  const acme = source('acme');
+  world.application.install('co_1', 'Acme');
+  await world.settle(world.start());
+  world.application.install('co_2', 'Beta');
+  world.application.install('co_3', 'Gamma');
+  world.rules = [
+    {
+      overrides: new Map([
+        [installation('inst_2'), { name: acme }],
+        [installation('inst_3'), { name: acme }],
+      ]),
+    },
+  ];
+  await world.settle(world.start());
+  expect(world.names()).toEqual(['acme', 'acme-2', 'acme-3']);
+});
+
+test('a name of `overrides` is kept for its installation, although another company of that name is found first', async () => {
+  const world = new FollowingWorld();
+  const wished = { name: source('acme') };
+  for (const company of ['co_1', 'co_2', 'co_3']) world.application.install(company, 'Acme');
+  world.rules = [{ overrides: new Map([[installation('inst_2'), wished]]) }];
+  await world.settle(world.start());
+  expect(world.names()).toEqual(['acme', 'acme-2', 'acme-3']);
+  expect(world.row('acme')).toMatchObject({ installation: 'inst_2' });
+});
+
 test('another application has installations and sources of its own, and its failure disturbs no other', async () => {
   const world = new FollowingWorld();
   world.application.install('co_1', 'Acme');
