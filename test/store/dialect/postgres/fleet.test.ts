@@ -167,7 +167,8 @@ describe('members', () => {
     const gaps: string[] = [];
     const one = await member('one', gaps);
     await database.pool.query(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rosterd-fleet'",
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE application_name = 'rosterd-fleet' AND datname = current_database()`,
     );
     await expect.poll(() => one.beat([]).catch(() => null), patient).not.toBeNull();
     // A heartbeat on the dying connection may need a second attempt.
