@@ -24,6 +24,15 @@ test('a daemon and its readers connect through a pooler in session mode, which r
   onTestFinished(() => reader.close());
   const reading = await openPostgres(url, { readonly: true, max: 1, statementTimeoutMs: 60_000 });
   onTestFinished(() => reading.close());
-  const settings = `SELECT current_setting('statement_timeout') AS timeout, current_setting('transaction_read_only') AS reads`;
   expect((await reading.pool.query(settings)).rows).toEqual([{ timeout: '1min', reads: 'on' }]);
 });
+
+test('without such a pooler the settings come with the connection, so that no pooler can leave them to others', async () => {
+  const { url } = await migratedDatabase();
+  const reading = await openPostgres(url, { readonly: true, max: 1, statementTimeoutMs: 60_000 });
+  onTestFinished(() => reading.close());
+  await reading.pool.query('RESET ALL');
+  expect((await reading.pool.query(settings)).rows).toEqual([{ timeout: '1min', reads: 'on' }]);
+});
+
+const settings = `SELECT current_setting('statement_timeout') AS timeout, current_setting('transaction_read_only') AS reads`;

@@ -51,13 +51,42 @@ export async function openPostgres(
   options: PostgresOptions = {},
 ): Promise<PostgresDatabase> {
   await checkPassword(server);
+  try {
+    return await openWith(server, options, 'parameters');
+  } catch (error) {
+    if (!isSettingRefused(error)) throw error;
+    return await openWith(server, options, 'statements');
+  }
+}
+
+/**
+ * Connection poolers such as PgBouncer refuse settings among the parameters of a new connection, unless they are told to
+ * ignore them. Statements that make the settings are for those only: a pooler in transaction mode would leave them to the
+ * connections of others.
+ */
+type Settings = 'parameters' | 'statements';
+
+function isSettingRefused(error: unknown): boolean {
+  const reported = error instanceof Fault ? error.cause : error;
+  return (
+    reported instanceof pg.DatabaseError &&
+    reported.code === '08P01' &&
+    reported.message.includes('startup parameter')
+  );
+}
+
+async function openWith(
+  server: ServerAddress,
+  options: PostgresOptions,
+  settings: Settings,
+): Promise<PostgresDatabase> {
   const url = urlOf(server);
   const safeUrl = addressText(url);
   const sockets = new Sockets();
   const pool = new pg.Pool({
     Client: clientsOf(server),
     stream: sockets.open,
-    connectionString: url,
+    connectionString: options.readonly === true && settings === 'parameters' ? readOnlyUrl(url) : url,
     application_name: options.applicationName ?? 'rosterd',
     max: options.max ?? connectionsDefault,
     connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMsDefault,
@@ -66,18 +95,18 @@ export async function openPostgres(
     // Statements are sent without waiting for earlier results, so that a page costs few round trips.
     pipeline: true,
     ...defined({ query_timeout: options.answerMillis }),
+    ...(settings === 'parameters' ? defined({ statement_timeout: options.statementTimeoutMs }) : {}),
   });
   // The pool replaces an idle connection that dies; without a listener the error would end the process.
   pool.on('error', () => {});
   // The pool listens only to idle connections. When the server ends one in the middle of a transaction, as it does after
   // its idle timeout, the next statement on it fails and reports the error.
   pool.on('connect', (client) => client.on('error', () => {}));
-  const settings = settingsOf(options);
-  // Before the first statement of the connection, and without waiting for the result. A connection pooler such as PgBouncer
-  // refuses settings among the parameters of a new connection.
-  if (settings !== '')
+  const statements = settings === 'statements' ? statementsFor(options) : '';
+  // Before the first statement of the connection, and without waiting for the result.
+  if (statements !== '')
     pool.on('connect', (client) => {
-      client.query(settings).catch(() => client.connection.stream.destroy());
+      client.query(statements).catch(() => client.connection.stream.destroy());
     });
   if (options.readonly !== true) retireReadOnly(pool);
   try {
@@ -143,8 +172,18 @@ export function identitySchemaOf(schema: string): string {
   return schema === 'public' ? 'rosterd_identity' : `${schema}_identity`;
 }
 
+/** Adds the setting to the URL's `options`, so that it applies to every session of the pool from its start. */
+function readOnlyUrl(text: string): string {
+  if (URL.parse(text) === null) return text;
+  const url = new URL(text);
+  const given = url.searchParams.get('options');
+  const wanted = '-c default_transaction_read_only=on';
+  url.searchParams.set('options', given === null ? wanted : `${given} ${wanted}`);
+  return url.href;
+}
+
 /** Returns the statements that make the settings of a session; empty without any. */
-function settingsOf({ readonly, statementTimeoutMs }: PostgresOptions): string {
+function statementsFor({ readonly, statementTimeoutMs }: PostgresOptions): string {
   return [
     ...(readonly === true ? ['SET default_transaction_read_only = on'] : []),
     ...(statementTimeoutMs === undefined ? [] : [`SET statement_timeout = ${statementTimeoutMs}`]),
