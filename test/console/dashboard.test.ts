@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { seedInvestment } from '../store/support/mirror.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import {
@@ -527,5 +527,5 @@ test('a fifth download of a roster at the same time is refused, and pages are sh
   expect([fifth.status, fifth.body]).toEqual([429, expect.stringContaining('Too many downloads')]);
   expect((await someone.get('/')).status).toBe(200);
   takeNone();
-  await vi.waitFor(async () => expect((await someone.post('/roster/file', fields)).status).toBe(200));
+  await expect.poll(async () => (await someone.post('/roster/file', fields)).status).toBe(200);
 });

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { sheetsOf } from '../exports/workbook.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { ask, hostile, type RunningConsole, startConsole, Visitor } from './running-console.js';
@@ -93,7 +93,7 @@ test('two downloads that are paused keep others from a query for no more than tw
   await clock.advance(2 * 60_000);
   for (const file of files) file.resume();
   await Promise.all(cut);
-  await vi.waitFor(async () => expect((await query()).body).toMatch(/data-value="42"|>42</));
+  await expect.poll(async () => (await query()).body).toMatch(/data-value="42"|>42</);
 });
 
 test('a result is downloaded as JSON Lines, with a number after a repeated column name', async () => {
