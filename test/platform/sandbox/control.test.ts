@@ -150,6 +150,9 @@ test('control: invalid input returns a 400 that names the field', async () => {
     ['POST', '/churn', { changes: -1 }, 'changes'],
     ['POST', '/clock', { advance: 5 }, 'body'],
     ['POST', '/faults', [{ path: '/x', action: {} }], 'action'],
+    ['POST', '/faults', { path: '/x', action: { status: 101 } }, 'action.status'],
+    ['POST', '/faults', { path: '/x', action: { status: 200, headers: { a: 'b\nc' } } }, 'action.headers'],
+    ['POST', '/faults', { path: '/x', action: { status: 200, headers: { 'a b': 'c' } } }, 'action.headers'],
   ] as const) {
     const answer = await world.control(method, path, body);
     expect([path, answer.status]).toEqual([path, 400]);

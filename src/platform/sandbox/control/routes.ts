@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { z } from 'zod';
 import { type Exchange, ok, type Reply } from '../../http/exchange.js';
 import { badParameter } from '../../http/problem.js';
@@ -46,11 +47,25 @@ const clockBody = z.union([
   z.strictObject({ now: z.iso.datetime({ offset: true }) }),
 ]);
 const flag = z.literal(true).optional();
+/** Node would cut the connection instead of sending another one. */
+const isHeader = ([name, value]: readonly [string, string]): boolean => {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    return false;
+  }
+};
 const faultAction = z
   .strictObject({
-    status: z.int().min(100).max(599).optional(),
+    // A status below 200 announces another response, which would never come.
+    status: z.int().min(200).max(599).optional(),
     body: z.unknown().optional(),
-    headers: z.record(z.string(), z.string()).optional(),
+    headers: z
+      .record(z.string(), z.string())
+      .refine((headers) => Object.entries(headers).every(isHeader), 'are not headers of HTTP')
+      .optional(),
     delayMs: z.number().min(0).max(3_600_000).optional(),
     drop: flag,
     truncate: z.int().min(0).optional(),
