@@ -57,7 +57,7 @@ export async function startReceiver(host = '127.0.0.1'): Promise<Receiver> {
       new Promise((resolve, reject) => {
         const late = setTimeout(
           () => reject(new Error(`${received.length} of ${wanted} requests came`)),
-          10_000,
+          120_000,
         );
         const look = () => {
           if (received.length < wanted) return;
