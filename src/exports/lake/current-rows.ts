@@ -16,7 +16,11 @@ export function readFiles(folder: string, files: readonly Pick<LakeFile, 'path'>
 export function investmentsOf(folder: string, { snapshot, tables }: LakeManifest): string {
   const { investments, investment_changes: changes } = tables;
   const names = investments.columns.map(({ name }) => name).join(', ');
-  const base = `SELECT ${names} FROM ${readFiles(folder, investments.files)}`;
+  // DuckDB rejects an empty list of files. The base of a mirror without sources has none.
+  const base =
+    investments.files.length === 0
+      ? `SELECT ${investments.columns.map(({ name, type }) => `NULL::${type} AS ${name}`).join(', ')} WHERE false`
+      : `SELECT ${names} FROM ${readFiles(folder, investments.files)}`;
   const later = changes.files.filter(({ last_snapshot }) => last_snapshot > investments.base_snapshot);
   if (later.length === 0) return base;
   const last = `SELECT * FROM ${readFiles(folder, later)}

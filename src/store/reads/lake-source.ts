@@ -136,6 +136,7 @@ async function continues(
 ): Promise<boolean> {
   const listed = ({ sources }: LakePosition) =>
     JSON.stringify(sources.map(({ source, listed_at }) => [source, listed_at]));
+  if (since.sources.length === 0) return false;
   if (now.change_seq < since.change_seq || listed(now) !== listed(since)) return false;
   if ((await markAt(since.change_seq)) !== since.change_mark) return false;
   const [later] = await all<{ count: number; snapshots: number | null }>(

@@ -129,6 +129,23 @@ test('lake: another source whose first listing completes is in the lake after th
   ]);
 });
 
+test('lake: after the last source is erased, views and check work, and a new source is in the lake after the next sync', async () => {
+  const fixture = await listed(3);
+  const folder = join(tempFolder(), 'lake');
+  await sync(fixture, folder);
+  const erased = await mirrorFixture();
+  expect(await sync(erased, folder)).toMatchObject({ snapshot: 2, rows: 0, deleted: 3 });
+  expect(await lakeRows(folder)).toEqual([]);
+  expect(await sync(erased, folder, { compact: true })).toMatchObject({ snapshot: 3, rows: 0 });
+  expect(await checkLake(folder, () => {})).toMatchObject({ snapshot: 3, problems: [] });
+  await erased.list([[record('inv_7')]]);
+  expect(await sync(erased, folder)).toMatchObject({ snapshot: 4, rows: 1, changed: 1 });
+  expect(await lakeRows(folder)).toEqual(await mirrorRows(erased));
+  await erased.delta([record('inv_7', { status: 'b' })]);
+  await sync(erased, folder);
+  expect(await lakeRows(folder)).toEqual(await mirrorRows(erased));
+});
+
 test('lake: a row that differs without a change in the feed is found by the sums and mended', async () => {
   const fixture = await listed(20);
   const folder = join(tempFolder(), 'lake');
