@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { collections } from '../../src/dimensions/collections/index.js';
 import type { Listing, Row } from '../../src/dimensions/ports.js';
 import type { SourceName } from '../../src/domain/ids.js';
@@ -17,6 +17,9 @@ import {
   StoredSourceEraser,
   smallTables,
 } from '../../src/store/erase-source.js';
+import { openChangeSignal } from '../../src/store/reads/change-signal.js';
+import { followChanges, newestChange } from '../../src/store/reads/changes.js';
+import { openReader } from '../../src/store/reads/open-reader.js';
 import type { SourceIdentity } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { canonicalDump } from './canonical-dump.js';
@@ -26,6 +29,7 @@ import {
   freshStore,
   mirrorFixture,
   mirrorOn,
+  placeOf,
   rowsOf,
   SteppingClock,
   type Store,
@@ -216,6 +220,26 @@ test('erasing a source deletes everything of it, and not a single row of another
   ]);
   expect(rows).toBe(all - 3);
   expect(await eraserOn(store).erase(acme.name)).toEqual({ rows: 0 });
+});
+
+test('a follower of the change feed goes on after the source with the newest changes is erased', async () => {
+  const store = await twoSources();
+  const reader = await openReader(placeOf(store));
+  const news = await openChangeSignal(placeOf(store), reader.db, new SteppingClock(Date.parse(at)));
+  onTestFinished(async () => {
+    await news.close();
+    await reader.close();
+  });
+  const known = await newestChange(reader.db);
+  const followed = async (reached: number) => {
+    const stop = new AbortController();
+    const once = { next: async () => stop.abort(), lastAssigned: () => news.lastAssigned() };
+    for await (const _ of followChanges(reader.db, { after: known, known: reached }, once, stop.signal));
+  };
+  await eraserOn(store).erase(beta.name);
+  expect(await newestChange(reader.db)).toBeLessThan(known);
+  await followed(known);
+  await expect(followed(known + 1)).rejects.toMatchObject({ code: 'database_unusable' });
 });
 
 test('after the erasure every view shows what a mirror shows that never had the source', async () => {

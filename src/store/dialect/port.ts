@@ -82,6 +82,11 @@ export interface Snapshots {
 export interface ChangeSignal {
   /** Resolves when changes may have been committed since the previous call, and when `signal` fires. */
   next(signal: AbortSignal): Promise<void>;
+  /**
+   * Returns the highest number that the feed has assigned, also to a change that was deleted with its source. Null when
+   * this user may not read it.
+   */
+  lastAssigned(): Promise<number | null>;
   close(): Promise<void>;
 }
 

@@ -81,13 +81,13 @@ export async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {
 /**
  * Yields changes as they are committed, until `signal` fires. When there is nothing new, it waits for `news`. The order
  * of `seq` is the commit order, so no change can appear before one already read. `known` is a number the feed has
- * reached before: throws `database_unusable` for a feed that ends before it, which is an older copy whose next changes
- * would be missed.
+ * reached before: throws `database_unusable` for a feed that never reached it, which is an older copy whose next changes
+ * would be missed. A feed whose newest changes were deleted with their source goes on.
  */
 export async function* followChanges(
   db: Kysely<ReadDatabase>,
   wanted: ChangesWanted & { readonly known?: number },
-  news: Pick<ChangeSignal, 'next'>,
+  news: Pick<ChangeSignal, 'next' | 'lastAssigned'>,
   signal: AbortSignal,
 ): AsyncGenerator<Change> {
   let { after, known = 0 } = wanted;
@@ -95,10 +95,10 @@ export async function* followChanges(
     // Read before the changes, so that none committed in between is skipped. Changes of other sources are not reread.
     const newest = await newestChange(db);
     const changes = await changesSince(db, { ...wanted, after });
-    if (newest < known) throw olderCopy(newest, known);
+    if (newest < known && ((await news.lastAssigned()) ?? newest) < known) throw olderCopy(newest, known);
     yield* changes;
     after = changes.at(-1)?.seq ?? Math.max(after, newest);
-    known = Math.max(newest, changes.at(-1)?.seq ?? 0);
+    known = Math.max(known, newest, changes.at(-1)?.seq ?? 0);
     if (changes.length === 0) await news.next(signal);
   }
 }

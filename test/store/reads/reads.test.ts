@@ -114,6 +114,7 @@ describe('the local feed', () => {
           at: '2026-10-20T12:00:01.000Z',
         });
       },
+      lastAssigned: async () => seq,
     };
     const seen: (string | null)[] = [];
     for await (const { id } of followChanges(readingOf(store), { after: 1 }, news, stop.signal)) {
@@ -128,7 +129,7 @@ describe('the local feed', () => {
     const followed = (known: number) =>
       (async () => {
         const stop = new AbortController();
-        const news = { next: async () => stop.abort() };
+        const news = { next: async () => stop.abort(), lastAssigned: async () => null };
         for await (const _ of followChanges(readingOf(store), { after: 2, known }, news, stop.signal));
       })();
     await followed(2);

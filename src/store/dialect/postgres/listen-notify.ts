@@ -25,6 +25,7 @@ export class ListenNotifySignal implements ChangeSignal {
 
   private constructor(
     server: ServerAddress,
+    private readonly db: Kysely<ReadDatabase>,
     private readonly channel: string,
     private readonly clock: Clock,
   ) {
@@ -47,7 +48,7 @@ export class ListenNotifySignal implements ChangeSignal {
     clock: Clock,
   ): Promise<ListenNotifySignal> {
     const { rows } = await sql<{ channel: string }>`SELECT ${sql.raw(changeChannel)} AS channel`.execute(db);
-    const news = new ListenNotifySignal(server, rows[0]?.channel ?? '', clock);
+    const news = new ListenNotifySignal(server, db, rows[0]?.channel ?? '', clock);
     await news.#probe();
     return news;
   }
@@ -63,6 +64,16 @@ export class ListenNotifySignal implements ChangeSignal {
     }
     this.#signalled = false;
     if (!signal.aborted && this.clock.monotonic() - this.#probedAt >= probeMillis) void this.#probe();
+  }
+
+  async lastAssigned(): Promise<number | null> {
+    // An analyst may read the view `changes` only.
+    const { rows: rights } = await sql<{ granted: number }>`
+      SELECT CASE WHEN has_table_privilege(to_regclass('feed_counter'), 'SELECT') THEN 1 ELSE 0 END AS granted
+    `.execute(this.db);
+    if (rights[0]?.granted !== 1) return null;
+    const { rows } = await sql<{ last_seq: number }>`SELECT last_seq FROM feed_counter`.execute(this.db);
+    return Number(rows[0]?.last_seq ?? 0);
   }
 
   close(): Promise<void> {

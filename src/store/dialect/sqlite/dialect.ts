@@ -36,8 +36,15 @@ export function sqliteDialect({ file }: SqliteLocation): DatabaseDialect {
     // Opening a file costs less than reading it, so nothing stays open.
     openSnapshots: async () => ({ take: inSnapshot, close: async () => {} }),
     // A file sends no notifications, so the feed is polled.
-    openChangeSignal: async (_db, clock) => ({
+    openChangeSignal: async (db, clock) => ({
       next: (signal) => clock.wait(pollMillis, signal),
+      async lastAssigned() {
+        const { sql } = await import('kysely');
+        const { rows } = await sql<{
+          seq: number;
+        }>`SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'`.execute(db);
+        return Number(rows[0]?.seq ?? 0);
+      },
       close: async () => {},
     }),
     async runQuery(sql, limits, clock, signal) {
