@@ -1,8 +1,14 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MirrorReader } from '../reading/read-mirror.js';
 import type { Logger } from '../runtime/logger.js';
 import { type Change, changesSince, newestChange } from '../store/reads/changes.js';
 
 export type ChangeListener = (changes: readonly Change[]) => void | Promise<void>;
+
+const listening = new AsyncLocalStorage<true>();
+
+/** Whether a listener called this. What waits for the listeners would then wait for itself. */
+export const isInListener = (): boolean => listening.getStore() === true;
 
 /**
  * Delivers each change committed from now on to a listener, in order and one batch at a time: the next batch is read
@@ -48,7 +54,7 @@ export class ChangePump {
       after = last.seq;
       this.#after = after;
       try {
-        await this.listener(changes);
+        await listening.run(true, async () => await this.listener(changes));
       } catch (error) {
         this.logger.error({ error, count: changes.length }, 'a listener for changes failed');
       }

@@ -12,7 +12,7 @@ import type { MirrorQuery } from '../store/mirror-database.js';
 import { openReader } from '../store/reads/open-reader.js';
 import type { TickResult } from '../sync/run-tick.js';
 import type { ManualAsk } from '../sync/schedule.js';
-import { type ChangeListener, ChangePump } from './change-pump.js';
+import { type ChangeListener, ChangePump, isInListener } from './change-pump.js';
 import { watchClock } from './clock-watch.js';
 import { startEngine } from './engine.js';
 import { obeyPauses } from './pause-watch.js';
@@ -79,7 +79,7 @@ export interface Mirror {
   readonly receiverUrl: string | null;
   /**
    * Finishes the page being written and closes everything, also what a `start` in progress has opened, which then throws
-   * `stopped`. Further calls have no effect.
+   * `stopped`. Further calls have no effect. Called by a listener, it resolves at once and closes when the listener has ended.
    */
   stop(): Promise<void>;
 }
@@ -109,6 +109,12 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         logger.warn({ error }, 'changes could not be read; listeners receive them after the next tick'),
       );
     });
+    const close = async () => {
+      // What a start opens after the close would stay open.
+      await started?.catch(() => {});
+      receiverUrl = null;
+      await lifecycle.close();
+    };
     lifecycle.add('listeners', async () => {
       await engine.sync.close();
       await pumpAll();
@@ -186,7 +192,8 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         if (started === undefined)
           for (const { source: name, report } of results)
             if (report.outcome === 'done') await engine.dimensions?.refresh(name, ask.resync === true);
-        await pumpAll();
+        // The changes of the tick reach a listener that called it after that listener has ended.
+        if (!isInListener()) await pumpAll();
         if (started === undefined) await ends.finish(results);
         return results;
       },
@@ -209,10 +216,9 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         }),
       stop: async () => {
         stopped = true;
-        // What a start opens after the close would stay open.
-        await started?.catch(() => {});
-        receiverUrl = null;
-        await lifecycle.close();
+        const closing = close();
+        if (!isInListener()) return await closing;
+        closing.catch((error: unknown) => logger.warn({ error }, 'the mirror could not be closed'));
       },
     };
   } catch (error) {

@@ -141,6 +141,33 @@ test('library: `stop` during `start` closes the receiver, and a stopped mirror c
   await expect(world.mirror.start()).rejects.toMatchObject({ code: 'stopped' });
 });
 
+test.each(['ticks', 'started'])(
+  'library: a listener may await a tick and the stop of its own mirror (%s)',
+  async (mode) => {
+    const world = await embedded();
+    await world.mirror.tick();
+    const done: string[] = [];
+    world.mirror.onChange(async () => {
+      if (done.length > 0) return;
+      done.push('called');
+      await world.mirror.tick();
+      done.push('ticked');
+      await world.mirror.stop();
+      done.push('stopped');
+    });
+    if (mode === 'started') await world.mirror.start();
+    await world.control('POST', '/churn', { changes: 2 });
+    const ticked = world.mirror.tick().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    await expect.poll(() => done, patient).toEqual(['called', 'ticked', 'stopped']);
+    await ticked;
+    await world.mirror.stop();
+    await expect(world.mirror.tick()).rejects.toThrow('no longer synced');
+  },
+);
+
 test('library: a tick without `start` scrubs and sends before it resolves, as `rosterd sync` does', async () => {
   const { url, received } = await receiver();
   const world = await embedded(noticesTo(url));
