@@ -17,7 +17,7 @@ export interface Settled {
 }
 
 /** A source that changes within each of five rounds of a second or two changes all the time. */
-const roundsMax = 5;
+export const roundsMax = 5;
 
 /**
  * Compares until the result is reliable. Equality is always reliable. A difference counts only when the mirror did

@@ -3,7 +3,8 @@ import type { Instant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { PageToken, Position } from '../domain/position.js';
 import { compareAwaiting } from './compare-record.js';
-import type { FullReceipt } from './receipt.js';
+import type { Drift, FullReceipt } from './receipt.js';
+import { roundsMax } from './settle.js';
 import { type RecordsParts, verifyRecords } from './verify-records.js';
 
 type Listed = Extract<FeedItem, { kind: 'record' }>;
@@ -11,7 +12,7 @@ type Listed = Extract<FeedItem, { kind: 'record' }>;
 /**
  * Compares every id and every record with a separate listing; the mirror was caught up to `through` before. A
  * difference in a record that did not change during the listing is drift. Records that did change are compared one by
- * one.
+ * one, again until their newest version is published, and are unsettled if it is not.
  */
 export async function verifyListing(parts: RecordsParts, through: Instant | null): Promise<FullReceipt> {
   const { stored, platform, catchUp } = parts;
@@ -25,7 +26,7 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
   await catchUp();
   const changed = await stored.changedSince(mark);
   const awaiting = await stored.awaiting();
-  const moving: string[] = [];
+  const moving = new Map<string, Drift>();
   for (const [id, { listed, held }] of suspects) {
     const ours = (await stored.records([id])).get(id);
     const differs = compareAwaiting(id, ours, listed, awaiting);
@@ -37,11 +38,24 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
     // Published again without a change, a record has no entry in the change feed.
     const wasRepublished = held?.investment.observed_at !== ours?.investment.observed_at;
     if (changed.has(id) || wasRepublished || mayHaveReturned || isNewer(ours, listed) || isUnpublished)
-      moving.push(id);
+      moving.set(id, differs);
     else parts.found({ drift: [differs], settled: true });
   }
-  await verifyRecords(parts, moving);
+  await verifyMoving(parts, moving);
   return receipt;
+}
+
+async function verifyMoving(parts: RecordsParts, moving: ReadonlyMap<string, Drift>): Promise<void> {
+  let undecided: readonly string[] = [...moving.keys()];
+  for (let round = 1; undecided.length > 0; round += 1) {
+    undecided = (await verifyRecords(parts, undecided)).unpublished;
+    if (undecided.length === 0) return;
+    if (round === roundsMax) break;
+    await parts.pause();
+    await parts.catchUp();
+  }
+  const drift = undecided.flatMap((id) => moving.get(id) ?? []);
+  if (drift.length > 0) parts.found({ drift, settled: false });
 }
 
 interface Suspect {

@@ -11,7 +11,8 @@ export interface RecordsParts extends SettleParts {
 
 export interface RecordsVerified {
   readonly compared: number;
-  readonly unpublished: number;
+  /** Ids of records whose newest version is not in the feed yet, which were not compared. */
+  readonly unpublished: readonly string[];
 }
 
 /**
@@ -19,7 +20,7 @@ export interface RecordsVerified {
  * matches are compared: a change that is not in the feed yet cannot be in the mirror.
  */
 export async function verifyRecords(parts: RecordsParts, ids: readonly string[]): Promise<RecordsVerified> {
-  let unpublished = 0;
+  const unpublished: string[] = [];
   for (const id of ids) {
     let comparable = true;
     await settle({ ...parts, stored: withPublication(parts.stored, id) }, async () => {
@@ -27,9 +28,9 @@ export async function verifyRecords(parts: RecordsParts, ids: readonly string[])
       comparable = read !== 'unpublished';
       return read === 'unpublished' || read === null ? [] : [read];
     });
-    if (!comparable) unpublished += 1;
+    if (!comparable) unpublished.push(id);
   }
-  return { compared: ids.length - unpublished, unpublished };
+  return { compared: ids.length - unpublished.length, unpublished };
 }
 
 async function compareOne(

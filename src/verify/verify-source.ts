@@ -55,7 +55,7 @@ export async function verifySource(parts: VerifyParts, ask: VerifyAsk): Promise<
     await catchUp();
     stats = await verifyStats(tools, parts.scope);
     const { compared, unpublished } = await verifyRecords(tools, await sampleOf(stored, ask));
-    sample = { seed: ask.seed, compared, unpublished };
+    sample = { seed: ask.seed, compared, unpublished: unpublished.length };
     if (ask.full) full = await verifyListing(tools, publishedThrough);
   } catch (error) {
     if (!isFault(error)) throw error;

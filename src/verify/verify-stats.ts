@@ -31,6 +31,7 @@ export async function verifyStats(parts: StatsParts, scope: StatsScope): Promise
     }
     let counted: Tally | null = null;
     await settle(parts, async () => {
+      counted = null;
       const stats = await statsOrNull(parts.platform, offering);
       if (stats === null) return [];
       counted = Object.values(stats.byStatus).reduce(sum, none);

@@ -18,6 +18,8 @@ interface Mirrored {
   readonly republished?: readonly FeedItem[];
   /** When the platform says that it published a record. */
   readonly published?: Instant;
+  /** How often the platform says that the published version is not the newest one; for ever with `Infinity`. */
+  readonly unpublished?: number;
 }
 
 /** A mirror, empty unless given, next to a platform that lists these records and still has `still` of them. */
@@ -64,7 +66,7 @@ function stage(listed: readonly FeedItem[], still: readonly string[], mirror: Mi
             if (!still.includes(id)) return null;
             return {
               item: { ...record(id), investment: investment(id) },
-              publishedMatches: true,
+              publishedMatches: asked.length > (mirror.unpublished ?? 0),
               publishedObservedAt: mirror.published ?? null,
             };
           },
@@ -172,6 +174,18 @@ test('verify listing: a record published again during the listing is not drift, 
     });
     await run();
     expect([found, asked]).toEqual([[], ['inv_1']]);
+  }
+});
+
+test('verify listing: a record whose newest version is not published is compared when it is, and unsettled if it never is', async () => {
+  const stored = [record('inv_1', { committed_cents: 1 as Cents })];
+  for (const [unpublished, settled] of [
+    [2, true],
+    [Number.POSITIVE_INFINITY, false],
+  ] as const) {
+    const { run, found } = stage([record('inv_1')], ['inv_1'], { stored, changed: ['inv_1'], unpublished });
+    await run();
+    expect(found).toMatchObject([{ drift: [{ kind: 'record', id: 'inv_1' }], settled }]);
   }
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { Fault } from '../../src/domain/fault.js';
 import type { FeedItem } from '../../src/domain/investment.js';
-import type { StatsRead, StoredRows } from '../../src/verify/ports.js';
+import type { Platform, StatsRead, StoredRows } from '../../src/verify/ports.js';
 import { verifySource } from '../../src/verify/verify-source.js';
 import { identity, investment, listingPage, record, rejected } from '../store/samples.js';
 import { received } from '../sync/support/truth.js';
@@ -17,11 +18,14 @@ interface Stage {
 const version = (id: string) => ({ investment: investment(id), identity: identity(id) });
 
 /** Verifies a mirror with these rows, beside a platform that lists these records and shows these counts. */
-function outcomeOf({ stored = [], quarantined = 0, listed = [], stats = null, full = false }: Stage) {
+function verified(
+  { stored = [], quarantined = 0, listed = [], stats = null, full = false }: Stage,
+  more: Partial<Pick<Platform, 'stats'> & Pick<StoredRows, 'isUnchangedSince' | 'offerings'>> = {},
+) {
   const rows: StoredRows = {
     count: async () => stored.length,
     tallies: async () => ({}),
-    offerings: async () => (stats === null && stored.length === 0 ? [] : ['ofr_1']),
+    offerings: more.offerings ?? (async () => (stats === null && stored.length === 0 ? [] : ['ofr_1'])),
     idsAt: async (places) => places.map((place) => stored[place] ?? ''),
     awaiting: async () => new Set<string>(),
     async *ids() {
@@ -30,7 +34,7 @@ function outcomeOf({ stored = [], quarantined = 0, listed = [], stats = null, fu
     quarantined: async () => quarantined,
     records: async (ids) => new Map(ids.filter((id) => stored.includes(id)).map((id) => [id, version(id)])),
     mark: async () => 1,
-    isUnchangedSince: async () => true,
+    isUnchangedSince: more.isUnchangedSince ?? (async () => true),
     changedSince: async () => new Set<string>(),
     keepable: async (items) => items,
   };
@@ -40,7 +44,7 @@ function outcomeOf({ stored = [], quarantined = 0, listed = [], stats = null, fu
       scope: { offering: null, partial: false },
       stored: rows,
       platform: {
-        stats: async () => stats,
+        stats: more.stats ?? (async () => stats),
         current: async (id) => ({ item: record(id), publishedMatches: true, publishedObservedAt: null }),
         page: async () => received(listingPage(listed, 'end', false)),
       },
@@ -49,8 +53,10 @@ function outcomeOf({ stored = [], quarantined = 0, listed = [], stats = null, fu
       clock: new VirtualClock(),
     },
     { sample: 5, seed: 7, full },
-  ).then(({ outcome, drift }) => ({ outcome, drift }));
+  );
 }
+
+const outcomeOf = (stage: Stage) => verified(stage).then(({ outcome, drift }) => ({ outcome, drift }));
 
 test.each<[string, Stage, string]>([
   ['a sample that is equal', { stored: ['inv_1'] }, 'equal'],
@@ -65,4 +71,25 @@ test.each<[string, Stage, string]>([
   ],
 ])('verify source: comparing %s', async (_, stage, outcome) => {
   expect(await outcomeOf(stage)).toEqual({ outcome, drift: [] });
+});
+
+test('verify source: counts that the token may no longer see when they are compared again are skipped, not equal', async () => {
+  let asked = 0;
+  const stats = async () => {
+    asked += 1;
+    if (asked > 1) throw new Fault('forbidden', 'the token may not read stats');
+    return {
+      byStatus: { active: { count: 1, committed_cents: 1, raised_cents: 1 } },
+      publishedThrough: null,
+    };
+  };
+  // The mirror changes while the first difference is checked.
+  const receipt = await verified(
+    {},
+    { stats, offerings: async () => ['ofr_1'], isUnchangedSince: async () => false },
+  );
+  expect(receipt).toMatchObject({
+    outcome: 'incomplete',
+    stats: { offerings: 0, skipped: [{ offering: 'ofr_1' }] },
+  });
 });
