@@ -75,13 +75,16 @@ async function answerChecks({ client }: PlatformSession, signal: AbortSignal): P
   } catch (error) {
     const isAnswer = isFault(error) && (error.code === 'refused' || error.about.status === 404);
     if (!isAnswer)
-      return [
-        failedBy('platform.api', error, 'rosterd config show'),
-        skip('platform.clock', 'no response had a date'),
-      ];
+      return [failedBy('platform.api', error, 'rosterd config show'), skip('platform.clock', undated)];
   }
-  return [pass('platform.api', 'the API answers'), clockCheck(client.time.aheadMillis)];
+  const isKnown = Number.isFinite(client.time.sinceObservedMillis);
+  return [
+    pass('platform.api', 'the API answers'),
+    isKnown ? clockCheck(client.time.aheadMillis) : skip('platform.clock', undated),
+  ];
 }
+
+const undated = 'no response had a date';
 
 /** Signatures are accepted within 300 seconds on either side: beyond, every webhook is rejected. */
 export function clockCheck(aheadMillis: number): Check {

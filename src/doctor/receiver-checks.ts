@@ -11,6 +11,7 @@ import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
 type Listen = NonNullable<Config['console']>['listen'];
 
 const healthMillisMax = 3_000;
+const healthCharactersMax = 1_000_000;
 
 /** Passes when the port is free or a rosterd answers on it. It connects, because listening could block a daemon. */
 export async function portCheck(name: string, option: string, listen: Listen | null): Promise<Check> {
@@ -35,8 +36,13 @@ function healthOf({ host, port }: Listen): Promise<'free' | 'ours' | 'other'> {
     const asked = get(
       { host: address, port, path: '/healthz', timeout: healthMillisMax, agent: false },
       (response) => {
-        response.resume();
-        resolve(response.statusCode === 200 || response.statusCode === 503 ? 'ours' : 'other');
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => {
+          text += piece;
+          if (text.length > healthCharactersMax) asked.destroy(new Error('too long'));
+        });
+        response.once('end', () => resolve(isHealth(response.statusCode, text) ? 'ours' : 'other'));
+        response.once('error', () => resolve('other'));
       },
     );
     asked.once('timeout', () => asked.destroy());
@@ -44,6 +50,15 @@ function healthOf({ host, port }: Listen): Promise<'free' | 'ours' | 'other'> {
       resolve(error.code === 'ECONNREFUSED' ? 'free' : 'other');
     });
   });
+}
+
+/**
+ * Returns whether a rosterd sent this: the receiver answers `ok`, the console JSON. Other programs may have a `/healthz` too.
+ * A console that cannot read its database may answer 503 with a page.
+ */
+function isHealth(status: number | undefined, text: string): boolean {
+  if (status === 503) return true;
+  return status === 200 && (text === 'ok\n' || text.startsWith('{"health":'));
 }
 
 const endpointNames = ['endpoint.enabled', 'endpoint.deliveries', 'endpoint.secret'];

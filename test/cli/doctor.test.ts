@@ -100,14 +100,16 @@ test('doctor on a healthy machine runs over twenty checks, none fails, and nothi
 });
 
 test('doctor finds a running daemon and reports no problem', async () => {
-  const { folder, doctor } = await office();
+  const { folder, doctor, configure } = await office();
+  configure({ console: { listen: `127.0.0.1:${await freePort()}` } });
   const { config } = loadConfig({ cwd: folder, env: { HOOK: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0' } });
   const daemon = await startDaemon(partsFor(config));
   onTestFinished(() => daemon.close());
   await daemon.engine.sync.idle();
   const { code, diagnosis } = await doctor();
   expect(code).toBe(0);
-  expect(diagnosis.checks.find(({ name }) => name === 'receiver.port')?.message).toContain('the daemon runs');
+  for (const port of ['receiver.port', 'console.port'])
+    expect(diagnosis.checks.find(({ name }) => name === port)?.message).toContain('the daemon runs');
 });
 
 test('doctor checks a platform even if its clock is wrong', async () => {
@@ -123,6 +125,21 @@ test('doctor checks a platform even if its clock is wrong', async () => {
   const { diagnosis } = await doctor();
   const verdicts = Object.fromEntries(diagnosis.checks.map(({ name, verdict }) => [name, verdict]));
   expect(verdicts).toMatchObject({ 'platform.clock': 'fail', 'token.acme': 'pass', 'scopes.acme': 'pass' });
+});
+
+test('doctor does not say that clocks agree when no response of the platform had a date', async () => {
+  const undated = createServer((_, response) => {
+    response.sendDate = false;
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
+  });
+  await new Promise<void>((resolve) => undated.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void undated.close());
+  const { port } = undated.address() as AddressInfo;
+  const { doctor, configure } = await office();
+  configure({ platform: { baseUrl: `http://127.0.0.1:${port}` } });
+  const { diagnosis } = await doctor();
+  const verdicts = Object.fromEntries(diagnosis.checks.map(({ name, verdict }) => [name, verdict]));
+  expect(verdicts).toMatchObject({ 'platform.api': 'pass', 'platform.clock': 'skip' });
 });
 
 test('doctor lists the problems of a configuration one a line', async () => {
@@ -364,6 +381,20 @@ const breakages: readonly Breakage[] = [
       onTestFinished(() => void squatter.close());
       const { port } = squatter.address() as AddressInfo;
       configure({ receiver: { listen: `127.0.0.1:${port}`, secrets: [{ env: 'HOOK' }] } });
+    },
+  },
+  {
+    check: 'console.port',
+    verdict: 'fail',
+    mend: /^ss -ltnp/,
+    how: async ({ configure }) => {
+      const site = createServer((_, response) =>
+        response.end('<!doctype html><title>Another program</title>'),
+      );
+      await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => void site.close());
+      const { port } = site.address() as AddressInfo;
+      configure({ console: { listen: `127.0.0.1:${port}` } });
     },
   },
 ];
