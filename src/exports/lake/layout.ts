@@ -74,6 +74,11 @@ export interface LakeIdentities {
 export interface LakePointer {
   readonly format: typeof lakeFormat;
   readonly version: number;
+  /**
+   * A random text of this lake. One that is written anew into an emptied folder has another, so that a loader does not
+   * take its snapshots for those that it loaded. Missing in lakes of earlier versions.
+   */
+  readonly lake?: string;
   readonly snapshot: number;
   readonly manifest: string;
   readonly manifest_sha256: string;

@@ -262,6 +262,7 @@ class LakeWriter {
     const pointer: LakePointer = {
       format: lakeFormat,
       version: lakeVersion,
+      lake: this.state?.pointer.lake ?? randomText(this.parts.random, 12),
       snapshot: manifest.snapshot,
       manifest: path,
       manifest_sha256: sha256Of(text),

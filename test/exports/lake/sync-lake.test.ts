@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { checkLake } from '../../../src/exports/lake/check-lake.js';
@@ -202,6 +202,57 @@ function tableOf(folder: string, snapshot: number): string {
   const views = lakeViews({ folder, snapshot });
   return /VIEW investments AS\n(?:.*\n)?FROM \(([\s\S]*?)\) i\nLEFT JOIN/.exec(views)?.[1] ?? '';
 }
+
+interface Loaded {
+  readonly lake: string | undefined;
+  readonly snapshot: number;
+  readonly statuses: ReadonlyMap<unknown, unknown>;
+}
+
+/** Loads what is new in a lake, as docs/lake.md says. */
+async function load(folder: string, stored: Loaded | null): Promise<Loaded> {
+  const state = readLake(folder);
+  if (state === null) throw new Error('no lake');
+  const { lake, snapshot } = state.pointer;
+  const { investments, investment_changes } = state.manifest.tables;
+  if (stored !== null && lake === stored.lake && snapshot === stored.snapshot) return stored;
+  const isContinued =
+    stored !== null && lake === stored.lake && stored.snapshot >= investment_changes.complete_after;
+  const rowsOf = async (files: readonly { readonly path: string }[], where: string) =>
+    files.length === 0
+      ? []
+      : await askLake(
+          folder,
+          `FROM read_parquet([${files.map(({ path }) => `'${join(folder, path)}'`).join(', ')}]) ${where}`,
+          'SELECT 1',
+        );
+  const base = isContinued ? [] : await rowsOf(investments.files, '');
+  const statuses = new Map(isContinued ? stored.statuses : base.map(({ id, status }) => [id, status]));
+  const after = isContinued ? stored.snapshot : investments.base_snapshot;
+  const files = investment_changes.files.filter(({ last_snapshot }) => last_snapshot > after);
+  for (const { id, op, status } of await rowsOf(files, `WHERE snapshot > ${after} ORDER BY snapshot`))
+    if (op === 'delete') statuses.delete(id);
+    else statuses.set(id, status);
+  return { lake, snapshot, statuses };
+}
+
+test('lake: a loader has every change, also after the lake was deleted and written again', async () => {
+  const fixture = await listed(5);
+  const folder = join(tempFolder(), 'lake');
+  const statuses = async () => new Map((await mirrorRows(fixture)).map(({ id, status }) => [id, status]));
+  let stored: Loaded | null = null;
+  for (let round = 0; round < 6; round += 1) {
+    await fixture.delta([record('inv_1', { status: `s${round}` }), record(`inv_new_${round}`)]);
+    if (round > 0) await fixture.delta([tombstone(`inv_new_${round - 1}`)]);
+    // Deleted between two runs of the loader: the new lake has the number that was loaded, then a greater one.
+    if (round === 2) rmSync(folder, { recursive: true });
+    await sync(fixture, folder, { compact: round === 4 });
+    if (round === 2) await fixture.delta([record('inv_2', { status: 'again' })]);
+    if (round === 2) await sync(fixture, folder);
+    stored = await load(folder, stored);
+    expect(stored.statuses).toEqual(await statuses());
+  }
+});
 
 test('lake: only the newest snapshots are kept, with the files that they need', async () => {
   const fixture = await listed(5);
