@@ -67,6 +67,8 @@ const listingMillisMax = 60_000;
 const spacingMillisMax = 60_000;
 const retryMillisMin = 60_000;
 const retryMillisMax = 60 * 60_000;
+/** After so many listings without it, an unknown round is given up: its investments were deleted meanwhile. */
+const unknownListingsMax = 5;
 /** What an unknown round asks for. */
 const ofRounds = ['companies', 'rounds', 'round_stats'] as const;
 /** Jitter of a tenth of the interval, up or down, so that sources started together drift apart. */
@@ -79,8 +81,8 @@ interface Lane {
   readonly labels: Map<string, RoundLabels>;
   /** Rounds that need no listing of their own; null before the first tick. */
   rounds: ReadonlySet<string> | null;
-  /** Rounds that arrived with investments and were unknown then. */
-  readonly unknown: Set<string>;
+  /** Rounds that arrived with investments and were unknown then, with the number of listings since that lack them. */
+  readonly unknown: Map<string, number>;
   /** What events and unknown rounds ask for. */
   readonly asked: Set<CollectionName>;
   /** Whether the last tick read the feed to its end. Nothing is listed before one did. */
@@ -118,7 +120,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       cache: new Map(),
       labels: new Map(),
       rounds: null,
-      unknown: new Set(),
+      unknown: new Map(),
       asked: new Set(),
       isUpToDate: false,
       isQueued: false,
@@ -169,6 +171,9 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     const listed = listings.find(({ collection }) => collection.name === 'rounds');
     if (listed?.kind === 'complete') {
       const invested = known.investedRounds.map(({ id }) => id);
+      for (const [round, listings] of lane.unknown)
+        if (listings + 1 < unknownListingsMax) lane.unknown.set(round, listings + 1);
+        else lane.unknown.delete(round);
       knows(lane, [...invested, ...listed.rows.map(({ id }) => String(id))]);
     }
     if (fault === null) {
@@ -305,7 +310,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       if (lane === undefined) return;
       for (const round of rounds) {
         if (lane.rounds?.has(round) === true || lane.unknown.has(round)) continue;
-        lane.unknown.add(round);
+        lane.unknown.set(round, 0);
         if (lane.rounds !== null) for (const name of ofRounds) lane.asked.add(name);
       }
     },

@@ -208,6 +208,18 @@ test('an unknown round is listed after the tick that brought its investment, onc
   expect(taken()).toBe(0);
 });
 
+test('an unknown round whose investments are gone is listed for a few times, not for ever', async () => {
+  const { tick, pass, dimensions, taken } = world();
+  await tick();
+  taken();
+  dimensions.invested(acme, ['ofr_gone']);
+  await pass(6 * hourMillis);
+  expect(taken()).toBe(5 * (whole - 1));
+  dimensions.invested(acme, ['ofr_gone']);
+  await tick();
+  expect(taken()).toBeGreaterThan(0);
+});
+
 test('a failed listing is retried after a minute, and then at growing intervals of at most an hour', async () => {
   const faults = Array.from({ length: 20 }, () => new Fault('platform_error', '503'));
   const { tick, pass, taken, applied } = world({ faults });
