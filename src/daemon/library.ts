@@ -109,7 +109,11 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         logger.warn({ error }, 'changes could not be read; listeners receive them after the next tick'),
       );
     });
+    let isStarting = false;
+    const followingParts = new Lifecycle();
     const close = async () => {
+      // A start waits for the database as long as it is away.
+      if (isStarting) await followingParts.close();
       // What a start opens after the close would stay open.
       await started?.catch(() => {});
       receiverUrl = null;
@@ -121,6 +125,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     });
     const ends = new TickEnds(engine, parts);
     lifecycle.add('the end of ticks', () => ends.close());
+    lifecycle.add('following', () => followingParts.close());
     let receiverUrl: string | null = null;
     let started: Promise<void> | undefined;
     let stopped = false;
@@ -130,7 +135,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     const start = async () => {
       const membership = membershipOf(engine);
       const clockWatch = watchClock(engine, parts, lifecycle);
-      const following = await startFollowing(engine, parts, membership, lifecycle);
+      const following = await startFollowing(engine, parts, membership, followingParts);
       goOn();
       const receiver =
         config.receiver === null
@@ -175,7 +180,10 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       start: async () => {
         goOn();
         started ??= start();
-        await started;
+        isStarting = true;
+        await started.finally(() => {
+          isStarting = false;
+        });
       },
       async tick(source, ask = {}) {
         const names = engine.sources.all.map(({ name }) => name);
@@ -203,7 +211,14 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         return () => void pumps.delete(pump);
       },
       onSources: (listener) =>
-        engine.sources.onChange(({ added, removed }) => listener({ added, disconnected: removed })),
+        engine.sources.onChange(({ added, removed }) => {
+          // Parts of the mirror hear of the change after this listener.
+          try {
+            listener({ added, disconnected: removed });
+          } catch (error) {
+            logger.error({ error }, 'a listener for sources failed');
+          }
+        }),
       status: () =>
         statusOf(config.database, clock, configNow(config, engine), {
           daemons: [],

@@ -227,7 +227,7 @@ test('a single sync finds what is installed, then syncs it; a rule that cannot b
   expect(unfollowed).toEqual(['installations']);
 });
 
-test('the library reports sources that come and go to its listeners', async () => {
+test('the library reports sources that come and go to its listeners, also after one that throws', async () => {
   const sandbox = await sandboxFor({ companies: 2, records: 10, installed: 0.5 });
   const folder = freshFolder();
   const owner = sandbox.ready.users.find(({ email }) => email.startsWith('owner'));
@@ -247,6 +247,9 @@ test('the library reports sources that come and go to its listeners', async () =
     env: { MANAGER: owner?.token, HOOK: secret },
   });
   const heard: string[] = [];
+  mirror.onSources(() => {
+    throw new Error('mine');
+  });
   mirror.onSources(({ added, disconnected }) => {
     for (const name of added) heard.push(`added ${name}`);
     for (const name of disconnected) heard.push(`disconnected ${name}`);
