@@ -24,7 +24,7 @@ export async function syncLake(
 ): Promise<LakeSynced> {
   const parts = { clock, signal, random: systemRandom, disk: systemLakeDisk, version: packageVersion() };
   refuseUnsupported(ask.folder);
-  return await readForLake(location, (mirror) => synced(mirror, ask, parts));
+  return await synced((work) => readForLake(location, work), ask, parts);
 }
 
 /** Throws `usage` for an address that is no folder, and for a name that DuckDB would read as a pattern. */

@@ -51,6 +51,9 @@ export interface LakeParts {
   readonly load?: LoadDuckDb;
 }
 
+/** Runs the work with one state of the mirror. */
+export type ReadMirror = <Result>(work: (mirror: LakeMirror) => Promise<Result>) => Promise<Result>;
+
 export interface LakeSynced {
   readonly folder: string;
   readonly snapshot: number;
@@ -73,41 +76,46 @@ export interface LakeSynced {
  * current by one rename; a failure or a crash at any moment leaves the previous snapshot complete. Files that no kept
  * snapshot needs are deleted afterwards, and so are the previous files of people. Throws `usage` for a folder with
  * other content, `database_busy` while another process writes to it.
+ *
+ * The mirror is read after the lock is taken. A state that was read before could be older than the one that another
+ * process wrote meanwhile, and name people who were forgotten since.
  */
-export async function syncLake(mirror: LakeMirror, ask: LakeAsk, parts: LakeParts): Promise<LakeSynced> {
+export async function syncLake(read: ReadMirror, ask: LakeAsk, parts: LakeParts): Promise<LakeSynced> {
   const { folder } = ask;
-  const { disk } = parts;
-  // A lake that is there loses what an erased source left in it.
-  if (mirror.position.sources.length === 0 && readLake(folder) === null)
-    throw new Fault('database_unusable', 'no source of the mirror has a complete listing yet', {
-      hint: 'rosterd sync',
-    });
   refuseForeign(folder);
   try {
-    await disk.makeFolder(folder);
-    return await underLock(mirror, ask, parts);
+    await parts.disk.makeFolder(folder);
+    return await withLakeLock(folder, parts, (lock) => read((mirror) => underLock(mirror, ask, parts, lock)));
   } catch (error) {
     throw diskFault(folder, error);
   }
 }
 
-function underLock(mirror: LakeMirror, ask: LakeAsk, parts: LakeParts): Promise<LakeSynced> {
+async function underLock(
+  mirror: LakeMirror,
+  ask: LakeAsk,
+  parts: LakeParts,
+  lock: LakeLock,
+): Promise<LakeSynced> {
   const { folder } = ask;
   const { disk } = parts;
-  return withLakeLock(folder, parts, async (lock) => {
-    const state = readLake(folder);
-    await removeLeftovers(folder, state, disk);
-    const workshop = join(folder, `${workshopStart}${randomText(parts.random, 8)}`);
-    await disk.makeFolder(workshop);
-    try {
-      const load = parts.load ?? (() => import('@duckdb/node-api'));
-      return await withWorkshop(workshop, parts.signal, load, (duckdb) =>
-        new LakeWriter(mirror, ask, parts, state, duckdb, workshop, lock).write(),
-      );
-    } finally {
-      await disk.remove(workshop);
-    }
-  });
+  const state = readLake(folder);
+  // A lake that is there loses what an erased source left in it.
+  if (mirror.position.sources.length === 0 && state === null)
+    throw new Fault('database_unusable', 'no source of the mirror has a complete listing yet', {
+      hint: 'rosterd sync',
+    });
+  await removeLeftovers(folder, state, disk);
+  const workshop = join(folder, `${workshopStart}${randomText(parts.random, 8)}`);
+  await disk.makeFolder(workshop);
+  try {
+    const load = parts.load ?? (() => import('@duckdb/node-api'));
+    return await withWorkshop(workshop, parts.signal, load, (duckdb) =>
+      new LakeWriter(mirror, ask, parts, state, duckdb, workshop, lock).write(),
+    );
+  } finally {
+    await disk.remove(workshop);
+  }
 }
 
 class LakeWriter {

@@ -29,16 +29,14 @@ const disk: LakeDisk = {
   remove: dying('remove', systemLakeDisk.remove),
 };
 
-await readForLake({ kind: 'sqlite', file }, (mirror) =>
-  syncLake(
-    mirror,
-    { folder, identity: true, keep: 2, compact: true },
-    {
-      clock: systemClock,
-      random: seededRandom(9),
-      signal: new AbortController().signal,
-      disk,
-      version: '0.1.0',
-    },
-  ),
+await syncLake(
+  (work) => readForLake({ kind: 'sqlite', file }, work),
+  { folder, identity: true, keep: 2, compact: true },
+  {
+    clock: systemClock,
+    random: seededRandom(9),
+    signal: new AbortController().signal,
+    disk,
+    version: '0.1.0',
+  },
 );

@@ -1,13 +1,15 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import type { UserId } from '../../../src/domain/ids.js';
 import { checkLake } from '../../../src/exports/lake/check-lake.js';
 import { readLake, readSnapshots } from '../../../src/exports/lake/layout.js';
-import { lakeViews } from '../../../src/reading/lake.js';
+import { eraseInLake, lakeViews } from '../../../src/reading/lake.js';
+import { systemClock } from '../../../src/runtime/clock.js';
 import { seededRandom } from '../../../src/runtime/random.js';
 import { test } from '../../store/both-databases.js';
 import type { Fixture } from '../../store/mirror-fixture.js';
-import { mirrorFixture, SteppingClock } from '../../store/mirror-fixture.js';
+import { mirrorFixture, placeOf, SteppingClock } from '../../store/mirror-fixture.js';
 import { identity, record, tombstone } from '../../store/samples.js';
 import { tempFolder } from '../../store/temp-folder.js';
 import { askLake, contentOf, filesOf, lakeRows, mirrorRows, sync } from './world.js';
@@ -304,6 +306,26 @@ test('lake: after forget the files with the person are rewritten and the old one
     { id: 'inv_2', name: 'Ottoline' },
   ]);
   expect(await checkLake(folder, () => {})).toMatchObject({ snapshots: 2, problems: [] });
+});
+
+test('lake: forget during the first sync with names is told that the lake is busy, not that nobody is in it', async () => {
+  const fixture = await mirrorFixture();
+  await fixture.list([[record('inv_1', {}, identity('Quillfeather'))]]);
+  const folder = join(tempFolder(), 'lake');
+  const erase = () =>
+    eraseInLake(placeOf(fixture.store), { folder, keep: 100 }, systemClock, new AbortController().signal);
+  let erased: unknown;
+  await sync(fixture, folder, {
+    identity: true,
+    onRead: async () => {
+      await fixture.erasures.forget('usr_inv_1' as UserId);
+      erased = await erase().catch((error: unknown) => error);
+    },
+  });
+  expect(erased).toMatchObject({ code: 'database_busy' });
+  expect(await contentOf(folder)).toContain('Quillfeather');
+  expect(await erase()).toBe('rewritten');
+  expect(await contentOf(folder)).not.toContain('Quillfeather');
 });
 
 test('lake: a folder with other content is refused and left as it is', async () => {

@@ -28,15 +28,17 @@ const patient = (clock: Clock): Clock => ({
 export function sync(
   { store, clock }: Pick<Fixture, 'store' | 'clock'>,
   folder: string,
-  more: Partial<LakeAsk> & { readonly disk?: LakeDisk } = {},
+  more: Partial<LakeAsk> & { readonly disk?: LakeDisk; readonly onRead?: () => Promise<void> } = {},
 ): Promise<LakeSynced> {
-  const { disk = systemLakeDisk, ...ask } = more;
-  return readForLake(placeOf(store), (mirror) =>
-    syncLake(
-      mirror,
-      { folder, identity: false, compact: false, keep: 100, ...ask },
-      { clock: patient(clock), random, signal: idle, disk, version: '0.1.0' },
-    ),
+  const { disk = systemLakeDisk, onRead = async () => {}, ...ask } = more;
+  return syncLake(
+    (work) =>
+      readForLake(placeOf(store), async (mirror) => {
+        await onRead();
+        return await work(mirror);
+      }),
+    { folder, identity: false, compact: false, keep: 100, ...ask },
+    { clock: patient(clock), random, signal: idle, disk, version: '0.1.0' },
   );
 }
 
