@@ -170,7 +170,10 @@ async function budgetCheck(
   const limit = config.platform.requestsPerHour;
   if (limit === null) return skip(check, 'requests are not counted (platform.requestsPerHour is null)');
   if (budgetOf === null) return skip(check, 'there is no usable database');
-  const state = await budgetOf(keyOfToken(token));
+  const state = await budgetOf(keyOfToken(token)).catch((error: unknown) =>
+    failedBy(check, error, 'rosterd status'),
+  );
+  if (state !== null && 'verdict' in state) return state;
   const { windowMillis, reserve } = tokenRule(limit);
   const open = state !== null && session.client.time.now() < state.windowStart + windowMillis;
   const left = open ? Math.max(0, limit - state.spent) : limit;

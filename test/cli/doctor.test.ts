@@ -142,6 +142,15 @@ test('doctor does not say that clocks agree when no response of the platform had
   expect(verdicts).toMatchObject({ 'platform.api': 'pass', 'platform.clock': 'skip' });
 });
 
+test('doctor reports a damaged table of request counts as a failed check, and runs the others', async () => {
+  const { database, doctor } = await office();
+  spoil(database, 'budgets');
+  const { code, diagnosis } = await doctor();
+  const verdicts = Object.fromEntries(diagnosis.checks.map(({ name, verdict }) => [name, verdict]));
+  expect(code).toBe(1);
+  expect(verdicts).toMatchObject({ 'budget.acme': 'fail', 'token.acme': 'pass', 'receiver.port': 'pass' });
+});
+
 test('doctor lists the problems of a configuration one a line', async () => {
   const { text, configure } = await office();
   configure({ sync: { perPage: 5_000 }, log: { level: 'loud' } });
