@@ -15,17 +15,20 @@ export const isInListener = (): boolean => listening.getStore() === true;
  * after the listener has finished the previous one. A listener that throws loses that batch and receives the next.
  */
 export class ChangePump {
-  /** The last change delivered. Null until the newest change at the start has been read. */
-  #after: number | null = null;
-  #pumping: Promise<unknown>;
+  /** The last change delivered, or the newest one at the call. */
+  #after: number;
+  #pumping: Promise<void>;
 
+  /** `reached`: a change that the feed had reached before the call. The pump begins after it when its first read fails. */
   constructor(
     private readonly db: MirrorReader,
     private readonly listener: ChangeListener,
     private readonly logger: Logger,
+    reached: number,
   ) {
+    this.#after = reached;
     this.#pumping = this.#begin();
-    // The next `pump` reads it again and reports a failure.
+    // The next `pump` reads again and reports a failure.
     this.#pumping.catch(() => {});
   }
 
@@ -39,20 +42,17 @@ export class ChangePump {
     return pumping;
   }
 
-  async #begin(): Promise<number> {
-    this.#after ??= await newestChange(this.db);
-    return this.#after;
+  async #begin(): Promise<void> {
+    this.#after = await newestChange(this.db);
   }
 
   /** Reads batches after the last `seq` until one is empty. */
   async #drain(): Promise<void> {
-    let after = await this.#begin();
     for (;;) {
-      const changes = await changesSince(this.db, { after });
+      const changes = await changesSince(this.db, { after: this.#after });
       const last = changes.at(-1);
       if (last === undefined) return;
-      after = last.seq;
-      this.#after = after;
+      this.#after = last.seq;
       try {
         await listening.run(true, async () => await this.listener(changes));
       } catch (error) {

@@ -9,6 +9,7 @@ import { systemRandom } from '../runtime/random.js';
 import { locationText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import type { MirrorQuery } from '../store/mirror-database.js';
+import { newestChange } from '../store/reads/changes.js';
 import { openReader } from '../store/reads/open-reader.js';
 import type { TickResult } from '../sync/run-tick.js';
 import type { ManualAsk } from '../sync/schedule.js';
@@ -67,7 +68,10 @@ export interface Mirror {
    * ticks and scrubs erased bytes, the latter at most every ten minutes; a failure of either is only logged.
    */
   tick(source?: string, ask?: ManualAsk): Promise<readonly SourceResult[]>;
-  /** Calls the listener with every change committed from now on, in order. Returns a function that stops it. */
+  /**
+   * Calls the listener with every change committed from now on, in order. Returns a function that stops it. If the database
+   * cannot be read at the call, the listener may also receive changes committed since the end of the last tick.
+   */
   onChange(listener: ChangeListener): () => void;
   /**
    * Calls the listener when a follow rule adds sources or disconnects some, and at the start with those that were connected
@@ -100,8 +104,12 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     lifecycle.add('reader', () => reader.close());
     const { db } = reader;
     const pumps = new Set<ChangePump>();
+    // Read after each tick, so that a listener that is added while the database is away misses nothing.
+    let reached = await newestChange(db);
     const pumpAll = async () => {
       await Promise.all([...pumps].map((pump) => pump.pump()));
+      const newest = await newestChange(db).catch(() => reached);
+      reached = Math.max(reached, newest);
     };
     engine.sync.onTick(() => {
       // Not awaited, so its rejection is handled here: an unhandled one would end the program.
@@ -206,7 +214,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         return results;
       },
       onChange(listener) {
-        const pump = new ChangePump(db, listener, logger);
+        const pump = new ChangePump(db, listener, logger, reached);
         pumps.add(pump);
         return () => void pumps.delete(pump);
       },

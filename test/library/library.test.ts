@@ -98,6 +98,21 @@ describe('the library: a mirror inside another program', () => {
     expect(told).toMatchObject([{ kind: 'added' }]);
   });
 
+  test('a listener added while changes cannot be read receives every change committed from then on, and none before', async () => {
+    await mirror.tick();
+    const other = new Sqlite(join(folder, 'inner.db'));
+    const view = other.prepare("SELECT sql FROM sqlite_master WHERE name = 'changes'").pluck().get();
+    other.exec('DROP VIEW changes');
+    const told: Change[] = [];
+    mirror.onChange((changes) => void told.push(...changes));
+    await control('POST', '/investments', { company: company.id });
+    await expect(mirror.tick()).rejects.toThrow('no such table: changes');
+    other.exec(String(view));
+    other.close();
+    await mirror.tick();
+    expect(told).toMatchObject([{ kind: 'added' }]);
+  });
+
   test('the query handle of the mirror cannot write', async () => {
     await expect(mirror.query.deleteFrom('sources').execute()).rejects.toThrow(/readonly|read-only/);
   });
