@@ -36,6 +36,8 @@ interface Process extends Watched {
 export interface Frames {
   readonly salt: bigint;
   readonly count: number;
+  /** How many of them a checkpoint has copied into the file. It syncs the log before it copies any. */
+  readonly copied: number;
 }
 
 type Method = (this: Sqlite.Database, ...args: unknown[]) => unknown;
@@ -190,7 +192,7 @@ export class DatabaseWatch {
  * index yet.
  */
 export function framesOf(file: string): Frames {
-  const header = Buffer.alloc(40);
+  const header = Buffer.alloc(100);
   try {
     const descriptor = openSync(`${file}-shm`, 'r');
     try {
@@ -199,7 +201,11 @@ export function framesOf(file: string): Frames {
       closeSync(descriptor);
     }
   } catch {
-    return { salt: 0n, count: 0 };
+    return { salt: 0n, count: 0, copied: 0 };
   }
-  return { salt: header.readBigUInt64LE(32), count: header.readUInt32LE(16) };
+  return {
+    salt: header.readBigUInt64LE(32),
+    count: header.readUInt32LE(16),
+    copied: header.readUInt32LE(96),
+  };
 }

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Chance } from './chance.js';
-import type { Frames } from './database-watch.js';
+import { type Frames, framesOf } from './database-watch.js';
 
 export type Death =
   /** The process ends; its writes survive. */
@@ -33,7 +33,10 @@ export function copyAsItLies(
     const source = join(from, name);
     const target = join(to, name);
     if (!name.endsWith('-wal')) copyFileSync(source, target);
-    else writeFileSync(target, cutLog(readFileSync(source), death, floor, chance), { mode: 0o600 });
+    else {
+      const frames = framesOf(source.slice(0, -'-wal'.length));
+      writeFileSync(target, cutLog(readFileSync(source), death, { floor, frames }, chance), { mode: 0o600 });
+    }
   }
   // A lock, and the right to remove one, name their process by pid. The process is gone here, so the copy gets a pid
   // too high to exist. A lock file emptied by an earlier power cut names none.
@@ -46,12 +49,19 @@ export function copyAsItLies(
 }
 
 /** Synced frames stay. After them the WAL ends anywhere, at a frame boundary or within a frame. */
-function cutLog(log: Buffer, death: Death, floor: Frames | null, chance: Chance): Buffer {
+function cutLog(
+  log: Buffer,
+  death: Death,
+  { floor, frames: present }: { readonly floor: Frames | null; readonly frames: Frames },
+  chance: Chance,
+): Buffer {
   if ((death !== 'power' && death !== 'torn') || floor === null || log.length < walHeader) return log;
   const salt = log.readBigUInt64BE(16);
   const frame = frameHeader + log.readUInt32BE(8);
   // The WAL restarted since: synced frames are in the database, and the floor is the start of this WAL.
-  const kept = swapped(floor.salt) === salt || floor.salt === salt ? floor.count : 0;
+  const isOfThisLog = (frames: Frames) => swapped(frames.salt) === salt || frames.salt === salt;
+  // What a checkpoint copied into the file was synced by it.
+  const kept = Math.max(isOfThisLog(floor) ? floor.count : 0, isOfThisLog(present) ? present.copied : 0);
   let frames = 0;
   while (
     walHeader + (frames + 1) * frame <= log.length &&
