@@ -1,4 +1,13 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../../../domain/fault.js';
 import { isOpenHere } from './open-files.js';
@@ -11,12 +20,18 @@ const magic = 'SQLite format 3\0';
 
 /**
  * Checks the file's header before SQLite opens it, because opening another program's database may write to it (journal
- * recovery). Throws `database_unusable` if the file is not rosterd's. The application id is set before WAL mode is
- * enabled, so it is in the file itself and never only in the log.
+ * recovery). Throws `database_unusable` if the file is not rosterd's, and `usage` for a folder, a pipe or a device. The
+ * application id is set before WAL mode is enabled, so it is in the file itself and never only in the log.
  */
 export function inspectFile(file: string): 'absent' | 'empty' | 'ours' {
   if (isOpenHere(file)) return 'ours';
-  if (!existsSync(file)) return 'absent';
+  const kind = kindOf(file);
+  if (kind === null) return 'absent';
+  // Opening a pipe would block the process until another one writes to it.
+  if (kind !== 'file')
+    throw new Fault('usage', `${file} is a ${kind}, not a database file`, {
+      hint: 'Name a file with --database, or under "database" in the configuration, such as data/mirror.db.',
+    });
   const header = Buffer.alloc(headerBytes);
   const read = readHeader(file, header);
   if (read === 0) return 'empty';
@@ -33,6 +48,21 @@ export function inspectFile(file: string): 'absent' | 'empty' | 'ours' {
       'Name another file under "database"; this one was left as it is.',
     );
   return 'ours';
+}
+
+/** Returns what the path names, links followed; null when nothing is there or it cannot be reached. */
+function kindOf(file: string): 'file' | 'folder' | 'pipe' | 'socket' | 'device' | null {
+  let stats: Stats | undefined;
+  try {
+    stats = statSync(file, { throwIfNoEntry: false });
+  } catch {
+    // Below a file, or in a folder that may not be read: creating it there reports why.
+  }
+  if (stats === undefined) return null;
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'folder';
+  if (stats.isFIFO()) return 'pipe';
+  return stats.isSocket() ? 'socket' : 'device';
 }
 
 /** Creates the file with mode 0600 before SQLite does. SQLite gives -wal and -shm the mode of their database. */

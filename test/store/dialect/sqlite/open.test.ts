@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -101,10 +102,24 @@ describe('opening to write', () => {
     },
   );
 
-  test('opening refuses a folder and a path below a file', () => {
+  test.each([{}, { readonly: true }])(
+    'opening refuses a folder, a pipe and a device as usage: %o',
+    (options) => {
+      const folder = tempFolder();
+      const pipe = join(folder, 'pipe.db');
+      execFileSync('mkfifo', [pipe]);
+      const kinds = { [folder]: 'folder', [pipe]: 'pipe', '/dev/tty': 'device' };
+      for (const [path, kind] of Object.entries(kinds)) {
+        const { code, message, about } = faultOf(() => openSqlite(path, options));
+        expect([code, message]).toEqual(['usage', `${path} is a ${kind}, not a database file`]);
+        expect(about.hint).toContain('Name a file');
+      }
+    },
+  );
+
+  test('opening refuses a path below a file', () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'file'), '');
-    expect(faultOf(() => openSqlite(folder)).message).toContain('EISDIR');
     expect(faultOf(() => openSqlite(join(folder, 'file', 'mirror.db'))).code).toBe('database_unusable');
   });
 
