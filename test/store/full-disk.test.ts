@@ -1,5 +1,6 @@
 import { chownSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
 import { nobody } from '../postgres/binaries.js';
@@ -63,6 +64,25 @@ test('a write that the system refuses for another reason, such as a quota, is re
     ),
   });
   expect(await rows(held)).toEqual(before);
+  await expect(delta(items, 'c2')).resolves.toMatchObject({ added: 99, changed: 1 });
+  expect(database.raw.pragma('integrity_check', { simple: true })).toBe('ok');
+});
+
+test('a page for which SQLite finds no memory is retried: it fails with `database_busy`, applies nothing, and succeeds later', async () => {
+  const { list, delta, database, rows } = await mirrorFixture({ database: migratedDatabase() });
+  await list([[record('inv_1')]]);
+  database.raw.function('no_memory', () => {
+    throw new Sqlite.SqliteError('out of memory', 'SQLITE_NOMEM');
+  });
+  database.raw.exec(
+    'CREATE TEMP TRIGGER spent BEFORE INSERT ON investment_rows BEGIN SELECT no_memory(); END',
+  );
+  await expect(delta(items, 'c2')).rejects.toMatchObject({
+    code: 'database_busy',
+    message: expect.stringMatching(/mirror\.db cannot be read or written: no memory left \(SQLITE_NOMEM\)$/),
+  });
+  expect(await rows(held)).toEqual(before);
+  database.raw.exec('DROP TRIGGER spent');
   await expect(delta(items, 'c2')).resolves.toMatchObject({ added: 99, changed: 1 });
   expect(database.raw.pragma('integrity_check', { simple: true })).toBe('ok');
 });

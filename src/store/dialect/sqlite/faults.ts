@@ -26,6 +26,11 @@ export function sqliteFault(error: unknown, file: string): unknown {
       });
     case 'SQLITE_FULL':
       return full(error, file);
+    case 'SQLITE_NOMEM':
+      return new Fault('database_busy', `${file} cannot be read or written: no memory left (${error.code})`, {
+        hint: 'Work goes on by itself once memory is free. If it stays, give the process or its machine more.',
+        cause: error,
+      });
     case 'SQLITE_CORRUPT':
     case 'SQLITE_NOTADB':
       return new Fault('database_unusable', `${file} is damaged or not a database (${error.code})`, {
