@@ -49,6 +49,7 @@ const ofConnection = new Set([
   'connection',
   'keep-alive',
   'transfer-encoding',
+  'trailer',
   'content-length',
   'expect',
 ]);
