@@ -35,8 +35,10 @@ export async function answered(
 ): Promise<Record<string, unknown>> {
   const url = `${calls.url}${path}`;
   let response: Response;
+  let text: string;
   try {
     response = await calls.fetch(url, { ...init, signal: calls.signal });
+    text = await response.text();
   } catch (cause) {
     if (calls.signal.aborted) throw new Fault('stopped', 'stopped before the sandbox answered', { cause });
     throw new Fault('unreachable', `no sandbox answers at ${calls.url}`, {
@@ -44,7 +46,6 @@ export async function answered(
       cause,
     });
   }
-  const text = await response.text();
   let body: unknown;
   try {
     body = JSON.parse(text);
