@@ -105,12 +105,25 @@ export async function listenToSandbox(
 
   const watch = async () => {
     let trouble: 'away' | 'disabled' | null = null;
+    const look = async () => {
+      try {
+        return await control(
+          { method: 'GET', path: `/webhooks/${registered.endpoint}` },
+          { ...sandbox, signal },
+        );
+      } catch (error) {
+        if (!isUnknown(error)) throw error;
+        registered = await register(registered.secret);
+        trouble = null;
+        onNote(`the sandbox was reset; ${registered.endpoint} is registered with the same secret`);
+        return {};
+      }
+    };
     while (!signal.aborted) {
       await clock.wait(watchMillis, signal);
       if (signal.aborted) return;
       try {
-        const call = { method: 'GET', path: `/webhooks/${registered.endpoint}` } as const;
-        const { enabled } = await control(call, { ...sandbox, signal });
+        const { enabled } = await look();
         if (trouble === 'away') onNote('the sandbox responds again');
         const disabled = enabled === false;
         if (disabled && trouble !== 'disabled')
@@ -119,11 +132,7 @@ export async function listenToSandbox(
           );
         trouble = disabled ? 'disabled' : null;
       } catch (error) {
-        if (isUnknown(error)) {
-          registered = await register(registered.secret);
-          trouble = null;
-          onNote(`the sandbox was reset; ${registered.endpoint} is registered with the same secret`);
-        } else if (isFault(error, 'unreachable')) {
+        if (isFault(error, 'unreachable')) {
           if (trouble !== 'away') onNote('the sandbox does not respond; waiting for it');
           trouble = 'away';
         } else if (!isFault(error, 'stopped')) throw error;
