@@ -23,10 +23,11 @@ interface Announced {
 
 /**
  * Q2: no change is read later than the spacing says. Three bounds, of which two are computed from the requests that the
- * platform received and know nothing of the rule.
+ * platform received and know nothing of the rule. The time in which the file is rewritten does not count: ticks wait for it.
  */
 export class QuotaJudge {
   readonly #announced: Announced[] = [];
+  readonly #rewritings: { readonly from: number; to: number }[] = [];
 
   constructor(
     readonly plan: Plan,
@@ -45,6 +46,22 @@ export class QuotaJudge {
     this.#announced.push({ source: source.name, account: source.account.name, seq, at, stated });
   }
 
+  /** Ticks wait while the file is rewritten. Returns what is called at its end. */
+  rewriting(now: () => number): () => void {
+    const one = { from: now(), to: Number.POSITIVE_INFINITY };
+    this.#rewritings.push(one);
+    return () => {
+      one.to = now();
+    };
+  }
+
+  /** Returns how much of the time between two moments the file was being rewritten. */
+  #rewritten(since: number, until: number): number {
+    return this.#rewritings
+      .map(({ from, to }) => Math.min(to, until) - Math.max(from, since))
+      .reduce((sum, millis) => sum + Math.max(0, millis), 0);
+  }
+
   /** Returns how many changes were judged. */
   judge(readings: readonly Reading[], catalog: readonly CatalogReading[], until: number): number {
     const { requestsPerHour } = this.plan.freedom;
@@ -56,7 +73,8 @@ export class QuotaJudge {
       const own = readings.filter((one) => one.account === account);
       // The read may have come before the sender heard that its event was accepted.
       const read = own.find((one) => one.head >= seq && one.kind === 'cursor' && one.status === 200);
-      const wait = (read?.at ?? Number.POSITIVE_INFINITY) - at;
+      const readAt = read?.at ?? Number.POSITIVE_INFINITY;
+      const wait = readAt - at - (read === undefined ? 0 : this.#rewritten(at, readAt));
       const recent = [...own, ...catalog.filter((one) => one.account === account)].filter(
         (one) => one.at <= at && one.at > at - hour - slackMillis,
       ).length;

@@ -10,19 +10,22 @@ import type { Life } from './machine.js';
 
 /**
  * The scrub process as its parent sees it: it takes a while to start, scrubs the file over its own connections, in place
- * or with VACUUM, and its answer takes a while to arrive. If it is stopped before it starts, it does nothing.
+ * or with VACUUM, and its answer takes a while to arrive. If it is stopped before it starts, it does nothing. `onRewriting` is
+ * called when a rewriting begins, during which the daemon writes nothing, and returns what is called at its end.
  */
 export function scrubBeside(
   life: Life,
   chance: Chance,
   counters: Counters,
   onScrubbed: (file: string) => void,
+  onRewriting: () => () => void,
 ): Scrubber {
   return async (request, signal) => {
     const pause = async (millis: number) => {
       await life.clock.wait(millis, signal);
       if (signal.aborted) throw new Fault('stopped', 'the scrub was stopped before its end');
     };
+    const ended = request.way === 'rewrite' ? onRewriting() : () => {};
     try {
       await pause(chance.skewed(20, 2_000));
       const scrubbed = await scrubIt(request);
@@ -33,6 +36,8 @@ export function scrubBeside(
     } catch (error) {
       if (isFault(error)) counters.add(`scrub:${error.code}`);
       throw error;
+    } finally {
+      ended();
     }
   };
 

@@ -11,16 +11,18 @@ export function sqlitePlace(
   watch: DatabaseWatch,
   counters: Counters,
   violate: (invariant: string, what: string) => void,
+  onRewriting: () => () => void,
 ): DatabaseLocation {
   return {
     database: 'sqlite:mirror.db',
     own: (life) => void watch.own(life.folder, life),
     disown: ({ folder }) => watch.disown(folder),
     openerFor: (life, chance) => {
-      const scrub = scrubBeside(life, chance.fork(`scrub ${life.no}`), counters, (file) => {
+      const onScrubbed = (file: string) => {
         const left = strayWord(file);
         if (left !== null) violate('I10', left);
-      });
+      };
+      const scrub = scrubBeside(life, chance.fork(`scrub ${life.no}`), counters, onScrubbed, onRewriting);
       // Like `openMirror` with the driver already loaded: loading takes time that virtual clocks do not show.
       return (database, parts) => {
         if (database.kind !== 'sqlite') throw new Error('this machine stores its mirror in a file');

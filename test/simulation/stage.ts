@@ -218,7 +218,12 @@ export class Stage {
   }
 
   protected mirrorPlace(): DatabaseLocation {
-    return sqlitePlace(this.around.watch, this.counters, (invariant, what) => this.violate(invariant, what));
+    return sqlitePlace(
+      this.around.watch,
+      this.counters,
+      (invariant, what) => this.violate(invariant, what),
+      () => this.quota.rewriting(() => this.scheduler.now),
+    );
   }
 
   /**
