@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
-import { systemRandom } from '../../src/runtime/random.js';
 import { listenToSandbox } from '../../src/tasks/listen.js';
+import { testRandom } from '../support/chance.js';
 
 /** The second between two looks at the endpoint does not pass. */
 const clock: Clock = Object.assign(Object.create(systemClock) as Clock, {
@@ -25,7 +25,7 @@ test('listen waits for a sandbox that was reset and is away again before the end
     { fetch, url: 'http://127.0.0.1:1' },
     {
       clock,
-      random: systemRandom,
+      random: testRandom(),
       signal: stop.signal,
       onForwarded: () => {},
       onNote: (text) => {
