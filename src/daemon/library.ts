@@ -220,7 +220,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       },
       onSources: (listener) =>
         engine.sources.onChange(({ added, removed }) => {
-          // Parts of the mirror hear of the change after this listener.
+          // Parts of the mirror receive the change after this listener.
           try {
             listener({ added, disconnected: removed });
           } catch (error) {
