@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { proxyTo } from './proxy.js';
 
 /** The parameters of a new connection that PgBouncer keeps track of. By default it refuses every other one. */
 const accepted = new Set([
@@ -10,19 +8,9 @@ const accepted = new Set([
 
 /** A connection pooler in session mode, as far as it judges new connections. Returns the address that leads through it. */
 export async function sessionPooler(url: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(Number(port || 5432), hostname);
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        sockets.delete(socket);
-        near.destroy();
-        far.destroy();
-      });
-    }
+  const proxy = await proxyTo(url, (near, far) => {
+    near.on('close', () => far.destroy());
+    far.on('close', () => near.destroy());
     // The driver sends it in one piece.
     near.once('data', (startup) => {
       const refused = parametersIn(startup).find((name) => !accepted.has(name));
@@ -34,16 +22,7 @@ export async function sessionPooler(url: string): Promise<string> {
       near.pipe(far).pipe(near);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const through = new URL(url);
-  through.hostname = '127.0.0.1';
-  through.port = String((server.address() as AddressInfo).port);
-  return through.href;
+  return proxy.url;
 }
 
 /** Names and values follow the length and the version of the protocol, each ended by a zero. */

@@ -1,33 +1,15 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import type { Socket } from 'node:net';
+import { proxyTo } from './proxy.js';
 
 /**
  * A proxy to a database that can swallow the traffic of a connection: it stays open, and nothing comes through.
  */
 export async function wayTo(url: string) {
-  const { hostname, port } = new URL(url);
-  const sockets = new Set<Socket>();
   const streams: { readonly near: Socket; readonly far: Socket }[] = [];
-  const server = createServer((near) => {
-    const far = connect(Number(port || 5432), hostname);
+  const proxy = await proxyTo(url, (near, far) => {
     streams.push({ near, far });
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => sockets.delete(socket));
-    }
     near.pipe(far).pipe(near);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const through = new URL(url);
-  through.hostname = '127.0.0.1';
-  through.port = String((server.address() as AddressInfo).port);
   const swallow = () => {
     for (const { near, far } of streams) {
       near.unpipe(far);
@@ -36,7 +18,5 @@ export async function wayTo(url: string) {
       far.pause();
     }
   };
-  /** From now on, new connections are refused. */
-  const refuse = () => void server.close();
-  return { url: through.href, swallow, refuse };
+  return { ...proxy, swallow };
 }
