@@ -105,25 +105,32 @@ function rightsCheck({ mayCreate, unwritable, standby, user, schema }: ServerRep
 /** The advice passes the schemas as psql variables, as the file expects. */
 export function rolesCheck({
   rolesMissing,
+  rolesUngranted,
   mayMask,
   user,
   schema,
   identitySchema,
-}: Pick<ServerReport, 'rolesMissing' | 'mayMask' | 'user' | 'schema' | 'identitySchema'>): Check {
+}: Pick<
+  ServerReport,
+  'rolesMissing' | 'rolesUngranted' | 'mayMask' | 'user' | 'schema' | 'identitySchema'
+>): Check {
   const name = 'database.roles';
-  if (rolesMissing.length === 0 && !mayMask)
+  const grants = `as the mirror's owner: psql -v schema=${schema} -v identity=${identitySchema} -f ${schemaPath('postgres', 'grants.sql')}`;
+  if (rolesMissing.length > 0)
+    return warn(
+      name,
+      `analysts have no role to read by: ${rolesMissing.join(', ')}`,
+      `as an administrator: ${rolesMissing.map((role) => `CREATE ROLE ${role} NOLOGIN;`).join(' ')} then, ${grants}`,
+    );
+  if (!mayMask)
     return warn(
       name,
       `${user} may not read as rosterd_analyst, so the SQL box of the dashboard refuses every query while names are masked`,
       `as an administrator: GRANT rosterd_analyst TO ${user};`,
     );
-  return rolesMissing.length === 0
-    ? pass(name, 'the roles for analysts are there')
-    : warn(
-        name,
-        `analysts have no role to read by: ${rolesMissing.join(', ')}`,
-        `as an administrator: ${rolesMissing.map((role) => `CREATE ROLE ${role} NOLOGIN;`).join(' ')} then, as the mirror's owner: psql -v schema=${schema} -v identity=${identitySchema} -f ${schemaPath('postgres', 'grants.sql')}`,
-      );
+  if (rolesUngranted.length > 0)
+    return warn(name, `${rolesUngranted.join(' and ')} may not read all that this version grants`, grants);
+  return pass(name, 'the roles for analysts are there');
 }
 
 function connectionsCheck({ connectionsLeft }: ServerReport): Check {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
-import { readerRoles } from './roles.js';
+import { newestGrant, readerRoles } from './roles.js';
 
 /** The result of inspecting the server. The inspection changes nothing. */
 export interface ServerReport {
@@ -15,6 +15,8 @@ export interface ServerReport {
   readonly unwritable: readonly string[];
   /** The reader roles that do not exist. */
   readonly rolesMissing: readonly string[];
+  /** The reader roles that lack what this version grants them. */
+  readonly rolesUngranted: readonly string[];
   /** Whether this user may take the analyst role, which the dashboard's SQL box needs while names are masked. */
   readonly mayMask: boolean;
   /** How many more connections this user can open; null when nothing limits them. */
@@ -39,6 +41,7 @@ export async function inspectServer(database: PostgresDatabase, now: string): Pr
       database.schema,
       database.identitySchema,
       readerRoles,
+      newestGrant,
     ]);
     const [row] = rows;
     if (row === undefined) throw new Error('a query without FROM returned no row');
@@ -50,6 +53,7 @@ export async function inspectServer(database: PostgresDatabase, now: string): Pr
       mayCreate: row.may_create === 1,
       unwritable: row.unwritable ?? [],
       rolesMissing: row.roles_missing ?? [],
+      rolesUngranted: row.roles_ungranted ?? [],
       mayMask: row.may_mask === 1,
       connectionsLeft: row.connections_left,
       pooler: await poolerOf(database.pool),
@@ -67,6 +71,7 @@ interface Row {
   readonly may_create: 0 | 1;
   readonly unwritable: readonly string[] | null;
   readonly roles_missing: readonly string[] | null;
+  readonly roles_ungranted: readonly string[] | null;
   readonly may_mask: 0 | 1;
   readonly connections_left: number | null;
   readonly standby: 0 | 1;
@@ -88,6 +93,8 @@ const inspection = `
        AND (n.nspname = $2 OR c.relname IN ('sources', 'investment_rows', 'history_rows', 'change_rows', 'leases'))
        AND NOT has_table_privilege(c.oid, 'INSERT')) AS unwritable,
     (SELECT array_agg(role) FROM unnest($3::text[]) AS role WHERE to_regrole(role) IS NULL) AS roles_missing,
+    (SELECT array_agg(rolname::text ORDER BY rolname) FROM pg_roles
+     WHERE rolname = ANY ($3) AND NOT has_table_privilege(oid, to_regclass($4), 'SELECT')) AS roles_ungranted,
     (SELECT coalesce(bool_or(pg_has_role(oid, CASE WHEN current_setting('server_version_num')::int < 160000 THEN 'MEMBER' ELSE 'SET' END)), false)
      FROM pg_roles WHERE rolname = ($3::text[])[1]) AS may_mask,
     (SELECT least(

@@ -10,7 +10,7 @@ import {
 import { describePostgres, dropTypedViews } from './described-schema.js';
 import { endOlderMembers } from './older-members.js';
 import type { PostgresDatabase } from './open.js';
-import { grantReaders } from './roles.js';
+import { completeGrants, grantReaders } from './roles.js';
 import { withSchemas } from './schema-sql.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
@@ -60,7 +60,10 @@ export async function migratePostgres(
       await dropTypedViews(transaction, database);
     }
     for (const migration of remaining) await runOne(transaction, database, migration, options);
-    if (remaining.length > 0 && options.migrations === undefined) await grantReaders(transaction, database);
+    if (options.migrations === undefined) {
+      const grant = remaining.length > 0 ? grantReaders : completeGrants;
+      await grant(transaction, database);
+    }
     const withoutTypedViews =
       options.migrations === undefined ? await describePostgres(transaction, database) : null;
     return { ran: remaining.map(labelOf), backup: null, withoutTypedViews };

@@ -5,6 +5,9 @@ import type { Transaction } from './transaction.js';
 /** Group roles without login: what analysts may read without names, and with names. */
 export const readerRoles = ['rosterd_analyst', 'rosterd_identity'] as const;
 
+/** The last relation that `grants.sql` began to grant without a migration. A role that may not read it lacks grants. */
+export const newestGrant = 'feed_counter';
+
 /**
  * Creates the reader roles if this user may, and grants them their rights once both exist. Roles are shared by the whole
  * server: they may exist already, or an administrator may have to create them.
@@ -13,6 +16,24 @@ export async function grantReaders(transaction: Transaction, database: PostgresD
   await transaction.run(createRoles);
   if ((await missingRoles(transaction)).length === 0)
     await transaction.run(schemaSql('grants.sql', database));
+}
+
+/**
+ * Grants the reader roles what `grants.sql` names if one of them lacks it. Roles may be created after the migrations, and
+ * a version may grant more than the one before without a migration, for which a fleet would have to stop. A login that
+ * does not own the mirror grants nothing; the doctor reports what is missing.
+ */
+export async function completeGrants(transaction: Transaction, database: PostgresDatabase): Promise<void> {
+  const roles = await transaction.rows<{ granted: 0 | 1 }>(
+    `SELECT coalesce(has_table_privilege(oid, to_regclass($2), 'SELECT'), true)::int AS granted
+     FROM pg_roles WHERE rolname = ANY ($1)`,
+    readerRoles,
+    newestGrant,
+  );
+  if (roles.length < readerRoles.length || roles.every(({ granted }) => granted === 1)) return;
+  await transaction.run(
+    `DO $$ BEGIN ${schemaSql('grants.sql', database)} EXCEPTION WHEN insufficient_privilege THEN NULL; END $$`,
+  );
 }
 
 async function missingRoles(transaction: Transaction): Promise<readonly string[]> {

@@ -36,6 +36,7 @@ test('the pooler check warns about transaction mode and says what does not work 
 test('the roles check prints a command that sets every variable of grants.sql', () => {
   const report = {
     rolesMissing: ['rosterd_analyst'],
+    rolesUngranted: [],
     mayMask: false,
     user: 'app',
     schema: 'roster',
@@ -52,5 +53,11 @@ test('the roles check prints a command that sets every variable of grants.sql', 
   expect(rolesCheck({ ...report, rolesMissing: [] })).toMatchObject({
     verdict: 'warn',
     mend: expect.stringContaining('GRANT rosterd_analyst TO app;'),
+  });
+  const ungranted = { ...report, rolesMissing: [], mayMask: true, rolesUngranted: ['rosterd_analyst'] };
+  expect(rolesCheck(ungranted)).toMatchObject({
+    verdict: 'warn',
+    message: 'rosterd_analyst may not read all that this version grants',
+    mend: expect.stringMatching(/^as the mirror's owner: psql -v schema=roster .*grants\.sql$/),
   });
 });

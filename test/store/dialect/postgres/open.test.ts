@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/runtime/clock.js';
 import { addressText } from '../../../../src/store/database-location.js';
 import { withPostgresFaults } from '../../../../src/store/dialect/postgres/faults.js';
+import { inspectServer } from '../../../../src/store/dialect/postgres/inspect.js';
 import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
 import {
   openPostgres,
@@ -141,6 +142,8 @@ describe('roles', () => {
     ],
   ];
 
+  const mayRead = (table: string) => `SELECT has_table_privilege('rosterd_analyst', '${table}', 'SELECT')`;
+
   test('rosterd_analyst reads everything except identity and writes nothing', async () => {
     const database = await migratedAs('rosterd_analyst');
     expect(await column(database, 'SELECT count(*) FROM investments')).toEqual([0]);
@@ -154,6 +157,36 @@ describe('roles', () => {
     const database = await migratedAs('rosterd_identity');
     for (const sql of people) expect(await column(database, sql)).toEqual([]);
     for (const sql of bases) await expect(database.pool.query(sql), sql).rejects.toThrow(/permission denied/);
+  });
+
+  test('roles without a grant of this version get it at the next start, without a migration', async () => {
+    const database = await opened(await emptyDatabase());
+    await migratePostgres(database, base);
+    await database.pool.query('REVOKE SELECT ON feed_counter, investments FROM rosterd_analyst');
+    const { rolesUngranted } = await inspectServer(database, '2026-10-20T12:00:00.000Z');
+    expect(rolesUngranted).toEqual(['rosterd_analyst']);
+    expect((await migratePostgres(database, base)).ran).toEqual([]);
+    for (const table of ['feed_counter', 'investments'])
+      expect(await column(database, mayRead(table))).toEqual([1]);
+    expect((await inspectServer(database, '2026-10-20T12:00:00.000Z')).rolesUngranted).toEqual([]);
+  });
+
+  test('a start as a user who may grant nothing leaves the grants as they are', async () => {
+    const admin = await opened(await emptyDatabase());
+    await migratePostgres(admin, base);
+    await admin.pool.query('REVOKE SELECT ON feed_counter FROM rosterd_analyst');
+    const user = `writer_${admin.url.slice(-10)}`;
+    await admin.pool.query(`CREATE ROLE ${user} LOGIN PASSWORD 'p'`);
+    onTestFinished(async () => {
+      await admin.pool.query(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`);
+    });
+    await admin.pool.query(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${user};
+      GRANT CREATE ON SCHEMA public TO ${user}; GRANT USAGE ON SCHEMA rosterd_identity TO ${user}`);
+    const url = new URL(admin.url);
+    url.username = user;
+    url.password = 'p';
+    expect((await migratePostgres(await opened(url.href), base)).ran).toEqual([]);
+    expect(await column(admin, mayRead('feed_counter'))).toEqual([0]);
   });
 
   test('a user without CREATEROLE can migrate, and an administrator can run grants.sql afterwards', async () => {
@@ -173,8 +206,7 @@ describe('roles', () => {
     const database = await opened(url.href);
     expect((await migratePostgres(database, base)).ran).not.toEqual([]);
     await admin.pool.query(schemaSql('grants.sql', admin));
-    const may = "SELECT has_table_privilege('rosterd_analyst', 'investments', 'SELECT')";
-    expect(await column(admin, may)).toEqual([1]);
+    expect(await column(admin, mayRead('investments'))).toEqual([1]);
   });
 });
 
