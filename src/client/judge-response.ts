@@ -63,23 +63,29 @@ export function refusesVersion(status: number | undefined, type: string | null |
 
 function codeOf(status: number, type: string | null): FaultCode {
   if (status === 429) return 'rate_limited';
-  if (status === 410) return 'cursor_expired';
-  if (status === 401) return type === 'invalid_grant' ? 'reauthorize' : 'unauthorized';
   // 408 means the server gave up on the connection, not on the request.
   if (status >= 500 || status === 408) return 'platform_error';
   // The API gives each refusal a type. This one is of something in between, such as a gateway whose target restarts, and
-  // passes: the request is repeated, and no source waits for a person.
+  // passes: the request is repeated. No source waits for a person, no token counts as revoked and nothing is listed again.
   if (status >= 400 && status < 500 && type === null) return 'contract_broken';
+  if (status === 410) return 'cursor_expired';
+  if (status === 401) return type === 'invalid_grant' ? 'reauthorize' : 'unauthorized';
   if (status === 403) return 'forbidden';
   if (status >= 400) return type === 'invalid_grant' ? 'reauthorize' : 'refused';
   return 'contract_broken';
 }
 
+/** What helps if the platform itself answered and something in between removed its reason. */
+const nextOfBare: Readonly<Record<number, string>> = {
+  401: 'if this goes on, replace the token, or run `rosterd connect`',
+  410: 'if this goes on, `rosterd sync --resync` lists everything again',
+};
+
 function hintOf(code: FaultCode, status: number, type: string | null): string | undefined {
   if (code === 'unauthorized') return 'replace the token, or run `rosterd connect`';
   if (code === 'reauthorize') return 'run `rosterd connect` to sign in again';
   if (code === 'contract_broken' && status >= 400)
-    return 'a proxy or a gateway may have answered: is `platform.baseUrl` the address of the API?';
+    return `a proxy or a gateway may have answered: ${nextOfBare[status] ?? 'is `platform.baseUrl` the address of the API?'}`;
   if (type === 'insufficient_scope') return 'the token lacks a scope: `rosterd doctor` shows which it has';
   if (code === 'refused' && refusesVersion(status, type))
     return 'set platform.version to one the platform serves';

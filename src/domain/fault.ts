@@ -9,8 +9,8 @@ export type FaultCode =
   | 'unreachable' // DNS, refused, reset, timeout, TLS
   | 'platform_error' // 5xx
   | 'contract_broken' // a 2xx that violates the contract (HTML, missing meta, a stuck cursor), or a 4xx without an error type
-  | 'cursor_expired' // 410
-  | 'unauthorized' // 401 after the one refresh
+  | 'cursor_expired' // 410 of the API
+  | 'unauthorized' // 401 of the API, after the one refresh
   | 'reauthorize' // invalid_grant, revoked installation: a human must sign in again
   | 'forbidden' // 403: scope or access
   | 'refused' // 400, 404, 409, 422: asking again the same way cannot help

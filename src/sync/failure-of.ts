@@ -33,7 +33,10 @@ export function failureOf(error: unknown, plan: RetryPlan): Failure {
   return {
     code,
     // The source does not halt, so the message itself has to carry the hint.
-    message: lasting && hint !== null ? `${fault?.message} (${hint})` : (fault?.message ?? defect),
+    message:
+      (lasting || code === 'contract_broken') && hint !== null
+        ? `${fault?.message} (${hint})`
+        : (fault?.message ?? defect),
     hint,
     lasting,
     retryAt: fault?.about.retryAt ?? instantFromMillis(plan.clock.now() + faultWaitMillis(fault, plan)),

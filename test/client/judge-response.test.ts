@@ -141,8 +141,29 @@ describe('judge response: error bodies', () => {
         about: { status, hint: expect.stringContaining('platform.baseUrl') },
       });
     expect(judge(403, body)?.about.type).toBeUndefined();
-    expect(judge(401, body)).toMatchObject({ code: 'unauthorized' });
-    expect(judge(410, body)).toMatchObject({ code: 'cursor_expired' });
+  });
+
+  test.each([
+    [401, 'rosterd connect'],
+    [410, 'rosterd sync --resync'],
+  ])(
+    'judge response: a %i without an error type names what helps if it lasts, and asks for nothing else',
+    (status, next) => {
+      for (const body of ['', '<html>Please sign in</html>', '{"message":"Unauthorized"}'])
+        expect(judge(status, body)).toMatchObject({
+          code: 'contract_broken',
+          message: expect.stringContaining(`${status} without a readable reason`),
+          about: { status, hint: expect.stringContaining(next) },
+        });
+    },
+  );
+
+  test('judge response: a 401 of the token endpoint has its type in the flat form', () => {
+    expect(judge(401, { error: 'invalid_client' })).toMatchObject({
+      code: 'unauthorized',
+      about: { type: 'invalid_client' },
+    });
+    expect(judge(401, { error: 'invalid_grant' })).toMatchObject({ code: 'reauthorize' });
   });
 });
 

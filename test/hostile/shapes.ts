@@ -429,6 +429,13 @@ const heads: readonly Shape[] = [
     problem(403, { type: 'insufficient_scope', message: 'm'.repeat(1_000_000) }),
     broken('403 without a readable reason'),
   ),
+  whole('a 401', problem(401, { type: 'unauthorized' }), {
+    outcome: 'failed',
+    code: 'unauthorized',
+    requests: 2,
+  }),
+  whole('a 401 of a gateway', { status: 401, body: '' }, { ...broken('`rosterd connect`'), requests: 2 }),
+  whole('a 410 of a gateway', { status: 410, body: '<h1>Gone</h1>' }, broken('sync --resync')),
   whole('a 403', problem(403, { type: 'insufficient_scope' }), { outcome: 'failed', code: 'forbidden' }),
   whole('a 404', problem(404, { type: 'not_found' }), { outcome: 'failed', code: 'refused' }),
   whole('a 404 of a gateway', { status: 404, body: 'no' }, broken('404 without a readable reason')),
