@@ -52,7 +52,8 @@ async function ask(api: Api, lookup: Lookup, pace: CatalogPace | null, signal: I
     });
     return status === 304 ? { kind: 'same' } : { kind: 'found', body };
   } catch (error) {
-    if (!isFault(error)) throw error;
+    // Without an error type it is not the platform that answered, but a gateway: nothing is known of the company.
+    if (!isFault(error, 'refused') && !isFault(error, 'forbidden')) throw error;
     const { status, type, details } = error.about;
     const removed = details?.removed_in_version;
     if (status === 404 && typeof removed === 'string')

@@ -57,6 +57,12 @@ test.each(['platform_error', 'unreachable', 'rate_limited', 'unauthorized', 'con
   },
 );
 
+test.each([403, 404])('a %i of a gateway is not what the platform says of a company', async (status) => {
+  const fault = new Fault('contract_broken', 'a page of a gateway', { status });
+  const catalog = createCatalog({ api: throwing(fault), publicApi: null, quota: plenty, pace: null });
+  await expect(catalog.look({ path: '/companies/{id}' }, never)).rejects.toBe(fault);
+});
+
 test('the publishable key reads what the token has no scope for, and only what is public', async () => {
   const asked: string[] = [];
   const catalog = createCatalog({
