@@ -347,6 +347,25 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
     expect(await read(rosterChoices)).toHaveLength(3);
   });
 
+  // The Turkish capital I is not found by its small form ı: to ASCII it is the capital of i.
+  test.each([
+    ['Élise Ångström', ['élise', 'Élise', 'ÉLISE ÅNGSTRÖM', 'ångström'], ['elise', 'ENGSTRÖM']],
+    ['Иван Жуков', ['Иван', 'иван жуков', 'ЖУКОВ'], ['Жукова']],
+    ['ÖZGÜR IŞIK', ['özgür', 'Özgür', 'işik'], ['ışık']],
+    ['İpek Groß', ['İpek', 'groß', 'İPEK GROß'], ['gross']],
+    ['王小明', ['小明'], ['小红']],
+  ])('a search for a person ignores case beyond ASCII: %s', async (name, found, missed) => {
+    await mirror.insert('investment_rows', { row_no: 9, source_no: 1, id: 'inv_z', ...recordDefaults });
+    await mirror.insert('identity_rows', { row_no: 9, name });
+    const finds = async (person: string) => {
+      const shown = await page({ filter: await read((db) => withFoundPeople(db, { person })) });
+      expect(await page({ filter: { person, source: 'source1' } })).toEqual(shown);
+      return shown.length > 0;
+    };
+    for (const text of found) expect([text, await finds(text)]).toEqual([text, true]);
+    for (const text of missed) expect([text, await finds(text)]).toEqual([text, false]);
+  });
+
   test('a search of all companies names the few people it finds, and none when a company or round has the text', async () => {
     const found = (filter: RosterWanted['filter']) => read((db) => withFoundPeople(db, filter));
     const one = { person: 'PERSON OF INV_B' };

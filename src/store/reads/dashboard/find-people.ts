@@ -42,8 +42,35 @@ async function isNameOfMany(db: Kysely<ReadDatabase>, text: string): Promise<boo
   return found !== undefined;
 }
 
-/** Whether the column contains the text, in upper or lower case. */
+/**
+ * Whether the column contains the text, in upper or lower case. `lower` of both databases knows only ASCII here: SQLite's
+ * always, PostgreSQL's for columns that compare by bytes. So the other letters of the text are replaced one by one.
+ */
 export function holds(column: string, text: string): Expression<SqlBool> {
-  const pattern = `%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
-  return sql<SqlBool>`lower(${sql.ref(column)}) LIKE ${pattern} ESCAPE '\\'`;
+  const letters = Array.from(text, lowered);
+  const pattern = `%${letters.join('').replaceAll(/[\\%_]/g, '\\$&')}%`;
+  let found = sql<string>`lower(${sql.ref(column)})`;
+  for (const [upper, lower] of capitalsOf(letters))
+    found = sql<string>`replace(${found}, ${upper}, ${lower})`;
+  return sql<SqlBool>`${found} LIKE ${pattern} ESCAPE '\\'`;
+}
+
+/** Keeps a letter whose small form is several characters: the replaced text has to stay comparable letter by letter. */
+function lowered(letter: string): string {
+  const lower = letter.toLowerCase();
+  return lower.length === letter.length ? lower : letter;
+}
+
+const ascii = /^[\0-\x7f]$/;
+
+/** Returns the letters beyond ASCII that have a capital of their own, with it. */
+function capitalsOf(letters: readonly string[]): ReadonlyMap<string, string> {
+  const capitals = new Map<string, string>();
+  for (const letter of letters) {
+    if (ascii.test(letter)) continue;
+    const upper = letter.toUpperCase();
+    // Not so for ı or the German ß, whose capitals are those of other letters.
+    if (upper !== letter && lowered(upper) === letter) capitals.set(upper, letter);
+  }
+  return capitals;
 }
