@@ -160,7 +160,7 @@ async function storedIds(
   return rows.map(({ id }) => id);
 }
 
-/** The read appears in `ticks` like any other. */
+/** The read appears in `ticks`, but without a mode: it read nothing of the feed, so it proves no webhook worked. */
 async function recordRead(
   mirror: Engine['mirror']['mirror'],
   lease: Lease,
@@ -172,7 +172,7 @@ async function recordRead(
     lease,
     {
       trigger: 'manual',
-      mode: 'delta',
+      mode: 'none',
       startedAt: instantFromMillis(begun.at),
       pages,
       applied,

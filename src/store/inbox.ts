@@ -95,6 +95,8 @@ export class Inbox implements InboxPort {
         .select(['tick_rows.started_at', 'sources.published_through'])
         .where('sources.name', '=', source)
         .where('tick_rows.outcome', '=', 'done')
+        // Single records that were read again say nothing of the feed.
+        .where('tick_rows.mode', '<>', 'none')
         .orderBy('tick_rows.tick', 'desc')
         .limit(1)
         .executeTakeFirst(),

@@ -97,6 +97,13 @@ test('sync --investment works on PostgreSQL alike', async () => {
   await postgres.admin('UPDATE investment_rows SET committed_cents = 1');
   const { code, out } = await postgres.run(['sync', '--investment', String(row?.id), '--json']);
   expect([code, JSON.parse(out)]).toMatchObject([0, [{ records: 1, changed: 1 }]]);
+  // The read after the tick proves nothing of the feed, so no webhook is worked by it.
+  expect(
+    await postgres.admin('SELECT "trigger", mode, outcome FROM ticks ORDER BY tick DESC LIMIT 2'),
+  ).toEqual([
+    { trigger: 'manual', mode: 'none', outcome: 'done' },
+    { trigger: 'manual', mode: 'delta', outcome: 'done' },
+  ]);
   expect(await postgres.admin(`SELECT committed_cents FROM investments WHERE id = '${row?.id}'`)).toEqual([
     { committed_cents: row?.committed_cents },
   ]);

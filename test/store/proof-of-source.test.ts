@@ -1,9 +1,13 @@
 import { expect } from 'vitest';
-import type { SourceName } from '../../src/domain/ids.js';
+import type { EventId, SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { Cursor } from '../../src/domain/position.js';
+import { createDrain } from '../../src/inbox/drain.js';
+import { type Lane, laneOf, type Ticked } from '../../src/inbox/ports.js';
+import { silentLogger } from '../../src/runtime/logger.js';
 import { postgresInbox, sqliteInbox } from '../../src/store/inbox.js';
 import { nothingApplied, type TickReport } from '../../src/sync/ports.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { test } from './both-databases.js';
 import { type Fixture, mirrorFixture, type Store } from './mirror-fixture.js';
 import { acme, deltaPage, record, tickReport } from './samples.js';
@@ -35,6 +39,45 @@ test('proofOf returns the last tick that read its source to the end', async () =
     startedAt,
     publishedThrough: '2026-02-28T00:00:00.000Z',
   });
+});
+
+test('a webhook of two daemons is not worked when one of them reads single records again, only after its tick', async () => {
+  const { store, rows, mirror, lease, list } = await mirrorFixture();
+  const inbox = inboxOn(store);
+  const at = (time: string) => `2026-05-01T${time}:00.000Z` as Instant;
+  const sources = [acme.name, 'beta' as SourceName];
+  const lane = laneOf(sources) as Lane;
+  await list([[record('inv_1')]]);
+  await mirror.recordTick(lease, report({ startedAt: at('10:00') }), null);
+  await inbox.accept({
+    ...{ eventId: 'evt_1' as EventId, installation: '', event: 'investment.changed', test: false },
+    ...{ company: null, investment: null, observedAt: null, receivedAt: at('10:05'), lane, body: '{}' },
+  });
+  /** The daemon that works only the other source ticks it and settles what is proven. */
+  const settled = async () => {
+    const clock = new VirtualClock(Date.parse(at('11:00')));
+    let end: (source: SourceName, tick: Ticked) => void = () => {};
+    const onTick = (listener: typeof end) => {
+      end = listener;
+      return () => {};
+    };
+    const others = {
+      worksHere: (source: SourceName) => source === 'beta',
+      alone: () => false,
+      announceAccepted: () => {},
+      announceTicked: () => {},
+    };
+    const ticks = { nudge: () => {}, onTick };
+    const drain = createDrain({ inbox, clock, logger: silentLogger, sources, ticks, others });
+    drain.heardAccepted(lane);
+    end('beta' as SourceName, { done: true, startedAt: at('10:50'), publishedThrough: null });
+    await drain.close();
+    return await rows('SELECT state FROM webhook_inbox');
+  };
+  await mirror.recordTick(lease, report({ startedAt: at('10:10'), mode: 'none' }), null);
+  expect(await settled()).toEqual([{ state: 'pending' }]);
+  await mirror.recordTick(lease, report({ startedAt: at('10:20') }), null);
+  expect(await settled()).toEqual([{ state: 'worked' }]);
 });
 
 test('a page with more pages after it moves the cursor but not published_through', async () => {

@@ -251,7 +251,11 @@ export const publicRelations: readonly RelationEntry[] = [
       column('tick', 'integer', 'Number of the attempt'),
       source,
       column('trigger', 'text', '`start`, `timer`, `webhook` or `manual`'),
-      column('mode', 'text', '`listing`, `relisting`, `sweep`, `delta` or `none`'),
+      column(
+        'mode',
+        'text',
+        '`listing`, `relisting`, `sweep`, `delta`, or `none` when nothing of the feed was read, as when single records are read again',
+      ),
       column('started_at', 'time', 'When it began'),
       column('took_ms', 'integer', 'Duration in milliseconds, up to the commit that wrote this row'),
       column('pages', 'integer', 'Pages read'),
