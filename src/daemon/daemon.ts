@@ -4,9 +4,8 @@ import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { watchClock } from './clock-watch.js';
 import { type Engine, type EngineParts, startEngine } from './engine.js';
-import { obeyPauses } from './pause-watch.js';
-import { type RequestWatch, watchRequests } from './request-watch.js';
-import { SourceHolds } from './source-holds.js';
+import { obeyOperators } from './obey-operators.js';
+import type { RequestWatch } from './request-watch.js';
 import { startBackground } from './start-background.js';
 import { startDrainAlone } from './start-drain.js';
 import { startFollowing } from './start-following.js';
@@ -82,21 +81,8 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       background.onLead();
       following?.look();
     };
-    const holds = new SourceHolds(engine.sync);
-    await obeyPauses({ ...engine, sync: holds }, parts, lifecycle);
-    // Requests come from this console, or from that of another member of the fleet.
-    if (config.console !== null || engine.mirror.fleet !== null) {
-      const watched = watchRequests({
-        config,
-        engine,
-        holds,
-        worksHere: (source) => membership.worksHere(source),
-        clock: parts.clock,
-        logger: logger.child({ component: 'console' }),
-      });
-      requests = watched;
-      lifecycle.add('watch over requests', () => watched.close());
-    }
+    const hasConsole = config.console !== null;
+    requests = await obeyOperators(engine, parts, membership, lifecycle, { hasConsole });
     await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
     const watch = watchTokens({ engine, clock: parts.clock, logger: logger.child({ component: 'tokens' }) });
     lifecycle.add('watch over tokens', () => watch.close());

@@ -16,7 +16,7 @@ import type { ManualAsk } from '../sync/schedule.js';
 import { type ChangeListener, ChangePump, isInListener } from './change-pump.js';
 import { watchClock } from './clock-watch.js';
 import { startEngine } from './engine.js';
-import { obeyPauses } from './pause-watch.js';
+import { obeyOperators } from './obey-operators.js';
 import { pausedResults } from './paused-result.js';
 import type { SourceResult } from './source-result.js';
 import { configNow } from './source-set.js';
@@ -58,7 +58,8 @@ export interface Mirror {
    */
   readonly query: MirrorQuery;
   /**
-   * Starts following the platform: every source now, then by its timer and by webhooks if configured. Obeys `rosterd pause`.
+   * Starts following the platform: every source now, then by its timer and by webhooks if configured. Obeys `rosterd pause`
+   * and, as a member of a fleet, what operators ask for at the console of another member.
    * Also starts what `rosterd run` does beside following: scrubs, retention, notices, alerts, hooks, backups and exports.
    */
   start(): Promise<void>;
@@ -161,7 +162,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       receiverUrl = receiver?.url ?? null;
       goOn();
       const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
-      await obeyPauses(engine, parts, lifecycle);
+      await obeyOperators(engine, parts, membership, lifecycle, { hasConsole: false });
       goOn();
       const background = await (await import('./start-background.js')).startBackground(
         engine,

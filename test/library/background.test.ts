@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ConfigInput, createMirror } from '../../src/index.js';
+import { freshDatabase } from '../postgres/fresh-database.js';
+import { withClient } from '../postgres/run-databases.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
 const patient = { timeout: 20_000, interval: 50 };
@@ -124,6 +126,24 @@ test('library: a started mirror sends the notices of its configuration, as `rost
   await world.control('POST', '/churn', { changes: 1 });
   await world.mirror.tick();
   await expect.poll(() => received.length, patient).toBeGreaterThan(0);
+});
+
+test('library: a started mirror of a fleet performs what an operator asks for at the console of another member', async () => {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  const world = await embedded({ database: database.url });
+  await world.mirror.start();
+  await expect.poll(async () => (await world.mirror.status()).health, patient).toBe('ok');
+  const rows = (sql: string) => withClient(database.url, async (client) => (await client.query(sql)).rows);
+  await rows(
+    `INSERT INTO operator_requests (source, kind, confirmed_rows, actor, role, asked_at)
+     VALUES ('acme', 'resync', NULL, 'token:oleg', 'operator', '2026-11-20T12:00:00.000Z')`,
+  );
+  await expect
+    .poll(() => rows('SELECT actor, action, outcome FROM audit_log'), patient)
+    .toEqual([{ actor: 'token:oleg', action: 'resync', outcome: 'done' }]);
+  expect(await rows("SELECT outcome FROM ticks WHERE mode = 'relisting'")).toEqual([{ outcome: 'done' }]);
+  expect(await rows('SELECT source FROM operator_requests')).toEqual([]);
 });
 
 test('library: `stop` during `start` closes the receiver, and a stopped mirror cannot start', async () => {
