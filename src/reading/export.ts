@@ -16,7 +16,7 @@ import { requireReplaceable } from '../runtime/replaceable.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { refuseOwnFile } from '../store/own-file.js';
 import { exportRows, tableRows } from '../store/reads/export-rows.js';
-import { readMirror } from '../store/reads/read-mirror.js';
+import { readOneState } from '../store/reads/read-mirror.js';
 import {
   type ExportManifest,
   exportedFile,
@@ -76,13 +76,13 @@ export interface PreparedExport {
   readonly younger: readonly { readonly source: string; readonly from: string }[];
 }
 
-/** Passes the export to `write`; all of its files are read from one snapshot. Throws `usage` for an unknown source. */
+/** Passes the export to `write`; all of its files are read at one moment. Throws `usage` for an unknown source. */
 export function exportMirror<Result>(
   location: DatabaseLocation,
   ask: ExportAsk,
   write: (prepared: PreparedExport) => Promise<Result>,
 ): Promise<Result> {
-  return readMirror(location, async (db) => {
+  return readOneState(location, async (db) => {
     await requireSource(db, ask.source);
     const facts = await exportFacts(db, ask.source);
     const standings = await standingsOf(db, ask.source);

@@ -18,7 +18,7 @@ import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { tableRows } from '../store/reads/export-rows.js';
 import { forgetMark } from '../store/reads/forget-mark.js';
-import { readMirror } from '../store/reads/read-mirror.js';
+import { readOneState } from '../store/reads/read-mirror.js';
 import {
   type ExportedFile,
   type ExportManifest,
@@ -58,9 +58,10 @@ export interface MadeExport {
 const manifestName = 'manifest.json';
 
 /**
- * Writes one file for each table and a manifest into a new folder, which gets its name, the time, when all of them are on
- * disk. Folders have mode 0700 and files 0600. A failure leaves nothing; what a killed process left is removed first.
- * Throws `database_busy` when a person is forgotten while files with names are written: a retry writes them without.
+ * Writes one file for each table, all of them read at one moment, and a manifest into a new folder, which gets its name,
+ * the time, when they are on disk. Folders have mode 0700 and files 0600. A failure leaves nothing; what a killed process
+ * left is removed first. Throws `database_busy` when a person is forgotten while files with names are written: a retry writes them
+ * without.
  */
 export async function publishExports(
   location: DatabaseLocation,
@@ -83,7 +84,7 @@ export async function publishExports(
   }
   let isPublished = false;
   try {
-    const { files, mark } = await readMirror(location, async (db) => {
+    const { files, mark } = await readOneState(location, async (db) => {
       const mark = await forgetMark(db);
       const facts = await exportFacts(db);
       const files: ExportedFile[] = [];

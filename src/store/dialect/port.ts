@@ -50,6 +50,11 @@ export interface Reader extends Readings {
 export interface ReaderOptions {
   /** How long a query may take before the connection counts as broken (`database_busy`). Default: no limit. */
   readonly answerMillis?: number;
+  /**
+   * Whether every query and stream reads the same state of the mirror. Then only one can run at a time, and SQLite cannot
+   * shorten its write-ahead log until the reader is closed. Default: each reads the newest state.
+   */
+  readonly oneState?: boolean;
 }
 
 /** Readings that do not block the event loop. */

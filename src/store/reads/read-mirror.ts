@@ -11,3 +11,14 @@ export async function readMirror<Result>(
 ): Promise<Result> {
   return await withReader(dialectFor(location).openReader(), work);
 }
+
+/**
+ * The same, and everything that `work` reads is the state of one moment. SQLite cannot shorten its write-ahead log, and
+ * no erased byte is overwritten, until `work` has ended.
+ */
+export async function readOneState<Result>(
+  location: DatabaseLocation,
+  work: (db: Kysely<ReadDatabase>) => Promise<Result>,
+): Promise<Result> {
+  return await withReader(dialectFor(location).openReader({ oneState: true }), work);
+}

@@ -2,6 +2,9 @@ import type { PostgresCursor, PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
 import { storableValue } from './values.js';
 
+/** All queries of a transaction at this level see the same snapshot. */
+export const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
 /**
  * Reads a result of any size in batches, for Kysely's `stream`. It uses a server-side cursor in a transaction of its own
  * with one snapshot. DECLARE and FETCH work with every server that speaks PostgreSQL's protocol.
@@ -24,7 +27,7 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
     const client = this.#clientOrThrow();
     if (!this.#declared) {
       this.#declared = true;
-      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+      await this.begin(client);
       await client.query(
         `DECLARE rosterd_stream NO SCROLL CURSOR FOR ${this.sql}`,
         this.parameters.map(storableValue),
@@ -33,14 +36,32 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
     return (await client.query(`FETCH ${rows} FROM rosterd_stream`)).rows as Row[];
   }
 
-  /** Rolls the transaction back, which closes the cursor. */
   async close(): Promise<void> {
-    if (this.#declared) await this.#clientOrThrow().query('ROLLBACK');
+    if (this.#declared) await this.end(this.#clientOrThrow());
+  }
+
+  protected async begin(client: pg.PoolClient): Promise<void> {
+    await client.query(beginSnapshot);
+  }
+
+  /** Rolls the transaction back, which closes the cursor. */
+  protected async end(client: pg.PoolClient): Promise<void> {
+    await client.query('ROLLBACK');
   }
 
   #clientOrThrow(): pg.PoolClient {
     if (this.#client === undefined) throw new Error('the cursor has no connection');
     return this.#client;
+  }
+}
+
+/** The same within a transaction that goes on afterwards. */
+export class InnerCursor<Row> extends DeclaredCursor<Row> {
+  protected override async begin(): Promise<void> {}
+
+  protected override async end(client: pg.PoolClient): Promise<void> {
+    // After an error the server refuses this statement too; the error itself is already on its way.
+    await client.query('CLOSE rosterd_stream').catch(() => {});
   }
 }
 
@@ -53,19 +74,28 @@ export function withCursors(pool: pg.Pool): PostgresPool {
   };
 }
 
+/** The same for one connection of the pool, which the caller releases. */
+export function withCursorsOn(client: pg.PoolClient, { options }: pg.Pool): PostgresPool {
+  const wrapper = adapted(client, () => {});
+  return { connect: async () => wrapper, end: async () => {}, options };
+}
+
 /** One wrapper per connection, because Kysely compares connections by identity. */
 const wrappers = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
 function wrapped(client: pg.PoolClient): PostgresPoolClient {
   const existing = wrappers.get(client);
   if (existing !== undefined) return existing;
+  // Kysely passes true for a connection whose transaction could not be ended: it is destroyed, not reused.
+  const wrapper = adapted(client, (destroy) => client.release(destroy));
+  wrappers.set(client, wrapper);
+  return wrapper;
+}
+
+function adapted(client: pg.PoolClient, release: (destroy?: boolean) => void): PostgresPoolClient {
   const query = (request: unknown, parameters?: readonly unknown[]) =>
     request instanceof DeclaredCursor
       ? request.on(client)
       : client.query(request as string, parameters?.map(storableValue));
-  // Kysely passes true for a connection whose transaction could not be ended: it is destroyed, not reused.
-  const release = (destroy?: boolean) => client.release(destroy);
-  const wrapper = { query, release } as PostgresPoolClient;
-  wrappers.set(client, wrapper);
-  return wrapper;
+  return { query, release } as PostgresPoolClient;
 }

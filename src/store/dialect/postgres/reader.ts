@@ -1,23 +1,47 @@
 import { PostgresDialect } from 'kysely';
 import { readingsOf } from '../../mirror-database.js';
 import type { Reader, ReaderOptions } from '../port.js';
-import { DeclaredCursor, withCursors } from './cursor.js';
+import { beginSnapshot, DeclaredCursor, InnerCursor, withCursors, withCursorsOn } from './cursor.js';
 import { postgresFault } from './faults.js';
 import type { ServerAddress } from './make-client.js';
-import { openPostgres } from './open.js';
+import { openPostgres, type PostgresDatabase } from './open.js';
 
 /** One connection for a streamed result and one for other queries at the same time. */
 const connectionsMax = 2;
 
 export async function openPostgresReader(
   server: ServerAddress,
-  options: ReaderOptions = {},
+  { oneState = false, ...options }: ReaderOptions = {},
 ): Promise<Reader> {
-  const opened = await openPostgres(server, { readonly: true, max: connectionsMax, ...options });
+  const max = oneState ? 1 : connectionsMax;
+  const opened = await openPostgres(server, { readonly: true, max, ...options });
+  if (oneState) return await readerOfOneState(opened);
   const dialect = new PostgresDialect({ pool: withCursors(opened.pool), cursor: DeclaredCursor });
   return {
     ...readingsOf(dialect),
     faultOf: (error) => postgresFault(error, opened.url),
     close: () => opened.close(),
   };
+}
+
+/** One transaction on one connection. If it is lost, queries fail: another one would see another state. */
+async function readerOfOneState(opened: PostgresDatabase): Promise<Reader> {
+  const faultOf = (error: unknown) => postgresFault(error, opened.url);
+  try {
+    const client = await opened.pool.connect();
+    // The reader writes to a file between two batches, for as long as that takes.
+    await client.query(`${beginSnapshot}; SET LOCAL idle_in_transaction_session_timeout = 0`);
+    const dialect = new PostgresDialect({ pool: withCursorsOn(client, opened.pool), cursor: InnerCursor });
+    return {
+      ...readingsOf(dialect),
+      faultOf,
+      async close() {
+        client.release(true);
+        await opened.close();
+      },
+    };
+  } catch (error) {
+    await opened.close();
+    throw faultOf(error);
+  }
 }

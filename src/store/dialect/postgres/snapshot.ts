@@ -1,11 +1,9 @@
 import type pg from 'pg';
 import type { Ask, AskRows, Snapshots } from '../port.js';
+import { beginSnapshot } from './cursor.js';
 import { postgresFault } from './faults.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 import { storableValue } from './values.js';
-
-/** All queries of a transaction at this level see the same snapshot. */
-const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 export async function postgresSnapshot<Result>(
   url: string,
@@ -101,7 +99,7 @@ async function transactionOn<Result>(
     const client = await pool.connect();
     let usable = false;
     try {
-      await client.query(begin);
+      await client.query(beginSnapshot);
       const result = await work(client);
       await client.query('COMMIT');
       usable = true;

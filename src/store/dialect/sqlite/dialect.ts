@@ -15,9 +15,9 @@ export function sqliteDialect({ file }: SqliteLocation): DatabaseDialect {
     shared: false,
     sqlOf: ({ sql }) => sql,
     exists: async () => existsSync(file),
-    async openReader() {
+    async openReader(options) {
       const { openSqliteReader } = await import('./reader.js');
-      return openSqliteReader(file);
+      return openSqliteReader(file, options);
     },
     async openReadings(clock) {
       const { ReadingProcess } = await import('./reading-process.js');

@@ -1,11 +1,13 @@
 import { SqliteDialect } from 'kysely';
 import { readingsOf } from '../../mirror-database.js';
-import type { Reader } from '../port.js';
+import type { Reader, ReaderOptions } from '../port.js';
 import { connectSqlite } from './connect.js';
 import { ownSqlFault } from './faults.js';
 
-export function openSqliteReader(file: string): Reader {
+export function openSqliteReader(file: string, { oneState = false }: ReaderOptions = {}): Reader {
   const opened = connectSqlite(file, { readonly: true });
+  // The first statement that reads takes the state; closing the connection ends the transaction.
+  if (oneState) opened.raw.exec('BEGIN');
   return {
     ...readingsOf(new SqliteDialect({ database: opened.raw })),
     faultOf: (error) => ownSqlFault(error, file),
