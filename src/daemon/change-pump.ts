@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { MirrorReader } from '../reading/read-mirror.js';
 import type { Logger } from '../runtime/logger.js';
-import { type Change, changesSince, newestChange } from '../store/reads/changes.js';
+import { type Change, changesSince } from '../store/reads/changes.js';
 
 export type ChangeListener = (changes: readonly Change[]) => void | Promise<void>;
 
@@ -15,11 +15,14 @@ export const isInListener = (): boolean => listening.getStore() === true;
  * after the listener has finished the previous one. A listener that throws loses that batch and receives the next.
  */
 export class ChangePump {
-  /** The last change delivered, or the newest one at the call. */
+  /** The last change delivered. */
   #after: number;
-  #pumping: Promise<void>;
+  #pumping: Promise<void> = Promise.resolve();
 
-  /** `reached`: a change that the feed had reached before the call. The pump begins after it when its first read fails. */
+  /**
+   * `reached`: a change that the feed had reached before the call. The newest one is not read for this: what is committed
+   * during such a read would be skipped, and it may take long.
+   */
   constructor(
     private readonly db: MirrorReader,
     private readonly listener: ChangeListener,
@@ -27,9 +30,6 @@ export class ChangePump {
     reached: number,
   ) {
     this.#after = reached;
-    this.#pumping = this.#begin();
-    // The next `pump` reads again and reports a failure.
-    this.#pumping.catch(() => {});
   }
 
   /**
@@ -40,10 +40,6 @@ export class ChangePump {
     const pumping = this.#pumping.catch(() => {}).then(() => this.#drain());
     this.#pumping = pumping;
     return pumping;
-  }
-
-  async #begin(): Promise<void> {
-    this.#after = await newestChange(this.db);
   }
 
   /** Reads batches after the last `seq` until one is empty. */

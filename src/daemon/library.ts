@@ -70,8 +70,8 @@ export interface Mirror {
    */
   tick(source?: string, ask?: ManualAsk): Promise<readonly SourceResult[]>;
   /**
-   * Calls the listener with every change committed from now on, in order. Returns a function that stops it. If the database
-   * cannot be read at the call, the listener may also receive changes committed since the end of the last tick.
+   * Calls the listener after each tick with every change committed from now on, in order, also by other processes. Returns a
+   * function that stops it. The listener may also receive changes committed between the end of the last tick and the call.
    */
   onChange(listener: ChangeListener): () => void;
   /**
@@ -105,12 +105,14 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     lifecycle.add('reader', () => reader.close());
     const { db } = reader;
     const pumps = new Set<ChangePump>();
-    // Read after each tick, so that a listener that is added while the database is away misses nothing.
+    // Where a new listener begins. Read after each tick, because a read at that call would skip what is committed meanwhile.
     let reached = await newestChange(db);
-    const pumpAll = async () => {
-      await Promise.all([...pumps].map((pump) => pump.pump()));
+    const noteReached = async () => {
       const newest = await newestChange(db).catch(() => reached);
       reached = Math.max(reached, newest);
+    };
+    const pumpAll = async () => {
+      await Promise.all([noteReached(), ...[...pumps].map((pump) => pump.pump())]);
     };
     engine.sync.onTick(() => {
       // Not awaited, so its rejection is handled here: an unhandled one would end the program.

@@ -113,6 +113,25 @@ describe('the library: a mirror inside another program', () => {
     expect(told).toMatchObject([{ kind: 'added' }]);
   });
 
+  test('a listener receives what is committed after the call, however long the read of changes takes', async () => {
+    await mirror.tick();
+    const other = new Sqlite(join(folder, 'inner.db'), { readonly: true });
+    const newest = other.prepare<[], number>('SELECT max(seq) FROM changes').pluck();
+    const before = newest.get();
+    const told: Change[] = [];
+    let ticked: Promise<unknown> | undefined;
+    // Every read of the mirror waits for this one.
+    await mirror.query.connection().execute(async () => {
+      mirror.onChange((changes) => void told.push(...changes));
+      await control('POST', '/investments', { company: company.id });
+      ticked = mirror.tick();
+      await expect.poll(() => newest.get()).toBe((before ?? 0) + 1);
+    });
+    await ticked;
+    other.close();
+    expect(told).toMatchObject([{ kind: 'added', seq: (before ?? 0) + 1 }]);
+  });
+
   test('the query handle of the mirror cannot write', async () => {
     await expect(mirror.query.deleteFrom('sources').execute()).rejects.toThrow(/readonly|read-only/);
   });
