@@ -15,6 +15,7 @@ import type { Random } from '../runtime/random.js';
 import { requireReplaceable } from '../runtime/replaceable.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { refuseOwnFile } from '../store/own-file.js';
+import { youngerSources } from '../store/reads/as-of.js';
 import { exportRows, tableRows } from '../store/reads/export-rows.js';
 import { readOneState } from '../store/reads/read-mirror.js';
 import {
@@ -72,11 +73,14 @@ export interface PreparedExport {
   readonly nameless: readonly string[];
   /** Sources whose first listing is not complete: none of their rows are visible yet. */
   readonly unreadable: readonly string[];
-  /** Sources whose history begins after `asOf`. */
+  /** Sources that the mirror did not have yet at `asOf`. */
   readonly younger: readonly { readonly source: string; readonly from: string }[];
 }
 
-/** Passes the export to `write`; all of its files are read at one moment. Throws `usage` for an unknown source. */
+/**
+ * Passes the export to `write`; all of its files are read at one moment. Throws `usage` for an unknown source, and for a
+ * time before the history or of which versions were purged.
+ */
 export function exportMirror<Result>(
   location: DatabaseLocation,
   ask: ExportAsk,
@@ -86,6 +90,7 @@ export function exportMirror<Result>(
     await requireSource(db, ask.source);
     const facts = await exportFacts(db, ask.source);
     const standings = await standingsOf(db, ask.source);
+    const younger = ask.asOf === undefined ? [] : await youngerSources(db, ask.asOf, ask.source);
     const fileOf = (table: ExportTable, source: RowSource): PreparedFile => {
       const { source: read, rows } = counted(source, ask.onRow);
       return {
@@ -122,9 +127,7 @@ export function exportMirror<Result>(
       sources: standings.map(({ source }) => source),
       nameless: standings.filter((one) => one.identity_included === 0).map(({ source }) => source),
       unreadable: standings.filter(({ readable }) => readable === 0).map(({ source }) => source),
-      younger: standings.flatMap(({ source, history_from: from }) =>
-        ask.asOf !== undefined && from !== null && from > ask.asOf ? [{ source, from }] : [],
-      ),
+      younger,
     });
   });
 }
@@ -187,7 +190,7 @@ function counted({ columns, rows }: RowSource, onRow: () => void) {
 }
 
 function standingsOf(db: MirrorReader, source: string | undefined) {
-  const columns = ['source', 'rows', 'readable', 'identity_included', 'history_from'] as const;
+  const columns = ['source', 'rows', 'readable', 'identity_included'] as const;
   const all = db.selectFrom('sync_status').select(columns);
   return (source === undefined ? all : all.where('source', '=', source)).execute();
 }

@@ -19,9 +19,14 @@ export interface YoungerSource {
 
 /**
  * Returns the sources whose first listing was published after `at`. Throws `usage` when the history of a source was
- * purged up to a later time, and when the mirror had no source yet: a partial past would look complete.
+ * purged up to a later time, and when the mirror had none of the sources yet: a partial past would look complete. `of`
+ * names the sources in that message.
  */
-export function sourcesYoungerThan(at: Instant, sources: readonly SourceReach[]): readonly YoungerSource[] {
+export function sourcesYoungerThan(
+  at: Instant,
+  sources: readonly SourceReach[],
+  of = 'this mirror',
+): readonly YoungerSource[] {
   const purged = latest(sources, ({ history_from }) => history_from);
   if (purged?.from !== undefined && purged.from > at) throw historyPurged(purged.source, purged.from, at);
   const began = sources.flatMap(({ name, listed_at: from }) =>
@@ -31,10 +36,10 @@ export function sourcesYoungerThan(at: Instant, sources: readonly SourceReach[])
   if (at === presentState || younger.length < began.length) return younger;
   const first = began.map(({ from }) => from).sort()[0];
   throw first === undefined
-    ? new Fault('usage', 'the mirror has no history yet: no first listing is complete', {
+    ? new Fault('usage', `${of} has no history yet: no first listing is complete`, {
         hint: 'rosterd status shows how far the listing is.',
       })
-    : new Fault('usage', `the history of this mirror begins at ${first}, after ${at}`, {
+    : new Fault('usage', `the history of ${of} begins at ${first}, after ${at}`, {
         hint: 'Ask for a later time. A mirror knows nothing of the time before its first listing.',
       });
 }

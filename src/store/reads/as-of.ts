@@ -13,15 +13,15 @@ export async function requireReach(db: Kysely<ReadDatabase>, at: Instant, source
   throw historyPurged(row.name, row.history_from, at);
 }
 
-/** Like `sourcesYoungerThan`, for the sources of the mirror. */
+/** Like `sourcesYoungerThan`, for the sources of the mirror, or for one of them. */
 export async function youngerSources(
   db: Kysely<ReadDatabase>,
   at: Instant,
+  source?: string,
 ): Promise<readonly YoungerSource[]> {
-  return sourcesYoungerThan(
-    at,
-    await db.selectFrom('sources').select(['name', 'listed_at', 'history_from']).execute(),
-  );
+  const all = db.selectFrom('sources').select(['name', 'listed_at', 'history_from']);
+  const rows = await (source === undefined ? all : all.where('name', '=', source)).execute();
+  return sourcesYoungerThan(at, rows, source ?? 'this mirror');
 }
 
 /**

@@ -2,14 +2,17 @@ import { type Kysely, sql } from 'kysely';
 import type { Instant } from '../../domain/instant.js';
 import type { ColumnEntry, ColumnType } from '../dictionary/column.js';
 import { publicRelations } from '../dictionary/relations.js';
-import { investmentsAsOf, requireReach, rosterAsOf } from './as-of.js';
+import { investmentsAsOf, rosterAsOf } from './as-of.js';
 import { investmentColumns, rosterColumns } from './columns.js';
 import type { ReadDatabase } from './views.js';
 
 export interface ExportWanted {
   readonly source?: string;
   readonly company?: string;
-  /** The versions current at this time. Identity has no history: it is the one stored now. */
+  /**
+   * The versions current at this time, which has to be within the history: see `youngerSources`. Identity has no history:
+   * it is the one stored now.
+   */
   readonly asOf?: Instant;
   readonly identity: boolean;
   /** `id` needs no sort; `newest` is by `applied_at`, latest first. */
@@ -36,7 +39,6 @@ export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): Expo
   return {
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {
-      if (wanted.asOf !== undefined) await requireReach(db, wanted.asOf, wanted.source);
       for await (const row of exportQuery(db, wanted).stream(rowsPerFetch))
         yield names.map((name) => (isHidden(name, wanted.identity) ? null : (row[name] ?? null)));
     },

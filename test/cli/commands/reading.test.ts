@@ -295,9 +295,37 @@ describe('export', () => {
       .map((line) => JSON.parse(line) as { id: string; committed_cents: number });
     expect(then).toHaveLength(held);
     expect(then.find(({ id }) => id === target)?.committed_cents).not.toBe(777_700);
-    const early = await world.run(['export', '--as-of', '2001-01-01']);
-    expect(early.out.trim().split('\r\n')).toHaveLength(1);
-    expect(early.err).toMatch(/^warning: acme: its history begins at \S+Z, after the requested time\n$/);
+  });
+
+  test('export --as-of a time before the history writes no file', async () => {
+    const file = join(world.folder, 'early.csv');
+    for (const only of [[], ['--source', 'acme']]) {
+      const early = ['export', '--as-of', '2001-01-01', '--out', file, ...only];
+      const { code, out, err } = await world.run(early);
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      const whose = only.length === 0 ? 'this mirror' : 'acme';
+      expect(err).toMatch(`error: the history of ${whose} begins at `);
+    }
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('export --as-of warns about a source that the mirror did not have yet, and refuses it alone', async () => {
+    const raw = new Sqlite(join(world.folder, 'mirror.db'));
+    const late = instantFromMillis(Date.now());
+    raw
+      .prepare("INSERT INTO sources (no, name, fingerprint, listed_at) VALUES (9, 'late', 'f', ?)")
+      .run(late);
+    try {
+      const { code, out, err } = await world.run(['export', '--as-of', before]);
+      expect({ code, rows: out.trim().split('\r\n').length }).toEqual({ code: 0, rows: 1 + held });
+      expect(err).toBe(`warning: late: its history begins at ${late}, after the requested time\n`);
+      const alone = await world.run(['export', '--as-of', before, '--source', 'late']);
+      expect({ code: alone.code, out: alone.out }).toEqual({ code: 2, out: '' });
+      expect(alone.err).toContain(`the history of late begins at ${late}, after ${before}`);
+    } finally {
+      raw.exec('DELETE FROM sources WHERE no = 9');
+      raw.close();
+    }
   });
 
   test.each([
