@@ -110,9 +110,16 @@ export function callsOwnCode(what: string): Fault {
   );
 }
 
-export function endsSessions(): Fault {
-  return new Fault('usage', 'this statement could end what another session of the database does', {
-    hint: 'Leave pg_terminate_backend and pg_cancel_backend out of the query.',
+/** `name`: the function that can do more than read. */
+export function callsMore(name: string): Fault {
+  return new Fault('usage', `only statements that read are run here, and ${name} can do more`, {
+    hint: `Leave ${name} out of the query.`,
+  });
+}
+
+export function cannotTellCalls(): Fault {
+  return new Fault('usage', 'only statements that read are run here, and U&"…" can hide what one calls', {
+    hint: 'Write the name in quotes without U&.',
   });
 }
 

@@ -18,9 +18,6 @@ export interface Reach {
 export const readingFunctions =
   /(?:query|table|cursor|schema|database)_to_xml|ts_stat|ts_rewrite|dblink|pg_read_|pg_ls_|lo_get|pg_logical_/i;
 
-/** Functions that end a statement or the session of another client. A login may call them for its own, such as the daemon's. */
-export const endingFunctions = /pg_(?:terminate|cancel)_backend/i;
-
 /**
  * Returns what a statement reaches, or the server's error. Nothing of it is run or planned: the planner already calls
  * immutable functions. The statement becomes the body of a temporary view that is rolled back, and the server's record

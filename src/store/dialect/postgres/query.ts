@@ -22,7 +22,8 @@ import type { QueryHandle, QueryLimits, SqlValue } from '../port.js';
 import { presentOnlyCode, readAsOf } from './as-of.js';
 import { postgresFault } from './faults.js';
 import { resultTooLargeCode, rowTooLargeCode, withoutNames } from './masked-query.js';
-import { declaring, readsOnly, requireHarmless, requireNoAudit } from './query-without-audit.js';
+import { declaring, readsOnly, requireNoAudit, requireNoVault } from './query-without-audit.js';
+import { requireReadingCalls } from './reading-calls.js';
 import { cellsOf } from './row-text.js';
 
 const batchRowsMax = 500;
@@ -103,12 +104,13 @@ export async function queryPostgres(
     // Views and functions for the statement are created first, and roll back with the transaction.
     const prepares = masked || asOf !== undefined || limits.audit === false;
     await client.query(opening(limits.timeoutMs, prepares ? 'READ WRITE' : 'READ ONLY'));
+    await requireReadingCalls(client, statement);
     const travel = async () => {
       if (asOf !== undefined) younger = await readAsOf(client, asOf);
     };
     if (!masked) {
       await travel();
-      await requireHarmless(client, statement);
+      await requireNoVault(client, statement);
       if (limits.audit === false) await requireNoAudit(client, statement);
       // Irreversible, as in masked-query.ts.
       else if (asOf !== undefined) await client.query('SET TRANSACTION READ ONLY');

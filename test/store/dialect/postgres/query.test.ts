@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/runtime/clock.js';
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { queryPostgres } from '../../../../src/store/dialect/postgres/query.js';
-import { freshDatabase, migratedDatabase } from '../../../postgres/fresh-database.js';
+import type { QueryLimits } from '../../../../src/store/reads/query.js';
+import { freshDatabase, migratedDatabase, postgresUrl } from '../../../postgres/fresh-database.js';
+import { giveToOwnRole, rolePassword } from '../../../postgres/own-role.js';
+import { withClient } from '../../../postgres/run-databases.js';
 
 test.each(['SELECT * FROM endless', 'TABLE endless', '  table endless', 'VALUES (1), (1), (1), (1)'])(
   '%s is fetched in batches, whatever keyword it begins with, and truncated at the row limit',
@@ -27,11 +30,16 @@ test.each(['SELECT * FROM endless', 'TABLE endless', '  table endless', 'VALUES 
   },
 );
 
-test('a statement that calls set_config keeps its time limits', async () => {
+test('a statement whose own function calls set_config keeps its time limits', async () => {
   const { url } = await migratedDatabase();
+  const database = await openPostgres(url);
+  await database.pool.query(
+    "CREATE FUNCTION unset(name text) RETURNS text LANGUAGE sql AS $$ SELECT set_config(name, '0', false) $$",
+  );
+  await database.close();
   const names = ['statement_timeout', 'client_connection_check_interval'];
   const sql = `SELECT ${names
-    .map((name) => `CASE n WHEN 1 THEN set_config('${name}', '0', false) ELSE current_setting('${name}') END`)
+    .map((name) => `CASE n WHEN 1 THEN unset('${name}') ELSE current_setting('${name}') END`)
     .join(', ')} FROM generate_series(1, 100) AS n`;
   const limits = { timeoutMs: 20_000, rowsMax: null };
   const query = await queryPostgres(url, sql, limits, systemClock, new AbortController().signal);
@@ -43,32 +51,118 @@ test('a statement that calls set_config keeps its time limits', async () => {
   ]);
 });
 
-test('a statement that ends other sessions is refused, for analysts also where its plan does not show it', async () => {
+/** How a statement calls a function where its plan does not show it, or under a name that is spelled in another way. */
+const callings = (call: string, name: string) => [
+  `SELECT ${call}`,
+  `VALUES ('x'), (${call}::text)`,
+  `SELECT 1 LIMIT length(${call}::text)`,
+  `SELECT 1 OFFSET length(${call}::text)`,
+  `SELECT * FROM (VALUES ('x'), (${call}::text)) AS v ORDER BY 1`,
+  `EXPLAIN (ANALYZE) SELECT ${call}`,
+  `SELECT ${call.replace(name, `PG_Catalog . "${name}" /* ( */ `)}`,
+  `SELECT ${call.replace(name, `${name.toUpperCase()}--\n`)}`,
+  `SELECT ${call.replace(name, `u&"${name.replace('_', String.raw`\005f`)}"`)}`,
+  `SELECT ${call.replace(name, `U&"${name.replace('_', '!005f')}" UESCAPE '!'`)}`,
+  `SELECT query_to_xml('SELECT ' || ${name
+    .split('_')
+    .map((part) => `'${part}'`)
+    .join(" || '_' || ")}, true, true, '')`,
+];
+
+describe('functions that do more than read', async () => {
   const { url } = await migratedDatabase();
-  const other = await openPostgres(url);
-  const client = await other.pool.connect();
-  const run = async (sql: string, audit: boolean) => {
-    const limits = { timeoutMs: 20_000, rowsMax: null, audit };
+  const run = async (sql: string, rights: Pick<QueryLimits, 'audit' | 'identity'> = {}) => {
+    const limits = { timeoutMs: 20_000, rowsMax: null, ...rights };
     const query = await queryPostgres(url, sql, limits, systemClock, new AbortController().signal);
-    for await (const _row of query.rows);
+    const rows: unknown[] = [];
+    for await (const row of query.rows) rows.push(row);
+    return rows;
   };
-  try {
-    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    const call = `pg_terminate_backend(${rows[0]?.pid})`;
-    for (const [audit, ...statements] of [
-      [true, `SELECT ${call}`, `SELECT ${call.replace('terminate', 'cancel')}`],
-      [false, `SELECT ${call}`, `VALUES (true), (${call})`, `SELECT 1 LIMIT ${call}::int`],
-    ] as const)
-      for (const sql of statements)
-        await expect(run(sql, audit), sql).rejects.toThrow('could end what another session');
-    expect((await client.query('SELECT 1 AS alive')).rows).toEqual([{ alive: 1 }]);
-  } finally {
-    client.release();
-    await other.close();
-  }
+
+  test.each([
+    ['an operator', {}],
+    ['an analyst', { audit: false }],
+    ['a user from whom names are masked', { identity: false }],
+  ])(
+    'a query of %s cannot end the session of another client, however it calls the function',
+    async (_, rights) => {
+      const other = await openPostgres(url);
+      const client = await other.pool.connect();
+      try {
+        const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+        for (const name of ['pg_terminate_backend', 'pg_cancel_backend'])
+          for (const sql of callings(`${name}(${rows[0]?.pid})`, name))
+            await expect(run(sql, rights), sql).rejects.toThrow('only statements that read are run here');
+        expect((await client.query('SELECT 1 AS alive')).rows).toEqual([{ alive: 1 }]);
+      } finally {
+        client.release();
+        await other.close();
+      }
+    },
+  );
+
+  test.each([
+    'pg_reload_conf()',
+    'pg_switch_wal()',
+    'pg_advisory_lock(1)',
+    'pg_try_advisory_xact_lock(1)',
+    'lo_creat(1)',
+    "lo_export(1, '/nowhere')",
+    "set_config('work_mem', '1GB', true)",
+    "nextval('tick_rows_tick_seq')",
+    "pg_notify('a', 'b')",
+    "pg_read_file('PG_VERSION')",
+    "pg_logical_emit_message(false, 'a', 'b')",
+    'pg_stat_reset()',
+  ])('a query cannot call %s', async (call) => {
+    for (const rights of [{}, { identity: false }])
+      await expect(run(`VALUES ('x'), (${call}::text)`, rights)).rejects.toMatchObject({
+        code: 'usage',
+        message: expect.stringMatching(/^only statements that read are run here, and \w+ can do more$/),
+      });
+  });
+
+  test.each([
+    "SELECT 'pg_terminate_backend', clock_timestamp(), random(), gen_random_uuid() LIMIT 1",
+    'SELECT count(*) AS nextval FROM tick_rows TABLESAMPLE system (10)',
+    "SELECT pg_total_relation_size('sources'), pg_is_in_recovery(), pg_sleep(0)",
+    'SELECT count(*) AS "set_config" FROM pg_locks',
+    String.raw`SELECT U&"t\006f" FROM (VALUES (1)) AS v("to")`,
+    "SELECT table_to_xml('sources', true, true, '')",
+  ])('a query may call what only returns a value: %s', async (sql) => {
+    expect(await run(sql)).toHaveLength(1);
+  });
+
+  test('a login that may create nothing is answered and refused like any other', async () => {
+    const own = await migratedDatabase();
+    const { administrator, dropRole, url: address } = await giveToOwnRole(own.url);
+    const login = new URL(address).username;
+    await withClient(administrator, (client) =>
+      client.query(`ALTER DATABASE "${new URL(own.url).pathname.slice(1)}" OWNER TO CURRENT_USER;
+        REVOKE TEMPORARY ON DATABASE "${new URL(own.url).pathname.slice(1)}" FROM PUBLIC;
+        GRANT rosterd_analyst TO ${login}`),
+    );
+    const reader = new URL(address);
+    reader.password = encodeURIComponent(rolePassword);
+    const read = (sql: string) =>
+      queryPostgres(
+        reader.href,
+        sql,
+        { timeoutMs: 20_000, rowsMax: null },
+        systemClock,
+        new AbortController().signal,
+      );
+    try {
+      (await read('SELECT count(*) FROM investments')).close();
+      await expect(read("VALUES ('x'), (pg_advisory_lock(1)::text)")).rejects.toThrow('pg_advisory_lock');
+    } finally {
+      await own.drop();
+      await dropRole(await postgresUrl());
+    }
+  });
 });
 
-const audited = "query_to_xml('SELECT actor FROM audit' || '_log', true, true, '')";
+const audited = "table_to_xml(('audit' || '_log')::regclass, true, true, '')";
 
 const reading = "BEGIN RETURN (SELECT string_agg(actor, ',') FROM audit_log); END";
 const immutable = `RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ ${reading} $$`;
@@ -131,8 +225,7 @@ test('without the right to the audit log, a statement that could read it is refu
       await expect(read(sql), sql).rejects.not.toThrow('Zq7Actor');
     }
     for (const sql of [
-      "SELECT query_to_xml('SELECT * FROM audit' || '_log', true, true, '')",
-      String.raw`SELECT U&"table_to\005fxml"('audit_log', true, true, '')`,
+      `SELECT ${audited}`,
       // Plans show neither the rows of VALUES nor the number of a LIMIT.
       `SELECT * FROM (VALUES ('x'), (${audited}::text)) AS v(a)`,
       `VALUES ('x'), (${audited}::text)`,
