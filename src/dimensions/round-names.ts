@@ -44,7 +44,9 @@ function sameNamed(
   const groups = new Map<string, RoundRecord[]>();
   for (const round of rounds) {
     const key = JSON.stringify([round.row.company_id, names.get(idOf(round))]);
-    groups.set(key, [...(groups.get(key) ?? []), round]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [round]);
+    else group.push(round);
   }
   return [...groups.values()].filter(({ length }) => length > 1);
 }

@@ -33,6 +33,32 @@ test('rounds of a company with the same name get the day they opened, and then t
   expect(named(...[...twins].reverse()).sort()).toEqual(named(...twins));
 });
 
+/** Returns how many elements of arrays `work` walks through. */
+function elementsWalked(work: () => void): number {
+  const walk = Array.prototype[Symbol.iterator];
+  let walked = 0;
+  const counting = function* <Item>(this: readonly Item[]): Generator<Item> {
+    for (let index = 0; index < this.length; index += 1) {
+      walked += 1;
+      yield this[index] as Item;
+    }
+  };
+  try {
+    Object.defineProperty(Array.prototype, Symbol.iterator, { value: counting });
+    work();
+  } finally {
+    Object.defineProperty(Array.prototype, Symbol.iterator, { value: walk });
+  }
+  return walked;
+}
+
+test('twice as many rounds of one name take twice as many steps to name', () => {
+  const rounds = Array.from({ length: 800 }, (_, index) => parseRound(offering(`ofr_${index}`)));
+  const half = elementsWalked(() => void nameRounds(rounds.slice(0, 400)));
+  expect(half).toBeGreaterThan(400);
+  expect(elementsWalked(() => void nameRounds(rounds))).toBeLessThanOrEqual(2 * half);
+});
+
 test('a round that the platform hides is named after its investments', () => {
   const labels = {
     investmentType: 'SAFE',
