@@ -126,48 +126,57 @@ class Run {
   finished(listings: readonly Listing[]): readonly Listing[] {
     const found = this.#rounds ?? [];
     const names = nameRounds(found);
+    const currencyOf = this.#currencies();
     const roundRows = found.map(({ row }) => ({
       ...row,
       name: names.get(String(row.id)) ?? null,
-      currency: this.#currencyOf(String(row.id)),
+      currency: currencyOf(String(row.id)),
     }));
     return listings.map((listing) => {
       if (listing.kind === 'incomplete') return listing;
       if (listing.collection === rounds) return { ...listing, rows: roundRows };
-      if (listing.collection === companies)
-        return {
-          ...listing,
-          rows: (this.#companies ?? []).map((company) => this.#companyRow(company, roundRows)),
-        };
+      if (listing.collection === companies) return { ...listing, rows: this.#companyRows(roundRows) };
       return listing;
     });
   }
 
-  #companyRow({ id, record, reason }: CompanyFound, roundRows: readonly Row[]): Row {
-    const own = roundRows.filter((row) => row.company_id === id);
-    const currencies = new Set(own.flatMap(({ currency }) => currency ?? []));
-    const stored = this.parts.known.stored.get('companies')?.find((row) => row.id === id);
-    const currency =
-      currencies.size === 1
-        ? ([...currencies][0] ?? null)
-        : currencies.size > 1
-          ? null
-          : (stored?.currency ?? null);
-    if (record !== null) return { ...record.row, currency };
-    const named = this.#rounds?.find(({ row, companyName }) => row.company_id === id && companyName !== null);
-    const before = this.#rounds === null && stored?.unavailable === reason ? stored?.name : null;
-    const name = this.#names.get(id) ?? named?.companyName ?? (typeof before === 'string' ? before : null);
-    return { ...hiddenCompany(id, reason ?? '', name), currency };
+  #companyRows(roundRows: readonly Row[]): readonly Row[] {
+    const currencies = new Map<unknown, Set<Row[string]>>();
+    for (const { company_id, currency } of roundRows) {
+      if (currency == null) continue;
+      const known = currencies.get(company_id);
+      if (known === undefined) currencies.set(company_id, new Set([currency]));
+      else known.add(currency);
+    }
+    const stored = firsts(this.parts.known.stored.get('companies') ?? [], ({ id }) => id);
+    const naming = (this.#rounds ?? []).filter(({ companyName }) => companyName !== null);
+    const named = firsts(naming, ({ row }) => row.company_id);
+    return (this.#companies ?? []).map(({ id, record, reason }) => {
+      const own = [...(currencies.get(id) ?? [])];
+      const before = stored.get(id);
+      const currency = own.length > 1 ? null : (own[0] ?? before?.currency ?? null);
+      if (record !== null) return { ...record.row, currency };
+      const once = this.#rounds === null && before?.unavailable === reason ? before?.name : null;
+      const name =
+        this.#names.get(id) ?? named.get(id)?.companyName ?? (typeof once === 'string' ? once : null);
+      return { ...hiddenCompany(id, reason ?? '', name), currency };
+    });
   }
 
-  /** The currency of its investments, else the one of its stats, else the one stored. */
-  #currencyOf(id: string): string | null {
+  /** Looks up the currency of a round: of its investments, else the one of its stats, else the one stored. */
+  #currencies(): (id: string) => string | null {
     const { investedRounds, stored } = this.parts.known;
-    const invested = investedRounds.find((round) => round.id === id)?.currency ?? null;
-    if (invested !== null) return invested;
-    const counted = this.#stats?.find((row) => row.offering_id === id)?.currency ?? null;
-    const before = stored.get('rounds')?.find((row) => row.id === id)?.currency ?? null;
-    return typeof counted === 'string' ? counted : typeof before === 'string' ? before : null;
+    const invested = firsts(investedRounds, ({ id }) => id);
+    const counted = firsts(this.#stats ?? [], (row) => row.offering_id);
+    const before = firsts(stored.get('rounds') ?? [], ({ id }) => id);
+    return (id) => {
+      const known = [
+        invested.get(id)?.currency ?? null,
+        counted.get(id)?.currency ?? null,
+        before.get(id)?.currency ?? null,
+      ];
+      return known.find((currency) => typeof currency === 'string') ?? null;
+    };
   }
 
   readonly #forbidden = new Set<string>();
@@ -319,6 +328,16 @@ const complete = (collection: Collection, rows: readonly Row[], problem: string 
   rows,
   problem,
 });
+
+/** Returns the first of the items with each key. */
+function firsts<Item>(items: readonly Item[], keyOf: (item: Item) => unknown): ReadonlyMap<unknown, Item> {
+  const found = new Map<unknown, Item>();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (!found.has(key)) found.set(key, item);
+  }
+  return found;
+}
 
 const reasonOf = (answer: Found): string =>
   answer.kind === 'unavailable' ? answer.reason : 'the platform said it is unchanged, and nothing is stored';

@@ -204,3 +204,27 @@ test('a stored round that nothing names any more is deleted only when the platfo
   const kept = await listed({ known: { stored }, answers: canceled });
   expect(kept.rows('rounds').map(({ id }) => id)).toEqual(['ofr_1', 'ofr_2', 'ofr_7']);
 });
+
+test('twice as many rounds take twice as many looks at what is known of them', async () => {
+  const looks = async (count: number) => {
+    let looked = 0;
+    const counted = <Of extends object>(index: number, more: Of) => ({
+      get id() {
+        looked += 1;
+        return `ofr_${index}`;
+      },
+      ...more,
+    });
+    const many = Array.from({ length: count }, (_, index) => index);
+    const { rows } = await listed({
+      answers: {},
+      known: {
+        investedRounds: many.map((index) => counted(index, { companyId: 'co_1', currency: null })),
+        stored: new Map([['rounds', many.map((index) => counted(index, { currency: 'usd' }))]]),
+      },
+    });
+    expect(rows('rounds').map(({ currency }) => currency)).toEqual(many.map(() => 'usd'));
+    return looked;
+  };
+  expect(await looks(200)).toBeLessThanOrEqual(2 * (await looks(100)));
+});
