@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import type { EndedBy } from '../schema-columns.js';
 import type { InvestmentsView } from '../view-schema.js';
 import { investmentColumns } from './columns.js';
@@ -10,12 +10,15 @@ export interface Version extends Selectable<InvestmentsView> {
   readonly ended_by: EndedBy | null;
 }
 
-/** Returns every stored version of the id, by source, newest first. Empty for an id the mirror never had. */
+/**
+ * Returns every stored version of the id, by source, newest first. Empty for an id the mirror never had. One statement
+ * reads them all: a version that is superseded meanwhile would be missing from two, or come twice.
+ */
 export async function historyOf(db: Kysely<ReadDatabase>, id: string, source?: string): Promise<Version[]> {
   let current = db
     .selectFrom('investments')
     .select(investmentColumns)
-    .select(({ val }) => [val<string | null>(null).as('valid_to'), val<EndedBy | null>(null).as('ended_by')])
+    .select([sql<string | null>`NULL`.as('valid_to'), sql<EndedBy | null>`NULL`.as('ended_by')])
     .where('id', '=', id);
   let superseded = db
     .selectFrom('investment_history')
@@ -26,14 +29,17 @@ export async function historyOf(db: Kysely<ReadDatabase>, id: string, source?: s
     current = current.where('source', '=', source);
     superseded = superseded.where('source', '=', source);
   }
-  const [now, before] = await Promise.all([
-    current.execute(),
-    superseded.orderBy('valid_from', 'desc').orderBy('change_seq', 'desc').execute(),
-  ]);
-  return [...now, ...before].sort(
-    (one, other) => compare(one.source, other.source) || other.change_seq - one.change_seq,
+  const versions = await current.unionAll(superseded).execute();
+  return versions.sort(
+    (one, other) =>
+      compare(one.source, other.source) ||
+      other.change_seq - one.change_seq ||
+      compare(endOf(other), endOf(one)),
   );
 }
+
+/** Versions of a record that was published again without a change have the same number. */
+const endOf = ({ valid_to }: Version): string => valid_to ?? '9';
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);

@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from 'kysely';
 import { describe, expect } from 'vitest';
 import type { Instant } from '../../../src/domain/instant.js';
 import { publicRelations } from '../../../src/store/dictionary/relations.js';
@@ -7,7 +8,7 @@ import { investmentColumns, rosterColumns } from '../../../src/store/reads/colum
 import { historyOf } from '../../../src/store/reads/history.js';
 import { healthOf } from '../../../src/store/reads/judge-source.js';
 import { test } from '../both-databases.js';
-import { freshStore, placeOf, readingOf, type Store } from '../mirror-fixture.js';
+import { freshStore, placeOf, readingOf, rowsOf, type Store } from '../mirror-fixture.js';
 import { StandingClock, statusOf } from '../support/mirror.js';
 import { seedHistory, seedInvestment, seedRow, seedSource } from '../support/seeds.js';
 
@@ -71,6 +72,40 @@ describe('as of a time', () => {
     expect(await historyOf(readingOf(await mirror()), 'inv_gone')).toMatchObject([{ ended_by: 'tombstone' }]);
     expect(await historyOf(readingOf(await mirror()), 'inv_changed', 'source2')).toEqual([]);
   });
+});
+
+test('the versions of a record are read at one moment, also while one is superseded', async () => {
+  const store = await freshStore();
+  await seedSource(store, 1);
+  const row = await seedInvestment(store, 1, 'inv_1', { committed_cents: 1 });
+  const superseded = {
+    ...{ valid_from: '2026-10-05T00:00:00.000Z', valid_to: '2026-10-06T00:00:00.000Z', change_seq: 1 },
+    ...{ ended_by: 'update', committed_cents: 1 },
+  };
+  const commit = async () => {
+    await rowsOf(
+      store,
+      'UPDATE investment_rows SET committed_cents = 2, change_seq = 7 WHERE row_no = ?',
+      row,
+    );
+    await seedHistory(store, 1, 'inv_1', superseded);
+  };
+  let statements = 0;
+  const during: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    // A commit after the first result of several would make the version missing or double.
+    async transformResult({ result }) {
+      statements += 1;
+      if (statements === 1) await commit();
+      return result;
+    },
+  };
+  const db = readingOf(store);
+  const cents = async () =>
+    (await historyOf(db.withPlugin(during), 'inv_1')).map((one) => one.committed_cents);
+  expect(await cents()).toEqual([1]);
+  expect(statements).toBe(1);
+  expect(await cents()).toEqual([2, 1]);
 });
 
 describe('the local feed', () => {
