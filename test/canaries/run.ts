@@ -3,14 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { giveToOwnRole } from '../postgres/own-role.js';
 import { startPostgres } from '../postgres/server.js';
+import { readOptions } from '../support/options.js';
 import { built, isBuilt, sources } from '../torture/life.js';
 import { mayHold, playDay } from './scenario.js';
 import { sweep } from './sweep.js';
 
-/*
- * npm run canaries: runs a day at debug level, once on a file and once on a server, and reads every byte it left.
- * Reports leaks by name, never by value.
- */
+readOptions({
+  name: 'npm run canaries',
+  about: `Runs a day at debug level, once on a file and once on a server, and reads every byte it left. Reports leaks by name,
+never by value.`,
+  options: {},
+});
 const program = isBuilt() ? built : sources;
 const server = await startPostgres();
 for (const [database, own] of [['SQLite'], ['PostgreSQL', await giveToOwnRole(server.url)]] as const) {

@@ -1,20 +1,16 @@
-import { parseArgs } from 'node:util';
+import { readOptions, several } from '../support/options.js';
 import { demoMirror } from './recipes/demo-mirror.js';
 import { type Program, programs, queriesOf, recipesOf, recipesPage } from './recipes/page.js';
 import { report } from './recipes/report.js';
 import { findProgram, runQueryIn, runRecipe, sqlPrograms } from './recipes/run.js';
 
-/*
- * Runs the recipes of docs/recipes.md, as they are on the page, against a mirror of a demonstration platform.
- *
- * usage: npm run test:recipes [-- --require pandas --require r | --require all]
- *
- * A program that is not installed is reported and is no failure, unless it is required.
- */
-const { values } = parseArgs({ options: { require: { type: 'string', multiple: true, default: [] } } });
-const required = values.require.includes('all') ? programs : values.require;
-const unknown = required.filter((name) => !programs.some((program) => program === name));
-if (unknown.length > 0) throw new Error(`unknown: ${unknown.join(', ')}; known: ${programs.join(', ')}`);
+const { require: named } = readOptions({
+  name: 'npm run test:recipes',
+  about: `Runs the recipes of docs/recipes.md, as they are on the page, against a mirror of a demonstration platform. A
+program that is not installed is reported and is no failure, unless it is required.`,
+  options: { require: several('programs that must be installed', [...programs, 'all'], 'PROGRAM') },
+});
+const required = named.includes('all') ? programs : named;
 
 const page = recipesPage();
 const demo = await demoMirror();

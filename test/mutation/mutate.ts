@@ -2,29 +2,24 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { flag, readOptions, text, whole } from '../support/options.js';
 import { equivalentMutants } from './equivalent.js';
 import { type Mutant, mutantsOf } from './mutants.js';
 import { type Target, targets } from './targets.js';
 import { type Outcome, tryMutants } from './trial.js';
 
-/*
- * npm run mutate:platform -- [--count 300] [--seed 1] [--only TEXT] [--results FILE] [--list]
- *
- * Changes one place of the platform's sources after another, in a copy, and runs the tests of that file. A mutant that
- * no test notices has survived. Takes --count mutants at random by --seed, of the files whose path contains --only; with
- * --count 0 all of them. Each outcome is appended to --results as it is known; mutants that the file calls killed are
- * not tried again. Exit code 0 if at least 95 of 100 mutants were killed or are explained in equivalent.ts, and no test
- * kills an explained one.
- */
-const { values } = parseArgs({
+const options = readOptions({
+  name: 'npm run mutate:platform',
+  about: `Changes one place of the platform's sources after another, in a copy, and runs the tests of that file. A mutant that
+no test notices has survived. Exit code 0 if at least 95 of 100 mutants were killed or are explained in equivalent.ts, and
+no test kills an explained one.`,
   options: {
-    count: { type: 'string', default: '300' },
-    seed: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
-    results: { type: 'string' },
-    list: { type: 'boolean', default: false },
+    count: whole('mutants to take at random; 0 takes all', 300),
+    seed: text('which ones follows from it', '1', 'S'),
+    only: text('of files whose path contains it', null, 'TEXT'),
+    results: text('appends each outcome, and does not try again what it calls killed', null, 'FILE'),
+    list: flag('prints the mutants instead of trying them'),
   },
 });
 const goodShare = 0.95;
@@ -35,7 +30,7 @@ interface Planned {
 }
 
 const all = targets
-  .filter(({ file }) => file.includes(values.only))
+  .filter(({ file }) => file.includes(options.only ?? ''))
   .flatMap((target): readonly Planned[] =>
     mutantsOf(target.file, readFileSync(join(packageRoot, target.file), 'utf8')).map((mutant) => ({
       target,
@@ -57,18 +52,18 @@ function chooseFrom(planned: readonly Planned[], count: number, seed: string): r
 
 const isExplained = (name: string): boolean => Object.hasOwn(equivalentMutants, name);
 
-function readResults(file: string | undefined): Map<string, Outcome> {
-  if (file === undefined || !existsSync(file)) return new Map();
+function readResults(file: string | null): Map<string, Outcome> {
+  if (file === null || !existsSync(file)) return new Map();
   const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
   return new Map(lines.map((line) => JSON.parse(line) as Outcome).map((outcome) => [outcome.name, outcome]));
 }
 
 async function runAll(planned: readonly Planned[]): Promise<void> {
-  const outcomes = readResults(values.results);
+  const outcomes = readResults(options.results);
   const isKilled = (name: string) => ['killed', 'timeout'].includes(outcomes.get(name)?.result ?? '');
   const report = (outcome: Outcome) => {
     outcomes.set(outcome.name, outcome);
-    if (values.results !== undefined) appendFileSync(values.results, `${JSON.stringify(outcome)}\n`);
+    if (options.results !== null) appendFileSync(options.results, `${JSON.stringify(outcome)}\n`);
     console.log(
       `${outcome.result.toUpperCase().padEnd(9)} ${outcome.name}${outcome.by === null ? '' : `  (${outcome.by})`}`,
     );
@@ -106,7 +101,7 @@ function summarize(planned: readonly Planned[], outcomes: ReadonlyMap<string, Ou
   for (const { name } of disproved)
     console.log(`killed although equivalent.ts says that no test can: ${name}`);
   console.log(
-    `${planned.length} of ${all.length} mutants tried (seed ${values.seed}): ${killed.length} killed, ` +
+    `${planned.length} of ${all.length} mutants tried (seed ${options.seed}): ${killed.length} killed, ` +
       `${of('timeout').length} of them by a timeout, ${explained} explained, ${survivors.length} survived; ` +
       `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`,
   );
@@ -114,8 +109,8 @@ function summarize(planned: readonly Planned[], outcomes: ReadonlyMap<string, Ou
   process.exitCode = good ? 0 : 1;
 }
 
-const chosen = chooseFrom(all, Number(values.count), values.seed);
-if (values.list) {
+const chosen = chooseFrom(all, options.count, options.seed);
+if (options.list) {
   for (const { mutant } of chosen) console.log(mutant.name);
   console.log(`${chosen.length} of ${all.length} mutants in ${targets.length} files`);
 } else await runAll(chosen);

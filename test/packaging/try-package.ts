@@ -2,15 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { testedNodeLines } from '../../src/runtime/supported-node.js';
+import { flag, readOptions } from '../support/options.js';
 import { run, TrialFailed } from './trial/command.js';
 import { tryPackage } from './trial/install.js';
 import { pack } from './trial/pack.js';
 import { nodeLine, npmLine } from './trial/registry.js';
-
-// usage: tsx test/packaging/try-package.ts [--short]
-//
-// Packs the clone and uses the package as a new user would, in an empty folder: installed with and without scripts by
-// three lines of npm, on every supported line of Node. --short runs one combination: this Node, this npm, no scripts.
 
 const npmLines = [10, 11, 12];
 const tooOld = 20;
@@ -62,7 +58,12 @@ async function attempt(name: string, work: () => Promise<readonly string[]>): Pr
   return wrong.length === 0;
 }
 
-const short = process.argv.includes('--short');
+const { short } = readOptions({
+  name: 'npm run test:package',
+  about: `Packs the clone and uses the package as a new user would, in an empty folder: installed with and without scripts by
+three lines of npm, on every supported line of Node.`,
+  options: { short: flag('one combination: this Node, this npm, no scripts') },
+});
 const folder = mkdtempSync(join(tmpdir(), 'rosterd-packed-'));
 try {
   const tarball = await pack(folder);

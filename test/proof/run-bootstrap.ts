@@ -1,18 +1,19 @@
-import { isDeepStrictEqual, parseArgs } from 'node:util';
+import { isDeepStrictEqual } from 'node:util';
+import { readOptions, whole } from '../support/options.js';
 import { bootstrapUnderFire } from './bootstrap.js';
 
-/*
- * Runs the bootstrap of test/proof/proof.test.ts at full size.
- *
- * npm run proof:bootstrap -- --records 250000 --kills 10
- */
-const { values } = parseArgs({
-  options: { records: { type: 'string', default: '250000' }, kills: { type: 'string', default: '10' } },
+const { records, kills } = readOptions({
+  name: 'npm run proof:bootstrap',
+  about: 'Runs the bootstrap of test/proof/proof.test.ts at full size.',
+  options: {
+    records: whole('records of the listing', 250_000, { least: 1 }),
+    kills: whole('kills meanwhile', 10),
+  },
 });
 const { held, truth, ...facts } = await bootstrapUnderFire({
-  records: Number(values.records),
+  records,
   perPage: 100,
-  kills: Number(values.kills),
+  kills,
   onProgress: (text) => process.stderr.write(`${text}\n`),
 });
 const complete = isDeepStrictEqual(held, truth);

@@ -1,29 +1,25 @@
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { hunt } from '../support/hunt.js';
+import { choice, readOptions, text, whole } from '../support/options.js';
 import { plantedBugs } from './planted-bugs.js';
 import { plantedPostgresBugs } from './postgres/planted-bugs.js';
 import { serverForRuns } from './postgres/server-for-runs.js';
 
-/*
- * npm run simulate:planted -- [--database postgres] [--seeds 1000] [--from 1] [--only TEXT] [--skip N] [--jobs N]
- *
- * Plants one bug after the other in a copy of the sources and counts how many the simulator finds. Exit code 0
- * only if it finds all of them. Runs --jobs searches at once, by default one per processor. PostgreSQL has its own
- * list of bugs, tried on one server in runs that take real time, so use fewer seeds there. --skip leaves out the
- * first bugs of the list, to continue an interrupted hunt.
- */
-const { values } = parseArgs({
+const { seeds, from, only, skip, database, jobs } = readOptions({
+  name: 'npm run simulate:planted',
+  about: `Plants one bug after the other in a copy of the sources and counts how many the simulator finds. Exit code 0 only if
+it finds all of them. PostgreSQL has its own list of bugs, tried on one server in runs that take real time, so use fewer
+seeds there.`,
   options: {
-    seeds: { type: 'string', default: '1000' },
-    from: { type: 'string', default: '1' },
-    only: { type: 'string', default: '' },
-    skip: { type: 'string', default: '0' },
-    database: { type: 'string', default: 'sqlite' },
-    jobs: { type: 'string', default: String(availableParallelism()) },
+    database: choice('which list', ['sqlite', 'postgres'], 'sqlite'),
+    seeds: whole('worlds for each bug', 1000, { least: 1 }),
+    from: whole('the first of them', 1),
+    only: text('bugs whose name contains it', null, 'TEXT'),
+    skip: whole('leaves out the first bugs, to continue an interrupted hunt', 0),
+    jobs: whole('searches at once', availableParallelism(), { least: 1 }),
   },
 });
-const isServer = values.database === 'postgres';
+const isServer = database === 'postgres';
 const server = isServer ? await serverForRuns() : null;
 if (server !== null) process.env.ROSTERD_TEST_POSTGRES = server.url;
 const folders = ['src', 'test/simulation', 'test/postgres', 'test/support'];
@@ -32,12 +28,12 @@ const script = 'test/simulation/simulate.js';
 const found = await hunt({
   layout: { copied: [], translated: sources },
   bugs: (isServer ? plantedPostgresBugs : plantedBugs)
-    .slice(Number(values.skip))
-    .filter(({ name }) => name.includes(values.only)),
-  jobs: Number(values.jobs),
+    .slice(skip)
+    .filter(({ name }) => name.includes(only ?? '')),
+  jobs,
   command: () => [
-    ...[script, '--first', '--no-shrink', '--jobs', '1', '--database', values.database],
-    ...['--seeds', values.seeds, '--from', values.from],
+    ...[script, '--first', '--no-shrink', '--jobs', '1', '--database', database],
+    ...['--seeds', String(seeds), '--from', String(from)],
   ],
   // A missing server says nothing about the bug.
   finding: (line) => line.startsWith('seed ') && !line.includes('the simulator failed'),
@@ -46,6 +42,6 @@ await server?.close();
 const needed = found.flatMap((line) => (line === null ? [] : [Number(line.split(/\s+/)[1])]));
 const caught = needed.length;
 console.log(
-  `${caught} of ${found.length} planted bugs caught within ${values.seeds} seeds each, the last at seed ${Math.max(0, ...needed)}`,
+  `${caught} of ${found.length} planted bugs caught within ${seeds} seeds each, the last at seed ${Math.max(0, ...needed)}`,
 );
 process.exitCode = caught === found.length ? 0 : 1;

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
+import { amount, choice, flag, readOptions, text, whole } from '../support/options.js';
 import { missingFrom } from './expected-counters.js';
 import { serverForRuns } from './postgres/server-for-runs.js';
 import { Progress } from './progress.js';
@@ -7,58 +7,46 @@ import { type Setting, type Trier, triers } from './seed-processes.js';
 import { Tally } from './tally.js';
 import type { Tried } from './try-seed.js';
 
-const help = `npm run simulate -- [options]
-
-Runs seeded worlds and prints what failed, smallest form first. A batch large enough to have seen everything also
+const options = readOptions({
+  name: 'npm run simulate',
+  about: `Runs seeded worlds and prints what failed, smallest form first. A batch large enough to have seen everything also
 fails when a class of faults, a state or a fault code never occurred. Exit codes: 0, or 1 when anything failed.
-
-  --seeds N             how many worlds (1000)
-  --from N              the first of them (1)
-  --seed N              this one alone, with everything that happens in it
-  --jobs N              processes that share the seeds (as many as there are processors)
-  --seconds N           begins no further world after that time
-  --mode fake|platform  who plays the platform: a small one of our own, or the bundled server (fake)
-  --database postgres   keeps the mirrors on a server of one's own, or on the one ROSTERD_TEST_POSTGRES names
-  --tally FILE          adds what was seen to what the file says, and to the file
-  --first               ends at the first violation
-  --no-shrink           prints violations without looking for their smallest form`;
-
-const { values } = parseArgs({
+PostgreSQL is a server of its own, or the one that ROSTERD_TEST_POSTGRES names.`,
   options: {
-    help: { type: 'boolean', default: false },
-    seeds: { type: 'string', default: '1000' },
-    from: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    jobs: { type: 'string' },
-    mode: { type: 'string', default: 'fake' },
-    database: { type: 'string', default: 'sqlite' },
-    seconds: { type: 'string', default: 'Infinity' },
-    tally: { type: 'string' },
-    first: { type: 'boolean', default: false },
-    'no-shrink': { type: 'boolean', default: false },
+    seeds: whole('how many worlds', 1000, { least: 1 }),
+    from: whole('the first of them', 1),
+    seed: whole('this one alone, with everything that happens in it', null),
+    jobs: whole('processes that share the seeds', availableParallelism(), { least: 1 }),
+    seconds: amount('begins no further world after that time', null),
+    mode: choice(
+      'who plays the platform: a small one of our own, or the bundled server',
+      ['fake', 'platform'],
+      'fake',
+    ),
+    database: choice('where the mirrors are', ['sqlite', 'postgres'], 'sqlite'),
+    tally: text('adds what was seen to what the file says, and to the file', null, 'FILE'),
+    first: flag('ends at the first violation'),
+    'no-shrink': flag('prints violations without looking for their smallest form'),
   },
 });
-if (values.help) {
-  console.log(help);
-  process.exit(0);
-}
 
 /** A batch of at least this size must have encountered everything. */
 const completeFrom = 2_000;
 
-const one = values.seed === undefined ? null : Number(values.seed);
-const from = one ?? Number(values.from);
-const count = one === null ? Number(values.seeds) : 1;
-const jobs = Math.min(count, Number(values.jobs ?? availableParallelism()));
-const server = values.database === 'postgres' ? await serverForRuns() : null;
+const one = options.seed;
+const from = one ?? options.from;
+const count = one === null ? options.seeds : 1;
+const jobs = Math.min(count, options.jobs);
+const seconds = options.seconds ?? Number.POSITIVE_INFINITY;
+const server = options.database === 'postgres' ? await serverForRuns() : null;
 const setting: Setting = {
-  mode: values.mode === 'platform' ? 'platform' : 'fake',
+  mode: options.mode,
   server: server?.url ?? null,
   twiceEvery: server === null ? 20 : null,
-  shrinks: !values.first && values['no-shrink'] !== true,
+  shrinks: !options.first && !options['no-shrink'],
   keepsLines: one !== null,
 };
-const tally = new Tally(values.tally);
+const tally = new Tally(options.tally ?? undefined);
 const begun = process.hrtime.bigint();
 const secondsPassed = () => Number(process.hrtime.bigint() - begun) / 1e9;
 const progress = new Progress(count, secondsPassed);
@@ -83,7 +71,7 @@ try {
 }
 
 async function work(worker: Trier): Promise<void> {
-  while (!stopping && next < from + count && secondsPassed() < Number(values.seconds)) {
+  while (!stopping && next < from + count && secondsPassed() < seconds) {
     next += 1;
     hear(await worker.seed(next - 1));
   }
@@ -102,12 +90,12 @@ function hear(tried: Tried): void {
   progress.clear();
   console.log(`seed ${seed}  mode ${setting.mode}  ${violation}`);
   if (story !== null) console.log(`seed ${seed}  shrunk to: ${story}`);
-  if (values.first) stopping = true;
+  if (options.first) stopping = true;
 }
 
 progress.clear();
 const missing = tally.seeds >= completeFrom ? missingFrom(tally.counters, setting.mode) : [];
-if (!values.first)
+if (!options.first)
   for (const [name, times] of tally.counters.sorted()) console.log(`${String(times).padStart(10)}  ${name}`);
 console.log(
   `${run} seeds, ${violations} violations, ${(run / secondsPassed()).toFixed(1)} seeds/s, ${Math.round(processorMillis / Math.max(1, run))} ms of a processor each`,

@@ -2,20 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { parseArgs } from 'node:util';
-
-/*
- * Searches for flaky tests: runs the suite many times, each time with another seed, the files in another random order,
- * and optionally with busy processors.
- *
- *   npm run test:flicker -- --runs 20
- *   npm run test:flicker -- --runs 50 --busy 4 test/cli test/daemon
- */
-const usage = `usage: npm run test:flicker -- [--runs N] [--busy N] [--from SEED] [file or folder …]
-  --runs N    whole runs, one after the other (20)
-  --busy N    processes that keep a processor busy meanwhile (0)
-  --from N    seed of the first run; each run adds one (1)
-Exits with 1 when any test failed in any run.`;
+import { readOptions, whole } from '../support/options.js';
 
 interface Report {
   readonly numTotalTests: number;
@@ -44,13 +31,6 @@ function failuresOf(report: Report): ReadonlyMap<string, string> {
   return failures;
 }
 
-function wholeNumber(name: string, text: string, least: number): number {
-  const number = Number(text);
-  if (Number.isSafeInteger(number) && number >= least) return number;
-  console.error(`error: --${name} takes a whole number from ${least}, not "${text}".\n${usage}`);
-  process.exit(2);
-}
-
 const burn = () => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
 
 async function runOnce(seed: number, files: readonly string[], output: string): Promise<Report | null> {
@@ -72,29 +52,22 @@ async function runOnce(seed: number, files: readonly string[], output: string): 
   }
 }
 
-const { values, positionals } = (() => {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        runs: { type: 'string', default: '20' },
-        busy: { type: 'string', default: '0' },
-        from: { type: 'string', default: '1' },
-        help: { type: 'boolean', default: false },
-      },
-    });
-  } catch (error) {
-    console.error(`error: ${(error as Error).message}\n${usage}`);
-    process.exit(2);
-  }
-})();
-if (values.help) {
-  console.log(usage);
-  process.exit(0);
-}
-const runs = wholeNumber('runs', values.runs, 1);
-const busy = wholeNumber('busy', values.busy, 0);
-const from = wholeNumber('from', values.from, 0);
+const {
+  runs,
+  busy,
+  from,
+  rest: chosen,
+} = readOptions({
+  name: 'npm run test:flicker',
+  about: `Searches for flaky tests: runs the suite many times, each time with another seed, the files in another random order,
+and optionally with busy processors. Exits with 1 when any test failed in any run.`,
+  options: {
+    runs: whole('whole runs, one after the other', 20, { least: 1 }),
+    busy: whole('processes that keep a processor busy meanwhile', 0),
+    from: whole('seed of the first run; each run adds one', 1),
+  },
+  rest: '[file or folder …]',
+});
 
 const folder = mkdtempSync(join(tmpdir(), 'rosterd-flicker-'));
 const burners = Array.from({ length: busy }, burn);
@@ -108,7 +81,7 @@ const seen = new Map<string, { readonly seeds: number[]; readonly message: strin
 let broken = 0;
 for (let seed = from; seed < from + runs; seed += 1) {
   const startedAt = Date.now();
-  const report = await runOnce(seed, positionals, join(folder, 'report.json'));
+  const report = await runOnce(seed, chosen, join(folder, 'report.json'));
   const seconds = Math.round((Date.now() - startedAt) / 1000);
   if (report === null || report.numTotalTests === 0) {
     broken += 1;

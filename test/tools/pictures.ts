@@ -8,8 +8,13 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { startDemo } from '../../src/tasks/demo.js';
 import { launchBrowser } from '../browser/browser.js';
+import { readOptions } from '../support/options.js';
 
-// usage: npm run pictures   writes the pictures of the README: the dashboard of a demonstration, in a real browser.
+readOptions({
+  name: 'npm run pictures',
+  about: 'Writes the pictures of the README: the dashboard of a demonstration, in a real browser.',
+  options: {},
+});
 
 const pictures = join(packageRoot, 'docs', 'images');
 /** The README shows them scaled down, and a clone carries them. */

@@ -1,8 +1,11 @@
+import { flag, readOptions } from '../support/options.js';
 import { citations, readRules } from './rule-ledger.js';
 
-/**
- * Reports how much of the ledger the tests cite; `--missing` lists the rest. It is only a report: it exits with 0.
- */
+const { missing } = readOptions({
+  name: 'npm run rules',
+  about: 'Reports how much of the ledger of rules the tests cite. It is only a report: it exits with 0.',
+  options: { missing: flag('lists the rest') },
+});
 const rules = readRules();
 const cited = citations(rules);
 const report: string[] = [];
@@ -21,7 +24,7 @@ for (const section of new Set(rules.map((rule) => rule.section))) {
 }
 row('all', rules);
 
-if (process.argv.includes('--missing')) {
+if (missing) {
   report.push('', 'not cited:');
   for (const { id, text } of rules) if (!cited.has(id)) report.push(`${id} ${text}`);
 }

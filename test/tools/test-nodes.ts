@@ -1,17 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { testedNodeLines } from '../../src/runtime/supported-node.js';
 import { TrialFailed } from '../packaging/trial/command.js';
 import { nodeLine } from '../packaging/trial/registry.js';
+import { choice, flag, readOptions } from '../support/options.js';
 
-// usage: tsx test/tools/test-nodes.ts [--bounded] [--line N] [file…]
-//
-// Runs the tests on every supported line of Node except the clone's own, which `npm test` covers. --bounded runs only
-// the files for which a line of Node is likely to matter: databases, sockets, processes, streams. --line runs on one line.
-
+/** Databases, sockets, processes, streams. */
 const bounded = [
   ...[
     'test/cli/entry.test.ts',
@@ -39,22 +35,24 @@ async function testOn(line: number, files: readonly string[]): Promise<boolean> 
   return code === 0;
 }
 
-const { values, positionals: files } = parseArgs({
-  options: { bounded: { type: 'boolean', default: false }, line: { type: 'string' } },
-  allowPositionals: true,
+const options = readOptions({
+  name: 'npm run test:nodes',
+  about: `Runs the tests on every supported line of Node except the clone's own, which \`npm test\` covers.`,
+  options: {
+    bounded: flag('only the files for which a line of Node is likely to matter'),
+    line: choice('this line alone', testedNodeLines.map(String), null),
+  },
+  rest: '[file…]',
 });
+const files = options.rest;
 const own = Number.parseInt(process.versions.node, 10);
 const lines = testedNodeLines.filter((line) =>
-  values.line === undefined ? line !== own : line === Number(values.line),
+  options.line === null ? line !== own : String(line) === options.line,
 );
-if (lines.length === 0) {
-  console.error(`error: --line ${values.line} is none of ${testedNodeLines.join(', ')}`);
-  process.exitCode = 2;
-}
 for (const line of lines) {
   console.log(`\n== Node ${line}`);
   try {
-    if (await testOn(line, values.bounded ? [...bounded, ...files] : files)) continue;
+    if (await testOn(line, options.bounded ? [...bounded, ...files] : files)) continue;
     console.error(
       `error: tests failed on Node ${line}\nTry: npm run test:nodes -- --line ${line} with the files that failed`,
     );

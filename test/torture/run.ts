@@ -1,43 +1,33 @@
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { systemClock } from '../../src/runtime/clock.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { startPostgres } from '../postgres/server.js';
+import { amount, choice, flag, readOptions, refuse, whole } from '../support/options.js';
 import { Counters } from './counters.js';
 import { built, isBuilt, sources } from './life.js';
 import type { Scenario, Setting } from './scenario.js';
 import { scenarios } from './scenarios/index.js';
 
-/*
- * npm run torture -- [--database postgres] [--rounds N] [--seed S] [--only NAME] [--jobs N] [--seconds N] [--first]
- *
- * Mistreats real processes: N rounds of each scenario, several at once, because a round is idle while its daemon
- * starts. With --database postgres, the mirrors are on a server that the run starts, or on servers of the scenarios that harm
- * theirs. With --seconds, no further round of a scenario begins after that time.
- */
-const { values } = parseArgs({
+const names = [...new Set([...scenarios.sqlite, ...scenarios.postgres].map(({ name }) => name))];
+const options = readOptions({
+  name: 'npm run torture',
+  about: `Mistreats real processes: rounds of each scenario, several at once, because a round is idle while its daemon starts.
+With --database postgres, the mirrors are on a server that the run starts, or on servers of the scenarios that harm theirs.`,
   options: {
-    rounds: { type: 'string', default: '100' },
-    seed: { type: 'string', default: '1' },
-    only: { type: 'string' },
-    database: { type: 'string', default: 'sqlite' },
-    jobs: { type: 'string', default: String(availableParallelism() + 1) },
-    seconds: { type: 'string', default: 'Infinity' },
-    /** Ends at the first violation, which the search for planted bugs uses. */
-    first: { type: 'boolean', default: false },
+    rounds: whole('rounds of each scenario', 100, { least: 1 }),
+    seed: whole('seed of the first round', 1),
+    database: choice('where the mirrors are', ['sqlite', 'postgres'], 'sqlite'),
+    only: choice('this scenario alone', names, null),
+    jobs: whole('rounds at once', availableParallelism() + 1, { least: 1 }),
+    seconds: amount('begins no further round of a scenario after that time', null),
+    first: flag('ends at the first violation'),
   },
 });
-const rounds = Number(values.rounds);
-const seed = Number(values.seed);
-const jobs = Math.min(rounds, Number(values.jobs));
-const database = values.database === 'postgres' ? 'postgres' : 'sqlite';
-const chosen = scenarios[database].filter(({ name }) => values.only === undefined || name === values.only);
-if (chosen.length === 0 || !(rounds > 0) || !(jobs > 0) || !Number.isInteger(seed)) {
-  process.stderr.write(
-    `usage: npm run torture -- --rounds N --seed S --database sqlite|postgres --only ${scenarios[database].map(({ name }) => name).join('|')}\n`,
-  );
-  process.exit(2);
-}
+const { rounds, seed, database } = options;
+const jobs = Math.min(rounds, options.jobs);
+const chosen = scenarios[database].filter(({ name }) => options.only === null || name === options.only);
+if (chosen.length === 0)
+  refuse({ name: 'npm run torture' }, `--database ${database} has no scenario "${options.only}"`);
 
 /** On a signal, it finishes the round and prints the results so far. */
 let stopping = false;
@@ -67,13 +57,17 @@ async function play({ name, open }: Scenario): Promise<number> {
   // Each round has its own seed, so that it can be replayed alone; each job has its own place.
   const job = async () => {
     const opened = await open(setting);
-    while (next < seed + rounds && !stopping && secondsPassed() < Number(values.seconds)) {
+    while (
+      next < seed + rounds &&
+      !stopping &&
+      secondsPassed() < (options.seconds ?? Number.POSITIVE_INFINITY)
+    ) {
       const own = next++;
       try {
         await opened.round(seededRandom(own), counters);
       } catch (error) {
         failed += 1;
-        stopping ||= values.first;
+        stopping ||= options.first;
         process.stdout.write(
           `${told(error)}\n  again: npm run torture -- --database ${database} --only ${name} --seed ${own} --rounds 1\n`,
         );

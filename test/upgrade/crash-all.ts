@@ -1,22 +1,27 @@
-import { parseArgs } from 'node:util';
 import { createDatabase } from '../postgres/run-databases.js';
 import { serverForRuns } from '../simulation/postgres/server-for-runs.js';
+import { choice, readOptions } from '../support/options.js';
 import { crashThroughUpgrade, filledBy } from './postgres-crashes.js';
 import { writtenVersions } from './written.js';
 
-/*
- * npm run torture:migrations [-- --from VERSION]
- *
- * Ends the session of the real upgrade on PostgreSQL at every statement of every migration, from an empty database and
- * from what each tagged version wrote. SQLite does the same within `npm test`.
- */
-const { values } = parseArgs({ options: { from: { type: 'string' } } });
+const starts = [{ version: 'empty', migrations: { postgres: 0 } }, ...writtenVersions];
+const { from } = readOptions({
+  name: 'npm run torture:migrations',
+  about: `Ends the session of the real upgrade on PostgreSQL at every statement of every migration, from an empty database and
+from what each tagged version wrote. SQLite does the same within \`npm test\`.`,
+  options: {
+    from: choice(
+      'from this version alone',
+      starts.map(({ version }) => version),
+      null,
+    ),
+  },
+});
 const server = await serverForRuns();
 let failed = 0;
 try {
-  const starts = [{ version: 'empty', migrations: { postgres: 0 } }, ...writtenVersions];
   for (const [at, { version, migrations }] of starts.entries()) {
-    if (values.from !== undefined && values.from !== version) continue;
+    if (from !== null && from !== version) continue;
     const begun = process.hrtime.bigint();
     const url = await createDatabase(server.url, `crashes_${at}_${process.pid}`);
     if (migrations.postgres > 0) await filledBy(url, version, migrations.postgres);

@@ -19,14 +19,15 @@ import { forget, personOrInvestment } from '../../src/tasks/forget.js';
 import { migrate } from '../../src/tasks/migrate.js';
 import { createDatabase } from '../postgres/run-databases.js';
 import { serverForRuns } from '../simulation/postgres/server-for-runs.js';
+import { readOptions } from '../support/options.js';
 import { writtenFolder } from './written.js';
 
-/*
- * npm run fixtures:upgrade
- *
- * Writes test/upgrade/written-by-VERSION for the version in package.json: what this program leaves behind on both
- * databases. Run it once, on the commit that is tagged. The tests of upgrades find the folder by themselves.
- */
+readOptions({
+  name: 'npm run fixtures:upgrade',
+  about: `Writes test/upgrade/written-by-VERSION for the version in package.json: what this program leaves behind on both
+databases. Run it once, on the commit that is tagged. The tests of upgrades find the folder by themselves.`,
+  options: {},
+});
 const version = packageVersion();
 const world = { seed: 7, companies: 2, records: 40 };
 const into = writtenFolder(version);

@@ -1,54 +1,39 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { createLogger } from '../../src/daemon/logging.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { createDatabase, dropDatabasesOf, runName } from '../postgres/run-databases.js';
 import { serverForRuns } from '../simulation/postgres/server-for-runs.js';
+import { amount, choice, readOptions, refuse, whole } from '../support/options.js';
 import { planted } from './planted.js';
 import { PostgresExam } from './postgres-exam.js';
 import { runYears, type YearsAsk } from './run-years.js';
 import { SqliteExam } from './sqlite-exam.js';
 
-/*
- * npm run simulate:years -- [--database sqlite|postgres] [--years N] [--quarter DAYS] [--seed S] [--seeds N] [--planted FAULT]
- *
- * Virtual years of two companies, one seed after another. Prints what each quarter left and what grew or was wrong,
- * and errors that were logged to standard error. PostgreSQL is a server of its own, or the one that ROSTERD_TEST_POSTGRES names to a superuser. With a planted fault
- * (scrub, history, ticks, budgets) it succeeds if the judge notices it; growth is judged from three quarters on.
- */
-const { values } = parseArgs({
+const options = readOptions({
+  name: 'npm run simulate:years',
+  about: `Virtual years of two companies, one seed after another. Prints what each quarter left and what grew or was wrong, and
+errors that were logged to standard error. PostgreSQL is a server of its own, or the one that ROSTERD_TEST_POSTGRES names
+to a superuser. With a planted fault it succeeds if the judge notices it; growth is judged from three quarters on.`,
   options: {
-    database: { type: 'string', default: 'sqlite' },
-    years: { type: 'string', default: '2' },
-    seed: { type: 'string', default: '1' },
-    seeds: { type: 'string', default: '1' },
-    quarter: { type: 'string', default: '91' },
-    planted: { type: 'string' },
+    database: choice('where the mirror is', ['sqlite', 'postgres'], 'sqlite'),
+    years: amount('how long', 2),
+    quarter: whole('days between two measurements', 91, { least: 1, placeholder: 'DAYS' }),
+    seed: whole('the first story', 1),
+    seeds: whole('how many stories', 1, { least: 1 }),
+    planted: choice('a fault for the judge to notice', Object.keys(planted), null),
   },
 });
-const days = Math.round(Number(values.years) * 365);
-const first = Number(values.seed);
-const onPostgres = values.database === 'postgres';
-if (
-  (!onPostgres && values.database !== 'sqlite') ||
-  (values.planted !== undefined && planted[values.planted] === undefined) ||
-  !(days >= 20) ||
-  !Number.isInteger(first) ||
-  !(Number(values.seeds) >= 1)
-) {
-  process.stderr.write(
-    'usage: npm run simulate:years -- --database sqlite|postgres --years N --quarter DAYS --seed S --seeds N --planted FAULT\n',
+const days = Math.round(options.years * 365);
+const onPostgres = options.database === 'postgres';
+if (days < 20)
+  refuse({ name: 'npm run simulate:years' }, `${days} days are too few for the story, which needs 20`);
+if (options.planted !== null && days < 3 * options.quarter)
+  refuse(
+    { name: 'npm run simulate:years' },
+    `${days} days are fewer than three quarters of ${options.quarter} days, and growth is judged from the third on: name more --years or a shorter --quarter`,
   );
-  process.exit(2);
-}
-if (values.planted !== undefined && days < 3 * Number(values.quarter)) {
-  process.stderr.write(
-    `${days} days are fewer than three quarters of ${values.quarter} days, and growth is judged from the third on: name more --years or a shorter --quarter\n`,
-  );
-  process.exit(2);
-}
 const server = onPostgres ? await serverForRuns() : null;
 const run = runName();
 const examOf =
@@ -65,7 +50,7 @@ const logger = createLogger({
   clock: systemClock,
 });
 let violations = 0;
-for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
+for (let { seed } = options; seed < options.seed + options.seeds; seed += 1) {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-years-'));
   const begun = process.hrtime.bigint();
   const {
@@ -77,8 +62,8 @@ for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
     exam: examOf(folder, seed),
     days,
     seed,
-    daysPerQuarter: Number(values.quarter),
-    planted: planted[values.planted ?? ''] ?? {},
+    daysPerQuarter: options.quarter,
+    planted: planted[options.planted ?? ''] ?? {},
     logger,
     progress: (day) => {
       if (day % 50 === 0) process.stderr.write(`day ${day} of ${days}\n`);
@@ -87,7 +72,7 @@ for (let seed = first; seed < first + Number(values.seeds); seed += 1) {
   rmSync(folder, { recursive: true, force: true });
   violations += found.length;
   console.log(
-    `seed ${seed}, ${values.database}: ${days} days in ${Number((process.hrtime.bigint() - begun) / 1_000_000_000n)} s`,
+    `seed ${seed}, ${options.database}: ${days} days in ${Number((process.hrtime.bigint() - begun) / 1_000_000_000n)} s`,
   );
   for (const [
     at,
@@ -104,4 +89,4 @@ if (server !== null) {
   await dropDatabasesOf(server.url, run);
   await server.close();
 }
-process.exitCode = violations > 0 === (values.planted !== undefined) ? 0 : 1;
+process.exitCode = violations > 0 === (options.planted !== null) ? 0 : 1;

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import Sqlite from 'better-sqlite3';
 import type { FeedItem } from '../../../src/domain/investment.js';
 import { systemClock } from '../../../src/runtime/clock.js';
@@ -16,20 +15,21 @@ import {
   recordValues,
 } from '../../../src/store/record-columns.js';
 import { acme, identity, listingPage, record } from '../../store/samples.js';
+import { readOptions, whole } from '../../support/options.js';
 
-/*
- * A first listing through the mirror against the naive floor: one prepared upsert of the same columns for each
- * record, a commit for each page, no secondary index. Rounds alternate, because the machine's speed varies.
- *
- * npx tsx test/bench/store/first-listing.ts --records 200000 --rounds 3
- */
-const { values } = parseArgs({
-  options: { records: { type: 'string', default: '200000' }, rounds: { type: 'string', default: '3' } },
+const { records, rounds } = readOptions({
+  name: 'npx tsx test/bench/store/first-listing.ts',
+  about: `A first listing through the mirror against the naive floor: one prepared upsert of the same columns for each
+record, a commit for each page, no secondary index. Rounds alternate, because the machine's speed varies.`,
+  options: {
+    records: whole('records of the listing', 200_000, { least: 100 }),
+    rounds: whole('rounds of each', 3, { least: 1 }),
+  },
 });
 const perPage = 100;
-const pages = makePages(Number(values.records) / perPage);
+const pages = makePages(Math.floor(records / perPage));
 const ratios: number[] = [];
-for (let round = 1; round <= Number(values.rounds); round += 1) {
+for (let round = 1; round <= rounds; round += 1) {
   const floor = await timed(naiveFloor);
   const mirror = await timed(firstListing);
   ratios.push(floor / mirror);

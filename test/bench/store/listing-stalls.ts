@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { openSqliteMirror } from '../../../src/daemon/open-sqlite-mirror.js';
 import type { Instant } from '../../../src/domain/instant.js';
 import type { FeedItem } from '../../../src/domain/investment.js';
@@ -9,16 +8,15 @@ import type { Cents } from '../../../src/domain/money.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { silentLogger } from '../../../src/runtime/logger.js';
 import { acme, listingPage } from '../../store/samples.js';
+import { readOptions, whole } from '../../support/options.js';
 import { sample } from './sample.js';
 
-/*
- * Measures the longest turn of the event loop while a large source is listed, published and listed again on SQLite: a
- * turn is a delivery's wait. Few records change between the two listings.
- *
- * npx tsx test/bench/store/listing-stalls.ts --records 200000
- */
-const { values } = parseArgs({ options: { records: { type: 'string', default: '200000' } } });
-const count = Number(values.records);
+const { records: count } = readOptions({
+  name: 'npx tsx test/bench/store/listing-stalls.ts',
+  about: `Measures the longest turn of the event loop while a large source is listed, published and listed again on SQLite: a
+turn is a delivery's wait. Few records change between the two listings.`,
+  options: { records: whole('records of the source', 200_000, { least: 100 }) },
+});
 const perPage = 100;
 const folder = mkdtempSync(join(tmpdir(), 'rosterd-bench-'));
 const opened = openSqliteMirror(

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
 import { PostgresMirror } from '../../../src/store/dialect/postgres/mirror.js';
@@ -7,16 +6,15 @@ import type { Reached } from '../../../src/sync/ports.js';
 import { withClient } from '../../postgres/run-databases.js';
 import { startPostgres } from '../../postgres/server.js';
 import { acme, deltaPage, listingPage } from '../../store/samples.js';
+import { readOptions, whole } from '../../support/options.js';
 import { sample } from './sample.js';
 
-/*
- * Measures the size of a record and of a version in PostgreSQL with tables, indexes and WAL: a first listing, then
- * every record changed once by the feed.
- *
- * npx tsx test/bench/store/postgres-size.ts --records 100000
- */
-const { values } = parseArgs({ options: { records: { type: 'string', default: '100000' } } });
-const count = Number(values.records);
+const { records: count } = readOptions({
+  name: 'npx tsx test/bench/store/postgres-size.ts',
+  about: `Measures the size of a record and of a version in PostgreSQL with tables, indexes and WAL: a first listing, then
+every record changed once by the feed.`,
+  options: { records: whole('records of the listing', 100_000, { least: 100 }) },
+});
 const perPage = 100;
 const accepted = { share: 1, rows: 0, accepted: true };
 

@@ -1,23 +1,21 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { FeedItem, Investment } from '../../../src/domain/investment.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { migrateSqlite } from '../../../src/store/dialect/sqlite/migrate.js';
 import { SqliteMirror } from '../../../src/store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
 import { acme, listingPage } from '../../store/samples.js';
+import { readOptions, whole } from '../../support/options.js';
 import { sample } from './sample.js';
 
-/*
- * Measures how long publishing a re-listing blocks, by the share of changed records and by what changed: a status
- * and an amount (in four indexes), or an unknown field (in none).
- *
- * npx tsx test/bench/store/publish-relisting.ts --records 200000
- */
-const { values } = parseArgs({ options: { records: { type: 'string', default: '200000' } } });
-const count = Number(values.records);
+const { records: count } = readOptions({
+  name: 'npx tsx test/bench/store/publish-relisting.ts',
+  about: `Measures how long publishing a re-listing blocks, by the share of changed records and by what changed: a status
+and an amount (in four indexes), or an unknown field (in none).`,
+  options: { records: whole('records of the listing', 200_000, { least: 100 }) },
+});
 const perPage = 100;
 const accepted = { share: 1, rows: 0, accepted: true };
 

@@ -1,29 +1,18 @@
-import { parseArgs } from 'node:util';
+import { readOptions, whole } from '../../support/options.js';
 import { startPlatform } from '../running-platform.js';
 import { fuzz, roundSize } from './fuzz.js';
 
-/*
- * Runs test/conformance/fuzz/fuzz.test.ts for as long as wanted. A failure names the round that reproduces it.
- *
- * npm run fuzz:platform -- --requests 50000 --seed 7
- * npm run fuzz:platform -- --seed 7 --round 93
- */
-const { values } = parseArgs({
+const { requests, seed, round } = readOptions({
+  name: 'npm run fuzz:platform',
+  about: 'Sends requests at random to the bundled platform. A failure names the round that reproduces it.',
   options: {
-    requests: { type: 'string', default: '50000' },
-    seed: { type: 'string', default: '1' },
-    round: { type: 'string' },
+    requests: whole('about how many requests', 50_000, { least: 1 }),
+    seed: whole('what is sent follows from it', 1),
+    round: whole('this round alone', null),
   },
 });
-const whole = (name: string, text: string): number => {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  process.stderr.write(`--${name} ${text} is no whole number\n`);
-  process.exit(2);
-};
-const seed = whole('seed', values.seed);
-const length = Math.ceil(whole('requests', values.requests) / roundSize);
 const rounds =
-  values.round === undefined ? Array.from({ length }, (_, round) => round) : [whole('round', values.round)];
+  round === null ? Array.from({ length: Math.ceil(requests / roundSize) }, (_, index) => index) : [round];
 
 const world = await startPlatform({ limits: false, records: 24 });
 try {

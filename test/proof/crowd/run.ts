@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { amount, choice, readOptions, several, whole } from '../../support/options.js';
 import { connectAll } from './connect-all.js';
 import { Crowd, type CrowdOptions } from './crowd.js';
 import { firstHour, steadyHours } from './hours.js';
@@ -7,35 +7,27 @@ import { pages } from './pages.js';
 import { realTime } from './processes.js';
 import { webhooksBeside } from './webhooks-beside.js';
 
-/*
- * npm run proof:crowd: ten thousand companies that installed an application, on three daemons with PostgreSQL, all of
- * them processes. Measures what docs/fleet.md states.
- *
- *   --only unlimited   connecting, shares, webhooks beside a large newcomer, take-over, start and pages, without limits
- *   --only steady      hours of reading the connected sources under the limits of the platform, in faster time
- *   --only hour        the first hour of connecting under these limits, in faster time
- */
-const { values } = parseArgs({
+const allParts = ['unlimited', 'steady', 'hour'] as const;
+const { speed, hours, only, catalog, ...counts } = readOptions({
+  name: 'npm run proof:crowd',
+  about: `Ten thousand companies that installed an application, on three daemons with PostgreSQL, all of them processes.
+Measures what docs/fleet.md states, in three parts:
+  unlimited   connecting, shares, webhooks beside a large newcomer, take-over, start and pages, without limits
+  steady      hours of reading the connected sources under the limits of the platform, in faster time
+  hour        the first hour of connecting under these limits, in faster time`,
   options: {
-    companies: { type: 'string', default: '10000' },
-    records: { type: 'string', default: '5' },
-    newcomer: { type: 'string', default: '20000' },
-    seed: { type: 'string', default: '1' },
-    speed: { type: 'string', default: '20' },
-    hours: { type: 'string', default: '4' },
-    catalog: { type: 'string', default: 'on' },
-    only: { type: 'string', default: 'unlimited,steady,hour' },
+    companies: whole('companies', 10_000, { least: 1 }),
+    records: whole('records of each', 5),
+    newcomer: whole('records of the large newcomer', 20_000),
+    seed: whole('seed of the platform', 1),
+    speed: amount('how much faster time passes', 20),
+    hours: amount('of the steady part', 4),
+    catalog: choice('companies, rounds, numbers and posts as well', ['on', 'off'], 'on'),
+    only: several('these parts alone', allParts, allParts.join('|')),
   },
 });
-const options: CrowdOptions = {
-  companies: Number(values.companies),
-  records: Number(values.records),
-  newcomer: Number(values.newcomer),
-  seed: Number(values.seed),
-  catalog: values.catalog === 'on',
-};
-const speed = Number(values.speed);
-const parts = new Set(values.only.split(','));
+const options: CrowdOptions = { ...counts, catalog: catalog === 'on' };
+const parts = new Set(only.length === 0 ? allParts : only);
 
 if (parts.has('unlimited') || parts.has('steady')) {
   const crowd = await Crowd.start(options, false, realTime);
@@ -48,7 +40,7 @@ if (parts.has('unlimited') || parts.has('steady')) {
       await startAgain(crowd);
     }
     await crowd.stopHosts();
-    if (parts.has('steady')) await steadyHours(crowd, { speed, hours: Number(values.hours) });
+    if (parts.has('steady')) await steadyHours(crowd, { speed, hours });
   } finally {
     await crowd.close();
   }

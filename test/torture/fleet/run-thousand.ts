@@ -1,12 +1,15 @@
 import { systemClock } from '../../../src/runtime/clock.js';
 import { withClient } from '../../postgres/run-databases.js';
 import { startPostgres } from '../../postgres/server.js';
+import { readOptions } from '../../support/options.js';
 import { sourceNames, startMember, untilHeld, untilTicked } from './thousand.js';
 
-/*
- * npm run proof:fleet: 1,000 sources on three daemons. Measures how long it takes to share, sync and take over
- * sources, the fleet's own database load, and the effect of one constantly busy source on the others.
- */
+readOptions({
+  name: 'npm run proof:fleet',
+  about: `1,000 sources on three daemons. Measures how long it takes to share, sync and take over sources, the fleet's own
+database load, and the effect of one constantly busy source on the others.`,
+  options: {},
+});
 const intervalMillis = 60_000;
 const sources = sourceNames(1_000);
 const server = await startPostgres();

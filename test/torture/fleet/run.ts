@@ -1,20 +1,21 @@
-import { parseArgs } from 'node:util';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { seededRandom } from '../../../src/runtime/random.js';
 import { startPostgres } from '../../postgres/server.js';
+import { readOptions, whole } from '../../support/options.js';
 import { Counters } from '../counters.js';
 import { built, isBuilt, sources } from '../life.js';
 import { playFleet } from './play.js';
 import { startFleet } from './running-fleet.js';
 
-/*
- * npm run torture:fleet -- [--changes N] [--seed S]: three processes on one PostgreSQL, killed and frozen at
- * random.
- */
-const { values } = parseArgs({
-  options: { changes: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },
+const { changes, seed } = readOptions({
+  name: 'npm run torture:fleet',
+  about: 'Three processes on one PostgreSQL, killed and frozen at random.',
+  options: {
+    changes: whole('changes of records', 10_000, { least: 1 }),
+    seed: whole('the course follows from it', 1),
+  },
 });
-const random = seededRandom(Number(values.seed));
+const random = seededRandom(seed);
 const server = await startPostgres();
 const counters = new Counters();
 const begun = systemClock.monotonic();
@@ -29,12 +30,12 @@ const world = await startFleet({
 try {
   const seen = await playFleet(
     world,
-    { changes: Number(values.changes), perBatch: 20, pauseMillisMax: 12_000, frozenMillis: [500, 20_000] },
+    { changes, perBatch: 20, pauseMillisMax: 12_000, frozenMillis: [500, 20_000] },
     random,
     counters,
   );
   const seconds = ((systemClock.monotonic() - begun) / 1000).toFixed(0);
-  process.stdout.write(`fleet: ${values.changes} changes in ${seconds} s, 0 violations\n`);
+  process.stdout.write(`fleet: ${changes} changes in ${seconds} s, 0 violations\n`);
   const after = (millis: number) => `${(millis / 1000).toFixed(1)} s`;
   process.stdout.write(
     `  equal ${after(seen.equalMillis)} after the last return, every delivery worked ${after(seen.settledMillis)}\n`,
@@ -44,7 +45,7 @@ try {
   );
   process.stdout.write(`  writes checked against their fence: ${seen.writes}, stale: ${seen.stale.length}\n`);
 } catch (error) {
-  process.stdout.write(`${String(error)}\n  again: npm run torture:fleet -- --seed ${values.seed}\n`);
+  process.stdout.write(`${String(error)}\n  again: npm run torture:fleet -- --seed ${seed}\n`);
   process.exitCode = 1;
 } finally {
   for (const line of counters.lines()) process.stdout.write(`  ${line}\n`);

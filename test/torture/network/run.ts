@@ -1,52 +1,46 @@
-import { parseArgs } from 'node:util';
 import { systemClock } from '../../../src/runtime/clock.js';
+import { amount, choice, flag, readOptions, whole } from '../../support/options.js';
 import { Counters } from '../counters.js';
 import { Violation } from '../violation.js';
 import { planFaults } from './plan.js';
 import { begin, expireCursors, playEpoch } from './play.js';
 import { World } from './world.js';
 
-/*
- * npm run torture:network -- [--seed N] [--minutes M | --faults N] [--replica sync|async] [--loopback] [--small]
- *
- * Three daemons, PostgreSQL with a streaming replica, the platform and two analysts, each on a host of its own, while the
- * network between them breaks. A run is a series of worlds; each has its own seed, a few epochs of faults, and a judge
- * after each epoch. Exit code 1 and the line that repeats the world when a promise is broken.
- */
-const { values } = parseArgs({
+const options = readOptions({
+  name: 'npm run torture:network',
+  about: `Three daemons, PostgreSQL with a streaming replica, the platform and two analysts, each on a host of its own, while the
+network between them breaks. A run is a series of worlds; each has its own seed, a few epochs of faults, and a judge
+after each epoch. Exit code 1 and the line that repeats the world when a promise is broken.`,
   options: {
-    seed: { type: 'string', default: '1' },
-    minutes: { type: 'string' },
-    faults: { type: 'string' },
-    replica: { type: 'string' },
-    epochs: { type: 'string', default: '3' },
-    perEpoch: { type: 'string', default: '40' },
-    loopback: { type: 'boolean', default: false },
-    small: { type: 'boolean', default: false },
-    first: { type: 'boolean', default: false },
+    seed: whole('seed of the first world', 1),
+    minutes: amount('begins no further world after that time', null),
+    faults: whole('begins no further world after so many faults (120 unless --minutes is given)', null, {
+      least: 1,
+    }),
+    replica: choice('in every world; otherwise each second one', ['sync', 'async'], null),
+    epochs: whole('epochs of a world', 3, { least: 1 }),
+    perEpoch: whole('faults of an epoch', 40, { least: 1 }),
+    loopback: flag('all hosts share the loopback, for machines without network namespaces'),
+    small: flag('few records and companies'),
+    first: flag('ends at the first violation'),
   },
 });
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const counters = new Counters();
 const begun = systemClock.monotonic();
-const minutes = values.minutes === undefined ? Number.POSITIVE_INFINITY : Number(values.minutes);
-const wanted =
-  values.faults !== undefined
-    ? Number(values.faults)
-    : values.minutes === undefined
-      ? 120
-      : Number.POSITIVE_INFINITY;
-const perEpoch = Math.min(Number(values.perEpoch), wanted);
+const minutes = options.minutes ?? Number.POSITIVE_INFINITY;
+const wanted = options.faults ?? (options.minutes === null ? 120 : Number.POSITIVE_INFINITY);
+const perEpoch = Math.min(options.perEpoch, wanted);
 let faults = 0;
 let worlds = 0;
 let failed = 0;
 
-for (let seed = Number(values.seed); faults < wanted && minutesPassed() < minutes; seed += 1) {
+for (let seed = options.seed; faults < wanted && minutesPassed() < minutes; seed += 1) {
   // By parity, so that a series has both and a seed says which.
-  const synchronous = values.replica === undefined ? seed % 2 === 1 : values.replica === 'sync';
+  const synchronous = options.replica === null ? seed % 2 === 1 : options.replica === 'sync';
   worlds += 1;
   await playWorld(seed, synchronous);
-  if (failed > 0 && values.first) break;
+  if (failed > 0 && options.first) break;
 }
 say(
   `${worlds} worlds, ${faults} faults in ${minutesPassed().toFixed(1)} minutes, ${failed} worlds with violations`,
@@ -59,7 +53,7 @@ function minutesPassed(): number {
 }
 
 async function playWorld(seed: number, synchronous: boolean): Promise<void> {
-  const world = await World.open({ seed, synchronous, small: values.small, namespaces: !values.loopback });
+  const world = await World.open({ seed, synchronous, small: options.small, namespaces: !options.loopback });
   if (worlds === 1 && world.network.kind === 'loopback')
     say(
       `all hosts share the loopback, with proxies between them${world.missing === null ? '' : `: ${world.missing}`}`,
@@ -68,11 +62,7 @@ async function playWorld(seed: number, synchronous: boolean): Promise<void> {
   let played = 0;
   try {
     const since = await begin(world);
-    for (
-      let epoch = 0;
-      epoch < Number(values.epochs) && faults < wanted && minutesPassed() < minutes;
-      epoch += 1
-    ) {
+    for (let epoch = 0; epoch < options.epochs && faults < wanted && minutesPassed() < minutes; epoch += 1) {
       if (epoch === 1) await expireCursors(world, counters);
       const count = Math.min(perEpoch, wanted - faults);
       faults += count;
@@ -87,14 +77,14 @@ async function playWorld(seed: number, synchronous: boolean): Promise<void> {
     if (!(error instanceof Violation)) throw error;
     broken = true;
     failed += 1;
-    const options = [
-      ...(values.replica === undefined ? [] : [`--replica ${values.replica}`]),
-      ...['loopback' as const, 'small' as const].filter((name) => values[name]).map((name) => `--${name}`),
-      ...(values.perEpoch === '40' ? [] : [`--perEpoch ${values.perEpoch}`]),
+    const again = [
+      ...(options.replica === null ? [] : [`--replica ${options.replica}`]),
+      ...['loopback' as const, 'small' as const].filter((name) => options[name]).map((name) => `--${name}`),
+      ...(options.perEpoch === 40 ? [] : [`--perEpoch ${options.perEpoch}`]),
     ];
     say(`${String(error)}\n  logs: ${world.logs}`);
     say(
-      `  again: ${['npm run torture:network --', `--seed ${seed}`, `--faults ${played}`, ...options].join(' ')}`,
+      `  again: ${['npm run torture:network --', `--seed ${seed}`, `--faults ${played}`, ...again].join(' ')}`,
     );
   } finally {
     await world.close(broken);

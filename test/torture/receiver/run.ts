@@ -2,29 +2,26 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { amount, choice, readOptions, whole } from '../../support/options.js';
 import { built, isBuilt, sources } from '../life.js';
 import { openLocation, type Place } from '../place.js';
 import type { Sent } from './send.js';
 
-/*
- * npm run torture:receiver -- [--strangers 1000] [--deliveries 200] [--burst 1000] [--p99 200] [--only "drip
- * bodies"]
- *
- * Runs a real daemon, strangers in their own processes and a sender in another, over real sockets. For each kind
- * of disturbance: sends deliveries one after the other while the strangers are connected, then a burst at once.
- * Exits with 1 unless all were accepted, the sequential ones within `--p99` milliseconds.
- */
-const { values } = parseArgs({
+const single = ['idle', 'drip headers', 'drip bodies', 'keep alive'] as const;
+const kinds = ['nobody', ...single, 'all four'] as const;
+const options = readOptions({
+  name: 'npm run torture:receiver',
+  about: `Runs a real daemon, strangers in their own processes and a sender in another, over real sockets. For each kind of
+disturbance: sends deliveries one after the other while the strangers are connected, then a burst at once. Exits with 1
+unless all were accepted, the sequential ones within --p99 milliseconds.`,
   options: {
-    strangers: { type: 'string', default: '1000' },
-    deliveries: { type: 'string', default: '200' },
-    burst: { type: 'string', default: '1000' },
-    p99: { type: 'string', default: '200' },
-    only: { type: 'string' },
+    strangers: whole('strangers of each kind', 1000),
+    deliveries: whole('deliveries one after the other', 200, { least: 1 }),
+    burst: whole('deliveries at once', 1000, { least: 1 }),
+    p99: amount('milliseconds for 99 of 100 deliveries', 200),
+    only: choice('this kind alone', kinds, null),
   },
 });
-const single = ['idle', 'drip headers', 'drip bodies', 'keep alive'];
 const rounds: readonly (readonly [string, readonly string[]])[] = [
   ['nobody', []],
   ...single.map((way) => [way, [way]] as const),
@@ -59,7 +56,7 @@ function start(script: string, args: readonly (string | number)[], env: Record<s
   return { child, line };
 }
 
-async function send(place: Place, count: string, every: number): Promise<Sent> {
+async function send(place: Place, count: number, every: number): Promise<Sent> {
   const [company] = place.sandbox.ready.companies;
   const { port } = new URL(place.hook.url);
   const { line } = start('./send.ts', [port, count, every, company?.installation ?? '', company?.id ?? ''], {
@@ -88,29 +85,26 @@ try {
   const date = new Date().toISOString().slice(0, 10);
   process.stdout.write(
     `${date}, ${cpus().length} × ${cpus()[0]?.model}, Node ${process.versions.node}, ${program.extension === 'js' ? 'built' : 'sources'}\n` +
-      `${values.strangers} strangers of each kind, ${values.deliveries} deliveries ${everyMillis} ms apart, bursts of ${values.burst}; milliseconds\n\n`,
+      `${options.strangers} strangers of each kind, ${options.deliveries} deliveries ${everyMillis} ms apart, bursts of ${options.burst}; milliseconds\n\n`,
   );
   const row = (cells: readonly (string | number)[]) =>
     process.stdout.write(`${cells.map((cell) => String(cell).padStart(14)).join('')}\n`);
   row(['strangers', 'accepted', 'p50', 'p99', 'burst', 'burst p50', 'burst longest', 'memory MB']);
-  await send(place, '100', everyMillis);
-  for (const [name, ways] of rounds.filter(([one]) => one === (values.only ?? one))) {
-    const holding = ways.map((way) => start('./hold.ts', [port, values.strangers, way]));
+  await send(place, 100, everyMillis);
+  for (const [name, ways] of rounds.filter(([one]) => one === (options.only ?? one))) {
+    const holding = ways.map((way) => start('./hold.ts', [port, options.strangers, way]));
     await Promise.all(holding.map(({ line }) => line));
-    const steady = await send(place, values.deliveries, everyMillis);
-    const burst = await send(place, values.burst, 0);
+    const steady = await send(place, options.deliveries, everyMillis);
+    const burst = await send(place, options.burst, 0);
     const memory = residentMegabytes(daemon.child.pid);
     for (const { child } of holding) child.kill('SIGKILL');
-    const whole = (sent: Sent, of: string) =>
-      sent.accepted === Number(of) ? of : JSON.stringify(sent.others);
+    const counted = (sent: Sent, of: number) => (sent.accepted === of ? of : JSON.stringify(sent.others));
     row([
-      ...[name, whole(steady, values.deliveries), steady.p50, steady.p99],
-      ...[whole(burst, values.burst), burst.p50, burst.longest, memory ?? '-'],
+      ...[name, counted(steady, options.deliveries), steady.p50, steady.p99],
+      ...[counted(burst, options.burst), burst.p50, burst.longest, memory ?? '-'],
     ]);
     failed ||=
-      steady.accepted !== Number(values.deliveries) ||
-      burst.accepted !== Number(values.burst) ||
-      steady.p99 > Number(values.p99);
+      steady.accepted !== options.deliveries || burst.accepted !== options.burst || steady.p99 > options.p99;
   }
   daemon.kill('SIGTERM');
   await daemon.ended;
