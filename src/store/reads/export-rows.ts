@@ -20,7 +20,7 @@ export interface ExportWanted {
 }
 
 type ExportKind = 'text' | 'number' | 'flag' | 'time' | 'decimal' | 'json';
-type ExportCell = null | string | number;
+type ExportCell = null | string | number | bigint;
 
 export interface ExportRows {
   readonly columns: readonly {
@@ -55,15 +55,24 @@ export function tableRows(
   { identity, from }: { readonly identity: boolean; readonly from?: string | undefined },
 ): ExportRows {
   const columns = columnsIn(table);
+  const wide = columns.filter(({ name }) => isSum(table, name));
   const hides = !identity && aboutPeople.has(table);
   return {
     columns,
     async *rows() {
-      const all = db.selectFrom(sql<ExportRow>`${sql.table(table)}`.as<'t'>(sql.ref('t'))).selectAll('t');
+      const all = db
+        .selectFrom(sql<ExportRow>`${sql.table(table)}`.as<'t'>(sql.ref('t')))
+        .selectAll('t')
+        .select(
+          wide.map(({ name }) =>
+            sql<ExportCell>`CAST(${sql.ref(`t.${name}`)} AS text)`.as(`${name}${asText}`),
+          ),
+        );
       const query = from === undefined ? all : all.where('t.source', '=', from);
       for await (const row of query.stream(rowsPerFetch))
         yield columns.map(({ name }) => {
-          const cell = row[name] ?? null;
+          const digits = row[`${name}${asText}`] ?? null;
+          const cell = digits === null ? (row[name] ?? null) : BigInt(digits);
           if (!hides || cell === null) return cell;
           if (name === 'extra') return null;
           return name === 'before' || name === 'after' ? withoutExtra(String(cell)) : cell;
@@ -71,6 +80,15 @@ export function tableRows(
     },
   };
 }
+
+/**
+ * Amounts of one investment are below 2^53, as JavaScript numbers are exact. Their sums may be larger: the drivers would round
+ * them, or return them as text.
+ */
+const isSum = (table: string, column: string): boolean =>
+  sums.has(table) && column.endsWith('_cents') && column !== 'exact_cents';
+const sums: ReadonlySet<string> = new Set(['round_totals', 'daily_raised', 'investor_totals']);
+const asText = ' as text';
 
 /** Relations whose unknown fields came with an investment. Those of companies and rounds are not personal. */
 const aboutPeople: ReadonlySet<string> = new Set(['investments', 'investment_history', 'changes', 'roster']);

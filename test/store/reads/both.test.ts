@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { exportRows } from '../../../src/store/reads/export-rows.js';
+import { csv } from '../../../src/exports/csv.js';
+import { jsonLines } from '../../../src/exports/json-lines.js';
+import type { RowSource } from '../../../src/exports/ports.js';
+import { exportRows, tableRows } from '../../../src/store/reads/export-rows.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
 import { inSnapshot } from '../../../src/store/reads/snapshot.js';
 import { databases, type WorkingMirror } from '../support/databases.js';
@@ -37,6 +40,27 @@ describe.each(databases)('reading in $database', ({ open }) => {
       expect(found).toEqual([...ids.filter((id) => !last.includes(id)), ...last]);
     }
   });
+
+  test.each(['round_totals', 'daily_raised', 'investor_totals'])(
+    'an export of %s writes sums beyond 2^53 with all of their digits',
+    async (table) => {
+      const mirror = await open();
+      await mirror.insert('sources', sourceRow(1));
+      for (const no of [1, 2, 3])
+        await mirror.insert('investment_rows', {
+          ...{ row_no: no, source_no: 1, id: `inv_${no}`, ...recordDefaults },
+          ...{ committed_cents: Number.MAX_SAFE_INTEGER, raised_cents: no },
+        });
+      const read = async (of: (rows: RowSource) => AsyncIterable<string>) =>
+        await readMirror(mirror.place, async (db) => {
+          let text = '';
+          for await (const piece of of(tableRows(db, table, { identity: false }))) text += piece;
+          return text;
+        });
+      expect(await read(jsonLines)).toMatch(/"committed_cents":27021597764222973,.*"raised_cents":6,/);
+      expect(await read((rows) => csv(rows, { raw: false }))).toMatch(/,27021597764222973,.*\b6,/);
+    },
+  );
 
   test('an export that is abandoned early leaves its connection usable', async () => {
     const { place } = await seeded(open);
