@@ -48,7 +48,10 @@ export interface Dimensions extends Closable {
   invested(source: SourceName, rounds: Iterable<string>): void;
   /** An event arrived. Lists what it may have changed, at once if the source is up to date. */
   touched(source: SourceName, event: string): void;
-  /** Lists now what is older than the interval, or everything when `forced`. For commands that run once. */
+  /**
+   * Lists now when the last listing is older than the interval or than an event, or in any case when `forced`. For
+   * commands that run once.
+   */
   refresh(source: SourceName, forced: boolean): Promise<void>;
   /**
    * Returns how the stored rows differ from what the platform serves now, and how many rows were compared. Writes nothing.
@@ -237,8 +240,8 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
   };
 
   /**
-   * Lets the first listing after a start rest when the previous process listed everything a moment ago, and accepted no
-   * event since for which it may not have listed any more.
+   * Lets the next listing rest when everything was listed a moment ago, here or by the previous process, and no event was
+   * accepted since for which it may not have been listed any more.
    */
   const recall = async (lane: Lane, freshFor: number): Promise<void> => {
     const { listedAt, names } = await store.state(lane.source.name);
@@ -250,8 +253,8 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     const age = clock.now() - oldest;
     if (age < 0 || age >= freshFor) return;
     const touched = await store.touchedAt(touching);
-    if (touched === null || millisOf(touched) < oldest - listingMillisMax)
-      lane.dueAt = Math.max(clock.monotonic(), nextDue() - age);
+    const mayBeNewer = touched !== null && millisOf(touched) >= oldest - listingMillisMax;
+    lane.dueAt = mayBeNewer ? clock.monotonic() : Math.max(clock.monotonic(), nextDue() - age);
   };
 
   const consider = (lane: Lane): void => {

@@ -2,7 +2,7 @@ import { readInvestment, readOfferingStats } from '../client/investments.js';
 import type { SourceConfig } from '../config/config.js';
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
 import { syncSources } from '../daemon/sync-sources.js';
-import { Fault, isFault } from '../domain/fault.js';
+import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import type { TickReport } from '../sync/ports.js';
@@ -12,6 +12,7 @@ import type { Platform } from '../verify/ports.js';
 import type { Drift, SourceReceipt } from '../verify/receipt.js';
 import { type VerifyAsk, verifySource } from '../verify/verify-source.js';
 import { storedRowsOf } from './stored-rows.js';
+import { type WithCatalog, withCatalog } from './verify-catalog.js';
 
 export type { AmountDifference, Drift, SourceReceipt } from '../verify/receipt.js';
 
@@ -23,9 +24,7 @@ export interface VerifyOptions extends VerifyAsk {
   readonly pauseMillis?: number;
 }
 
-export interface VerifiedSource extends SourceReceipt {
-  /** Companies, rounds and posts compared by `--full`; null when that was not reached. */
-  readonly catalog: number | null;
+export interface VerifiedSource extends WithCatalog {
   /** What the resync repaired; null when none was run. */
   readonly repair: Repair | null;
 }
@@ -70,7 +69,8 @@ export async function verify(
     const sources: VerifiedSource[] = [];
     for (const source of parts.sources ?? parts.config.sources) {
       const look = await comparisonOf(source, parts, engine, options, signal);
-      const first = await withCatalog(await look(), source, engine, options);
+      const whole = async () => await wholeReceipt(await look(), source, parts, engine, options, signal);
+      const first = await whole();
       if (first.outcome !== 'drift' || !options.repair) {
         sources.push({ ...first, repair: null });
         continue;
@@ -81,7 +81,7 @@ export async function verify(
       if (options.full && outcome === 'done') await engine.dimensions?.refresh(source.name, true);
       budget.renew();
       const { added, changed, removed } = applied;
-      const again = await withCatalog(await look(), source, engine, options);
+      const again = await whole();
       sources.push({ ...again, repair: { drift: first.drift, outcome, added, changed, removed } });
     }
     return {
@@ -96,37 +96,18 @@ export async function verify(
   }
 }
 
-type Looked = Omit<VerifiedSource, 'repair'>;
-
-/** Adds the differences of companies, rounds and posts to a receipt whose comparison reached its end. */
-async function withCatalog(
+/** Adds what `--full` compares beside the records, to a receipt whose comparison reached its end. */
+async function wholeReceipt(
   receipt: SourceReceipt,
   { name }: SourceConfig,
+  { config, clock }: EngineParts,
   { dimensions }: Engine,
-  { full }: VerifyOptions,
-): Promise<Looked> {
+  { full, pauseMillis = pauseMillisDefault }: VerifyOptions,
+  signal: AbortSignal,
+): Promise<WithCatalog> {
   if (!full || dimensions === null || receipt.ended !== null) return { ...receipt, catalog: null };
-  try {
-    // Lists what is older than the interval, as the tick before the comparison catches up with the feed.
-    await dimensions.refresh(name, false);
-    const { compared, differences } = await dimensions.compare(name);
-    const drift = differences.map(
-      ({ kind, id, columns }): Drift =>
-        kind === 'record' ? { kind, id, columns, amounts: [] } : { kind, id },
-    );
-    return {
-      ...receipt,
-      outcome: drift.length > 0 ? 'drift' : receipt.outcome,
-      drift: [...receipt.drift, ...drift],
-      catalog: compared,
-    };
-  } catch (error) {
-    if (!isFault(error)) throw error;
-    const { code, message, about } = error;
-    const ended = { code, message, hint: about.hint ?? null, retry_at: about.retryAt ?? null };
-    const outcome = code === 'stopped' || code === 'rate_limited' ? 'unfinished' : 'failed';
-    return { ...receipt, outcome: receipt.drift.length > 0 ? 'drift' : outcome, ended, catalog: null };
-  }
+  const pause = () => clock.wait(pauseMillis, signal);
+  return await withCatalog(receipt, { source: name, dimensions, database: config.database, pause, signal });
 }
 
 /** Returns a function that compares one source with the platform, on a new connection that cannot write. */

@@ -5,9 +5,10 @@ import { sqliteFileOf } from '../../src/config/database.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import type { Interruption } from '../../src/runtime/interruption.js';
 import { forget, personOrInvestment } from '../../src/tasks/forget.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
-import { type VerifyOptions, verify } from '../../src/tasks/verify.js';
+import { type SourceReceipt, type VerifyOptions, verify } from '../../src/tasks/verify.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from '../daemon/daemon-fixture.js';
 
 const never = new AbortController().signal;
@@ -255,4 +256,47 @@ test('verify --full compares companies, rounds and posts too, and --repair lists
   const mended = await drifts(config, { ...whole, repair: true });
   expect(mended.source).toMatchObject({ outcome: 'equal', drift: [], catalog: 7 });
   expect(mended.source?.repair?.drift).toHaveLength(1);
+});
+
+const renameRound =
+  "UPDATE offering_rows SET name = 'Another' WHERE id = (SELECT min(id) FROM offering_rows)";
+
+/** Runs `verify --full`, with `meanwhile` done to the mirror in its first pause. */
+async function verifyWhile(config: Config, meanwhile: string): Promise<SourceReceipt | undefined> {
+  const raw = new Sqlite(sqliteFileOf(config.database));
+  onTestFinished(() => {
+    raw.close();
+  });
+  let left = 1;
+  const clock = {
+    ...systemClock,
+    wait: async (millis: number, signal?: Interruption) => {
+      if (millis === whole.pauseMillis && left-- > 0) raw.exec(meanwhile);
+      await systemClock.wait(millis, signal);
+    },
+  };
+  const { sources } = await verify({ ...partsFor(config), clock }, whole, never);
+  return sources[0];
+}
+
+test('verify --full lists again after an event that arrives while it compares rounds, and finds no drift', async () => {
+  const { config } = await mirrored(30);
+  const raw = new Sqlite(sqliteFileOf(config.database));
+  raw.exec(renameRound);
+  raw.close();
+  const now = new Date().toISOString();
+  const event = `INSERT INTO webhook_inbox (event_id, installation, event, received_at)
+    VALUES ('evt_1', '', 'offering.closed', '${now}')`;
+  expect(await verifyWhile(config, event)).toMatchObject({ outcome: 'equal', drift: [], catalog: 7 });
+});
+
+test('verify --full compares rounds again when a daemon lists them meanwhile', async () => {
+  const { config } = await mirrored(30);
+  const raw = new Sqlite(sqliteFileOf(config.database));
+  const name = raw.prepare('SELECT name FROM offering_rows ORDER BY id LIMIT 1').pluck().get() as string;
+  raw.exec(renameRound);
+  raw.close();
+  const listed = `${renameRound.replace('Another', name)};
+    INSERT INTO change_rows (source_no, id, kind, about, at) SELECT 1, min(id), 'changed', 'round', '2026' FROM offering_rows`;
+  expect(await verifyWhile(config, listed)).toMatchObject({ outcome: 'equal', drift: [], catalog: 7 });
 });

@@ -193,15 +193,26 @@ export async function isUnchangedSince(
   source: string,
   seq: number,
 ): Promise<boolean> {
-  const later = await db
+  return (await laterChange(db, source, seq).executeTakeFirst()) === undefined;
+}
+
+/** Returns whether no company, round or post of the source has a change after this one. */
+export async function isCatalogUnchangedSince(
+  db: Kysely<ReadDatabase>,
+  source: string,
+  seq: number,
+): Promise<boolean> {
+  const later = laterChange(db, source, seq).where('about', 'is not', null);
+  return (await later.executeTakeFirst()) === undefined;
+}
+
+const laterChange = (db: Kysely<ReadDatabase>, source: string, seq: number) =>
+  db
     .selectFrom('change_rows')
     .select('seq')
     .where('source_no', '=', (sub) => sub.selectFrom('sources').select('no').where('name', '=', source))
     .where('seq', '>', seq)
-    .limit(1)
-    .executeTakeFirst();
-  return later === undefined;
-}
+    .limit(1);
 
 export async function idsChangedSince(
   db: Kysely<ReadDatabase>,
