@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { BodyBuffer } from '../runtime/body-buffer.js';
 import type { Clock } from '../runtime/clock.js';
 import { Refusal } from './refusal.js';
 
@@ -12,34 +13,21 @@ const drainMillisMax = 2000;
 /**
  * Returns the raw bytes of a body, as signed. The size is limited here, the time by the server's `requestTimeout`. A
  * body that is too large is discarded; `drained` reads a bounded rest. `onKept` receives the number of bytes newly
- * held in memory: a sender that sends byte by byte needs no more than one that sends all at once.
+ * held in memory.
  */
 export function readBody(request: IncomingMessage, onKept: (bytes: number) => void): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let kept: Buffer = Buffer.alloc(0);
-    let bytes = 0;
+    const body = new BodyBuffer(onKept);
     const settle = (outcome: () => void) => {
       request.off('data', onData).off('end', onEnd).off('close', onCut).off('error', onCut);
       outcome();
     };
     const onData = (chunk: Buffer) => {
-      const before = bytes;
-      bytes += chunk.length;
-      if (bytes > bodyBytesMax) {
-        request.pause();
-        settle(() => reject(new Refusal('too_large')));
-        return;
-      }
-      if (bytes > kept.length) {
-        // Most bodies arrive in one chunk. Others double the buffer, instead of keeping an object per chunk.
-        const grown = before === 0 ? chunk : Buffer.alloc(Math.max(bytes, 2 * kept.length));
-        if (before > 0) kept.copy(grown, 0, 0, before);
-        onKept(grown.length - kept.length);
-        kept = grown;
-      }
-      if (before > 0) chunk.copy(kept, before);
+      if (body.add(chunk, bodyBytesMax)) return;
+      request.pause();
+      settle(() => reject(new Refusal('too_large')));
     };
-    const onEnd = () => settle(() => resolve(kept.subarray(0, bytes)));
+    const onEnd = () => settle(() => resolve(body.whole()));
     const onCut = () => settle(() => reject(new Refusal('cut_off')));
     request.on('data', onData).on('end', onEnd).on('close', onCut).on('error', onCut);
   });

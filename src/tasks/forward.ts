@@ -1,6 +1,8 @@
 import http, { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
+import { BodyBuffer } from '../runtime/body-buffer.js';
 import type { Clock } from '../runtime/clock.js';
+import { type ConnectionLimits, ConnectionTable } from '../runtime/connection-table.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { closeServer, listen } from '../runtime/listening.js';
 import { inTime } from './in-time.js';
@@ -27,6 +29,7 @@ export interface ForwarderOptions {
   /** Requests that it rejects are answered with 401 and not forwarded. */
   readonly accepts: (arrived: Arrived) => boolean;
   readonly onAnswer: (arrived: Arrived, answer: LocalAnswer) => void;
+  readonly limits?: Partial<ConnectionLimits>;
 }
 
 export interface Forwarder extends Closable {
@@ -38,6 +41,17 @@ export interface Forwarder extends Closable {
 
 /** Larger than any event. */
 const bodyBytesMax = 1024 * 1024;
+/**
+ * A tunnel makes the listener reachable for everybody, and all its connections come from one address. Beside these bytes,
+ * only signed deliveries are in memory.
+ */
+const forwarderLimits: ConnectionLimits = {
+  connections: 1024,
+  perAddress: 1024,
+  bytes: 32 * bodyBytesMax,
+};
+/** How long the headers and the whole of a request may take to arrive. */
+const [headersMillis, requestMillis] = [5_000, 15_000];
 /** How long deliveries in progress may take when the listener closes. */
 const closeMillis = 1_000;
 /** How long a webhook that rosterd sends by itself may take; the platform waits as long. */
@@ -61,16 +75,19 @@ const ofConnection = new Set([
  */
 export async function openForwarder(options: ForwarderOptions): Promise<Forwarder> {
   const { at, path, clock, accepts, onAnswer } = options;
-  const server = createServer((request, response) => {
-    void receive(request, response);
-  });
+  const server = createServer({ headersTimeout: headersMillis, requestTimeout: requestMillis });
+  const connections = new ConnectionTable({ ...forwarderLimits, ...options.limits });
+  connections.serve(server, (request, response) => void receive(request, response));
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== 'POST' || (path !== null && request.url !== path)) return reply(response, 404);
-    const body = await bodyOf(request);
+    if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) return reply(response, 413);
+    if (request.headers.expect !== undefined) response.writeContinue();
+    const body = await bodyOf(request, (bytes) => connections.hold(request, bytes));
     if (body === null) return reply(response, 413);
     const arrived = { headers: request.rawHeaders, body };
     if (!accepts(arrived)) return reply(response, 401);
+    connections.prove(request);
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     onAnswer(arrived, await forward(options, arrived, gone.signal, response));
@@ -126,19 +143,15 @@ function passedOn(headers: readonly string[]): readonly string[] {
 }
 
 /** Returns null for a body that is too long or was cut. */
-async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+async function bodyOf(request: IncomingMessage, onKept: (bytes: number) => void): Promise<Buffer | null> {
+  const body = new BodyBuffer(onKept);
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > bodyBytesMax) return null;
-      chunks.push(chunk);
-    }
+    for await (const chunk of request as AsyncIterable<Buffer>)
+      if (!body.add(chunk, bodyBytesMax)) return null;
   } catch {
     return null;
   }
-  return Buffer.concat(chunks);
+  return body.whole();
 }
 
 const reply = (response: ServerResponse, status: number): void => {

@@ -1,36 +1,78 @@
-import { createServer, request } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
-import { listen } from '../../src/runtime/listening.js';
-import { openForwarder } from '../../src/tasks/forward.js';
+import { type ForwarderOptions, openForwarder } from '../../src/tasks/forward.js';
+import { head, RawClient } from '../inbox/support/raw-http.js';
 
-test('a delivery with a Trailer header, as a proxy may add it, is forwarded without it', async () => {
-  const got: string[] = [];
-  const local = createServer((incoming, response) => {
-    got.push(...incoming.rawHeaders.map((text) => text.toLowerCase()));
-    response.end();
-  });
-  const { port } = await listen(local, 0, '127.0.0.1');
-  const forwarder = await openForwarder({
+/** A forwarder that accepts one body, its local receiver, and the statuses that it answered. */
+async function forwarder(limits: ForwarderOptions['limits']) {
+  const local = createServer(
+    (request, response) => void request.resume().on('end', () => response.end('got it')),
+  );
+  local.listen(0, '127.0.0.1');
+  await once(local, 'listening');
+  const statuses: (number | null)[] = [];
+  const opened = await openForwarder({
     at: { host: '127.0.0.1', port: 0 },
     path: null,
-    forwardTo: new URL(`http://127.0.0.1:${port}/`),
+    forwardTo: new URL(`http://127.0.0.1:${(local.address() as AddressInfo).port}/`),
     clock: systemClock,
-    accepts: () => true,
-    onAnswer: () => {},
+    accepts: ({ body }) => body.toString() === 'genuine',
+    onAnswer: (_, { status }) => void statuses.push(status),
+    ...(limits === undefined ? {} : { limits }),
   });
   onTestFinished(async () => {
-    await forwarder.close();
+    await opened.close();
     local.close();
   });
-  const headers = { trailer: 'x-sum', 'transfer-encoding': 'chunked', 'x-kept': 'yes' };
-  const status = await new Promise((resolve, reject) => {
-    const options = { port: forwarder.port, method: 'POST', headers, agent: false, timeout: 5_000 };
-    const sent = request(options, (answer) => resolve(answer.resume().statusCode));
-    sent.on('error', reject).on('timeout', () => sent.destroy(new Error('no answer')));
-    sent.end('{}');
+  const clients: RawClient[] = [];
+  onTestFinished(() => {
+    for (const client of clients) client.cut();
   });
-  expect(status).toBe(200);
-  expect(got).toContain('x-kept');
-  expect(got).not.toContain('trailer');
+  return {
+    statuses,
+    stranger: (bytes: string | Buffer) => {
+      const client = new RawClient(opened.port).send(bytes);
+      clients.push(client);
+      return client;
+    },
+    deliver: async () =>
+      (await fetch(`http://127.0.0.1:${opened.port}/`, { method: 'POST', body: 'genuine' })).text(),
+  };
+}
+
+test('bodies of strangers that are too large together end their connections, and a signed delivery is forwarded', async () => {
+  const { stranger, deliver, statuses } = await forwarder({ bytes: 256 * 1024 });
+  const unfinished = Buffer.concat([
+    Buffer.from(head({ 'Content-Length': 128 * 1024 })),
+    Buffer.alloc(96 * 1024),
+  ]);
+  const strangers = Array.from({ length: 8 }, () => stranger(unfinished));
+  expect(await Promise.race(strangers.map(({ closed }) => closed))).toBe('');
+  expect(await deliver()).toBe('got it');
+  expect(statuses).toEqual([200]);
+});
+
+test('a connection of a stranger makes room for a new one when all are in use', async () => {
+  const { stranger, deliver } = await forwarder({ connections: 4, perAddress: 4 });
+  const first = stranger(head({ 'Content-Length': 10 }));
+  const others = Array.from({ length: 4 }, () => stranger(head({ 'Content-Length': 10 })));
+  expect(await Promise.race([first, ...others].map(({ closed }) => closed))).toBe('');
+  expect(await deliver()).toBe('got it');
+});
+
+test('a body that is announced as too large is refused before it is sent', async () => {
+  const { stranger } = await forwarder({});
+  const asked = stranger(head({ 'Content-Length': 2 * 1024 * 1024, Expect: '100-continue' }));
+  expect(await asked.closed).toMatch(/^HTTP\/1\.1 413 /);
+});
+
+test('a sender that waits for 100 Continue is told to go on', async () => {
+  const { stranger } = await forwarder({});
+  const asked = stranger(head({ 'Content-Length': 7, Expect: '100-continue', Connection: 'close' })).send(
+    'genuine',
+  );
+  expect(await asked.closed).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
 });
