@@ -32,6 +32,8 @@ export class Lifecycle implements Closable {
       }
       this.#open.pop();
     }
+    // Alone, it is what its reader needs: a fault says what to do next.
+    if (failures.length === 1) throw failures[0];
     if (failures.length > 0) throw new AggregateError(failures, 'some parts did not close');
   }
 }

@@ -68,7 +68,7 @@ export async function listenToPlatform(ask: PublicAsk, api: Api, parts: ListenPa
       await inTime(clock, callMillis, (late) => deleteEndpoint(api, endpoint, late));
     } catch (error) {
       if (!isFault(error)) throw error;
-      if (error.about.status === 404) return;
+      if (error.code === 'refused' && error.about.status === 404) return;
       throw new Fault(error.code, `${endpoint} is not deleted: ${error.message}`, {
         ...error.about,
         hint: `\`rosterd endpoints delete ${endpoint}\``,
