@@ -23,7 +23,9 @@ export interface CommandContext {
   readonly out: Output;
   readonly args: readonly string[];
   readonly options: Options;
-  /** Aborts at the first SIGINT or SIGTERM, and when the reader of stdout closes it: finish the page and return. */
+  /**
+   * Aborts at the first SIGINT, SIGTERM or SIGHUP, and when the reader of stdout closes it: finish the page and return.
+   */
   readonly signal: AbortSignal;
   /** Loads the definitions of all commands. */
   readonly allCommands: () => Promise<readonly Command[]>;
@@ -44,6 +46,8 @@ export interface Command {
   readonly examples: readonly (readonly [line: string, does: string])[];
   readonly args?: readonly ArgumentDefinition[];
   readonly options?: readonly OptionDefinition[];
+  /** SIGHUP reloads it, except on a terminal; every other command is stopped by SIGHUP. */
+  readonly reloads?: true;
   run(context: CommandContext): Promise<ExitCode>;
 }
 

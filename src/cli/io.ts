@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../runtime/clock.js';
 
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
-/** SIGINT and SIGTERM stop a command; SIGHUP reloads a daemon. */
+/** SIGINT and SIGTERM stop a command. So does SIGHUP, except for a daemon without a terminal, which it reloads. */
 export type ListenedSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 /** The parts of the process that a command uses; tests pass their own. */

@@ -2,8 +2,7 @@ import type { Io } from './io.js';
 
 /**
  * Listens for SIGHUP. All signals that arrive during a reload, or before the daemon has started, cause one further
- * reload. On a terminal SIGHUP means that the terminal was closed, so there it keeps its default effect and ends the
- * process.
+ * reload. On a terminal SIGHUP means that the terminal was closed, so there it stops the daemon: see run.ts.
  */
 export class ReloadRequests {
   #asked = false;

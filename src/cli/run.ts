@@ -23,7 +23,7 @@ export async function run(
   const io: Io = { ...process, stdout: guarded(process.stdout), stderr: new Stderr(process.stderr) };
   const out = new Output(io);
   const stop = new AbortController();
-  const unlisten = listen(process, out, stop);
+  const { unlisten, stopAtHangUp } = listen(process, out, stop);
   let code: ExitCode = exitCodes.done;
   let words = spelledOut(args);
   let commands: readonly Command[] = given ?? [];
@@ -35,6 +35,7 @@ export async function run(
       writeOut: (text) => io.stdout.write(text),
       columns: io.stdout.columns ?? 80,
       run: async (command, operands, options) => {
+        if (command.reloads !== true || process.stderr.isTTY === true) stopAtHangUp();
         code = await command.run({ io, out, args: operands, options, signal: stop.signal, allCommands });
       },
     });
@@ -49,18 +50,31 @@ export async function run(
   return stop.signal.reason === pipeClosed ? exitCodes.done : code;
 }
 
-/** The reader closed the pipe (`| head`): the command counts as done. */
+/** The reader closed the pipe (`| head`) or the terminal: the command counts as done. */
 const pipeClosed = 'the reader of stdout closed it';
 
+/** What a signal that stops the command gives as the reason. */
+const signalled = 'signal';
+
+interface Listening {
+  /** Call it for a command that SIGHUP stops. */
+  stopAtHangUp(): void;
+  unlisten(): void;
+}
+
 /** The first signal asks the command to finish its current step, the second ends the process. */
-function listen(io: Io, out: Output, stop: AbortController): () => void {
+function listen(io: Io, out: Output, stop: AbortController): Listening {
   const onSignal = () => {
     if (stop.signal.aborted) return io.quit(exitCodes.stopped);
-    stop.abort('signal');
+    stop.abort(signalled);
     out.note('finishing the current step; repeat the signal to quit immediately');
   };
+  // When a terminal closes, the system sends SIGHUP and the shell often sends another, so it never ends the process.
+  const onHangUp = () => stop.abort(signalled);
   const onOutputError = (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') return stop.abort(pipeClosed);
+    const isUnread = error.code === 'EPIPE' || (error.code === 'EIO' && io.stdout.isTTY === true);
+    // Later writes to a closed terminal fail with other codes.
+    if (isUnread || stop.signal.reason === pipeClosed) return stop.abort(pipeClosed);
     // A truncated result must not look complete.
     out.error(`the result could not be written (${error.code ?? 'unknown reason'})`);
     out.note('Try: again with another destination for the output');
@@ -71,8 +85,11 @@ function listen(io: Io, out: Output, stop: AbortController): () => void {
   // Errors of stderr itself cannot be reported anywhere.
   io.stderr.on('error', ignoreClosed);
   const offs = [io.onSignal('SIGINT', onSignal), io.onSignal('SIGTERM', onSignal)];
-  return () => {
-    for (const off of offs) off();
+  return {
+    stopAtHangUp: () => void offs.push(io.onSignal('SIGHUP', onHangUp)),
+    unlisten: () => {
+      for (const off of offs) off();
+    },
   };
 }
 

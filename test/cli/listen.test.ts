@@ -244,6 +244,26 @@ test('listen as a process forwards, resends what is typed and ends at SIGINT', a
   expect(endpoints()).toEqual([]);
 });
 
+test.skipIf(process.platform === 'win32')(
+  'listen as a process removes its endpoint at SIGHUP, as when its terminal closes',
+  async () => {
+    const main = join(packageRoot, 'dist', 'cli', 'main.js');
+    const child = spawn(process.execPath, [main, 'listen', '--forward-to', receiver.url], {
+      cwd: packageRoot,
+      env: { PATH: process.env.PATH, ROSTERD_SANDBOX: world.url },
+    });
+    let out = '';
+    child.stdout.on('data', (chunk) => {
+      out += String(chunk);
+    });
+    const closed = once(child, 'close');
+    await matched(() => out, /^secret: /m, closed);
+    child.kill('SIGHUP');
+    expect(await closed).toEqual([0, null]);
+    expect(endpoints()).toEqual([]);
+  },
+);
+
 test('listen --public-url creates an endpoint of the platform, forwards signed deliveries only and deletes it', async () => {
   const port = await freePort();
   const publicUrl = `http://127.0.0.1:${port}/from-the-tunnel`;

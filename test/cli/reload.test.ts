@@ -33,7 +33,7 @@ test('a SIGTERM takes precedence over an earlier SIGHUP', async () => {
   requests.close();
 });
 
-test('on a terminal SIGHUP keeps its default effect and ends the process', () => {
+test('on a terminal SIGHUP is no request to reload', () => {
   const io = fakeIo({ tty: true });
   new ReloadRequests(io).close();
   expect(io.signals.listenerCount('SIGHUP')).toBe(0);

@@ -111,6 +111,48 @@ test('the first signal asks the command to finish, the second ends the process',
   expect(io.signals.listenerCount('SIGINT') + io.signals.listenerCount('SIGTERM')).toBe(0);
 });
 
+test('SIGHUP asks the command to finish, and a second one does not end the process', async () => {
+  const io = fakeIo();
+  const probe = commandOf(async ({ signal }) => {
+    io.signals.emit('SIGHUP');
+    io.signals.emit('SIGHUP');
+    expect(signal.aborted).toBe(true);
+    return exitCodes.stopped;
+  });
+  expect(await rosterd(['probe'], io, [probe])).toMatchObject({ code: 5, err: '' });
+  expect(io.quits).toEqual([]);
+  expect(io.signals.listenerCount('SIGHUP')).toBe(0);
+});
+
+test.each([
+  [true, 'stops'],
+  [false, 'does not stop'],
+])('with a terminal %j, SIGHUP %s a command that reloads', async (tty) => {
+  const io = fakeIo({ tty });
+  const probe = commandOf(
+    async ({ signal }) => {
+      io.signals.emit('SIGHUP');
+      expect(signal.aborted).toBe(tty);
+      return exitCodes.done;
+    },
+    { reloads: true },
+  );
+  expect((await rosterd(['probe'], io, [probe])).code).toBe(0);
+});
+
+test('a terminal that closes asks the command to finish', async () => {
+  const io = fakeIo({ tty: true });
+  const probe = commandOf(async ({ signal }) => {
+    io.stdout.emit('error', Object.assign(new Error('write EIO'), { code: 'EIO' }));
+    io.stdout.emit('error', Object.assign(new Error('gone'), { code: 'ERR_STREAM_DESTROYED' }));
+    await nextTurn();
+    expect(signal.aborted).toBe(true);
+    return exitCodes.stopped;
+  });
+  expect(await rosterd(['probe'], io, [probe])).toMatchObject({ code: 0, err: '' });
+  expect(io.quits).toEqual([]);
+});
+
 test('a closed output pipe ends the command silently with exit code 0', async () => {
   const io = fakeIo();
   const probe = commandOf(async ({ signal }) => {

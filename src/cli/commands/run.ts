@@ -14,6 +14,7 @@ export const run: Command = {
     ['rosterd run --config /etc/rosterd.json --log-format json', 'as a service; SIGHUP reloads'],
   ],
   options: configOptions,
+  reloads: true,
   async run(context) {
     // Listen first: a SIGHUP that arrives while the daemon starts must not end it.
     const reloads = new ReloadRequests(context.io);
