@@ -20,10 +20,11 @@ export async function run(
   given?: readonly Command[],
 ): Promise<ExitCode> {
   // The log, notes and progress share one stderr stream, so that they do not break each other's lines.
-  const io: Io = { ...process, stdout: guarded(process.stdout), stderr: new Stderr(process.stderr) };
+  const stderr = new Stderr(process.stderr);
+  const io: Io = { ...process, stdout: guarded(process.stdout), stderr };
   const out = new Output(io);
   const stop = new AbortController();
-  const { unlisten, stopAtHangUp } = listen(process, out, stop);
+  const { unlisten, stopAtHangUp } = listen(process, stderr, stop);
   let code: ExitCode = exitCodes.done;
   let words = spelledOut(args);
   let commands: readonly Command[] = given ?? [];
@@ -41,6 +42,8 @@ export async function run(
     });
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
+    // Progress that was not finished stays above the error.
+    stderr.settle();
     // A command that ends because its output was closed is not an error.
     if (stop.signal.reason !== pipeClosed)
       code = report(error, out, { debugging: isDebugging(args), command: namedIn(args, commands) });
@@ -63,9 +66,13 @@ interface Listening {
 }
 
 /** The first signal asks the command to finish its current step, the second ends the process. */
-function listen(io: Io, out: Output, stop: AbortController): Listening {
+function listen(io: Io, stderr: Stderr, stop: AbortController): Listening {
+  const out = new Output({ ...io, stderr });
   const onSignal = () => {
-    if (stop.signal.aborted) return io.quit(exitCodes.stopped);
+    if (stop.signal.aborted) {
+      stderr.settle();
+      return io.quit(exitCodes.stopped);
+    }
     stop.abort(signalled);
     out.note('finishing the current step; repeat the signal to quit immediately');
   };

@@ -153,6 +153,28 @@ test('a terminal that closes asks the command to finish', async () => {
   expect(io.quits).toEqual([]);
 });
 
+test('unfinished progress stays above the error, so that the prompt gets a line of its own', async () => {
+  const probe = commandOf(async ({ io, out }) => {
+    out.progress('backup', io.clock).update({ pages: 0, rows: 0, share: 0.5 });
+    throw new Fault('database_full', 'the disk is full', { hint: 'free some space' });
+  });
+  const { err } = await rosterd(['probe'], fakeIo({ tty: true, env: { NO_COLOR: '1' } }), [probe]);
+  expect(err.split('\n').slice(1)).toEqual(['error: the disk is full', 'Try: free some space', '']);
+});
+
+test('a second signal ends the line of unfinished progress', async () => {
+  const atQuit: string[] = [];
+  const io = fakeIo({ tty: true, quit: () => atQuit.push(io.err()) });
+  const probe = commandOf(async ({ out }) => {
+    out.progress('backup', io.clock).update({ pages: 0, rows: 0, share: 0.5 });
+    io.signals.emit('SIGINT');
+    io.signals.emit('SIGINT');
+    return exitCodes.stopped;
+  });
+  await rosterd(['probe'], io, [probe]);
+  expect(atQuit).toEqual([expect.stringMatching(/50 %\n$/)]);
+});
+
 test('a closed output pipe ends the command silently with exit code 0', async () => {
   const io = fakeIo();
   const probe = commandOf(async ({ signal }) => {
