@@ -90,20 +90,9 @@ const portFile =
 /** Files outside `runtime` that use clock or randomness directly, with the reason. */
 const ambientAllowed: Readonly<Record<string, string>> = {};
 
-/** Files that run as a child process, with the reason. */
+/** Files outside `cli` that may end the process, with the reason. */
 const processAllowed: Readonly<Record<string, string>> = {
-  'store/dialect/sqlite/query-child.ts':
-    'a child process, so that a query can be killed; it exits with its parent',
-  'store/dialect/sqlite/reading-child.ts':
-    'a child process, so that dashboard reads do not block the event loop; it exits with its parent',
-  'store/dialect/sqlite/listing-child.ts':
-    'a child process, so that indexes and totals of a large listing do not block the event loop; it exits with its parent',
-  'store/backup-child.ts':
-    'a child process, so that copying and checking the file does not block the event loop; it exits with its parent',
-  'reading/publish-child.ts':
-    'a child process, so that reading a whole file for exports and lakes does not block the event loop; it exits with its parent',
-  'store/scrub-child.ts':
-    'a child process, so that rewriting the file does not block the event loop; it exits with its parent',
+  'runtime/own-child.ts': 'it runs in child processes alone, which exit with their parent',
 };
 
 /** Files outside the dialects and the configuration that ask which database it is, with the reason. */

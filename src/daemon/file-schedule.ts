@@ -79,7 +79,8 @@ export function startFileSchedule(parts: FileScheduleParts): Closable {
   };
 
   const failed = (error: unknown) => {
-    if (stopping.signal.aborted) return;
+    // A signal that stops the daemon may end its child process first. Otherwise, the next look makes the files.
+    if (stopping.signal.aborted || isFault(error, 'stopped')) return;
     const why = isFault(error) ? error.message : 'the log has the cause';
     register.report(key, {
       severity: 'attention',

@@ -1,4 +1,5 @@
 import type { PlatformTime } from '../client/platform-time.js';
+import { isFault } from '../domain/fault.js';
 import { instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Interruption } from '../runtime/interruption.js';
@@ -137,7 +138,9 @@ export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
       await work();
       failing.delete(failed);
     } catch (error) {
-      if (!stopping.signal.aborted) logger[failing.has(failed) ? 'debug' : 'warn']({ error }, failed);
+      // A signal that stops the daemon may end its child process first. Otherwise, the next attempt does the work.
+      if (stopping.signal.aborted || isFault(error, 'stopped')) return;
+      logger[failing.has(failed) ? 'debug' : 'warn']({ error }, failed);
       failing.add(failed);
     }
   };

@@ -42,7 +42,7 @@ async function inChild(request: PublishRequest, signal: AbortSignal): Promise<Pu
     if (reply === null && request.job.kind === 'exports')
       await removeLeftover(request, request.job.ask.folder);
     if (signal.aborted) throw new Fault('stopped', 'stopped before all files were written');
-    if (reply === null) throw endedWithoutAnswer('the process that writes the files');
+    if (reply === null) throw endedWithoutAnswer('the process that writes the files', child.signalCode);
     if (reply.kind !== 'failed') return reply;
     throw new Fault(reply.code, reply.message, defined({ hint: reply.hint ?? undefined }));
   } finally {

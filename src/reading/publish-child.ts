@@ -1,15 +1,16 @@
 import { isFault } from '../domain/fault.js';
 import { systemClock } from '../runtime/clock.js';
+import { endWithParent } from '../runtime/own-child.js';
 import { publish } from './publish-job.js';
 import type { PublishReply, PublishRequest } from './publish-messages.js';
 
 // The child process that reads the file and writes exports and lakes: see publish-apart.ts.
 
+endWithParent();
 process.once('message', async (request: PublishRequest) => {
   const reply = await replyTo(request);
   process.send?.(reply, () => process.disconnect());
 });
-process.on('disconnect', () => process.exit(0));
 
 async function replyTo({ file, job, now }: PublishRequest): Promise<PublishReply> {
   const begun = systemClock.monotonic();

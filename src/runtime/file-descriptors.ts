@@ -65,10 +65,13 @@ export function descriptorsSpent(cause: unknown): Fault | null {
 const childWants = 256;
 
 /**
- * Returns the fault for a child process that ended without a response. A child inherits the limit of its parent and may
- * die of it without an error message, so a low limit is reported as the likely cause.
+ * Returns the fault for a child process that ended without a response. A signal that asks it to stop reached the parent, too:
+ * it ends a child that has not called `endWithParent` yet. A child inherits the limit of its parent and may die of it
+ * without an error message, so a low limit is reported as the likely cause.
  */
-export function endedWithoutAnswer(what: string): Fault {
+export function endedWithoutAnswer(what: string, signal: NodeJS.Signals | null): Fault {
+  if (signal === 'SIGINT' || signal === 'SIGTERM')
+    return new Fault('stopped', `${what} was ended by ${signal}`);
   const limit = descriptorLimit();
   if (limit === null || limit >= childWants) return new Fault('internal', `${what} ended without an answer`);
   return new Fault(

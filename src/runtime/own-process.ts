@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 
 export interface OwnProcessOptions {
   readonly env?: NodeJS.ProcessEnv;
-  /** Limit of the V8 heap. Native memory is limited by `endWhenLarger`, which the child calls itself. */
+  /** Limit of the V8 heap. Native memory is limited by `endWhenLargerOrOrphaned`, which the child calls itself. */
   readonly heapMegabytes?: number;
 }
 
 /**
  * Starts one of rosterd's own scripts as a child process with an IPC channel and without a terminal. `script` is in the
- * folder of the calling module, whose `import.meta.url` is `caller`.
+ * folder of the calling module, whose `import.meta.url` is `caller`; it first calls `endWithParent`.
  */
 export function startOwnProcess(
   caller: string,

@@ -47,7 +47,7 @@ async function inChild(
     if (reply?.kind === 'done') return reply.made;
     if (child.pid !== undefined) removeUnfinished(request.target, child.pid);
     if (signal.aborted) throw new Fault('stopped', 'the backup was stopped before it was complete');
-    if (reply?.kind !== 'failed') throw endedWithoutAnswer('the backup process');
+    if (reply?.kind !== 'failed') throw endedWithoutAnswer('the backup process', child.signalCode);
     throw new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
   } finally {
     signal.removeEventListener('abort', kill);

@@ -1,15 +1,16 @@
 import { Fault } from '../domain/fault.js';
 import { systemClock } from '../runtime/clock.js';
+import { endWithParent } from '../runtime/own-child.js';
 import type { BackupReply, BackupRequest } from './backup-messages.js';
 import { backUpSqlite } from './dialect/sqlite/backup.js';
 
 // The child process that copies and checks the file: see back-up-apart.ts.
 
+endWithParent();
 process.once('message', async (request: BackupRequest) => {
   const reply = await replyTo(request);
   process.send?.(reply, () => process.disconnect());
 });
-process.on('disconnect', () => process.exit(0));
 
 async function replyTo({ file, target, now, version }: BackupRequest): Promise<BackupReply> {
   const begun = systemClock.monotonic();

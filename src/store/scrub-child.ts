@@ -1,6 +1,7 @@
 import { existsSync, openSync } from 'node:fs';
 import { Fault } from '../domain/fault.js';
 import { systemClock } from '../runtime/clock.js';
+import { endWithParent } from '../runtime/own-child.js';
 import { connectSqlite, type SqliteConnection } from './dialect/sqlite/connect.js';
 import { scrub, scrubInPlace } from './dialect/sqlite/scrub.js';
 import type { Scrubbed } from './erasures.js';
@@ -12,11 +13,11 @@ import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
 const logWaitMillis = 1_500;
 const logPauseMillis = 20;
 
+endWithParent();
 process.once('message', async (request: ScrubRequest) => {
   const reply = await replyTo(request);
   process.send?.(reply, () => process.disconnect());
 });
-process.on('disconnect', () => process.exit(0));
 
 async function replyTo(request: ScrubRequest): Promise<ScrubReply> {
   const { file, now, rewritten, way } = request;

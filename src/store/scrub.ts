@@ -30,7 +30,7 @@ export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Pr
     });
     if (reply?.kind === 'done') return reply.scrubbed;
     if (signal.aborted) throw new Fault('stopped', 'the scrub was stopped before it finished');
-    if (reply === null) throw endedWithoutAnswer('the scrub process');
+    if (reply === null) throw endedWithoutAnswer('the scrub process', child.signalCode);
     throw new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
   } finally {
     signal.removeEventListener('abort', kill);

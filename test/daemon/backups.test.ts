@@ -75,6 +75,20 @@ test('scheduled backups: one when due, named by its time, and only the newest on
   await backups.close();
 });
 
+test('scheduled backups: one whose process a signal ended is no failure, and is made by the next look', async () => {
+  let tried = 0;
+  const { clock, register, backups } = scheduled({
+    backUp: async () => {
+      tried += 1;
+      throw new Fault('stopped', 'the backup process was ended by SIGTERM');
+    },
+  });
+  await clock.advance(61_000);
+  expect(tried).toBe(2);
+  expect(register.list()).toEqual([]);
+  await backups.close();
+});
+
 test('scheduled backups: a restart makes none before it is due', async () => {
   const folder = join(freshFolder(), 'backups');
   mkdirSync(folder);

@@ -1,6 +1,7 @@
 import { existsSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { isScrubDue, startHousekeeping } from '../../src/daemon/housekeeping.js';
+import { Fault } from '../../src/domain/fault.js';
 import type { Instant } from '../../src/domain/instant.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { backupsOf, removeBackups } from '../../src/store/dialect/sqlite/backups.js';
@@ -108,6 +109,28 @@ test('a blocked scrub is retried and logged once; failures do not stop the backg
     expect.stringContaining('another process reads or writes it'),
     expect.stringContaining('retrying'),
   ]);
+});
+
+test('a scrub whose process a signal ended is no failure, and is repeated', async () => {
+  const clock = new VirtualClock(now);
+  const warned: string[] = [];
+  let tried = 0;
+  const housekeeping = startHousekeeping({
+    platform: agreeing,
+    askPlatform: async () => {},
+    clock,
+    logger: { ...silentLogger, warn: (_, message) => warned.push(message) },
+    pending: () => ({ ...nothing, receipts: 1, since: since(0) }),
+    scrub: async () => {
+      tried += 1;
+      throw new Fault('stopped', 'the scrub process was ended by SIGINT');
+    },
+    purge: async () => 0,
+  });
+  await clock.advance(30_000);
+  await housekeeping.close();
+  expect(warned).toEqual([]);
+  expect(tried).toBe(2);
 });
 
 test('a database that stays locked is logged once, and again after it was free in between', async () => {

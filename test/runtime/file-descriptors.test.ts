@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
-import { descriptorLimit, descriptorsFault, descriptorsSpent } from '../../src/runtime/file-descriptors.js';
+import {
+  descriptorLimit,
+  descriptorsFault,
+  descriptorsSpent,
+  endedWithoutAnswer,
+} from '../../src/runtime/file-descriptors.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { failureOf } from '../../src/sync/failure-of.js';
 import { StandingClock } from '../store/support/mirror.js';
@@ -31,6 +36,13 @@ test('other errors, and a file that cannot be opened while descriptors are free,
   expect(descriptorsFault(withCode('ENOENT'))).toBeNull();
   expect(descriptorsFault('EMFILE')).toBeNull();
   expect(descriptorsSpent(withCode('SQLITE_CANTOPEN'))).toBeNull();
+});
+
+test.each([
+  ['SIGINT', 'stopped'],
+  ['SIGTERM', 'stopped'],
+] as const)('a child process that %s ended without an answer is the fault %s', (signal, code) => {
+  expect(endedWithoutAnswer('the process', signal)).toMatchObject({ code });
 });
 
 test('descriptorLimit is a number, or null where the system does not report it', () => {

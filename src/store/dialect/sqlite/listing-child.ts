@@ -1,4 +1,5 @@
 import { systemClock } from '../../../runtime/clock.js';
+import { endWithParent } from '../../../runtime/own-child.js';
 import { failureOf } from './child-failure.js';
 import { connectSqlite } from './connect.js';
 import type { ListingReply, ListingRequest } from './listing-messages.js';
@@ -12,12 +13,11 @@ const pauseMillis = 5;
 /** Two of these processes prepare a first listing: one adds up while the other holds the lock to build an index. */
 const lockWaitMillis = 10 * 60_000;
 
+endWithParent();
+
 process.on('message', async (request: ListingRequest) => {
   process.send?.(await replyTo(request));
 });
-process.on('disconnect', () => process.exit(0));
-// A signal from a terminal reaches the whole process group; the parent decides when this process ends.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
 async function replyTo({ file, task }: ListingRequest): Promise<ListingReply> {
   try {

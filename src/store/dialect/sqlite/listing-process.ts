@@ -39,8 +39,8 @@ export class ListingProcess {
       };
       const lose = () => {
         done();
-        const ended = endedWithoutAnswer(it);
-        reject(ended.code === 'internal' ? lost(ended.message, ended) : ended);
+        const ended = endedWithoutAnswer(it, this.#child.signalCode);
+        reject(ended.code === 'out_of_descriptors' ? ended : lost(ended.message, ended));
       };
       const receive = (message: unknown) => {
         done();

@@ -1,7 +1,8 @@
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
 import { incompleteInstallation } from '../../../runtime/incomplete-installation.js';
-import { endWhenLarger } from '../../../runtime/memory-limit.js';
+import { endWhenLargerOrOrphaned } from '../../../runtime/memory-limit.js';
+import { endWithParent } from '../../../runtime/own-child.js';
 import { hasParameters, rowTooLarge, tooMuchMemory } from '../../query-refusals.js';
 import { bytesOf, ResultSize } from '../../reads/result-size.js';
 import { statementText } from '../../statement-text.js';
@@ -22,14 +23,14 @@ const waitMsForLock = 2_000;
 
 let resume: () => void = () => {};
 
+endWithParent();
 process.on('message', (demand: QueryDemand) => {
   if (demand.kind === 'more') resume();
   else void runAndReport(demand.request);
 });
-process.on('disconnect', () => process.exit(0));
 
 async function runAndReport(request: QueryRequest): Promise<void> {
-  endWhenLarger(request.memoryMegabytes);
+  endWhenLargerOrOrphaned(request.memoryMegabytes);
   try {
     await run(request);
   } catch (error) {

@@ -64,7 +64,7 @@ export async function querySqlite(
     if (cause !== undefined) throw cause;
     if (reply === undefined && memorySignals.has(child.signalCode ?? ''))
       throw tooMuchMemory(memoryMegabytes);
-    if (reply === undefined) throw endedWithoutAnswer('the process that ran the query');
+    if (reply === undefined) throw endedWithoutAnswer('the process that ran the query', child.signalCode);
     throw faultOf(reply);
   };
 

@@ -1,3 +1,4 @@
+import { endWithParent } from '../../../runtime/own-child.js';
 import { failureOf } from './child-failure.js';
 import { connectSqlite, type SqliteConnection } from './connect.js';
 import type { ReadingDemand } from './reading-messages.js';
@@ -13,6 +14,7 @@ interface Session {
 
 const sessions = new Map<number, Session>();
 
+endWithParent();
 process.on('message', (demand: ReadingDemand) => {
   const { no } = demand;
   try {
@@ -21,9 +23,6 @@ process.on('message', (demand: ReadingDemand) => {
     process.send?.({ no, kind: 'failed', failure: failureOf(error) });
   }
 });
-process.on('disconnect', () => process.exit(0));
-// A signal from a terminal reaches the whole process group; the parent decides when this process ends.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
 function handle(demand: ReadingDemand): readonly unknown[] {
   const no = demand.session;

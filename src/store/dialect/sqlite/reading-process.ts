@@ -97,7 +97,7 @@ class ChildRun {
       const end = () => {
         this.#over = true;
         for (const { reject } of this.#pending.values())
-          reject(endedWithoutAnswer('the process that reads the mirror'));
+          reject(endedWithoutAnswer('the process that reads the mirror', this.#child.signalCode));
         this.#pending.clear();
         resolve();
       };

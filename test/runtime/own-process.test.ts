@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { placeMigrated } from '../support/migrated-file.js';
+
+const dist = (path: string) => pathToFileURL(join(packageRoot, 'dist', path)).href;
+
+/** Runs `script` in a process group of its own, as a shell does. `child` starts a child process, `say` prints a line. */
+function parentOf(script: string) {
+  const setup = `
+    import { startOwnProcess } from '${dist('runtime/own-process.js')}';
+    const say = (line) => console.log(line);
+    const child = (caller, name) => startOwnProcess(caller, name);
+    ${script}`;
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', setup], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void parent.kill('SIGKILL'));
+  const lines = createInterface({ input: parent.stdout })[Symbol.asyncIterator]();
+  return { parent, line: async () => String((await lines.next()).value) };
+}
+
+test.skipIf(process.platform === 'win32')('Ctrl-C in a terminal does not end a child process', async () => {
+  const { parent, line } = parentOf(`
+    const reading = child('${dist('store/dialect/sqlite/reading-process.js')}', 'reading-child');
+    const ask = (no) => reading.send({ no, session: 1, kind: 'open', file: '/nowhere/mirror.db' });
+    reading.on('message', ({ no, kind }) => say(no + ' ' + kind));
+    reading.once('exit', (code, signal) => say(signal ?? code));
+    process.on('SIGINT', () => ask(2));
+    ask(1);`);
+  expect(await line()).toBe('1 failed');
+  process.kill(-(parent.pid ?? 0), 'SIGINT');
+  expect(await line()).toBe('2 failed');
+});
+
+test('a query that never returns ends when its parent was killed', async () => {
+  const file = join(tempFolder(), 'mirror.db');
+  placeMigrated(file);
+  const sql = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
+  const limits = { memoryMegabytes: 500, rowsMax: null, rowBytesMax: 1_000, bytesMax: null };
+  const request = { file, sql, ...limits, identity: true, audit: true, asOf: null };
+  const { parent, line } = parentOf(`
+    const query = child('${dist('store/dialect/sqlite/query.js')}', 'query-child');
+    query.once('message', ({ kind }) => say(kind + ' ' + query.pid));
+    query.send({ kind: 'start', request: ${JSON.stringify(request)} });`);
+  const [, columns] = /^columns (\d+)$/.exec(await line()) ?? [];
+  const pid = Number(columns);
+  onTestFinished(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')));
+  parent.kill('SIGKILL');
+  await once(parent, 'exit');
+  await expect.poll(() => isAlive(pid), { timeout: 60_000 }).toBe(false);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('every script of a child process ends with its parent', () => {
+  const source = join(packageRoot, 'src');
+  const scripts = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('-child.ts'),
+  );
+  expect(scripts.length).toBeGreaterThanOrEqual(6);
+  const others = scripts.filter(
+    (path) => !/^endWithParent\(\);$/m.test(readFileSync(join(source, path), 'utf8')),
+  );
+  expect(others.filter((path) => !path.endsWith('own-child.ts'))).toEqual([]);
+});
