@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js';
 import type { LoadedConfig } from '../config/document.js';
 import { openSession } from '../daemon/platform-session.js';
-import { isFault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { askDaemons } from '../reading/daemon-address.js';
 import { openVault } from '../reading/open-vault.js';
@@ -41,7 +41,10 @@ export interface Diagnosis {
   readonly checks: readonly Check[];
 }
 
-/** Runs every check, from this machine outwards. Changes nothing, whether a daemon is running or not. */
+/**
+ * Runs every check, from this machine outwards. Changes nothing, whether a daemon is running or not. Throws `stopped` when
+ * `signal` fires: a check that was interrupted would look like a damaged file or an unreachable platform.
+ */
 export async function diagnose(
   load: () => Promise<LoadedConfig>,
   parts: DoctorParts,
@@ -51,6 +54,7 @@ export async function diagnose(
   const loaded = await load().catch((error: unknown) => failedBy('config', error, 'rosterd config validate'));
   if ('verdict' in loaded) checks.push(loaded);
   else checks.push(...(await configured(loaded, parts, signal)));
+  if (signal.aborted) throw new Fault('stopped', 'the checks were stopped before their end');
   return {
     at: instantFromMillis(parts.clock.now()),
     healthy: checks.every(({ verdict }) => verdict !== 'fail'),

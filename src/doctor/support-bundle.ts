@@ -29,7 +29,7 @@ type Section<Value> = Value | { readonly missing: string };
 /**
  * Writes everything that helps to find a problem into one readable file of mode 0600: versions, configuration, doctor,
  * status, the last ticks, the last log lines of a running daemon, and the schema. It contains no identity and no secret.
- * Throws `usage` for the mirror's own files, and for a device or a pipe.
+ * Throws `usage` for the mirror's own files, and for a device or a pipe; `stopped` when `signal` fires.
  */
 export async function writeSupportBundle(
   file: string,

@@ -17,7 +17,7 @@ import { tempFolder } from '../store/temp-folder.js';
 import { freePort } from '../support/free-port.js';
 import { placeMigrated } from '../support/migrated-file.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
-import { fakeIo, rosterd } from './fake-io.js';
+import { fakeIo, rosterd, stopped } from './fake-io.js';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -149,6 +149,21 @@ test('doctor reports a damaged table of request counts as a failed check, and ru
   const verdicts = Object.fromEntries(diagnosis.checks.map(({ name, verdict }) => [name, verdict]));
   expect(code).toBe(1);
   expect(verdicts).toMatchObject({ 'budget.acme': 'fail', 'token.acme': 'pass', 'receiver.port': 'pass' });
+});
+
+test('doctor that a signal stops reports no check as failed, and ends with exit code 5', async () => {
+  const { folder } = await office();
+  const io = fakeIo({
+    cwd: folder,
+    env: { HOOK: 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0' },
+    clock: systemClock,
+    ...stopped,
+  });
+  expect(await rosterd(['doctor'], io)).toMatchObject({
+    code: 5,
+    out: '',
+    err: expect.stringContaining('error: the checks were stopped before their end\n'),
+  });
 });
 
 test('doctor lists the problems of a configuration one a line', async () => {

@@ -39,6 +39,14 @@ export function fakeIo(
   };
 }
 
+/** Options of `fakeIo` for a command that SIGINT stops when it begins. */
+export const stopped: Pick<Io, 'onSignal'> = {
+  onSignal: (signal, listener) => {
+    if (signal === 'SIGINT') queueMicrotask(listener);
+    return () => {};
+  },
+};
+
 export function collector(tty: boolean, columns: number): { stream: OutputStream; text: () => string } {
   let text = '';
   const sink = new Writable({

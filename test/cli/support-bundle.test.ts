@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
@@ -9,7 +9,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { LogTail } from '../../src/runtime/log-tail.js';
 import { sweep } from '../canaries/sweep.js';
 import { testRandom } from '../support/chance.js';
-import { collector } from './fake-io.js';
+import { collector, stopped } from './fake-io.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 
 let world: FilledMirror;
@@ -153,6 +153,13 @@ test('a support bundle is written with an invalid configuration too, and names i
   expect(code).toBe(0);
   const bundle = JSON.parse(readFileSync(at('broken.json'), 'utf8'));
   expect(bundle.configuration).toEqual([expect.objectContaining({ path: 'log.level' })]);
+});
+
+test('a support bundle that a signal stops writes no file', async () => {
+  expect(await world.run(['support-bundle', 'stopped.json'], { env: env(), ...stopped })).toMatchObject({
+    code: 5,
+  });
+  expect(existsSync(at('stopped.json'))).toBe(false);
 });
 
 test('a support bundle replaces a file only with --force, and names itself by the time', async () => {
