@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { guarded, Terminal } from '../../src/cli/output/terminal.js';
 import { collector, commandOf, fakeIo, rosterd } from './fake-io.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
@@ -98,6 +98,14 @@ describe('on a terminal', () => {
     const versions = await world.run(['history', id, '--json'], tty);
     expect(JSON.parse(versions.out)).toMatchObject([{ status: hostile, extra: { [hostile]: hostile } }]);
     expect((await world.run(['query', sql, '--csv'], tty)).out).toContain('\\u001b[2J\\u001b]0;owned\\u0007');
+  });
+
+  test('rows on a terminal are not mixed with progress', async () => {
+    const large = await filledMirror(1_200);
+    onTestFinished(() => large.close());
+    await large.sync();
+    expect((await large.run(['export'], { tty: true })).err).toBe('');
+    expect((await large.run(['export', '--out', 'all.csv'], { tty: true })).err).toContain('export  [');
   });
 
   test('colours of the output itself pass, and those in data are escaped', async () => {

@@ -63,7 +63,8 @@ export const demo: Command = {
         );
       },
     });
-    introduce(running, file, io.cwd, out);
+    // A signal may have come while it started.
+    if (!signal.aborted) introduce(running, file, io.cwd, out);
     await untilAborted(signal);
     await running.close();
     return exitCodes.done;

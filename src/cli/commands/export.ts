@@ -89,6 +89,7 @@ export const exportCommand: Command = {
     const progress = out.progress('export', io.clock);
     let rows = 0;
     let rowsTotal: number | undefined;
+    let showsProgress = true;
     const ask = {
       format,
       tables,
@@ -98,7 +99,7 @@ export const exportCommand: Command = {
       ...defined({ source, company }),
       onRow: () => {
         rows += 1;
-        if (rows % 1_000 === 0) progress.update({ pages: 0, rows, rowsTotal });
+        if (showsProgress && rows % 1_000 === 0) progress.update({ pages: 0, rows, rowsTotal });
       },
     };
     if (!identity && format === 'founder-csv')
@@ -122,10 +123,13 @@ export const exportCommand: Command = {
       if (options.flag('manifest')) throw noManifest();
       if (file.pieces === null) throw noStream();
       if (format === 'xlsx' && io.stdout.isTTY === true) throw noTerminal();
+      // The rows themselves show on the terminal how far the export is.
+      showsProgress = io.stdout.isTTY !== true;
       await writePieces(io.stdout, daemon.gathered(file.pieces), signal);
     };
     await daemon.exportMirror(location, ask, write);
-    if (io.stderr.isTTY === true && rows >= 1_000) progress.finish({ pages: 0, rows, rowsTotal });
+    if (showsProgress && io.stderr.isTTY === true && rows >= 1_000)
+      progress.finish({ pages: 0, rows, rowsTotal });
     return exitCodes.done;
   },
 };

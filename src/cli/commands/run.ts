@@ -37,8 +37,9 @@ async function follow(context: CommandContext, reloads: ReloadRequests) {
   const { startWatchdog, notifyServiceManager } = await import('../../daemon/service-manager.js');
   const { reload } = await import('../../daemon/reload.js');
   const daemon = await startDaemon(parts);
-  noteAddresses(daemon, context);
-  out.note(`mirroring into ${locationText(loaded.config.database)}; Ctrl-C to stop`);
+  // A signal may have come while it started.
+  if (!signal.aborted) noteAddresses(daemon, context);
+  if (!signal.aborted) out.note(`mirroring into ${locationText(loaded.config.database)}; Ctrl-C to stop`);
   const watchdog = startWatchdog(env, io.clock, parts.logger);
   await notifyServiceManager('ready', env, parts.logger);
   let running = { loaded, parts, daemon };

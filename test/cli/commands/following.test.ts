@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { demoQueries } from '../../../src/cli/commands/demo.js';
 import { defaultPlan } from '../../../src/platform/sandbox/world.js';
 import { systemClock } from '../../../src/runtime/clock.js';
-import { fakeIo, rosterd } from '../fake-io.js';
+import { fakeIo, rosterd, stopped } from '../fake-io.js';
+import { filledMirror } from '../filled-mirror.js';
 
 function folderFor(): string {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-following-'));
@@ -54,6 +55,20 @@ test('demo mirrors a made-up platform, prints its addresses, and its example que
   await expect.poll(() => again.io.out()).toContain('npx rosterd query');
   expect(await again.stop()).toMatchObject({ code: 0 });
   expect(again.io.err()).not.toContain('waits for a human');
+});
+
+test('demo and run that a signal stops while they start print no address', async () => {
+  const demo = await rosterd(
+    ['demo', '--records', '60'],
+    fakeIo({ cwd: folderFor(), clock: systemClock, ...stopped }),
+  );
+  expect(demo).toMatchObject({ code: 0, out: '' });
+  expect(demo.err).not.toContain('Ctrl-C stops the demo');
+  const world = await filledMirror(20);
+  onTestFinished(() => world.close());
+  const run = await world.run(['run', '--set', 'console.listen=127.0.0.1:0'], stopped);
+  expect(run.code).toBe(0);
+  expect(run.err).not.toMatch(/dashboard at|mirroring into/);
 });
 
 test('demo does not overwrite a file that is not its own', async () => {
