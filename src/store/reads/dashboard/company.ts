@@ -169,20 +169,37 @@ export async function largestChanges(db: Db, source: string, company: string | n
     .leftJoin('history_rows as n', (join) =>
       join.onRef('n.id', '=', 'c.id').onRef('n.source_no', '=', 's.no').onRef('n.change_seq', '=', 'c.seq'),
     )
-    // The version it superseded ends at the time of the change.
+    // The version it superseded ends at the time of the change, and is the last one before it: several commits have the
+    // same time after a clock was ahead.
     .leftJoin('history_rows as h', (join) =>
       join
         .onRef('h.id', '=', 'c.id')
         .onRef('h.source_no', '=', 's.no')
         .onRef('h.valid_to', '=', 'c.at')
-        .onRef('h.change_seq', '<', 'c.seq'),
+        .onRef('h.change_seq', '<', 'c.seq')
+        .on(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom('history_rows as l')
+                .select('l.history_no')
+                .whereRef('l.id', '=', 'c.id')
+                .whereRef('l.source_no', '=', 's.no')
+                .whereRef('l.valid_to', '=', 'c.at')
+                .whereRef('l.change_seq', '<', 'c.seq')
+                .whereRef('l.change_seq', '>', 'h.change_seq'),
+            ),
+          ),
+        ),
     )
     .leftJoin('offering_rows as o', (join) =>
       join
         .onRef('o.source_no', '=', 's.no')
         .on('o.id', '=', sql<string>`coalesce(i.offering_id, n.offering_id, h.offering_id)`),
     )
+    // A record that was only published again has several versions of this number, with the same content.
+    .distinct()
     .select(['c.seq', 'c.at', 'c.kind', 'c.id', before.as('before_cents'), after.as('after_cents')])
+    .select(moved.as('moved'))
     .select(sql<string | null>`coalesce(i.currency, n.currency, h.currency)`.as('currency'))
     .select('o.name as round_name')
     .where('c.seq', '>', Number(seq ?? 0) - changesSearched)
@@ -191,11 +208,11 @@ export async function largestChanges(db: Db, source: string, company: string | n
     .where('c.id', 'is not', null)
     .where(sql`coalesce(i.company_id, n.company_id, h.company_id)`, company === null ? 'is' : '=', company)
     .where(moved, '>', 0)
-    .orderBy(moved, 'desc')
+    .orderBy('moved', 'desc')
     .orderBy('c.seq', 'desc')
     .limit(rowsMax)
     .execute();
-  return rows.map((row) => ({
+  return rows.map(({ moved: _, ...row }) => ({
     ...row,
     id: row.id ?? '',
     seq: Number(row.seq),
