@@ -235,7 +235,11 @@ describe('rosterd restore', () => {
     });
     await once(reader.stdout, 'data');
     const { code, err } = await world.run(['restore', '--force', 'open.db']);
-    expect([code, err]).toEqual([1, expect.stringContaining('mirror.db is in use by another program')]);
+    const who = process.platform === 'linux' ? `node (process ${reader.pid})` : 'another program';
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining(`mirror.db is in use by ${who}\nTry: The mirror is as it was.`),
+    ]);
     reader.kill('SIGKILL');
     await once(reader, 'exit');
     expect((await world.run(['status', '--check'])).code).toBe(0);

@@ -43,6 +43,8 @@ export interface RestoreParts {
   /** Replaces an existing mirror. */
   readonly force: boolean;
   readonly leaseMs: number;
+  /** How long to wait for a lock of the server. */
+  readonly lockMs?: number;
 }
 
 export interface RestoreHooks {

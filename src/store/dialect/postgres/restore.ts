@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import pg from 'pg';
-import { Fault } from '../../../domain/fault.js';
+import { Fault, isFault } from '../../../domain/fault.js';
 import type { Instant } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
 import {
@@ -21,6 +21,7 @@ import { type ArchivedTable, lineEnds, readArchive } from './archive.js';
 import { readDump } from './dump.js';
 import { withPostgresFaults } from './faults.js';
 import { isAlive } from './fleet-life.js';
+import { isLockTimeout, lockHolders } from './lock-holders.js';
 import { appliedMigrations, migratePostgres } from './migrate.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 
@@ -41,9 +42,8 @@ export async function restorePostgres(
   const url = await secretUrlOf(place);
   const database = await openPostgres(url, { max: 2 });
   try {
-    await makeSchema(database, backup, parts);
-    const tables = await replaceRows(database, url, backup, parts, hooks);
-    await hooks.prepare(null);
+    const tables = await replaced(database, url, backup, parts, hooks);
+    await prepared(hooks);
     return {
       format: backup.format,
       made_at: backup.madeAt,
@@ -213,8 +213,57 @@ async function makeSchema(
     );
 }
 
+/** The hints of these faults are about a daemon, which tries again by itself. */
+async function replaced(
+  database: PostgresDatabase,
+  url: string,
+  backup: Backup,
+  parts: RestoreParts,
+  hooks: RestoreHooks,
+): Promise<readonly TableProof[]> {
+  try {
+    await makeSchema(database, backup, parts);
+    return await replaceRows(database, url, backup, parts, hooks);
+  } catch (error) {
+    if (!isFault(error, 'database_busy') || error.about.lasting === true) throw error;
+    if (!isLockTimeout(error.about.cause))
+      throw new Fault('database_busy', error.message, {
+        hint: 'Nothing was replaced, unless the connection broke in the last step: rosterd status shows it. Run this again.',
+        cause: error,
+      });
+    const holders = await lockHolders(database);
+    const [first] = holders;
+    const who = holders.map(({ program, user, pid }) => `${program} of ${user} (process ${pid})`);
+    throw new Fault(
+      'database_busy',
+      `${database.url} is in use by ${who.join(', ') || 'another transaction'}`,
+      {
+        hint:
+          first === undefined
+            ? 'Nothing was replaced. Run this again; long transactions are in pg_stat_activity.'
+            : `Nothing was replaced. Wait for its end, or end it with SELECT pg_terminate_backend(${first.pid}), then run this again.`,
+        cause: error,
+      },
+    );
+  }
+}
+
+async function prepared({ prepare }: RestoreHooks): Promise<void> {
+  try {
+    await prepare(null);
+  } catch (error) {
+    if (!isFault(error, 'database_busy')) throw error;
+    throw new Fault('database_busy', `the backup is restored, but ${error.message}`, {
+      hint: 'Start rosterd: it erases what the backup still has of people who were forgotten since.',
+      cause: error,
+    });
+  }
+}
+
 /** If this host freezes, the server releases the locks after this time. */
 const idleMillis = 5 * 60_000;
+/** How long to wait for a transaction that reads or writes the mirror. Others queue behind the restore meanwhile. */
+const lockMillis = 10_000;
 
 function replaceRows(
   database: PostgresDatabase,
@@ -230,7 +279,7 @@ function replaceRows(
     try {
       await client.connect();
       await client.query(
-        `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 10000;
+        `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${parts.lockMs ?? lockMillis};
          SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
       );
       const tables = await presentTables(client, database);

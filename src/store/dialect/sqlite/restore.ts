@@ -2,6 +2,7 @@ import { chmodSync, constants, copyFileSync, existsSync, linkSync, renameSync, r
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Fault, isFault } from '../../../domain/fault.js';
+import { processesUsing } from '../../../runtime/processes-using.js';
 import { stampOf } from '../../backup/file-names.js';
 import {
   type Restored,
@@ -150,7 +151,7 @@ function lockMirror(file: string, parts: RestoreParts): LockedMirror {
     const isOfDisk = isFault(fault) && fault.about.lasting === true;
     if (isFault(fault, 'database_unusable') || isOfDisk) return damagedMirror(file, closed);
     closed();
-    throw isFault(fault, 'database_busy') ? inUse(file, fault) : fault;
+    throw isFault(fault, 'database_busy') && isLocked(fault) ? inUse(file, fault) : fault;
   }
 }
 
@@ -216,11 +217,16 @@ function nameAlso(file: string, other: string): void {
 }
 
 function inUse(file: string, cause: Fault): Fault {
-  return new Fault('database_busy', `${file} is in use by another program`, {
-    hint: 'Stop rosterd and close every program that reads the file, then run this again.',
+  const users = processesUsing(file);
+  return new Fault('database_busy', `${file} is in use by ${users.join(', ') || 'another program'}`, {
+    hint: 'The mirror is as it was. Stop rosterd and close every program that has the file open, then run this again.',
     cause,
   });
 }
+
+/** Whether others have a lock: `database_busy` has more reasons, such as no memory. */
+const isLocked = ({ about: { cause } }: Fault) =>
+  cause instanceof Sqlite.SqliteError && /^SQLITE_(?:BUSY|LOCKED|PROTOCOL)/.test(cause.code);
 
 function notThere(file: string): Fault {
   return new Fault('usage', `${file} is not a backup: the file is missing or empty`, {
