@@ -328,8 +328,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'the name of a company stays after its token lost the scope',
     'src/dimensions/list-collections.ts',
-    'this.#rounds === null && stored?.unavailable === reason ? stored?.name : null',
-    'stored?.name',
+    'this.#rounds === null && before?.unavailable === reason ? before?.name : null',
+    'before?.name',
   ),
   bug(
     'superseded versions of companies and rounds are not stored',
@@ -352,8 +352,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'an event that was accepted before a crash is forgotten until the interval',
     'src/dimensions/create-dimensions.ts',
-    'if (touched === null || millisOf(touched) < oldest - listingMillisMax)',
-    'if (touched === null || touched !== null)',
+    'const mayBeNewer = touched !== null && millisOf(touched) >= oldest - listingMillisMax;',
+    'const mayBeNewer = touched !== null && millisOf(touched) < 0;',
   ),
   bug(
     'an unknown round waits for the interval',
