@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { processName } from '../../src/runtime/process-identity.js';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
+import { DeliveryJournal } from '../../src/store/dialect/sqlite/delivery-journal.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { leftBehind, migratedTables } from '../../src/store/migrate-data/migrated-tables.js';
 import { freshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
@@ -309,6 +310,25 @@ describe('rosterd migrate', () => {
         "SELECT count(*)::int AS indexes FROM pg_indexes WHERE indexname LIKE 'investment_rows_%'",
       ),
     ).toEqual([{ indexes: 10 }]);
+  });
+
+  test('migrate copies the webhooks that a killed daemon accepted beside the file', async () => {
+    const target = await freshDatabase();
+    onTestFinished(() => target.drop());
+    const copy = join(world.folder, 'killed.db');
+    copyFileSync(file, copy);
+    const ended = processName().replace(/^(.+:\d+:)\d+\./, '$11.');
+    const journal = new DeliveryJournal(copy, () => {}, ended);
+    const event = ['evt_journal', 'i', 'investment.changed', 'acme', null, null, 0];
+    journal.append([[...event, '2026-11-24T12:00:00.000Z', 'pending', null, '{}']]);
+    const { code, err } = await world.run(['migrate', '--from', copy, '--to', target.url]);
+    expect({ code, err }).toMatchObject({ code: 0 });
+    await withClient(target.url, async (client) => {
+      const { rows } = await client.query(
+        "SELECT state, source FROM rosterd_identity.webhook_inbox WHERE event_id = 'evt_journal'",
+      );
+      expect(rows).toEqual([{ state: 'pending', source: 'acme' }]);
+    });
   });
 
   test('migrate applies the forget ledger to an old mirror before copying it', async () => {

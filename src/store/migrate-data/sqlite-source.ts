@@ -1,6 +1,8 @@
 import { Fault } from '../../domain/fault.js';
 import type { Clock } from '../../runtime/clock.js';
 import { isProcessGone, isProcessThere, processName } from '../../runtime/process-identity.js';
+import { acceptingOnSqlite } from '../dialect/sqlite/accept-deliveries.js';
+import { recoverDeliveries } from '../dialect/sqlite/delivery-journal.js';
 import { withSqliteFaults } from '../dialect/sqlite/faults.js';
 import { appliedMigrations } from '../dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../dialect/sqlite/open.js';
@@ -14,7 +16,7 @@ export interface SourceOptions {
   readonly leaseMs: number;
 }
 
-/** The mirror to copy from. Nothing is written to it. */
+/** The mirror to copy from. */
 export interface MigrationSource {
   readonly counts: ReadonlyMap<string, number>;
   columns(table: MigratedTable): readonly string[];
@@ -39,13 +41,15 @@ export function lookAtSource(file: string, options: SourceOptions): MigrationSou
 
 /**
  * Opens the source and holds SQLite's single write lock until it is closed. Processes that start during the copy can
- * read, but their writes fail as busy. A lease would not be enough, because it does not stop webhooks and erasures.
+ * read, but their writes fail as busy. A lease would not be enough, because it does not stop webhooks and erasures. First
+ * moves the deliveries to the inbox that a daemon accepted and left beside the file, as its next start would have done.
  * Throws `database_unusable` for an older schema and `lease_lost` when another process uses the mirror.
  */
 export function lockSource(file: string, options: SourceOptions): MigrationSource {
   openSqlite(file, { readonly: true }).close();
   const database = openSqlite(file);
   try {
+    recoverDeliveries(file, acceptingOnSqlite(database.raw, file));
     withSqliteFaults(file, () => database.raw.exec('BEGIN IMMEDIATE'));
   } catch (error) {
     database.close();
