@@ -64,8 +64,8 @@ export const plantedBugs: readonly TortureBug[] = [
     'sigterm',
     'SIGTERM ends the process at once',
     'src/cli/run.ts',
-    "stop.abort('signal');",
-    "stop.abort('signal');\n    io.quit(exitCodes.stopped);",
+    'stop.abort(signalled);\n    out.note(',
+    'stop.abort(signalled);\n    io.quit(exitCodes.stopped);\n    out.note(',
   ),
   of(
     'two-writers',
