@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -231,11 +231,24 @@ describe('rosterd migrate', () => {
     const foreign = await freshDatabase();
     onTestFinished(() => foreign.drop());
     await withClient(foreign.url, (client) => client.query('CREATE TABLE budgets (mine int)'));
+    const [text, pipe] = [join(world.folder, 'notes.txt'), join(world.folder, 'stream')];
+    writeFileSync(text, 'x'.repeat(100));
+    execFileSync('mkfifo', [pipe]);
     for (const [words, code, message] of [
       [['--to', secretTo()], 2, /--from is missing\nTry: rosterd migrate --from sqlite:/],
       [['--from', file], 2, /--to is missing\nTry: /],
       [['--from', secretTo(), '--to', 'sqlite:new.db'], 2, /not from postgres to sqlite\nTry: /],
-      [['--from', 'nowhere.db', '--to', secretTo()], 1, /nowhere\.db is not there yet\nTry: /],
+      [
+        ['--from', 'nowhere.db', '--to', secretTo()],
+        1,
+        /nowhere\.db is not there, or empty\nTry: .*--from sqlite:FILE/,
+      ],
+      [['--from', text, '--to', secretTo()], 1, /is not a SQLite database\nTry: .*--from sqlite:FILE/],
+      [
+        ['--from', pipe, '--to', secretTo()],
+        2,
+        /stream is a pipe, not a database file\nTry: .*--from sqlite:FILE\. Write a stream to one first/,
+      ],
       [
         ['--from', file, '--to', 'postgres://nowhere'],
         2,

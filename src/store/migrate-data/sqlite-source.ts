@@ -1,9 +1,10 @@
-import { Fault } from '../../domain/fault.js';
+import { Fault, isFault } from '../../domain/fault.js';
 import type { Clock } from '../../runtime/clock.js';
 import { isProcessGone, isProcessThere, processName } from '../../runtime/process-identity.js';
 import { acceptingOnSqlite } from '../dialect/sqlite/accept-deliveries.js';
 import { recoverDeliveries } from '../dialect/sqlite/delivery-journal.js';
 import { withSqliteFaults } from '../dialect/sqlite/faults.js';
+import { inspectFile } from '../dialect/sqlite/file.js';
 import { appliedMigrations } from '../dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../dialect/sqlite/open.js';
 import { isLeaseRunning } from '../lease-rules.js';
@@ -36,6 +37,7 @@ export interface MigrationSource {
  * Opens the source without locking it, for a dry run. Throws in the same cases as `lockSource`, apart from a busy lock.
  */
 export function lookAtSource(file: string, options: SourceOptions): MigrationSource {
+  refuseOther(file);
   return prepared(openSqlite(file, { readonly: true }), options);
 }
 
@@ -87,6 +89,20 @@ function prepared(database: SqliteDatabase, options: SourceOptions): MigrationSo
   } catch (error) {
     close();
     throw error;
+  }
+}
+
+/** Throws as `inspectFile`, whose hints are about the configured mirror, and for a file that is missing or empty. */
+function refuseOther(file: string): void {
+  try {
+    if (inspectFile(file) !== 'ours') throw new Fault('database_unusable', `${file} is not there, or empty`);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    const hint =
+      error.code === 'usage'
+        ? 'Name a file with --from sqlite:FILE. Write a stream to one first.'
+        : 'Name the file of a mirror with --from sqlite:FILE, and check who may read it.';
+    throw new Fault(error.code, error.message, { hint, cause: error.about.cause });
   }
 }
 
