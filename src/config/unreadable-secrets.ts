@@ -32,6 +32,12 @@ export async function checkVaultKey(secret: Secret): Promise<void> {
   throw new Fault('usage', `${secret.name}: is not a key (${secret.origin})`, { hint: vaultKeyHint });
 }
 
+/** Returns the secrets without which no daemon starts; the console's are not among them. */
+export function secretsOfStart({ database, receiver, vault }: Config): readonly Secret[] {
+  const password = database.kind === 'postgres' ? database.password : null;
+  return [...(password === null ? [] : [password]), ...vault.keys, ...(receiver?.secrets ?? [])];
+}
+
 function secretsOf(config: Config): readonly Secret[] {
   const { application, management } = config.platform;
   const { database } = config;

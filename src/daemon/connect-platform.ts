@@ -95,6 +95,14 @@ function announced(wire: WireFetch, beforeCall: () => void): WireFetch {
 
 /** Returns the certificates of `platform.ca`. Warns about those not valid now, which would explain TLS failures. */
 function readAuthority(file: string, { clock, logger }: Pick<PlatformParts, 'clock' | 'logger'>): string {
+  const { pem, authorities } = authorityOf(file);
+  for (const hint of untimely(authorities, clock.now()))
+    logger.warn({ file, hint }, 'a certificate in platform.ca is not valid now');
+  return pem;
+}
+
+/** Reads the file of `platform.ca`. Throws `usage` when it cannot be read or contains no certificate. */
+export function authorityOf(file: string) {
   let pem: string;
   try {
     pem = readFileSync(file, 'utf8');
@@ -104,12 +112,10 @@ function readAuthority(file: string, { clock, logger }: Pick<PlatformParts, 'clo
       cause,
     });
   }
-  const found = authoritiesIn(pem);
-  if (typeof found === 'string')
-    throw new Fault('usage', `platform.ca: ${file} ${found}`, {
+  const authorities = authoritiesIn(pem);
+  if (typeof authorities === 'string')
+    throw new Fault('usage', `platform.ca: ${file} ${authorities}`, {
       hint: `look into it: openssl x509 -in ${file} -noout -subject -dates`,
     });
-  for (const hint of untimely(found, clock.now()))
-    logger.warn({ file, hint }, 'a certificate in platform.ca is not valid now');
-  return pem;
+  return { pem, authorities };
 }

@@ -2,18 +2,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../config/document.js';
 import { fixedSettingsChanged } from '../config/fixed-settings.js';
 import { InvalidConfig } from '../config/invalid-config.js';
-import { secretFaults } from '../config/unreadable-secrets.js';
-import { Fault } from '../domain/fault.js';
+import { secretFaults, secretsOfStart } from '../config/unreadable-secrets.js';
+import { Fault, isFault } from '../domain/fault.js';
+import { authorityOf } from './connect-platform.js';
 import { signInFaults } from './console-sign-in.js';
 import { type Daemon, startDaemon } from './daemon.js';
 import type { EngineParts } from './engine.js';
 
 /*
  * A reload applies the whole configuration file or nothing of it. What can be judged beforehand is judged while the
- * daemon works on: the file, its secrets, whether it changes a setting that only a restart changes, and whether the server
- * with the mirror is there. A file without changes rereads secrets in place. A file with changes replaces the daemon: the
- * old one finishes its pages and closes, the new one opens the same database and listens at the same addresses. If the new
- * one cannot start, the old configuration starts again.
+ * daemon works on: the file, its secrets, whether it changes a setting that only a restart changes, whether the server
+ * with the mirror is there, and whether what a start reads can be read. A file without changes rereads secrets in place. A
+ * file with changes replaces the daemon: the old one finishes its pages and closes, the new one opens the same database and
+ * listens at the same addresses. If the new one cannot start, the old configuration starts again.
  */
 
 /** A daemon and what it was built from. */
@@ -77,6 +78,13 @@ export async function reload(running: Running, parts: ReloadParts): Promise<Relo
     logger.error({}, 'nothing was reloaded; the daemon keeps its configuration');
     return refused;
   }
+
+  const prevented = await startFaults(loaded);
+  if (prevented.length > 0) {
+    for (const error of prevented) logger.error({ error }, 'no daemon could start at the moment');
+    logger.error({}, 'nothing was reloaded; the daemon keeps its configuration');
+    return refused;
+  }
   return await replace(running, loaded, parts);
 }
 
@@ -119,6 +127,29 @@ async function faultsIn({ config }: LoadedConfig): Promise<readonly Fault[]> {
   const faults = await secretFaults(config);
   if (faults.length > 0 || config.console === null || config.console.auth === null) return faults;
   return await signInFaults(config.console.auth, { runCommands: true });
+}
+
+/**
+ * What keeps a daemon from its start although `faultsIn` found nothing: a command that prints a secret and fails, because
+ * its secret store is away, or a certificate authority file that is gone. The running daemon has read them; neither the
+ * new configuration nor the old one would start.
+ */
+async function startFaults({ config }: LoadedConfig): Promise<readonly Fault[]> {
+  const { caFile } = config.platform;
+  const printed = secretsOfStart(config).filter(({ runsCommand }) => runsCommand);
+  const needs = [
+    ...(caFile === null ? [] : [async () => authorityOf(caFile)]),
+    ...printed.map((secret) => () => secret.reveal()),
+  ];
+  const faults: Fault[] = [];
+  for (const need of needs)
+    try {
+      await need();
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      faults.push(error);
+    }
+  return faults;
 }
 
 /** One line of the log for each thing that is wrong with the file. */

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedSettings } from '../../src/config/fixed-settings.js';
@@ -21,7 +21,7 @@ interface Line extends LogFields {
 }
 
 /** Starts a daemon with a configuration file in a new folder. */
-async function runningWorld(database = 'sqlite:mirror.db') {
+async function runningWorld(database = 'sqlite:mirror.db', more: Readonly<Record<string, unknown>> = {}) {
   const sandbox = await sandboxFor({ companies: 2, records: 60 });
   const folder = freshFolder();
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o600 });
@@ -30,10 +30,12 @@ async function runningWorld(database = 'sqlite:mirror.db') {
   write('acme.token', first.token);
   write('beta.token', second.token);
   write('console.token', 'a-token-for-the-console');
+  write('hook.secret', 'whsec_c2VjcmV0');
+  write('ca.pem', authority);
   const acme = { name: 'acme', company: first.id, token: { file: 'acme.token' } };
   const beta = { name: 'beta', company: second.id, token: { file: 'beta.token' } };
   const settings = {
-    platform: { baseUrl: sandbox.ready.baseUrl },
+    platform: { baseUrl: sandbox.ready.baseUrl, ca: 'ca.pem' },
     database,
     sources: [acme],
     sync: { intervalSeconds: 3_600 },
@@ -41,6 +43,7 @@ async function runningWorld(database = 'sqlite:mirror.db') {
       listen: `127.0.0.1:${await freePort()}`,
       auth: { token: { file: 'console.token' } },
     },
+    ...more,
   };
   const configure = (value: unknown) =>
     write('config.json', typeof value === 'string' ? value : JSON.stringify(value));
@@ -237,6 +240,33 @@ test('a reload while the server with the mirror is away changes nothing, and the
   expect((await world.metrics('a-token-for-the-console')).status).toBe(200);
   await world.daemon().close();
   await drop();
+});
+
+const authority = readFileSync(new URL('../client/fixtures/tls/authority.cert.pem', import.meta.url), 'utf8');
+
+test.each([
+  ['a command that prints a signing secret fails', 'hook.secret', 'receiver.secrets[0]: the command'],
+  ['the file of platform.ca is gone', 'ca.pem', 'platform.ca: '],
+])('a reload while %s changes nothing, and the daemon stays', async (_, file, why) => {
+  const print = "process.stdout.write(require('node:fs').readFileSync('hook.secret'))";
+  const receiver = {
+    listen: `127.0.0.1:${await freePort()}`,
+    secrets: [{ command: [process.execPath, '-e', print] }],
+  };
+  const world = await runningWorld(undefined, { receiver });
+  const healthy = async () => (await fetch(`http://${receiver.listen}/healthz`)).status;
+  const kept = readFileSync(join(world.folder, file), 'utf8');
+  rmSync(join(world.folder, file));
+  world.configure({ ...world.settings, sources: [...world.settings.sources, world.beta] });
+  expect(await world.reload()).toMatchObject({ outcome: 'refused', replaced: false });
+  expect(world.errors()).toMatchObject([
+    { error: { message: expect.stringContaining(why) } },
+    { message: 'nothing was reloaded; the daemon keeps its configuration' },
+  ]);
+  expect(await healthy()).toBe(200);
+  world.write(file, kept);
+  expect(await world.reload()).toMatchObject({ outcome: 'applied', replaced: true });
+  expect(await healthy()).toBe(200);
 });
 
 test('the deployment page lists every setting that needs a restart', () => {
