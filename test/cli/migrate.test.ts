@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { processName } from '../../src/runtime/process-identity.js';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
@@ -14,6 +15,8 @@ import { leftBehind, migratedTables } from '../../src/store/migrate-data/migrate
 import { freshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { canonicalDump } from '../store/canonical-dump.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { fakeIo, rosterd } from './fake-io.js';
 import { type FilledPostgres, filledPostgres, password } from './filled-postgres.js';
 
 /** The configuration of the test world names PostgreSQL; the mirror starts in a file. */
@@ -334,8 +337,9 @@ describe('rosterd migrate', () => {
     const journal = new DeliveryJournal(copy, () => {}, ended);
     const event = ['evt_journal', 'i', 'investment.changed', 'acme', null, null, 0];
     journal.append([[...event, '2026-11-24T12:00:00.000Z', 'pending', null, '{}']]);
-    const { code, err } = await world.run(['migrate', '--from', copy, '--to', target.url]);
-    expect({ code, err }).toMatchObject({ code: 0 });
+    // Without a configuration: with one, the copy is opened for the forget ledger before.
+    const io = fakeIo({ cwd: tempFolder(), clock: systemClock });
+    expect(await rosterd(['migrate', '--from', copy, '--to', target.url], io)).toMatchObject({ code: 0 });
     await withClient(target.url, async (client) => {
       const { rows } = await client.query(
         "SELECT state, source FROM rosterd_identity.webhook_inbox WHERE event_id = 'evt_journal'",
