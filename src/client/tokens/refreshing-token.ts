@@ -1,4 +1,4 @@
-import { Fault, isFault } from '../../domain/fault.js';
+import { Fault, type FaultCode, isFault } from '../../domain/fault.js';
 import { instantFromMillis, millisOf } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { Interruption } from '../../runtime/interruption.js';
@@ -117,7 +117,7 @@ class RefreshingToken implements TokenProvider {
         const fresh = await refreshTokens(api, { clientId, clientSecret }, candidate, signal);
         return this.#merged(stored, candidate, fresh);
       } catch (error) {
-        if (isFault(error, 'refused') || isFault(error, 'contract_broken')) throw failedRefresh(error);
+        if (isFault(error) && aboutRefresh.has(error.code)) throw failedRefresh(error);
         if (!isFault(error, 'reauthorize')) throw error;
       }
     }
@@ -162,11 +162,14 @@ function dead(): Fault {
   });
 }
 
+/** What the token endpoint says of the application, or what is no answer of it. Its 401 is about the client secret. */
+const aboutRefresh: ReadonlySet<FaultCode> = new Set(['refused', 'unauthorized', 'contract_broken']);
+
 /** A refusal of the token endpoint, without its status: a 400 says nothing about the request that needed the token. */
 function failedRefresh({ code, message, about }: Fault): Fault {
   const { status: _, ...rest } = about;
-  if (code !== 'refused') return new Fault(code, message, rest);
-  return new Fault(code, message, {
+  if (code === 'contract_broken') return new Fault(code, message, rest);
+  return new Fault('refused', message, {
     ...rest,
     hint: 'check the client id and the client secret of the source',
   });

@@ -377,15 +377,22 @@ describe('refreshing token: the credentials file', () => {
 });
 
 test.each([
-  ['without a readable reason, which is retried', '<html>Bad request</html>', 'contract_broken'],
-  ['with a reason, which a person must remove', { error: 'invalid_client' }, 'refused'],
-])('refreshing token: a refusal of the token endpoint %s, is none of the request', async (_, body, code) => {
-  const server = new TokenServer();
-  server.wire = async () => response(400, body);
-  const refusal = await provider(server)
-    .renew('at_old', signal)
-    .catch((error: unknown) => error);
-  expect(refusal).toMatchObject({ code });
-  expect(refusal).not.toHaveProperty('about.status');
-  expect(await readCredentials(path)).toEqual(stored);
-});
+  ['without a readable reason, which is retried', 400, '<html>Bad request</html>', 'contract_broken'],
+  ['without a reason and with 401, which is retried', 401, '<html>Sign in</html>', 'contract_broken'],
+  ['with a reason, which a person must remove', 400, { error: 'unsupported_grant_type' }, 'refused'],
+  ['of a wrong client secret, which a person must replace', 401, { error: 'invalid_client' }, 'refused'],
+])(
+  'refreshing token: a refusal of the token endpoint %s, is none of the request',
+  async (_, status, body, code) => {
+    const server = new TokenServer();
+    server.wire = async () => response(status, body);
+    const refusal = await provider(server)
+      .renew('at_old', signal)
+      .catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ code });
+    if (code === 'refused')
+      expect(refusal).toMatchObject({ about: { hint: expect.stringContaining('client secret') } });
+    expect(refusal).not.toHaveProperty('about.status');
+    expect(await readCredentials(path)).toEqual(stored);
+  },
+);
