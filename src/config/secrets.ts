@@ -153,7 +153,10 @@ export class Secret {
         if (error === null) return value === '' ? reject(failed('printed nothing')) : resolve(value);
         if (error.killed === true)
           return reject(failed(`did not finish within ${commandMillisMax / 1000} s`));
-        reject(typeof error.code === 'number' ? failed(`ended with code ${error.code}`) : notRun(error));
+        if (typeof error.code === 'number') return reject(failed(`ended with code ${error.code}`));
+        // As the kernel does when there is no memory, or an operator.
+        if (typeof error.signal === 'string') return reject(failed(`was killed by ${error.signal}`));
+        reject(isTooLong(error) ? failed(`printed more than ${bytesMax / 1024} KB`, false) : notRun(error));
       };
       try {
         execFile(program, args, options, ended).stdin?.end();
@@ -164,6 +167,8 @@ export class Secret {
     });
   }
 }
+
+const isTooLong = (error: unknown): boolean => systemCode(error) === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
 
 /** Reasons why a program that is there cannot be run at the moment. */
 const briefCodes: ReadonlySet<string> = new Set(['EAGAIN', 'ENOMEM', 'ETXTBSY']);

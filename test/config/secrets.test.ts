@@ -79,6 +79,8 @@ test('a secret is read from a command that runs without a shell', async () => {
 test.each([
   ['fails', [process.execPath, '-e', 'console.error("at_live_abc"); process.exit(7)'], /ended with code 7/],
   ['prints nothing', [process.execPath, '-e', ''], /printed nothing/],
+  ['prints too much', [process.execPath, '-e', 'console.log("x".repeat(70_000))'], /printed more than 64 KB/],
+  ['is killed', [process.execPath, '-e', 'process.kill(process.pid, "SIGKILL")'], /was killed by SIGKILL/],
   ['does not exist', ['/nonexistent/program'], /could not be run \(ENOENT\)/],
   // Node throws this one and a lack of memory.
   ['is below a file', [`${process.execPath}/program`], /the command .* could not be run \(ENOTDIR\)/],
@@ -88,6 +90,16 @@ test.each([
     .catch((error: unknown) => error);
   expect(inspect(failure)).toMatch(message);
   expect(inspect(failure, { depth: 9 }).replaceAll(/command: \[.*\]/g, '')).not.toContain('at_live_abc');
+});
+
+test.each([
+  ['fails', 'process.exit(7)', 'unreachable'],
+  ['is killed, as without memory', 'process.kill(process.pid, "SIGKILL")', 'unreachable'],
+  ['prints too much', 'console.log("x".repeat(70_000))', 'usage'],
+])('a secret command that %s: whether it is retried', async (_, script, code) => {
+  await expect(secret({ command: [process.execPath, '-e', script] }).reveal()).rejects.toMatchObject({
+    code,
+  });
 });
 
 test('checking a secret does not run its command', async () => {
