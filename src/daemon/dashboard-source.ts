@@ -178,7 +178,7 @@ async function companyOf(
     leftByDay: await goneByDay(db, source, company, 'valid_to'),
     goneByDay: await goneByDay(db, source, company, 'applied_at'),
   };
-  if (seen.byStatus.length === 0 && seen.leftByDay.length === 0) return null;
+  if (seen.name === null && seen.byStatus.length === 0 && seen.leftByDay.length === 0) return null;
   const weeks = weeksOf(now);
   const figures = await companyFigures(db, weeks, [{ source, company_id: company }]);
   return {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { seedInvestment } from '../store/support/mirror.js';
+import { seedInvestment, seedRow } from '../store/support/mirror.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import {
   ask,
@@ -107,6 +107,20 @@ test('a company page shows one currency and has every number in a table', async 
   const euros = texts((await ask(world.port, '/companies/acme/co_1?currency=eur')).body);
   expect(euros).toContain('Raised €500.00');
   expect((await ask(world.port, '/companies/acme/co_none')).status).toBe(404);
+});
+
+test('the page of a company without investments says so, and lists its rounds', async () => {
+  const version = { source_no: 1, valid_from: '2026-10-20T12:00:00.000Z', change_seq: 1 };
+  seedRow(world.database, 'company_rows', {
+    ...version,
+    id: 'co_new',
+    name: 'New Ferries',
+    reported_rounds: '[]',
+  });
+  const { status, body } = await ask(world.port, '/companies/acme/co_new');
+  expect(status).toBe(200);
+  expect(texts(body)).toContain('New Ferries acme co_new');
+  expect(texts(body)).toContain('It has no investments yet.');
 });
 
 test('the bars of companies are shares of all that one currency raised, and a currency is escaped in an address', async () => {

@@ -3,7 +3,7 @@ import { rosterBody } from '../../src/console/pages/roster.js';
 import { addressFrom } from '../../src/console/pages/roster-address.js';
 
 test.each([
-  ['', undefined, 'No investments yet. Rows appear when the first listing is complete.'],
+  ['', undefined, 'No investments yet: the platform has none, or no first listing is complete.'],
   ['status=executed', undefined, 'No investment matches. Remove a filter to see more.'],
   ['search=key', 'lovelace', 'No investment matches. Remove a filter to see more.'],
 ])('an empty roster for %j and %j explains why', (query, person, says) => {

@@ -50,6 +50,12 @@ test('the overview of a mirror without sources says what comes and when', () => 
   expect(page).not.toContain('All companies');
 });
 
+test('the overview of complete listings without an investment does not say that a listing is missing', () => {
+  const page = text({ sources: [{ readable: 1, followed: true, paused_at: null } as never] });
+  expect(page).toContain('No investments yet. Each company appears with its first one.');
+  expect(page).not.toContain('listing of a source is complete');
+});
+
 test('the overview of one company compares its weeks and has no sums over all', () => {
   const page = text({ companies: [figures({})] });
   expect(page).toMatch(/Copper Labs co_1 Raised \$100\.00 Committed \$300\.00 Investors 1 Investments 2/);

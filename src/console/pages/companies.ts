@@ -34,6 +34,6 @@ ${table(
     ...[one.source, count(one.investments), money(one.committed_cents, one.currency)],
     ...[money(one.raised_cents, one.currency), share(one.raised_cents, totals.get(one.currency) ?? 0)],
   ]),
-  'No listing is complete yet. Companies appear when the first listing is complete.',
+  'No investments yet: the platform has none, or no first listing is complete. Operations says which.',
 )}`;
 }

@@ -23,7 +23,7 @@ export function companyBody(source: string, company: string | null, seen: Compan
   return html`<div class="heading"><div><p class="crumb"><a href="/companies">Companies</a></p><h1>${seen.name ?? source}</h1><p class="under soft">${seen.name === null ? null : `${source} `}${company === null ? 'no company' : idText(company)}</p></div>
 ${currencies.length > 1 ? chooseCurrency(source, company, currencies, currency) : null}
 <a class="button" href="/roster?source=${encodeURIComponent(source)}${company === null ? '' : `&company=${encodeURIComponent(company)}`}">See the roster</a></div>
-${figures === undefined ? html`<p class="empty">All its investments were withdrawn.</p>` : html`<div class="card owner">${companyFigures(seen.name ?? source, figures, seen.weeks)}</div>`}
+${figures === undefined ? html`<p class="empty">${seen.leftByDay.length === 0 ? 'It has no investments yet.' : 'All its investments were withdrawn.'}</p>` : html`<div class="card owner">${companyFigures(seen.name ?? source, figures, seen.weeks)}</div>`}
 ${raisedOverTime(own(seen.byDay), currency)}
 <div class="pair">
 ${totals(

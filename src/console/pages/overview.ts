@@ -127,7 +127,7 @@ function companies({ companies: all, companies_count, sources, weeks }: Overview
   const unreadShown = unread.slice(0, unreadMax);
   const shown = sorted.slice(0, cardsMax);
   return html`<section id="companies" aria-labelledby="companies-title"><h2 id="companies-title">Companies</h2>
-${sorted.length === 0 && unread.length === 0 ? html`<p class="empty">No source is mirrored yet. Companies appear when the first listing of a source is complete.</p>` : null}
+${sorted.length === 0 && unread.length === 0 ? html`<p class="empty">${sources.some(({ readable }) => readable !== 0) ? 'No investments yet. Each company appears with its first one.' : 'No source is mirrored yet. Companies appear when the first listing of a source is complete.'}</p>` : null}
 <div class="cards wide">${shown.map((rows, index) => companyCard(rows, index, sources, weeks, now))}${unreadShown.map((source) => unreadCard(source, now))}</div>
 ${unread.length > unreadShown.length ? html`<p><a href="${sourcesInState('waiting')}">More sources whose first listing is not complete</a></p>` : null}
 ${companies_count > shown.length ? html`<p><a href="/companies">All ${count(companies_count)} companies</a></p>` : null}

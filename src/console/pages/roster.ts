@@ -74,7 +74,7 @@ ${table(
   narrowed(shown)
     ? 'No investment matches. Remove a filter to see more.'
     : shown.asOf === null
-      ? 'No investments yet. Rows appear when the first listing is complete.'
+      ? 'No investments yet: the platform has none, or no first listing is complete. Operations says which.'
       : 'The mirror had no investments then.',
 )}
 ${paging(shown)}${download(shown)}`;

@@ -15,7 +15,10 @@ export function companyRoutes(context: PageContext): Router {
     const company = named === noCompany ? null : named;
     const seen = await context.source.company(source, company);
     if (seen === null) {
-      const body = problemBody('No such company', 'The mirror has no investment in this company.');
+      const body = problemBody(
+        'No such company',
+        'The mirror has neither this company nor an investment in it.',
+      );
       context.show(request, response, { title: 'No such company', place: '/companies', body }, 404);
       return;
     }
