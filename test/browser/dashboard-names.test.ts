@@ -77,6 +77,21 @@ test.each([320, 1280])('every id of a company or round is small beside its name 
   await context.close();
 });
 
+test('a long name takes several lines, and the figures beside it stay in sight', async () => {
+  const long = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft';
+  const rename = world.database.raw.prepare('UPDATE company_rows SET name = ? WHERE id = ?');
+  rename.run(`${long} of Passau, Linz and Vienna, limited by shares`, company);
+  const { context, page } = await open(browser);
+  const hidden =
+    "(() => { const one = document.querySelector('.scroll'); return one.scrollWidth - one.clientWidth; })()";
+  for (const path of ['/companies', '/']) {
+    await page.goto(world.url + path);
+    expect([path, await page.evaluate(hidden)]).toEqual([path, 0]);
+  }
+  rename.run(companyName, company);
+  await context.close();
+});
+
 test('a round or company without a name is shown by its id', async () => {
   world.database.raw.prepare("UPDATE offering_rows SET name = NULL WHERE id = 'ofr_2'").run();
   const { context, page } = await open(browser);
