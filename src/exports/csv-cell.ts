@@ -12,10 +12,19 @@ export function quoted(text: string): string {
  * people typed: a prefixed number such as -5 would no longer be a number.
  */
 export function neutral(text: string): string {
-  return startsFormula.test(text) ? `'${text}` : text;
+  return startsFormula.test(firstOf(text)) ? `'${text}` : text;
 }
 
 /** The same for numbers stored as text, such as share counts, which are unchanged if they are numbers. */
 export function neutralUnlessNumber(text: string): string {
   return plainNumber.test(text) ? text : neutral(text);
+}
+
+/**
+ * Returns the first character as Apple Numbers reads it: one that is compatible with `=`, `+`, `-` or `@`, such as `＝` of
+ * full width, begins a formula there (https://github.com/adaltas/node-csv/pull/387).
+ */
+function firstOf(text: string): string {
+  const first = text.slice(0, 1);
+  return first > '\x7f' ? first.normalize('NFKC') : first;
 }
