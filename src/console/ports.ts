@@ -65,6 +65,13 @@ export interface ProblemSeen {
   readonly source?: string;
 }
 
+/** Work on the database that ticks wait for. */
+export interface WaitSeen {
+  readonly key: string;
+  readonly text: string;
+  readonly since: string;
+}
+
 export interface StatusSeen {
   readonly at: string;
   readonly health: SourceHealth['health'];
@@ -78,6 +85,7 @@ export interface StatusSeen {
   readonly erasures: { readonly pending: number };
   readonly change_seq: number;
   readonly problems: readonly ProblemSeen[];
+  readonly waits: readonly WaitSeen[];
   /** The scheduled backups; null when the configuration has no schedule. */
   readonly backup: { readonly newest_at: string | null; readonly count: number } | null;
   /** The scheduled exports; null when the configuration has no schedule. */
@@ -121,6 +129,8 @@ export interface ConsoleSource {
   counts(sources: readonly string[]): Promise<ProcessCounts>;
   /** Returns the problems in memory, also while the mirror cannot be read. */
   problems(): readonly ProblemSeen[];
+  /** Returns the work on the database that ticks wait for now. */
+  waits(): readonly WaitSeen[];
   /** Returns the spacing of webhook ticks, by source: of one source, or of those that wait longest. */
   spacings(source: string | null): Readonly<Record<string, SpacingSeen>>;
   /** Returns the last lines of the log, which contain no identity and no secret. */

@@ -53,13 +53,13 @@ const isIll = (problems: readonly ProblemSeen[]): boolean =>
   problems.some(({ severity }) => severity === 'ill');
 
 /**
- * Serves the problems of this process to `rosterd status` on this machine, and its last log lines to `support-bundle`. They come from memory, so an unreachable or
- * locked database does not delay the response. The key is in a file that only its owner can read.
+ * Serves the problems of this process and what its ticks wait for to `rosterd status` on this machine, and its last log
+ * lines to `support-bundle`. They come from memory, so an unreachable or locked database does not delay the response. The key is in a file that only its owner can read.
  */
 export function answerOwn(
   app: Express,
   { key, process }: { readonly key: string; readonly process: string },
-  source: Pick<ConsoleSource, 'problems' | 'spacings' | 'log'>,
+  source: Pick<ConsoleSource, 'problems' | 'waits' | 'spacings' | 'log'>,
 ): void {
   app.get('/daemon.json', (request, response) => {
     const given = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
@@ -67,7 +67,13 @@ export function answerOwn(
     const log = query.log === '1' ? { log: source.log() } : {};
     const spacings = () => source.spacings(typeof query.source === 'string' ? query.source : null);
     if (isSameSecret(given, key))
-      response.json({ process, problems: source.problems(), spacings: spacings(), ...log });
+      response.json({
+        process,
+        problems: source.problems(),
+        waits: source.waits(),
+        spacings: spacings(),
+        ...log,
+      });
     else response.status(401).type('text/plain').send('for rosterd status\n');
   });
 }

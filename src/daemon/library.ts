@@ -234,6 +234,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
         statusOf(config.database, clock, configNow(config, engine), {
           daemons: [],
           problems: engine.health.list(),
+          waits: engine.mirror.waits(),
           spacings: (name) => {
             const source = engine.sources.find(name);
             return source === undefined ? null : webhookSpacingOf(source.name, engine.sync, clock);

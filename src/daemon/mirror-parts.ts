@@ -4,6 +4,7 @@ import type { Instant } from '../domain/instant.js';
 import type { OpenFleet } from '../fleet/ports.js';
 import type { FollowedSources, SourceEraser } from '../installations/ports.js';
 import type { Clock } from '../runtime/clock.js';
+import type { Wait } from '../runtime/health-register.js';
 import type { Logger } from '../runtime/logger.js';
 import { processName } from '../runtime/process-identity.js';
 import type { AfterSyncHooks } from '../store/after-sync.js';
@@ -49,6 +50,8 @@ export interface OpenMirror {
   readonly fleet: OpenFleet | null;
   /** The server, which may be away for a while; null where the database is a file. */
   readonly server: DatabaseServer | null;
+  /** Returns the work on the database that writers of this process wait for. */
+  waits(): readonly Wait[];
   close(): Promise<void>;
 }
 

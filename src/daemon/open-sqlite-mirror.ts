@@ -64,7 +64,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       const request = { file, now: clock.now(), rewritten };
       const inPlace = await scrub({ ...request, way: 'in place' }, signal);
       if (inPlace !== null) return inPlace;
-      return await gate.closedFor(async () => {
+      return await gate.closedFor('rewrite', async () => {
         const rewritten = await scrub({ ...request, way: 'rewrite' }, signal);
         if (rewritten === null) throw new Error('VACUUM rewrites every file');
         return rewritten;
@@ -110,6 +110,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       },
       fleet: null,
       server: null,
+      waits: () => gate.waits,
       close: async () => {
         await checkpoints.close();
         await closeInbox();
@@ -126,7 +127,9 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
 function behindGate(helper: ListingProcess, gate: WriteGate): ListingHelper {
   return {
     perform: (task) =>
-      task.kind === 'index' ? gate.closedThenOpenFor(() => helper.perform(task)) : helper.perform(task),
+      task.kind === 'index'
+        ? gate.closedThenOpenFor('index', () => helper.perform(task))
+        : helper.perform(task),
     end: () => helper.end(),
   };
 }

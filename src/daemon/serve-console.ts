@@ -65,6 +65,7 @@ export async function serveConsole(
   const known = (): Known => ({
     daemons: [{ pid: process.pid, console_url: consoleUrl, state: 'answers' }],
     problems: engine.health.list(),
+    waits: engine.mirror.waits(),
     spacings: spacingOf,
     vault: engine.vault,
   });
@@ -79,6 +80,7 @@ export async function serveConsole(
     source: {
       status: (sourcesMax) => status(sourcesMax === undefined ? {} : { sourcesMax, ticksMax: 0 }),
       problems: () => engine.health.list(),
+      waits: () => engine.mirror.waits(),
       spacings: (source) => {
         if (source === null)
           return longestSpacings(webhookSpacings(config.sources, engine.sync, clock), sourcesUsual);

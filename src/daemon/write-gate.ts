@@ -1,5 +1,13 @@
 import { Fault } from '../domain/fault.js';
+import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
+import type { Wait } from '../runtime/health-register.js';
+
+/** What the gate is closed for. */
+const reasons = {
+  rewrite: 'the database file is being rewritten to free its unused space, and ticks wait for it',
+  index: 'an index of the database is being built, and ticks wait for it',
+} as const;
 
 /** Long enough for a tick that waited to read and write its page. */
 const openMillis = 100;
@@ -10,6 +18,7 @@ const openMillis = 100;
  */
 export class WriteGate {
   #closed: Promise<void> | undefined;
+  #wait: Wait | null = null;
   #waiting = 0;
   /** Whether calls waited when the gate opened last. */
   #hasKept = false;
@@ -24,9 +33,18 @@ export class WriteGate {
     return this.#closed !== undefined;
   }
 
+  /** What guarded calls wait for at the moment. */
+  get waits(): readonly Wait[] {
+    return this.#wait === null ? [] : [this.#wait];
+  }
+
   /** Runs `work`, after work that was given before; guarded calls wait until all of it is done. */
-  async closedFor<Result>(work: () => Promise<Result>): Promise<Result> {
-    const running = this.#closed === undefined ? work() : this.#closed.then(work);
+  async closedFor<Result>(reason: keyof typeof reasons, work: () => Promise<Result>): Promise<Result> {
+    const begin = () => {
+      this.#wait = { key: reason, text: reasons[reason], since: instantFromMillis(this.clock.now()) };
+      return work();
+    };
+    const running = this.#closed === undefined ? begin() : this.#closed.then(begin);
     const closed = running
       .then(
         () => {},
@@ -41,13 +59,17 @@ export class WriteGate {
       if (this.#closed === closed) {
         this.#hasKept = this.#waiting > 0;
         this.#closed = undefined;
+        this.#wait = null;
       }
     }
   }
 
   /** The same, and resolves somewhat later if calls were waiting: what they do takes more than one turn. */
-  async closedThenOpenFor<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = await this.closedFor(work);
+  async closedThenOpenFor<Result>(
+    reason: keyof typeof reasons,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const result = await this.closedFor(reason, work);
     if (this.#hasKept) await this.clock.wait(openMillis);
     return result;
   }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
-import type { HealthReport } from '../runtime/health-register.js';
+import type { HealthReport, Wait } from '../runtime/health-register.js';
 import type { Logger } from '../runtime/logger.js';
 import { writePrivateFile } from '../runtime/private-file.js';
 import { isProcessGone, isProcessThere, processName } from '../runtime/process-identity.js';
@@ -39,6 +39,7 @@ export interface DaemonSeen {
 export interface DaemonAsked {
   readonly daemons: readonly DaemonSeen[];
   readonly problems: readonly HealthReport[];
+  readonly waits: readonly Wait[];
   readonly spacings: WebhookSpacings;
 }
 
@@ -46,6 +47,8 @@ export interface DaemonAsked {
 export interface DaemonAnswer {
   readonly process: string;
   readonly problems: readonly HealthReport[];
+  /** Absent in versions before 0.3. */
+  readonly waits?: readonly Wait[];
   /** Absent in versions before 0.2. */
   readonly spacings?: WebhookSpacings;
   /** The last lines of its log, when they were asked for. */
@@ -125,6 +128,7 @@ export async function askDaemons(
     daemons,
     // Another daemon has taken over from a killed one.
     problems: asked.flatMap(({ problems, isGone }) => (isGone && daemons.length > 0 ? [] : problems)),
+    waits: asked.flatMap(({ waits }) => waits),
     spacings: Object.assign({}, ...asked.map(({ spacings }) => spacings)) as WebhookSpacings,
   };
 }
@@ -159,7 +163,7 @@ interface OneAsked extends DaemonAsked {
   readonly isGone?: boolean;
 }
 
-const unheard: OneAsked = { daemons: [], problems: [], spacings: {} };
+const unheard: OneAsked = { daemons: [], problems: [], waits: [], spacings: {} };
 
 async function askOne(
   file: string,
@@ -206,6 +210,7 @@ async function askOne(
     return {
       daemons: [{ ...seen, state: 'answers' }],
       problems: answer.problems,
+      waits: answer.waits ?? [],
       spacings: answer.spacings ?? {},
     };
   return {

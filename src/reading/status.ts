@@ -8,7 +8,7 @@ import {
   readEndpointState,
 } from '../endpoint/state.js';
 import type { Clock } from '../runtime/clock.js';
-import type { HealthReport } from '../runtime/health-register.js';
+import type { HealthReport, Wait } from '../runtime/health-register.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { type AfterSyncStatus, readAfterSync } from '../store/reads/after-sync.js';
@@ -52,6 +52,8 @@ export interface FullStatus extends StatusDocument {
   readonly after_sync: readonly AfterSyncStatus[];
   /** The daemons on this host that use this database, as far as they can be found. */
   readonly daemons: readonly DaemonSeen[];
+  /** Work on the database that ticks of these daemons wait for, such as a rewriting of the file. */
+  readonly waits: readonly Wait[];
 }
 
 /** A member of the fleet. `sources` and `follows` have at most as many names as a status describes sources. */
@@ -64,6 +66,7 @@ export interface FleetSeen extends FleetMember {
 export interface Known {
   readonly daemons: readonly DaemonSeen[];
   readonly problems: readonly HealthReport[];
+  readonly waits: readonly Wait[];
   /** All, or a function for one source. */
   readonly spacings: WebhookSpacings | ((source: string) => WebhookSpacing | null);
   /** The vault of a daemon, which is open already. */
@@ -76,7 +79,7 @@ export type StatusPart = Pick<StatusWanted, 'sourcesMax' | 'only' | 'ticksMax'>;
 /** How many sources a status describes; of more, it describes the worst. */
 export const sourcesUsual = 200;
 
-const nothingKnown: Known = { daemons: [], problems: [], spacings: {} };
+const nothingKnown: Known = { daemons: [], problems: [], waits: [], spacings: {} };
 
 /**
  * Returns the status of a mirror. The configuration adds sources that never ran, sources that no configuration follows,
@@ -86,7 +89,7 @@ export async function statusOf(
   location: DatabaseLocation | Snapshots,
   clock: Clock,
   config?: Config | null,
-  { daemons, problems, spacings, vault }: Known = nothingKnown,
+  { daemons, problems, waits, spacings, vault }: Known = nothingKnown,
   part: StatusPart = {},
 ): Promise<FullStatus> {
   const database = 'take' in location ? config?.database : location;
@@ -115,6 +118,7 @@ export async function statusOf(
     backup: backupsSeen(config, clock.now()),
     ...(await publicationsSeen(config, clock.now())),
     daemons,
+    waits,
   };
 }
 

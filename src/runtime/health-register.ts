@@ -21,6 +21,16 @@ export interface HealthReport extends HealthProblem {
   readonly key: string;
 }
 
+/** Work of this process that other work of it waits for. It is no problem: it ends by itself. */
+export interface Wait {
+  /** A stable key for programs: `rewrite`, `index`. */
+  readonly key: string;
+  /** One sentence that says what is done and what waits for it. */
+  readonly text: string;
+  /** When the work began. */
+  readonly since: Instant;
+}
+
 /**
  * The current problems of this process, in memory, so that a failure is reported even when the database cannot store it.
  * One entry per key. A key that is reported again keeps its original start time until it is cleared.

@@ -45,6 +45,7 @@ const status = (...sources: SourceHealth[]): StatusSeen => ({
   alerts: { pending: 0, given_up: 2 },
   erasures: { pending: 4 },
   problems: [],
+  waits: [],
   backup: null,
   exports: null,
   lake: null,
@@ -60,6 +61,7 @@ async function consoleOver(
     source: {
       status: read,
       problems: () => problems,
+      waits: () => [],
       spacings: () => ({}),
       log: () => [],
       counts: async () => counts,

@@ -15,6 +15,7 @@ const empty: OverviewSeen = {
   erasures: { pending: 0 },
   change_seq: 0,
   problems: [],
+  waits: [],
   backup: null,
   exports: null,
   lake: null,

@@ -80,12 +80,13 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
   const logged: RunningConsole['logged'] = [];
   const listeners = new Set<() => void>();
   const status = (part?: StatusPart) => statusOf(place, systemClock, null, undefined, part);
-  const nothing = { daemons: [], problems: [], spacings: {} };
+  const nothing = { daemons: [], problems: [], waits: [], spacings: {} };
   const connection = sqliteConnection(database);
   const shown = createConsole({
     source: {
       status: (sourcesMax) => status(sourcesMax === undefined ? {} : { sourcesMax }),
       problems: () => [],
+      waits: () => [],
       spacings: () => ({}),
       log: () => [],
       counts: async () => counts,

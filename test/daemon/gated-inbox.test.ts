@@ -43,7 +43,7 @@ function gatedInbox() {
 function locked(gate: ReturnType<typeof openGatedInbox>['gate'], raw: ReturnType<typeof freshMirror>['raw']) {
   raw.exec('BEGIN IMMEDIATE');
   let unlock = () => {};
-  const work = gate.closedFor(async () => {
+  const work = gate.closedFor('rewrite', async () => {
     await new Promise<void>((resolve) => {
       unlock = resolve;
     });

@@ -16,6 +16,7 @@ test('write gate: writers wait while it is closed, and a writer with a timeout f
   const hasty = gate.guard(new Writer(), 5_000);
   let open: () => void = () => {};
   const work = gate.closedFor(
+    'rewrite',
     () =>
       new Promise<void>((resolve) => {
         open = resolve;
@@ -38,7 +39,7 @@ test('write gate: writers wait while it is closed, and a writer with a timeout f
 
 test('write gate: it opens again after the work failed', async () => {
   const gate = new WriteGate(new VirtualClock());
-  const failing = gate.closedFor(() => Promise.reject(new Error('no')));
+  const failing = gate.closedFor('rewrite', () => Promise.reject(new Error('no')));
   await expect(failing).rejects.toThrow('no');
   expect(await gate.guard(new Writer()).write('a')).toBe(1);
 });
@@ -52,7 +53,7 @@ test('write gate: works that close it run one after the other, and a writer wait
     await null;
     order.push(`${name} ends`);
   };
-  const works = [gate.closedFor(work('a')), gate.closedFor(work('b'))];
+  const works = [gate.closedFor('rewrite', work('a')), gate.closedFor('rewrite', work('b'))];
   const writing = gate
     .guard(new Writer())
     .write('x')
@@ -64,11 +65,11 @@ test('write gate: works that close it run one after the other, and a writer wait
 test('write gate: it stays open for a while after work that calls waited for, and no longer otherwise', async () => {
   const clock = new VirtualClock();
   const gate = new WriteGate(clock);
-  await gate.closedThenOpenFor(async () => {});
+  await gate.closedThenOpenFor('index', async () => {});
   const writer = gate.guard(new Writer());
   let isOver = false;
   let written = 0;
-  const work = gate.closedThenOpenFor(() => new Promise((resolve) => setImmediate(resolve)));
+  const work = gate.closedThenOpenFor('index', () => new Promise((resolve) => setImmediate(resolve)));
   const over = work.then(() => {
     isOver = true;
   });
@@ -87,7 +88,7 @@ test('write gate: what must happen before it opens happens after failed work too
     await null;
     order.push('before opening');
   });
-  const failing = gate.closedFor(() => Promise.reject(new Error('no')));
+  const failing = gate.closedFor('rewrite', () => Promise.reject(new Error('no')));
   const writing = gate
     .guard(new Writer())
     .write('x')
@@ -95,4 +96,26 @@ test('write gate: what must happen before it opens happens after failed work too
   await expect(failing).rejects.toThrow('no');
   await writing;
   expect(order).toEqual(['before opening', 'write']);
+});
+
+test('write gate: it says what it is closed for and since when, of works one after the other', async () => {
+  const clock = new VirtualClock();
+  const gate = new WriteGate(clock);
+  const ends: (() => void)[] = [];
+  const work = () =>
+    new Promise<void>((resolve) => {
+      ends.push(resolve);
+    });
+  const seen = () => gate.waits.map(({ key, since }) => [key, Date.parse(since) - begun]);
+  const begun = clock.now();
+  expect(gate.waits).toEqual([]);
+  const works = [gate.closedFor('rewrite', work), gate.closedFor('index', work)];
+  await clock.advance(60_000);
+  expect(seen()).toEqual([['rewrite', 0]]);
+  ends[0]?.();
+  await works[0];
+  expect(seen()).toEqual([['index', 60_000]]);
+  ends[1]?.();
+  await works[1];
+  expect(gate.waits).toEqual([]);
 });

@@ -99,6 +99,7 @@ test('after-sync: ticks go on while a hook runs, and one further run reports all
   const { after_sync, health } = await statusOf(config.database, systemClock, config, {
     daemons: [],
     problems: engine.health.list(),
+    waits: [],
     spacings: {},
   });
   expect(after_sync).toMatchObject([

@@ -32,7 +32,7 @@ async function answering(): Promise<string> {
 
 test('daemon address: the file of a killed daemon proves that it is gone, and asking keeps the file', async () => {
   const { leave, ask } = host();
-  expect(await ask()).toEqual({ daemons: [], problems: [], spacings: {} });
+  expect(await ask()).toEqual({ daemons: [], problems: [], waits: [], spacings: {} });
   const file = leave('1', dead, 'http://127.0.0.1:9');
   const { daemons, problems } = await ask();
   expect(daemons).toEqual([]);

@@ -20,7 +20,7 @@ const config = {
   exports: { everyMillis: null },
   lake: { everyMillis: null },
 } as unknown as Config;
-const nothing = { daemons: [], problems: [], spacings: {} };
+const nothing = { daemons: [], problems: [], waits: [], spacings: {} };
 
 const entry = (source: string, over: Row): Row => ({
   source,

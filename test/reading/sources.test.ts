@@ -11,7 +11,7 @@ import { StandingClock } from '../store/support/mirror.js';
 const clock = new StandingClock();
 const many = 10_000;
 const none = { search: '', state: null, rule: null, page: 1, limit: 50 } as const;
-const nothing = { daemons: [], problems: [], spacings: {} };
+const nothing = { daemons: [], problems: [], waits: [], spacings: {} };
 
 test('sources list: the words of --state are the states, the worst first', () => {
   expect(stateWords).toEqual(overallStates);

@@ -25,7 +25,7 @@ export const sourcesForget: Command = {
     const name = parseSourceName(args[0]);
     if (name === undefined) throw noSource(args[0] ?? '');
     refuseListed(config, name);
-    const known = { daemons: [], problems: [], spacings: {} };
+    const known = { daemons: [], problems: [], waits: [], spacings: {} };
     const shown = await showSource(config.database, io.clock, config, known, name);
     // An erasure that a crash ended was confirmed before.
     if (shown === null && !(await isHalfErased(config.database, name))) throw noSource(name);

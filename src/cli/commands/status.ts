@@ -72,6 +72,7 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
   for (const source of sources) for (const line of remarks(source)) out.line(`${source.source}: ${line}`);
   for (const { text, since, source } of document.problems)
     if (source === undefined) out.line(`${text} (since ${ago(since, now)})`);
+  for (const { text, since } of document.waits) out.line(`${text} (since ${ago(since, now)})`);
   if (document.endpoint !== null) for (const line of endpointRemarks(document.endpoint)) out.line(line);
   for (const line of fleetRemarks(document, now)) out.line(line);
   const { inbox, notices, alerts, erasures } = document;

@@ -19,7 +19,7 @@ export function operationsBody(seen: OperationsSeen): Html {
 
 export function operationsParts(seen: OperationsSeen): Html {
   const now = Date.parse(seen.at);
-  return html`${processProblems(seen.problems, now)}<section id="sources" aria-labelledby="sources-title"><h2 id="sources-title">Sources</h2>
+  return html`${processProblems(seen, now)}<section id="sources" aria-labelledby="sources-title"><h2 id="sources-title">Sources</h2>
 ${seen.sources.length === 0 ? html`<p class="empty">No source is mirrored yet: the first tick has not started.</p>` : html`<div class="cards">${seen.sources.map((source) => sourceCard(source, now))}</div>`}
 ${manySources(seen)}</section>
 ${figures(seen, now)}

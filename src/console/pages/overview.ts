@@ -60,7 +60,7 @@ ${changesTable('Newest changes then', seen.changes, null, 'No changes.')}</secti
 /** Returns the sections of the page; each has an id, by which the script replaces it. */
 export function overviewParts(seen: OverviewSeen): Html {
   const now = Date.parse(seen.at);
-  return html`${processProblems(seen.problems, now)}${attention(seen)}${allCompanies(seen)}${companies(seen, now)}
+  return html`${processProblems(seen, now)}${attention(seen)}${allCompanies(seen)}${companies(seen, now)}
 <section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Latest changes</h2>
 ${changesTable('Latest changes', seen.changes, now, 'No changes yet. The first listing of a source is its first change.')}</section>`;
 }
