@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.js';
-import { ForgottenLedger } from '../daemon/forgotten-ledger.js';
+import { ForgottenLedger, type LedgerEntry } from '../daemon/forgotten-ledger.js';
 import { leaseMillis } from '../daemon/mirror-parts.js';
 import { openMirror } from '../daemon/open-mirror.js';
 import { Fault } from '../domain/fault.js';
@@ -10,6 +10,7 @@ import { packageVersion } from '../runtime/package-version.js';
 import type { Restored } from '../store/backup/made.js';
 import { locationText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
+import type { ForgottenSince } from '../store/erasures.js';
 
 export type { Restored } from '../store/backup/made.js';
 
@@ -44,9 +45,8 @@ export async function restore(request: RestoreRequest): Promise<RestoreReceipt> 
     {
       remember: (forgotten) => {
         const known = ledger.read();
-        ledger.add(
-          forgotten.flatMap((one) => (known.has(one.id) ? [] : [{ ...one, event: 'forgotten' } as const])),
-        );
+        const missing = forgotten.filter((one) => !isRecorded(known.get(one.id), one));
+        ledger.add(missing.map((one) => ({ ...one, event: 'forgotten' })));
         return forgottenIn(ledger);
       },
       prepare: async (file) => {
@@ -62,6 +62,10 @@ export async function restore(request: RestoreRequest): Promise<RestoreReceipt> 
   );
   return { ...restored, database: locationText(database), forgotten: forgottenIn(ledger).length };
 }
+
+/** A lift that is older than the request in the mirror does not concern it: another host recorded the request. */
+const isRecorded = (entry: LedgerEntry | undefined, { at }: ForgottenSince): boolean =>
+  entry !== undefined && (entry.event === 'forgotten' || entry.at >= at);
 
 const forgottenIn = (ledger: ForgottenLedger) =>
   [...ledger.read().values()].filter(({ event }) => event === 'forgotten').map(({ id }) => id);

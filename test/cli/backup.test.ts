@@ -213,6 +213,23 @@ describe('rosterd restore', () => {
     await world.run(['forget', person, '--lift']);
   });
 
+  test('restore: someone forgotten again by another host after a lift stays forgotten', async () => {
+    await world.run(['backup', 'again-forgotten.db', '--force']);
+    const person = String(
+      one(
+        mirror(),
+        'SELECT investor_id FROM roster WHERE email IS NOT NULL AND investor_id IS NOT NULL LIMIT 1',
+      ),
+    );
+    const named = () => one(mirror(), `SELECT count(email) FROM roster WHERE investor_id = '${person}'`);
+    await world.run(['forget', person]);
+    await world.run(['forget', person, '--lift']);
+    await world.run(['forget', person, '--set', 'forget.ledger=./other-host.jsonl']);
+    const { code } = await world.run(['restore', '--force', 'again-forgotten.db']);
+    expect([code, named()]).toEqual([0, 0]);
+    await world.run(['forget', person, '--lift']);
+  });
+
   test('restore refuses while a daemon follows the mirror, with and without its console', async () => {
     await world.run(['backup', 'while.db', '--force']);
     for (const console of [{ listen: '127.0.0.1:0' }, null]) {
