@@ -41,7 +41,7 @@ export async function restore(request: RestoreRequest): Promise<RestoreReceipt> 
   const ledger = new ForgottenLedger(config.forget.ledger);
   const restored = await dialectFor(database).restore(
     backup,
-    { clock, env, force, signal, leaseMs: leaseMillis, version: packageVersion() },
+    { clock, env, force, signal, identity, leaseMs: leaseMillis, version: packageVersion() },
     {
       remember: (forgotten) => {
         const known = ledger.read();
@@ -67,8 +67,8 @@ export async function restore(request: RestoreRequest): Promise<RestoreReceipt> 
 const isRecorded = (entry: LedgerEntry | undefined, { at }: ForgottenSince): boolean =>
   entry !== undefined && (entry.event === 'forgotten' || entry.at >= at);
 
-const forgottenIn = (ledger: ForgottenLedger) =>
-  [...ledger.read().values()].filter(({ event }) => event === 'forgotten').map(({ id }) => id);
+const forgottenIn = (ledger: ForgottenLedger): readonly ForgottenSince[] =>
+  [...ledger.read().values()].filter(({ event }) => event === 'forgotten');
 
 /** A daemon between two ticks has no lease, and one that was killed leaves one. Its own word decides first. */
 async function refuseRunning(config: Config, clock: Clock): Promise<void> {

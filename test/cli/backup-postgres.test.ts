@@ -2,7 +2,11 @@ import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { UserId } from '../../src/domain/ids.js';
+import type { Instant } from '../../src/domain/instant.js';
+import { systemClock } from '../../src/runtime/clock.js';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
+import { restorePostgres } from '../../src/store/dialect/postgres/restore.js';
 import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
 import { giveToOwnRole } from '../postgres/own-role.js';
 import { withClient } from '../postgres/run-databases.js';
@@ -145,6 +149,62 @@ describe('backup and restore on PostgreSQL', () => {
       expect([found.rowCount, kept.rows]).toEqual([0, [{ id: person?.id }]]);
     });
     await world.run(['forget', String(person?.id), '--lift']);
+  });
+
+  test.each([
+    ['someone forgotten since', 'keep'],
+    ['everyone, without identities in the configuration,', 'drop'],
+  ] as const)('restore: %s is erased everywhere by the commit that brings the rows', async (_, identity) => {
+    const [person] = await world.admin(
+      `SELECT s.no, r.id, r.investor_id AS investor FROM investment_rows r
+       JOIN sources s ON s.no = r.source_no WHERE r.investor_id IS NOT NULL ORDER BY r.row_no LIMIT 1`,
+    );
+    await world.admin(
+      `UPDATE investment_rows SET extra = '{"nickname":"Canary"}' WHERE id = '${person?.id}'`,
+    );
+    await world.admin(
+      `INSERT INTO rosterd_identity.quarantine_rows (source_no, id, problem, body, seen_at)
+       SELECT no, '${person?.id}', 'x', '{"name":"Canary"}', '2026-01-01T00:00:00.000Z' FROM sources WHERE no = ${person?.no}`,
+    );
+    await world.admin(
+      `INSERT INTO rosterd_identity.staged_rows (source_no, id, investor_id, status, needs_whitelisting, visible,
+         investor_deactivated, via_entity, blockers, contracts, observed_at, identity)
+       SELECT source_no, id, investor_id, status, needs_whitelisting, visible, investor_deactivated, via_entity,
+         blockers, contracts, observed_at, '{"name":"Canary"}' FROM investment_rows WHERE id = '${person?.id}'`,
+    );
+    const file = at(`everywhere-${identity}.pgbackup`);
+    expect((await world.run(['backup', file], { env: without })).code).toBe(0);
+    await world.admin('DELETE FROM rosterd_identity.staged_rows');
+    const target = await emptyDatabase();
+    const place = { kind: 'postgres', url: target.admin, password: null } as const;
+    const found = () =>
+      withClient(target.admin, async (client) => {
+        const { rows } = await client.query(
+          `SELECT (SELECT count(*)::int FROM quarantine_rows WHERE body LIKE '%Canary%')
+                + (SELECT count(*)::int FROM investment_rows WHERE extra LIKE '%Canary%')
+                + (SELECT count(*)::int FROM staged_rows WHERE identity LIKE '%Canary%') AS canaries,
+             (SELECT count(*)::int FROM identity_rows JOIN investment_rows USING (row_no)
+              WHERE $1 = 'drop' OR investor_id = '${person?.investor}') AS names,
+             (SELECT count(*)::int FROM identity_rows) > 0 AS others`,
+          [identity],
+        );
+        return rows[0];
+      });
+    const seen: unknown[] = [];
+    const since = { id: person?.investor as UserId, at: '2026-01-02T00:00:00.000Z' as Instant };
+    await restorePostgres(
+      file,
+      place,
+      {
+        ...{ clock: systemClock, env: without, version: '0', force: false, leaseMs: 30_000, identity },
+        signal: new AbortController().signal,
+      },
+      {
+        remember: () => (identity === 'drop' ? [] : [since]),
+        prepare: async () => void seen.push(await found()),
+      },
+    );
+    expect(seen).toEqual([{ canaries: 0, names: 0, others: identity === 'keep' }]);
   });
 
   test('restore refuses while a daemon is a member of the fleet', async () => {

@@ -385,7 +385,8 @@ test.each([
   const empty = await freshDatabase();
   onTestFinished(() => empty.drop());
   for (const url of [database.url, empty.url]) {
-    const parts = { clock: systemClock, env, version: '0.1.0', signal, force: true, leaseMs: 30_000 };
+    const times = { clock: systemClock, leaseMs: 30_000 };
+    const parts = { ...times, env, version: '0.1.0', signal, force: true, identity: 'keep' } as const;
     const hooks = { prepare: async () => {}, remember: () => [] };
     await restorePostgres(file, { kind: 'postgres', url, password: null }, parts, hooks);
   }

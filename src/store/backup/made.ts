@@ -45,14 +45,16 @@ export interface RestoreParts {
   readonly leaseMs: number;
   /** How long to wait for a lock of the server. */
   readonly lockMs?: number;
+  /** Whether identities may be stored. */
+  readonly identity: 'keep' | 'drop';
 }
 
 export interface RestoreHooks {
   /**
    * Called with everyone the existing mirror must keep forgotten, before it is replaced. Stores them apart from
-   * the database, and returns the ids of everyone to forget.
+   * the database, and returns everyone to forget.
    */
-  remember(forgotten: readonly ForgottenSince[]): readonly string[];
+  remember(forgotten: readonly ForgottenSince[]): readonly ForgottenSince[];
   /** Applies migrations and every forget request: to the file that will replace the mirror, or to the mirror itself. */
   prepare(file: string | null): Promise<void>;
 }

@@ -50,16 +50,7 @@ export class PostgresErasures implements Erasures {
   }
 
   async recall(people: readonly ForgottenSince[]): Promise<number> {
-    return this.#withAllSources(async (transaction, at) => {
-      let found = 0;
-      for (const person of people) {
-        remember(transaction, person);
-        if (!(await isKnown(transaction, person.id))) continue;
-        await erase(transaction, person.id, at);
-        found += 1;
-      }
-      return found;
-    });
+    return this.#withAllSources((transaction, at) => recallIn(transaction, people, at));
   }
 
   async lift(id: PersonOrInvestment): Promise<boolean> {
@@ -72,12 +63,7 @@ export class PostgresErasures implements Erasures {
   /** Implements `"identity": "drop"`: erases every stored identity. Returns the number of receipts it wrote. */
   async dropAll(): Promise<number> {
     return this.#withAllSources(async (transaction, at) => {
-      let erased = 0;
-      for (const { no } of await transaction.rows<{ no: number }>('SELECT no FROM sources ORDER BY no')) {
-        const erasing = new IdentityEraser(transaction, no, at);
-        await erasing.source('dropped');
-        erased += await erasing.finish();
-      }
+      const erased = await dropIn(transaction, at);
       transaction.send(
         `UPDATE sources SET identity_included = NULL, names_from_generation = generation + 1
          WHERE identity_included IS NOT NULL`,
@@ -112,6 +98,33 @@ export class PostgresErasures implements Erasures {
       return work(transaction, instantFromMillis(this.clock.now()));
     });
   }
+}
+
+/** `Erasures.recall` in the caller's transaction, which must keep pages of every source from being written. */
+export async function recallIn(
+  transaction: Transaction,
+  people: readonly ForgottenSince[],
+  at: Instant,
+): Promise<number> {
+  let found = 0;
+  for (const person of people) {
+    remember(transaction, person);
+    if (!(await isKnown(transaction, person.id))) continue;
+    await erase(transaction, person.id, at);
+    found += 1;
+  }
+  return found;
+}
+
+/** Erases all identities in the caller's transaction. Returns the number of receipts. */
+export async function dropIn(transaction: Transaction, at: Instant): Promise<number> {
+  let erased = 0;
+  for (const { no } of await transaction.rows<{ no: number }>('SELECT no FROM sources ORDER BY no')) {
+    const erasing = new IdentityEraser(transaction, no, at);
+    await erasing.source('dropped');
+    erased += await erasing.finish();
+  }
+  return erased;
 }
 
 function remember(transaction: Transaction, { id, at }: ForgottenSince): void {

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import pg from 'pg';
 import { Fault, isFault } from '../../../domain/fault.js';
-import type { Instant } from '../../../domain/instant.js';
+import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
 import {
   type Restored,
@@ -19,18 +19,20 @@ import { type MigratedTable, migratedTables } from '../../migrate-data/migrated-
 import { qualified, targetIn } from '../../migrate-data/postgres-target.js';
 import { type ArchivedTable, lineEnds, readArchive } from './archive.js';
 import { readDump } from './dump.js';
+import { dropIn, recallIn } from './erasures.js';
 import { withPostgresFaults } from './faults.js';
 import { isAlive } from './fleet-life.js';
 import { isLockTimeout, lockHolders } from './lock-holders.js';
 import { appliedMigrations, migratePostgres } from './migrate.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
+import { transactionOn } from './transaction.js';
 
 /**
  * Restores a backup into an empty database, or with `force` in place of its mirror. The file is read and verified first;
- * one transaction then replaces every row, and commits only if the server returns as many rows as the file contains, and,
- * for an archive, rows with the same digests. Throws `usage`
- * for an existing mirror without `force`, `lease_lost` while a daemon uses it, and `database_unusable` for a damaged
- * backup or one of another schema than the existing mirror.
+ * one transaction then replaces every row and erases who must stay forgotten. It commits only if the server returns as many
+ * rows as the file contains, and, for an archive, rows with the same digests. Throws `usage` for an existing mirror
+ * without `force`, `lease_lost` while a daemon uses it, and `database_unusable` for a damaged backup or one of another
+ * schema than the existing mirror.
  */
 export async function restorePostgres(
   file: string,
@@ -288,13 +290,16 @@ function replaceRows(
       await refuseInUse(client, database, parts);
       await refuseFilled(client, database, tables, parts.force);
       const { rows } = await client.query<ForgottenSince>('SELECT id, forgotten_at AS at FROM forgotten');
-      const ids = remember(rows);
+      const people = remember(rows);
       // Leases go with the sources.
       await client.query(`TRUNCATE ${all} CASCADE`);
       const proofs = await filled(client, database, tables, backup, parts);
-      await forgetNow(client, database, ids);
+      const transaction = transactionOn(client);
+      const at = instantFromMillis(parts.clock.now());
+      await recallIn(transaction, people, at);
+      if (parts.identity === 'drop') await dropIn(transaction, at);
       throwIfStopped(parts.signal);
-      await client.query('COMMIT');
+      await transaction.commit();
       return proofs;
     } finally {
       // The server rolls back an uncommitted transaction when the connection ends.
@@ -410,23 +415,4 @@ async function refuseFilled(
       hint: 'add --force to replace it. Everything that is in the mirror but not in the backup is then lost.',
     });
   }
-}
-
-/**
- * Deletes the names of forgotten people before anyone can read them. Everything else about them is erased when the
- * mirror is opened next.
- */
-async function forgetNow(
-  client: pg.Client,
-  database: PostgresDatabase,
-  ids: readonly string[],
-): Promise<void> {
-  if (ids.length === 0) return;
-  const identities = qualified({ name: 'identity_rows', key: [], identity: true }, database);
-  const rows = qualified({ name: 'investment_rows', key: [] }, database);
-  await client.query(
-    `DELETE FROM ${identities} WHERE row_no IN
-       (SELECT row_no FROM ${rows} WHERE id = ANY ($1::text[]) OR investor_id = ANY ($1::text[]))`,
-    [ids],
-  );
 }

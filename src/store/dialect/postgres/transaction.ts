@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type pg from 'pg';
+import { Turns } from '../../../runtime/turns.js';
 import { isStatementLost, withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
 import { storableValue } from './values.js';
@@ -86,12 +87,22 @@ export function inTransaction<Result>(
   });
 }
 
+/**
+ * Returns the transaction that is open on a dedicated connection without pipelining: each statement waits for the one
+ * before. Only its `commit` notices every failed statement.
+ */
+export const transactionOn = (client: pg.ClientBase): Transaction & { commit(): Promise<void> } =>
+  new OpenTransaction(client, new Turns(1));
+
 class OpenTransaction implements Transaction {
   /** The first error. Later ones only follow from it. */
   firstFailure: unknown;
   readonly #sent: Promise<unknown>[] = [];
 
-  constructor(private readonly client: pg.PoolClient) {}
+  constructor(
+    private readonly client: pg.ClientBase,
+    private readonly turns: Turns | null = null,
+  ) {}
 
   async rows<Row>(sql: Sql, ...values: readonly unknown[]): Promise<Row[]> {
     return (await this.#query(sql, values)).rows as Row[];
@@ -129,13 +140,16 @@ class OpenTransaction implements Transaction {
   }
 
   async #query(sql: Sql, values: readonly unknown[]): Promise<pg.QueryResult> {
-    // After a failed BEGIN, or any failure the server does not know of, nothing may be written.
-    if (this.firstFailure !== undefined) throw this.firstFailure;
-    try {
+    const ask = async () => {
+      // After a failed BEGIN, or any failure the server does not know of, nothing may be written.
+      if (this.firstFailure !== undefined) throw this.firstFailure;
       return await this.client.query(
         typeof sql === 'string' ? { text: sql } : { ...sql },
         values.map(storableValue),
       );
+    };
+    try {
+      return await (this.turns === null ? ask() : this.turns.take(ask));
     } catch (error) {
       this.firstFailure ??= error;
       throw error;

@@ -20,7 +20,7 @@ async function restorable(own: Partial<RestoreHooks> = {}) {
   const place = { kind: 'postgres', url, password: null } as const;
   const file = join(tempFolder(), 'mirror.backup');
   await backUpPostgres(place, file, parts);
-  const request = { ...parts, force: true, leaseMs: 30_000, lockMs: 50 };
+  const request = { ...parts, force: true, identity: 'keep', leaseMs: 30_000, lockMs: 50 } as const;
   return { url, restore: () => restorePostgres(file, place, request, { ...hooks, ...own }) };
 }
 

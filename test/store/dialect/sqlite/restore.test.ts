@@ -10,7 +10,10 @@ import { freshMirror, StandingClock, seedSource } from '../../support/mirror.js'
 
 const clock = new StandingClock();
 const { signal } = new AbortController();
-const parts: RestoreParts = { clock, version: '0', env: {}, signal, force: true, leaseMs: 30_000 };
+const parts: RestoreParts = {
+  ...{ clock, version: '0', env: {}, signal, force: true, leaseMs: 30_000 },
+  identity: 'keep',
+};
 const hooks: RestoreHooks = { remember: () => [], prepare: async () => {} };
 
 /** A backup, and a mirror beside it whose pages are damaged. */
