@@ -72,8 +72,9 @@ async function takePending(database: PostgresDatabase, clock: Clock): Promise<Pe
 
 /**
  * Whether another transaction may still see rows as they were before the removal: one of another session, a prepared
- * transaction, or one on a replica with a replication slot. Writers in other databases count too: VACUUM FULL keeps
- * everything that the oldest writer of the whole server might see.
+ * transaction, or one on a standby. A standby that reports its transactions has a replication slot, or a session that
+ * belongs to no database. Writers in other databases count too: VACUUM FULL keeps everything that the oldest writer of the
+ * whole server might see.
  */
 async function isSeenByOthers(database: PostgresDatabase, horizon: string): Promise<boolean> {
   const older = (column: string) => `${column} IS NOT NULL AND age(${column}) > age($1::xid8::xid)`;
@@ -81,7 +82,8 @@ async function isSeenByOthers(database: PostgresDatabase, horizon: string): Prom
     database.pool.query(
       `SELECT 1 FROM pg_stat_activity
        WHERE pid <> pg_backend_pid()
-         AND (${older('backend_xid')} OR (datname = current_database() AND ${older('backend_xmin')}))
+         AND (${older('backend_xid')}
+              OR ((datname = current_database() OR datname IS NULL) AND ${older('backend_xmin')}))
        UNION ALL SELECT 1 FROM pg_prepared_xacts WHERE ${older('transaction')}
        UNION ALL SELECT 1 FROM pg_replication_slots WHERE ${older('xmin')}
        LIMIT 1`,
