@@ -1,11 +1,12 @@
 import { constants } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { type Owner, ownerFor } from './file-owner.js';
 
 /** The four steps of a durable replacement, as a dependency, so that a test can stop at each of them. */
 export interface Disk {
-  /** Creates a new file with mode 0600, removing an existing one. */
-  write(path: string, text: string): Promise<void>;
+  /** Creates a new file with mode 0600, removing an existing one, and gives it to `owner`. */
+  write(path: string, text: string, owner?: Owner | null): Promise<void>;
   sync(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   /** A rename becomes durable only when the folder is synced. */
@@ -13,12 +14,14 @@ export interface Disk {
 }
 
 export const systemDisk: Disk = {
-  async write(path, text) {
+  async write(path, text, owner = null) {
     await rm(path, { force: true });
     // Removed and created exclusively, so that no link or open handle of another process is written to.
     const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
     try {
       await file.writeFile(text);
+      // Some file systems have no owners, and root may lack the right; then the file stays root's.
+      if (owner !== null) await file.chown(owner.uid, owner.gid).catch(() => {});
     } finally {
       await file.close();
     }
@@ -40,11 +43,11 @@ async function syncAt(path: string): Promise<void> {
 /**
  * Replaces a secret's file atomically. After a crash at any point the file has the old text or the new one, and after
  * this returns it has the new one even after a power cut. The temporary name is fixed, so a crash leaves at most one
- * temporary file. Callers must hold a lock.
+ * temporary file. Root leaves the file to whom it belonged (`ownerFor`). Callers must hold a lock.
  */
 export async function replaceFile(path: string, text: string, disk: Disk = systemDisk): Promise<void> {
   const fresh = `${path}.new`;
-  await disk.write(fresh, text);
+  await disk.write(fresh, text, await ownerFor(path));
   await disk.sync(fresh);
   await disk.rename(fresh, path);
   await disk.syncFolder(dirname(path));

@@ -1,0 +1,56 @@
+import { chmodSync, chownSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { replaceFile } from '../../src/runtime/replace-file.js';
+import { tempFolder } from '../store/temp-folder.js';
+
+const [daemon, stranger] = [65_534, 65_533];
+
+/** Replaces a file and returns its new mode, user and group. */
+async function replaced(file: string) {
+  await replaceFile(file, 'new');
+  const { mode, uid, gid } = statSync(file);
+  return [mode & 0o777, uid, gid];
+}
+
+function folderOf(uid: number, mode: number): string {
+  const folder = join(tempFolder(), 'credentials');
+  mkdirSync(folder);
+  chownSync(folder, uid, uid);
+  chmodSync(folder, mode);
+  return folder;
+}
+
+function fileOf(uid: number, folder: string): string {
+  const file = join(folder, 'crm.json');
+  writeFileSync(file, 'old', { mode: 0o600 });
+  chownSync(file, uid, uid);
+  return file;
+}
+
+describe.skipIf(process.geteuid?.() !== 0)('files that root replaces', () => {
+  test.each([
+    ['its user', daemon, 0o700],
+    ['root', 0, 0o755],
+  ])('a secret stays that of its user, in a folder of %s', async (_, owner, mode) => {
+    const file = fileOf(daemon, folderOf(owner, mode));
+    expect(await replaced(file)).toEqual([0o600, daemon, daemon]);
+    expect(existsSync(`${file}.new`)).toBe(false);
+  });
+
+  test('a new secret belongs to the user of its folder', async () => {
+    expect(await replaced(join(folderOf(daemon, 0o700), 'crm.json'))).toEqual([0o600, daemon, daemon]);
+    expect(await replaced(join(folderOf(0, 0o755), 'crm.json'))).toEqual([0o600, 0, 0]);
+  });
+
+  test('a secret is given to nobody who could have put the file there', async () => {
+    expect(await replaced(fileOf(stranger, folderOf(0, 0o777)))).toEqual([0o600, 0, 0]);
+    expect(await replaced(fileOf(stranger, folderOf(0, 0o775)))).toEqual([0o600, 0, 0]);
+    expect(await replaced(fileOf(stranger, folderOf(daemon, 0o700)))).toEqual([0o600, 0, 0]);
+    const folder = folderOf(0, 0o755);
+    const theirs = fileOf(stranger, folderOf(stranger, 0o755));
+    symlinkSync(theirs, join(folder, 'crm.json'));
+    expect(await replaced(join(folder, 'crm.json'))).toEqual([0o600, 0, 0]);
+    expect(statSync(theirs).uid).toBe(stranger);
+  });
+});
