@@ -76,8 +76,10 @@ async function connectOne(
   connecting: Connecting,
   company: Eligible,
   before: readonly Connected[],
-  { context: { options, signal }, loaded, folder }: ConnectingCommand,
+  command: ConnectingCommand,
 ): Promise<Connected> {
+  const { context, loaded, folder } = command;
+  const { options, signal } = context;
   const sources = listedSources(loaded.settings.sources).map(({ source }) => source);
   const entries = sources.map(plainEntry);
   const same = entryOf(entries, company);
@@ -86,8 +88,7 @@ async function connectOne(
   const taken = [...sources.map(({ name }) => name), ...before.map(({ source }) => source)];
   const source = entry?.name ?? replaced ?? sourceNameFor(company, taken);
   const file = tokenFileOf(entry, source);
-  const wantsIdentity = !options.flag('withoutIdentity') && loaded.config.identity === 'keep';
-  const scopes = [...mirrorScopes, ...(wantsIdentity ? [identityScope] : [])];
+  const scopes = [...mirrorScopes, ...(wantsNames(command) ? [identityScope] : [])];
   const installed = await connecting.install(company.id, scopes, resolve(folder, file), signal);
   return { ...installed, company, source, file, replaces: replaced !== undefined };
 
@@ -110,6 +111,11 @@ async function connectOne(
           : 'leave one of them in "sources", then --replace gives it the new token',
     });
   }
+}
+
+/** Whether names are requested: an application may not have their scope, and a mirror that drops them needs none. */
+export function wantsNames({ context: { options }, loaded }: ConnectingCommand): boolean {
+  return !options.flag('withoutIdentity') && loaded.config.identity === 'keep';
 }
 
 function withCompany(source: ListedSource) {

@@ -11,7 +11,7 @@ import {
   managementScopes,
   mirrorScopes,
 } from '../tasks/connect.js';
-import { applicationOf } from './connect-companies.js';
+import { applicationOf, wantsNames } from './connect-companies.js';
 import type { ConnectingCommand } from './connecting-command.js';
 import { sessionPartsOf } from './engine-of.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
@@ -40,8 +40,7 @@ function keptBy(command: ConnectingCommand): Kept {
   const { options } = command.context;
   if (options.flag('management')) return { ...managementOf(command), scopes: managementScopes };
   if (options.text('rule') !== undefined) return { ...ruleOf(command), scopes: followingScopes };
-  const scopes = [...mirrorScopes, ...(options.flag('withoutIdentity') ? [] : [identityScope])];
-  return { ...sourceOf(command), scopes };
+  return { ...sourceOf(command), scopes: [...mirrorScopes, ...(wantsNames(command) ? [identityScope] : [])] };
 }
 
 function ruleOf({ context, loaded }: ConnectingCommand): Omit<Kept, 'scopes'> {

@@ -309,6 +309,23 @@ test('connect --source stores a sign-in in the vault, where the next sync reads 
   expect((await rosterd(['sync'], io({ env }))).code).toBe(3);
 });
 
+test.each([
+  ['keep', ['--source', 'mine'], true],
+  ['keep', ['--source', 'mine', '--without-identity'], false],
+  ['drop', ['--source', 'mine'], false],
+] as const)('with "identity": "%s", connect %j requests names: %s', async (identity, flags, names) => {
+  const { io, write } = desk();
+  const credentials = { file: 'credentials/mine.json', clientId: publicClient.clientId };
+  const sources = [{ name: 'mine', credentials, company: world.ready.companies[0]?.id }];
+  write('config.json', JSON.stringify({ platform: { baseUrl: world.url }, sources, identity }));
+  const session = start(['connect', ...flags], io());
+  const link = await session.link();
+  const asked = new URL(link).searchParams.get('scope')?.split(' ');
+  expect(asked).toEqual(['read:investments', 'read:companies', ...(names ? ['read:investors:pii'] : [])]);
+  await fetch(await consent(world, link, founder().email, 'deny'));
+  expect((await session.ended).code).toBe(1);
+});
+
 test('connect --rule signs in the manager of a follow rule, and the next sync connects what is installed', async () => {
   const { folder, io, write } = desk();
   const env = { PARTNER_SECRET: confidential.secret };
