@@ -31,5 +31,10 @@ export function conflictingEndpoint(
 }
 
 function shows(hint: string, url: string): boolean {
-  return hint.includes(new URL(url).host) && hint.endsWith(url.slice(-hintCharacters));
+  return showsHost(hint, url) && hint.endsWith(url.slice(-hintCharacters));
+}
+
+/** Whether the shown part of an address is one of the host of `url`. */
+export function showsHost(hint: string, url: string): boolean {
+  return hint.includes(new URL(url).host);
 }

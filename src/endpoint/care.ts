@@ -238,11 +238,11 @@ class Care implements EndpointCare {
         );
         // A bound endpoint is created only once. After its state was lost, it is adopted, and the next step rotates.
         if (secret === null) {
-          await this.#keep({ ...this.#state, id: endpoint.id, secrets: [], rotationAskedAt: null });
+          await this.#keep({ ...this.#state, id: endpoint.id, url, secrets: [], rotationAskedAt: null });
           logger.info({ endpoint: endpoint.id, mode }, 'webhook endpoint found again');
           return endpoint;
         }
-        await this.#keep(withSecret(this.#state, endpoint.id, secret, clock.now()));
+        await this.#keep({ ...withSecret(this.#state, endpoint.id, secret, clock.now()), url });
         logger.info({ endpoint: endpoint.id, mode }, 'webhook endpoint created');
         catchUp();
         return endpoint;
@@ -256,6 +256,8 @@ class Care implements EndpointCare {
       }
       case 'update': {
         const endpoint = await updateEndpoint(api, step.id, step.change, signal);
+        const { url } = step.change;
+        if (url !== undefined) await this.#keep({ ...this.#state, url });
         logger.info({ endpoint: step.id }, 'webhook endpoint updated to match the configuration');
         return endpoint;
       }

@@ -1,6 +1,7 @@
 import type { WebhookEndpoint } from '../client/webhook-endpoints.js';
 import type { EndpointConfig } from '../config/config.js';
 import { type Instant, millisOf } from '../domain/instant.js';
+import { showsHost } from './bound.js';
 import { type EndpointState, liveSecrets } from './state.js';
 
 export type Step =
@@ -45,7 +46,7 @@ export function nextStep(
   // clock is wrong, which a rotation does not mend.
   const refused = endpoint.failingSince !== null && endpoint.lastDeliveryStatus === '401';
   if (refused && age >= repeatMillis && mayRotate) return { kind: 'rotate', id, why: 'secret refused' };
-  const change = changeTo(endpoint, wanted);
+  const change = changeTo(endpoint, state, wanted);
   if (change !== null) return { kind: 'update', id, change };
   if (!endpoint.enabled) return { kind: 'reenable', id };
   if (wanted.rotateMillis !== null && age >= wanted.rotateMillis && mayRotate)
@@ -75,15 +76,26 @@ function ours(
   );
 }
 
-/** The platform hides the address of a bound endpoint, so a hidden address is never changed. */
 function changeTo(
   endpoint: WebhookEndpoint,
+  state: EndpointState,
   wanted: EndpointConfig,
 ): { url?: string; events?: readonly string[] } | null {
-  const moved = endpoint.url !== null && endpoint.url !== wanted.publicUrl;
+  const moved = isElsewhere(endpoint, state, wanted);
   const current = new Set(endpoint.events);
   const same =
     current.size === new Set(wanted.events).size && wanted.events.every((event) => current.has(event));
   if (!moved && same) return null;
   return { ...(moved ? { url: wanted.publicUrl } : {}), ...(same ? {} : { events: wanted.events }) };
+}
+
+/** The platform hides the address of a bound endpoint, so the one that it was given is compared. */
+function isElsewhere(
+  endpoint: WebhookEndpoint,
+  state: EndpointState,
+  { publicUrl }: EndpointConfig,
+): boolean {
+  const url = endpoint.url ?? (state.id === endpoint.id ? state.url : null);
+  if (url !== null) return url !== publicUrl;
+  return endpoint.urlHint !== null && !showsHost(endpoint.urlHint, publicUrl);
 }

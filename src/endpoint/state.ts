@@ -6,6 +6,8 @@ import { refuseNewerFormat, writePrivateFile } from '../runtime/private-file.js'
 /** The state of the endpoint that the daemon manages. It is stored only in the endpoint's file or vault entry. */
 export interface EndpointState {
   readonly id: string | null;
+  /** The address that this endpoint was last given; null when an earlier version did it. */
+  readonly url: string | null;
   /** Newest first. */
   readonly secrets: readonly ManagedSecret[];
   /** Set before a rotation is requested and cleared by its response: after a lost response the secret is unknown. */
@@ -37,6 +39,7 @@ export interface EndpointHealth {
 
 export const unknownEndpoint: EndpointState = {
   id: null,
+  url: null,
   secrets: [],
   rotationAskedAt: null,
   health: null,
@@ -71,6 +74,7 @@ export function withSecret(state: EndpointState, id: string, value: string, now:
   return {
     ...state,
     id,
+    url: state.id === id ? state.url : null,
     rotationAskedAt: null,
     secrets: [
       { value, since: instantFromMillis(now), until: null },
@@ -123,10 +127,13 @@ export function parseEndpointState(text: string): EndpointState {
   }
   if (typeof value !== 'object' || value === null) return unknownEndpoint;
   refuseNewerFormat('the state of the webhook endpoint', value as Readonly<Record<string, unknown>>);
-  const { id, secrets, rotationAskedAt, health } = value as Partial<Record<keyof EndpointState, unknown>>;
+  const { id, url, secrets, rotationAskedAt, health } = value as Partial<
+    Record<keyof EndpointState, unknown>
+  >;
   const usable = Array.isArray(secrets) ? secrets.flatMap(secretIn) : [];
   return {
     id: typeof id === 'string' && id !== '' ? id : null,
+    url: typeof url === 'string' && url !== '' ? url : null,
     secrets: usable,
     rotationAskedAt: parseInstant(rotationAskedAt) ?? null,
     health: typeof health === 'object' ? (health as EndpointHealth | null) : null,

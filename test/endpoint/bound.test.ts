@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Api, Ask } from '../../src/client/api.js';
@@ -18,7 +18,7 @@ const noVault = {} as Vault;
 
 interface Held {
   readonly id: string;
-  readonly url: string;
+  url: string;
   readonly mode: string;
   events: readonly string[];
 }
@@ -42,11 +42,15 @@ function platformWith(endpoints: Held[]) {
       return { data: shown(own, 'whsec_bmV3IHNlY3JldA==') };
     const { url, events, mode } = body as { url: string; events: readonly string[]; mode: string };
     if (own !== undefined) {
-      own.events = events;
+      Object.assign(own, body);
       return { data: shown(own) };
     }
     const twin = endpoints.find((one) => one.url === url && one.mode === mode);
-    if (twin === undefined) throw new Error('this test creates no endpoint');
+    if (twin === undefined) {
+      const made = { id: 'whe_made', url, mode, events };
+      endpoints.push(made);
+      return { data: shown(made, 'whsec_Zmlyc3Qgc2VjcmV0') };
+    }
     if ([...twin.events].sort().join() === [...events].sort().join()) return { data: shown(twin) };
     throw new Fault('refused', 'POST /webhook_endpoints answered 409 conflict', { status: 409 });
   };
@@ -57,12 +61,14 @@ function platformWith(endpoints: Held[]) {
   return { api, asked };
 }
 
-/** Starts the care without a state file and returns the state that it stores first with a health. */
-async function cared(endpoints: Held[]) {
+/** Starts the care, without a state file unless one is named, and returns the state after the first check. */
+async function cared(
+  endpoints: Held[],
+  { file = join(tempFolder(), 'endpoint.json'), publicUrl: url = publicUrl } = {},
+) {
   const { api, asked } = platformWith(endpoints);
-  const file = join(tempFolder(), 'endpoint.json');
   const wanted = {
-    publicUrl,
+    publicUrl: url,
     mode: 'live' as const,
     events: wantedEvents,
     file,
@@ -80,10 +86,15 @@ async function cared(endpoints: Held[]) {
   });
   onTestFinished(() => care.close());
   await care.load();
+  // The check is complete when its health is stored; the one of an earlier process does not count.
+  const before = existsSync(file) ? { ...JSON.parse(readFileSync(file, 'utf8')), health: null } : null;
+  if (before !== null) writeFileSync(file, JSON.stringify(before), { mode: 0o600 });
+  await care.load();
   care.start();
   const state = () => JSON.parse(readFileSync(file, 'utf8'));
   await expect.poll(() => state().health?.state ?? null).not.toBeNull();
-  return { state: state(), asked, secrets: care.secrets() };
+  await care.close();
+  return { state: state(), asked, secrets: care.secrets(), file };
 }
 
 const ours = (events: readonly string[]): Held => ({ id: 'whe_ours', url: publicUrl, mode: 'live', events });
@@ -115,4 +126,20 @@ test('when several bound endpoints could be the one, none is changed, and status
     hint: expect.stringContaining('rosterd endpoints list'),
   });
   expect(asked.filter((call) => !call.startsWith('GET'))).toHaveLength(1);
+});
+
+test.each([
+  ['another path', 'https://hooks.example.com/other/rosterd', true],
+  ['another host', 'https://moved.example.com/rosterd', true],
+  ['another host, and the state of an earlier version', 'https://moved.example.com/rosterd', false],
+])('a bound endpoint is moved to the address of the configuration: %s', async (_, moved, isKnown) => {
+  const endpoints: Held[] = [{ ...other }];
+  const { file, state } = await cared(endpoints);
+  if (!isKnown) writeFileSync(file, JSON.stringify({ ...state, url: undefined }), { mode: 0o600 });
+  const after = await cared(endpoints, { file, publicUrl: moved });
+  expect(after.asked).toEqual(['GET ', 'PATCH /{external_id}']);
+  expect(after.state).toMatchObject({ id: 'whe_made', health: { state: 'ok' } });
+  expect(endpoints).toMatchObject([other, { id: 'whe_made', url: moved, events: wantedEvents }]);
+  // It is moved once.
+  expect((await cared(endpoints, { file, publicUrl: moved })).asked).toEqual(['GET ']);
 });
