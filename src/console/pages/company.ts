@@ -7,7 +7,7 @@ import { named } from '../parts/named.js';
 import { share, table } from '../parts/table.js';
 import type { CompanySeen, LargeChange, RoundSeen } from '../ports/company.js';
 import { companyPath } from './companies.js';
-import { companyFigures } from './company-figures.js';
+import { companyFigures, currencyWords } from './company-figures.js';
 import { recordLink } from './record-link.js';
 
 type Currency = string | null;
@@ -23,7 +23,7 @@ export function companyBody(source: string, company: string | null, seen: Compan
   return html`<div class="heading"><div><p class="crumb"><a href="/companies">Companies</a></p><h1>${seen.name ?? source}</h1><p class="under soft">${seen.name === null ? null : `${source} `}${company === null ? 'no company' : idText(company)}</p></div>
 ${currencies.length > 1 ? chooseCurrency(source, company, currencies, currency) : null}
 <a class="button" href="/roster?source=${encodeURIComponent(source)}${company === null ? '' : `&company=${encodeURIComponent(company)}`}">See the roster</a></div>
-${figures === undefined ? html`<p class="empty">${seen.leftByDay.length === 0 ? 'It has no investments yet.' : 'All its investments were withdrawn.'}</p>` : html`<div class="card owner">${companyFigures(seen.name ?? source, figures, seen.weeks)}</div>`}
+${figures === undefined ? html`<p class="empty">${noneNow(seen, currency)}</p>` : html`<div class="card owner">${companyFigures(seen.name ?? source, figures, seen.weeks)}</div>`}
 ${raisedOverTime(own(seen.byDay), currency)}
 <div class="pair">
 ${totals(
@@ -44,10 +44,17 @@ ${comingAndGoing(seen, currency)}
 ${largest(source, own(seen.largest))}`;
 }
 
-function currenciesOf({ byStatus }: CompanySeen): Currency[] {
+/** The currency with the most money first; last those in which all investments were withdrawn. */
+function currenciesOf({ byStatus, leftByDay }: CompanySeen): Currency[] {
   const raised = new Map<Currency, number>();
   for (const row of byStatus) raised.set(row.currency, (raised.get(row.currency) ?? 0) + row.raised_cents);
-  return [...raised].sort(([, one], [, other]) => other - one).map(([currency]) => currency);
+  const current = [...raised].sort(([, one], [, other]) => other - one).map(([currency]) => currency);
+  return [...new Set([...current, ...leftByDay.map(({ currency }) => currency)])];
+}
+
+function noneNow({ byStatus, leftByDay }: CompanySeen, currency: Currency): string {
+  if (leftByDay.length === 0) return 'It has no investments yet.';
+  return `All its investments${byStatus.length === 0 ? '' : ` in ${currencyWords(currency)}`} were withdrawn.`;
 }
 
 const chooseCurrency = (
