@@ -12,7 +12,7 @@ import { type FullStatus, statusOf } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import type { SqlValue } from '../store/reads/query.js';
-import { answerCharactersMax } from './answer.js';
+import { fitting, notesOf, withList } from './fitting.js';
 
 export interface ReadParts {
   readonly location: DatabaseLocation;
@@ -47,14 +47,7 @@ export function queryReader({ location, identity, clock }: ReadParts) {
 
 /** Returns a result as JSON. Rows that would make it too long are left out, and it says so. */
 function resultText({ columns, rows, truncated, tookMs, younger }: BoxedResult): string {
-  const kept: string[] = [];
-  let left = answerCharactersMax;
-  for (const row of rows) {
-    const text = JSON.stringify(row.map(cell));
-    left -= text.length + 1;
-    if (left < 0) break;
-    kept.push(text);
-  }
+  const kept = fitting(rows.map((row) => row.map(cell)));
   const cut = kept.length < rows.length;
   const notes = [
     ...(truncated ? [`only the first ${boxLimits.rows} rows are here: aggregate, or select a part`] : []),
@@ -64,7 +57,7 @@ function resultText({ columns, rows, truncated, tookMs, younger }: BoxedResult):
     ),
   ];
   const about = { columns, row_count: kept.length, truncated: truncated || cut, took_ms: tookMs };
-  return `${JSON.stringify({ ...about, ...(notes.length === 0 ? {} : { notes }) }).slice(0, -1)},"rows":[${kept.join(',\n')}]}`;
+  return withList({ ...about, ...notesOf(notes) }, 'rows', kept);
 }
 
 /** Numbers that JSON cannot represent exactly become text; bytes become SQLite's literal. */
@@ -150,14 +143,17 @@ export async function historyText(
           ? 'status shows whether its source is complete'
           : 'leave as_of out to list every version',
     });
-  const shown = versions.slice(0, versionsMax);
-  return JSON.stringify({
-    id,
-    versions: shown.map((version) => versionShown(version, identity)),
-    ...(shown.length < versions.length
-      ? { notes: [`only the newest ${versionsMax} of ${versions.length} versions are here`] }
-      : {}),
-  });
+  // The sort is stable: versions of one source stay in their order.
+  const newest = [...versions].sort((one, other) => other.change_seq - one.change_seq).slice(0, versionsMax);
+  const shown = fitting(
+    newest.map((version) => versionShown(version, identity)),
+    1,
+  );
+  const notes =
+    shown.length < versions.length
+      ? [`only the newest ${shown.length} of ${versions.length} versions are here: as_of reads an older one`]
+      : [];
+  return withList({ id, ...notesOf(notes) }, 'versions', shown);
 }
 
 /** The present and any later time select the present state. */
@@ -189,13 +185,20 @@ export async function changesText({ location, identity }: ReadParts, wanted: Cha
     limit: wanted.limit,
     ...defined({ after: wanted.since, source: wanted.source }),
   });
-  const last = changes.at(-1)?.seq ?? wanted.since ?? newest;
-  return JSON.stringify({
+  const shown = changes.map((change) => (identity ? change : withoutUnknown(change)));
+  // The newest ones without `since`; otherwise the first ones, of which at least one, so that the reader gets on.
+  const isNewest = wanted.since === undefined;
+  const fit = isNewest ? fitting([...shown].reverse(), 1).toReversed() : fitting(shown, 1);
+  const isCut = fit.length < changes.length;
+  const end = isNewest ? changes.at(-1) : changes[fit.length - 1];
+  const last = end?.seq ?? wanted.since ?? newest;
+  const about = {
     newest_change: newest,
     next_since: last,
-    more: wanted.since !== undefined && changes.length === wanted.limit && last < newest,
-    changes: changes.map((change) => (identity ? change : withoutUnknown(change))),
-  });
+    more: !isNewest && (isCut || changes.length === wanted.limit) && last < newest,
+  };
+  const notes = isCut ? [`only ${fit.length} of ${changes.length} changes fit into an answer`] : [];
+  return withList({ ...about, ...notesOf(notes) }, 'changes', fit);
 }
 
 function withoutUnknown(change: Change): Change {

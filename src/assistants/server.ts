@@ -191,7 +191,7 @@ function addResources(server: McpServer, parts: ServerParts): void {
   );
 }
 
-/** Returns the documented queries for this database, with one of the configured sources in location of the example's. */
+/** Returns the documented queries for this database, with one of the configured sources in place of the example's. */
 function exampleQueries({ location, config, identity }: ReadParts): string {
   const dialect = dialectFor(location);
   const configured = config?.sources[0]?.name;

@@ -43,6 +43,9 @@ function mirrorWithHistory() {
   return { kind: 'sqlite', file: mirror.file } as const;
 }
 
+const at = (minute: number) =>
+  new Date(Date.parse('2026-10-10T00:00:00.000Z') + minute * 60_000).toISOString();
+
 describe.each(['present', 'earlier'] as const)('assistants: the %s client of the SDK', (generation) => {
   test(`assistants: the ${generation} client finds all tools and resources, and their answers`, async () => {
     const talk = await talkTo(mirrorWithHistory(), [], generation);
@@ -184,6 +187,71 @@ test('assistants: changes are read in batches by number, and the newest without 
   expect([seqs(rest), rest.next_since, rest.more]).toEqual([[3], 3, false]);
   const newest = await ask({ limit: 1 });
   expect([seqs(newest), newest.newest_change]).toEqual([[3], 3]);
+});
+
+test('assistants: history has the newest versions of all sources, and says how many it leaves out', async () => {
+  const mirror = freshMirror();
+  for (const [number, name] of [
+    [1, 'acme'],
+    [2, 'beta'],
+  ] as const) {
+    seedSource(mirror, number, { name, rows_held: 1 });
+    seedInvestment(mirror, number, 'inv_1', { change_seq: 900 + number });
+  }
+  for (let seq = 1; seq <= 250; seq += 1)
+    seedHistory(mirror, 1, 'inv_1', {
+      change_seq: seq,
+      valid_from: at(seq),
+      valid_to: at(seq + 1),
+      ended_by: 'update',
+    });
+  const talk = await talkTo({ kind: 'sqlite', file: mirror.file });
+  const { versions, notes } = JSON.parse((await talk.call('history', { id: 'inv_1' })).text);
+  expect(versions).toHaveLength(200);
+  expect(
+    versions.slice(0, 3).map((one: { source: string; change_seq: number }) => [one.source, one.change_seq]),
+  ).toEqual([
+    ['beta', 902],
+    ['acme', 901],
+    ['acme', 250],
+  ]);
+  expect(notes).toEqual([expect.stringContaining('newest 200 of 252 versions')]);
+});
+
+test('assistants: answers of history and changes end at a million characters, and go on where they ended', async () => {
+  const mirror = freshMirror();
+  seedSource(mirror, 1, { name: 'acme', rows_held: 1 });
+  const blockers = JSON.stringify(['x'.repeat(20_000)]);
+  seedInvestment(mirror, 1, 'inv_1', { change_seq: 101, valid_from: at(101), blockers });
+  for (let seq = 1; seq <= 100; seq += 1) {
+    const ended = { valid_to: at(seq + 1), ended_by: 'update' } as const;
+    seedHistory(mirror, 1, 'inv_1', { change_seq: seq, valid_from: at(seq), ...ended, blockers });
+  }
+  for (let seq = 1; seq <= 101; seq += 1)
+    seedRow(mirror, 'change_rows', {
+      ...{ source_no: 1, id: 'inv_1', kind: seq === 1 ? 'added' : 'changed', at: at(seq) },
+      ...(seq === 1 ? {} : { fields: '["blockers"]' }),
+    });
+  const talk = await talkTo({ kind: 'sqlite', file: mirror.file });
+  const read = async (tool: string, args: object) => {
+    const { text } = await talk.call(tool, { ...args });
+    expect(text.length).toBeLessThan(1_001_000);
+    return JSON.parse(text);
+  };
+  const history = await read('history', { id: 'inv_1' });
+  expect(history.versions[0].valid_to).toBeNull();
+  expect(history.notes).toEqual([
+    expect.stringContaining(`newest ${history.versions.length} of 101 versions`),
+  ]);
+  const newest = await read('changes', { limit: 500 });
+  expect(newest).toMatchObject({ next_since: 101, more: false, notes: [expect.stringContaining('fit')] });
+  const seen: number[] = [];
+  for (let since = 0, more = true; more; ) {
+    const part = await read('changes', { since, limit: 500 });
+    seen.push(...part.changes.map(({ seq }: { seq: number }) => seq));
+    ({ next_since: since, more } = part);
+  }
+  expect(seen).toEqual(Array.from({ length: 101 }, (_, index) => index + 1));
 });
 
 test('assistants: a query that was cancelled ends, and the next one is answered', async () => {
