@@ -148,7 +148,36 @@ test('sources forget finishes an erasure that a crash ended, and counts the rows
   expect(registered(world)).toMatchObject({ state: 'erased', reason: 'forgotten' });
 });
 
-test('on PostgreSQL, sources forget erases a followed source and records it', async () => {
+test('restore keeps a source erased that the replaced mirror had forgotten, and it is not followed again', async () => {
+  const world = await unlisted();
+  register(world);
+  const name = onDatabase(world, (db) =>
+    db.prepare<[], string>('SELECT email FROM identities WHERE email IS NOT NULL').pluck().get(),
+  );
+  expect((await world.run(['backup', 'copy.db'])).code).toBe(0);
+  expect((await world.run(['sources', 'forget', 'acme', '--yes'])).code).toBe(0);
+  const { code, out } = await world.run(['restore', '--force', 'copy.db']);
+  expect([code, out]).toEqual([0, expect.stringContaining('erased again, as in the replaced mirror: acme')]);
+  expect([rowsOf(world), identitiesOf(world)]).toEqual([0, 0]);
+  expect(registered(world)).toMatchObject({ state: 'erased', reason: 'forgotten' });
+  expect(readFileSync(join(world.folder, 'mirror.db')).includes(String(name))).toBe(false);
+  const again = await world.run(['restore', '--force', '--json', 'copy.db']);
+  expect(JSON.parse(again.out)).toMatchObject({ sources_erased: ['acme'] });
+});
+
+test('restore brings back an erased source that is followed again', async () => {
+  const world = await unlisted();
+  register(world);
+  const before = rowsOf(world);
+  expect((await world.run(['backup', 'copy.db'])).code).toBe(0);
+  expect((await world.run(['sources', 'forget', 'acme', '--yes'])).code).toBe(0);
+  expect((await world.run(['sources', 'follow', 'acme'])).code).toBe(0);
+  const { out } = await world.run(['restore', '--force', '--json', 'copy.db']);
+  expect(JSON.parse(out)).toMatchObject({ sources_erased: [] });
+  expect([rowsOf(world), registered(world)?.state]).toEqual([before, 'connected']);
+});
+
+test('on PostgreSQL, sources forget erases a followed source and records it, and so does a later restore', async () => {
   const world = await filledPostgres();
   onTestFinished(() => world.close());
   expect((await world.run(['sync'])).code).toBe(0);
@@ -157,9 +186,17 @@ test('on PostgreSQL, sources forget erases a followed source and records it', as
     `INSERT INTO followed_sources (source, rule, realm, target_type, target, installation, state, mints, first_seen_at)
      VALUES ('acme', 'crm', 'live', 'company', 'co_1', 'inst_1', 'connected', 1, '2026-11-01T00:00:00.000Z')`,
   );
+  const env = { PATH: '/nowhere' };
+  expect((await world.run(['backup', 'copy.pgbackup'], { env })).code).toBe(0);
   const { code, out } = await world.run(['sources', 'forget', 'acme', '--yes', '--json']);
   const receipt = JSON.parse(out) as ForgetSourceReceipt;
   expect([code, receipt.stays_forgotten]).toEqual([0, true]);
+  const restored = await world.run(['restore', '--force', '--json', 'copy.pgbackup'], { env });
+  expect(JSON.parse(restored.out)).toMatchObject({ sources_erased: ['acme'] });
+  expect(await world.admin('SELECT 1 FROM rosterd_identity.identity_rows')).toEqual([]);
+  expect(await world.admin("SELECT count(*)::int AS n FROM erasures WHERE cause = 'source_erased'")).toEqual([
+    { n: 1 },
+  ]);
   expect(await world.admin('SELECT state, reason, erased_rows FROM followed_sources')).toMatchObject([
     { state: 'erased', reason: 'forgotten' },
   ]);

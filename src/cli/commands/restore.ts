@@ -33,7 +33,7 @@ export const restore: Command = {
 };
 
 function show(receipt: RestoreReceipt, { out }: CommandContext): void {
-  const { database, format, rows, made_at, proven, moved_aside, forgotten } = receipt;
+  const { database, format, rows, made_at, proven, moved_aside, forgotten, sources_erased } = receipt;
   const from = made_at === null ? '' : ` of ${made_at}`;
   out.line(`${database}: ${counted(rows, 'row')} restored from the backup${from}`);
   if (!proven)
@@ -45,5 +45,7 @@ function show(receipt: RestoreReceipt, { out }: CommandContext): void {
   if (moved_aside !== null)
     out.line(`the damaged file is now ${moved_aside}; delete it when you do not need it`);
   if (forgotten > 0) out.line(`${counted(forgotten, 'forget request')} applied again`);
+  if (sources_erased.length > 0)
+    out.line(`erased again, as in the replaced mirror: ${sources_erased.join(', ')}`);
   out.note('Next: start rosterd, which reads what changed since the backup; then run rosterd verify.');
 }

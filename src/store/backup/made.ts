@@ -1,6 +1,7 @@
 import { Fault } from '../../domain/fault.js';
 import type { Instant } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
+import type { ErasedSource } from '../erased-sources.js';
 import type { ForgottenSince } from '../erasures.js';
 
 /** `sqlite`: a database file. `pg_dump`: PostgreSQL's custom format. `copy`: rosterd's own archive of COPY data. */
@@ -51,11 +52,14 @@ export interface RestoreParts {
 
 export interface RestoreHooks {
   /**
-   * Called with everyone the existing mirror must keep forgotten, before it is replaced. Stores them apart from
-   * the database, and returns everyone to forget.
+   * Called with everyone and every source that the existing mirror must keep erased, before it is replaced. Stores the
+   * people apart from the database, and returns everyone to forget.
    */
-  remember(forgotten: readonly ForgottenSince[]): readonly ForgottenSince[];
-  /** Applies migrations and every forget request: to the file that will replace the mirror, or to the mirror itself. */
+  remember(forgotten: readonly ForgottenSince[], sources: readonly ErasedSource[]): readonly ForgottenSince[];
+  /**
+   * Applies migrations, every forget request and the erasure of those sources: to the file that will replace the mirror, or
+   * to the mirror itself.
+   */
   prepare(file: string | null): Promise<void>;
 }
 

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises';
+import type { Selectable } from 'kysely';
 import pg from 'pg';
 import { Fault, isFault } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
@@ -12,11 +13,14 @@ import {
   throwIfStopped,
 } from '../../backup/made.js';
 import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
+import { type ErasedSource, erasedNames, erasedSources } from '../../erased-sources.js';
 import type { ForgottenSince } from '../../erasures.js';
+import { followedFrom, listFollowed } from '../../followed-sources.js';
 import { isLeaseRunning } from '../../lease-rules.js';
 import { type AppliedMigration, pendingMigrations, shippedMigrations } from '../../migrate.js';
 import { type MigratedTable, migratedTables } from '../../migrate-data/migrated-tables.js';
 import { qualified, targetIn } from '../../migrate-data/postgres-target.js';
+import type { FollowedSourcesTable } from '../../schema.js';
 import { type ArchivedTable, lineEnds, readArchive } from './archive.js';
 import { readDump } from './dump.js';
 import { dropIn, recallIn } from './erasures.js';
@@ -25,7 +29,7 @@ import { isAlive } from './fleet-life.js';
 import { isLockTimeout, lockHolders } from './lock-holders.js';
 import { appliedMigrations, migratePostgres } from './migrate.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
-import { transactionOn } from './transaction.js';
+import { type Transaction, transactionOn } from './transaction.js';
 
 /**
  * Restores a backup into an empty database, or with `force` in place of its mirror. The file is read and verified first;
@@ -290,7 +294,8 @@ function replaceRows(
       await refuseInUse(client, database, parts);
       await refuseFilled(client, database, tables, parts.force);
       const { rows } = await client.query<ForgottenSince>('SELECT id, forgotten_at AS at FROM forgotten');
-      const people = remember(rows);
+      const erased = tables.some(({ name }) => name === 'followed_sources') ? await erasedIn(client) : [];
+      const people = remember(rows, erased);
       // Leases go with the sources.
       await client.query(`TRUNCATE ${all} CASCADE`);
       const proofs = await filled(client, database, tables, backup, parts);
@@ -298,6 +303,7 @@ function replaceRows(
       const at = instantFromMillis(parts.clock.now());
       await recallIn(transaction, people, at);
       if (parts.identity === 'drop') await dropIn(transaction, at);
+      if (erased.length > 0) await hide(transaction, erased, at);
       throwIfStopped(parts.signal);
       await transaction.commit();
       return proofs;
@@ -306,6 +312,33 @@ function replaceRows(
       await client.end().catch(() => {});
     }
   });
+}
+
+async function erasedIn(client: pg.Client): Promise<readonly ErasedSource[]> {
+  const names = await client.query<{ name: string }>(erasedNames);
+  const followed = await client.query<Selectable<FollowedSourcesTable>>(listFollowed);
+  return erasedSources(
+    names.rows.map(({ name }) => name),
+    followed.rows.map(followedFrom),
+  );
+}
+
+/** Hides sources from every view, as the first commit of their erasure does. `RestoreHooks.prepare` finishes it. */
+async function hide(transaction: Transaction, erased: readonly ErasedSource[], at: Instant): Promise<void> {
+  const names = erased.map(({ name }) => name);
+  const known = erased.flatMap(({ name, entry }) => (entry === null ? [] : [name]));
+  const hidden = await transaction.rows<{ name: string }>(
+    `UPDATE sources SET erasing_since = $3 WHERE name = ANY ($1::text[]) AND erasing_since IS NULL
+       AND (name = ANY ($2::text[]) OR NOT EXISTS
+         (SELECT 1 FROM followed_sources f WHERE f.source = sources.name AND f.state IN ('waiting', 'connected')))
+     RETURNING name`,
+    ...[names, known, at],
+  );
+  for (const { name } of hidden)
+    transaction.send(
+      "INSERT INTO erasures (id, cause, invisible_at) VALUES ($1, 'source_erased', $2)",
+      ...[name, at],
+    );
 }
 
 async function presentTables(

@@ -1,6 +1,7 @@
 import { chmodSync, constants, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import type { Selectable } from 'kysely';
 import { Fault, isFault } from '../../../domain/fault.js';
 import { processesUsing } from '../../../runtime/processes-using.js';
 import { stampOf } from '../../backup/file-names.js';
@@ -12,8 +13,11 @@ import {
   throwIfStopped,
 } from '../../backup/made.js';
 import { intoPrivateFile, isSameFile, removeWithLog, syncFile } from '../../backup/private-target.js';
+import { type ErasedSource, erasedNames, erasedSources } from '../../erased-sources.js';
 import type { ForgottenSince } from '../../erasures.js';
+import { followedFrom, listFollowed } from '../../followed-sources.js';
 import { refuseInUse } from '../../migrate-data/sqlite-source.js';
+import type { FollowedSourcesTable } from '../../schema.js';
 import { compareProofs, proofOf, refuseDamage, storedProof } from './backup.js';
 import { removeBackups } from './backups.js';
 import { connectSqlite, type SqliteConnection } from './connect.js';
@@ -41,7 +45,7 @@ export async function restoreSqlite(
   try {
     const restored = await intoPrivateFile(target, parts.clock.now(), async (copy) => {
       const verified = await copied(backup, copy, parts);
-      remember(held?.forgotten ?? []);
+      remember(held?.forgotten ?? [], held?.erased ?? []);
       try {
         await prepare(copy);
       } finally {
@@ -118,6 +122,7 @@ function asOneFile(copy: string): void {
 
 interface LockedMirror {
   readonly forgotten: readonly ForgottenSince[];
+  readonly erased: readonly ErasedSource[];
   /** Clears the way for the rename. Returns where a damaged file was moved to. */
   makeWay(aside: string): string | null;
   release(replaced: boolean): void;
@@ -163,6 +168,7 @@ function lockWhole(raw: Sqlite.Database, file: string, closed: () => void): Lock
   const forgotten = raw.prepare<[], ForgottenSince>('SELECT id, forgotten_at AS at FROM forgotten').all();
   return {
     forgotten,
+    erased: erasedIn(raw),
     makeWay: () => {
       withSqliteFaults(file, () => raw.pragma('journal_mode = DELETE'));
       return null;
@@ -177,6 +183,18 @@ function lockWhole(raw: Sqlite.Database, file: string, closed: () => void): Lock
   };
 }
 
+/** A mirror of an older schema can erase no source. */
+function erasedIn(raw: Sqlite.Database): readonly ErasedSource[] {
+  const registry = raw.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'followed_sources'").get();
+  if (registry === undefined) return [];
+  const followed = raw.prepare<[], Selectable<FollowedSourcesTable>>(listFollowed).all().map(followedFrom);
+  const names = raw.prepare<[], string | null>(erasedNames).pluck().all();
+  return erasedSources(
+    names.filter((name) => name !== null),
+    followed,
+  );
+}
+
 /** Every version of rosterd refuses a file of this schema. */
 const newerThanAny = 2_147_483_647;
 
@@ -188,6 +206,7 @@ function damagedMirror(file: string, closed: () => void): LockedMirror {
   const undo: (() => void)[] = [];
   return {
     forgotten: [],
+    erased: [],
     makeWay: (aside) => {
       nameAlso(file, aside);
       undo.push(() => rmSync(aside, { force: true }));
