@@ -87,6 +87,120 @@ test('SCOPE-19 the platform counts investments that referrals brought and report
   expect(rest.body.data.map(({ amount_tier: tier }: { amount_tier: string }) => tier)).toEqual(['small']);
 });
 
+/** Returns the newest referred investment, with the investor and without. */
+async function newest(of = offering) {
+  const read = async (level: string) =>
+    (
+      await world.get(`/campaigns/${of}/attribution/investments?detail_level=${level}`, {
+        token: tokens.full,
+      })
+    ).body.data[0];
+  return { full: await read('full'), anonymized: await read('anonymized') };
+}
+
+describe('a referred investment', () => {
+  beforeEach(async () => {
+    await invest(`/invest/${offering}?wfr=${await code()}`, 'ida@people.example', '500');
+  });
+  const change = (set: string, ...values: readonly (string | number | null)[]) =>
+    run(
+      world.services.state,
+      `UPDATE investments SET ${set} WHERE no = (SELECT max(no) FROM investments)`,
+      values,
+    );
+
+  test.each([
+    ['small', 99_999],
+    ['medium', 100_000],
+    ['medium', 999_999],
+    ['large', 1_000_000],
+  ])('SCOPE-19 is %s with a commitment of %i cents', async (tier, cents) => {
+    change('committed_cents = ?', cents);
+    expect((await newest()).anonymized.amount_tier).toBe(tier);
+    expect((await newest()).full.amount).toBe(cents / 100);
+  });
+
+  test.each([
+    ['direct', 'high', hour],
+    ['assisted', 'medium', hour + 1],
+    ['assisted', 'medium', 24 * hour],
+    ['delayed', 'low', 24 * hour + 1],
+  ])('SCOPE-19 is %s, of %s quality, when it came %i ms after the click', async (pace, quality, took) => {
+    change('applied_at = (SELECT max(clicked_at) FROM session_sources) + ?', took);
+    expect((await newest()).anonymized.attribution).toMatchObject({
+      time_to_invest_bucket: pace,
+      quality_score: quality,
+    });
+    expect((await at('stats', tokens.aggregate)).body.data.quality_breakdown).toEqual({
+      ...{ direct: 0, assisted: 0, delayed: 0 },
+      [pace]: 1,
+    });
+  });
+
+  test.each([
+    ['draft', 'group_label = NULL', false],
+    ['no_payment_yet', "group_label = 'NO PAYMENT YET'", false],
+    ['pending', "group_label = 'PENDING'", false],
+    ['is_ready', "group_label = 'IS READY'", true],
+    ['confirmed', "group_label = 'CONFIRMED'", true],
+    ['canceled', "status = 'canceled'", false],
+    ['canceled', "status = 'converted'", false],
+    ['canceled', 'deleted_at = 1', false],
+  ])('SCOPE-19 is in the bucket %s with %s', async (bucket, set, progress_bar) => {
+    change(set);
+    expect((await newest()).anonymized.status).toEqual({ bucket, progress_bar });
+  });
+
+  test('SCOPE-19 has tokens for the investment and the investor that are the same in one offering and in no other', async () => {
+    const first = (await newest()).anonymized;
+    await invest(`/invest/${offering}?wfr=${await code()}`, 'ida@people.example', '600');
+    const second = (await newest()).anonymized;
+    expect(second.investor_token).toBe(first.investor_token);
+    expect(second.investment_token).not.toBe(first.investment_token);
+    expect((await at('investments', tokens.full)).body.data[1]).toMatchObject({
+      investor_token: first.investor_token,
+      investment_token: first.investment_token,
+    });
+    const other = company(world).offerings[0] ?? '';
+    await invest(`/invest/${other}?wfr=${await code()}`, 'ida@people.example', '700');
+    expect((await newest(other)).full.investor.email).toBe('ida@people.example');
+    expect((await newest(other)).anonymized.investor_token).not.toBe(first.investor_token);
+    const { totals } = (await at('stats', tokens.aggregate)).body.data;
+    expect(totals).toMatchObject({ investment_count: 2, unique_investors: 1 });
+  });
+
+  test('SCOPE-19 counts the other links that the same person followed, each once', async () => {
+    const competing = async () => (await newest()).anonymized.attribution.competing_sources;
+    expect(await competing()).toBe(0);
+    const second = `/invest/${offering}?wfr=${await code()}`;
+    for (const amount of [null, '600', '700']) await invest(second, 'ida@people.example', amount);
+    expect(await competing()).toBe(1);
+    await invest(`/invest/${offering}?wfr=${await code()}`, 'ivan@people.example', null);
+    expect(await competing()).toBe(1);
+    await invest(`/invest/${offering}?wfr=${await code()}`, 'ida@people.example', null);
+    expect(await competing()).toBe(2);
+  });
+
+  test('SCOPE-19 has no name and no address of a person whose account was closed', async () => {
+    const { full } = await newest();
+    expect((await world.control('POST', `/users/${full.investor.id}/deactivate`)).status).toBe(200);
+    const { investor } = (await newest()).full;
+    expect(investor).toMatchObject({ id: full.investor.id, name: '[deleted user]', email: null });
+    expect(JSON.stringify(investor)).not.toMatch(/ida/i);
+  });
+
+  test('SCOPE-19 a token for all tiers may view it in full, whatever it asks for', async () => {
+    const can = async (token: string) => (await at('investments', token)).body.meta.can_view_full;
+    expect([await can(tokens.full), await can(tokens.anonymized)]).toEqual([true, false]);
+    const levels = async (token: string) =>
+      (await world.get('/attribution/campaigns', { token })).body.data.map(
+        (one: { access_level: number }) => one.access_level,
+      );
+    expect(new Set(await levels(tokens.full))).toEqual(new Set([2]));
+    expect(new Set(await levels(tokens.aggregate))).toEqual(new Set([1]));
+  });
+});
+
 test('SCOPE-03 SCOPE-19 each attribution tier requires its scope and access to the offering', async () => {
   expect(errorOf(await at('stats', tokens.none))).toEqual([403, 'insufficient_scope']);
   expect(errorOf(await at('investments', tokens.aggregate))).toEqual([403, 'insufficient_scope']);
@@ -108,7 +222,8 @@ test('SCOPE-19 a person applies as a partner, and either side can invite the oth
   const as = (email: string) =>
     userToken(world, client, email, ['read:attribution:full', 'write:attribution']);
   const ida = as('ida@people.example');
-  const founder = as('founder1@people.example');
+  const founderEmail = 'founder1@people.example';
+  const founder = as(founderEmail);
   const me = () => world.get('/attribution/me', { token: ida });
   expect((await me()).body.data).toEqual({
     user: { id: user(world, 4).id, name: 'Ida Investor' },
@@ -141,6 +256,16 @@ test('SCOPE-19 a person applies as a partner, and either side can invite the oth
   expect((await world.delete(path, { token: founder })).status).toBe(204);
   const list = await world.get('/attribution/invites', { token: founder });
   expect(list.body.data).toEqual([{ ...made.body.data, status: 'revoked' }]);
+  const again = (await invite(founder, offer)).body.data;
+  const listed = async () => (await world.get('/attribution/invites', { token: as(founderEmail) })).body.data;
+  world.clock.advance(30 * 24 * hour - 1);
+  expect((await listed())[0]).toEqual(again);
+  world.clock.advance(1);
+  expect((await listed())[0]).toEqual({ ...again, status: 'expired' });
+  const elsewhere = userToken(world, makeClient(world, { scopes: ['write:attribution'] }), founderEmail, [
+    'write:attribution',
+  ]);
+  expect((await world.delete(`/attribution/invites/${again.token}`, { token: elsewhere })).status).toBe(404);
   expect(errorOf(await world.get('/attribution/me', { token: tokens.full }))).toEqual([403, 'forbidden']);
 });
 

@@ -35,9 +35,10 @@ export const referredTo = (state: State, filter: AttributionFilter): readonly Re
     state,
     `SELECT x.session_no AS no, s.investment_no, s.recipient_no AS investor_no, x.clicked_at, i.applied_at,
        i.committed_cents, x.utm_source, x.utm_medium, x.utm_campaign, x.utm_content,
-       (SELECT count(*) FROM session_sources y JOIN investment_sessions t ON t.no = y.session_no
-        WHERE t.offering_no = s.offering_no AND t.recipient_no = s.recipient_no AND y.session_no <> x.session_no)
-         AS competing
+       (SELECT count(DISTINCT coalesce('referral ' || y.referral_no, 'invite ' || y.invite_link_no))
+        FROM session_sources y JOIN investment_sessions t ON t.no = y.session_no
+        WHERE t.offering_no = s.offering_no AND t.recipient_no = s.recipient_no
+          AND y.referral_no IS NOT x.referral_no) AS competing
      FROM session_sources x JOIN investment_sessions s ON s.no = x.session_no
      LEFT JOIN investments i ON i.no = s.investment_no
      WHERE x.referral_no IS NOT NULL AND s.offering_no = :offeringNo AND x.clicked_at >= :from AND x.clicked_at < :until
@@ -84,7 +85,7 @@ export function presentReferred(
     invested_at: new Date(source.applied_at).toISOString(),
     status: {
       bucket: gone ? 'canceled' : (buckets[source.group_label ?? ''] ?? 'draft'),
-      progress_bar: derive(source).raisedCents > 0,
+      progress_bar: !gone && derive(source).raisedCents > 0,
     },
     attribution: {
       utm_source: row.utm_source,
