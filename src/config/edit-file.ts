@@ -50,6 +50,9 @@ export async function replaceWhole(path: string, text: string, mode: number): Pr
     await handle.writeFile(text);
     if (owner !== null) await handle.chown(owner.uid, owner.gid).catch(() => {});
     await handle.sync();
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw error;
   } finally {
     await handle.close();
   }

@@ -1,7 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { packageRoot } from '../runtime/package-root.js';
+import { makeRoom, unwritable } from '../runtime/unwritable.js';
 import { replaceWhole } from './edit-file.js';
 
 /** A reference to a secret, never its value. */
@@ -58,14 +59,22 @@ export async function writeFirstConfig(
   const mode = 0o644;
   try {
     if (replace) return await replaceWhole(file, text, mode);
-    await writeFile(file, text, { mode, flag: 'wx' });
+    const handle = await open(file, 'wx', mode);
+    try {
+      await handle.writeFile(text);
+    } catch (error) {
+      // An empty file would look like a configuration that exists already.
+      await rm(file, { force: true });
+      throw error;
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason';
-    if (code === 'EEXIST') throw alreadyThere(file);
-    throw new Fault('usage', `${file} cannot be written (${code})`, {
-      hint: 'name a file in an existing folder you can write to: --config FILE',
-      cause: error,
-    });
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyThere(file);
+    const { code, message } = unwritable(file, error);
+    const hint =
+      code === 'usage' ? 'name a file in an existing folder you can write to: --config FILE' : makeRoom;
+    throw new Fault(code, message, { hint, cause: error });
   }
 }
 

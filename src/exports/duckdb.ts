@@ -131,7 +131,7 @@ function notInstalled(cause: unknown): Fault {
 function faultOf(error: unknown): unknown {
   if (!(error instanceof Error) || !/no space left/i.test(error.message)) return error;
   return new Fault('database_full', 'the disk is full: no file was written', {
-    hint: 'free disk space, or use --out FILE on another disk; the export temporarily needs about twice the size of the mirror',
+    hint: 'free disk space, or name a place on another disk; writing temporarily needs about twice the size of the mirror',
     cause: error,
   });
 }

@@ -2,6 +2,7 @@ import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { type Random, randomText } from '../runtime/random.js';
+import { unwritable } from '../runtime/unwritable.js';
 import { gathered, type Piece } from './gather.js';
 import { unfinishedStart, whileUnfinished } from './unfinished.js';
 
@@ -9,7 +10,8 @@ import { unfinishedStart, whileUnfinished } from './unfinished.js';
  * Writes the pieces to a temporary file with mode 0600 and renames it to `file` when all are on disk, so that `file` is
  * always complete. A failure leaves no temporary file and keeps an existing `file`; what a killed process left is removed
  * by the next export to `file`. Returns the number of bytes written.
- * Throws `stopped` when `signal` aborts, and `usage` when the folder cannot be written to.
+ * Throws `stopped` when `signal` aborts, `database_full` when the disk is full, and `usage` when the folder or the file
+ * cannot be written.
  */
 export async function writeExport(
   file: string,
@@ -28,17 +30,28 @@ export async function writeExport(
       for await (const piece of gathered(pieces)) {
         if (signal.aborted)
           throw new Fault('stopped', 'the export was stopped before its end; no file was written');
-        await handle.writeFile(piece);
+        await onDisk(file, handle.writeFile(piece));
         bytes += Buffer.byteLength(piece);
       }
-      await handle.sync();
+      await onDisk(file, handle.sync());
     } finally {
       await handle.close();
     }
-    await rename(unfinished, file);
-    await syncFolder(folder);
+    await onDisk(
+      file,
+      rename(unfinished, file).then(() => syncFolder(folder)),
+    );
     return bytes;
   });
+}
+
+/** Pieces are read from the mirror meanwhile, whose errors are other ones. */
+async function onDisk(file: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    throw unwritable(file, error);
+  }
 }
 
 export function folderFault(folder: string, cause: unknown): Fault {

@@ -2,21 +2,18 @@ import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { replaceFile } from './replace-file.js';
+import { unwritable } from './unwritable.js';
 
 /**
- * Replaces a file durably, with mode 0600, and creates its folder with mode 0700 if necessary. Throws `usage` when it
- * cannot be written.
+ * Replaces a file durably, with mode 0600, and creates its folder with mode 0700 if necessary. Throws `database_full` when
+ * the disk is full, and `usage` when the file cannot be written for another reason.
  */
 export async function writePrivateFile(file: string, text: string): Promise<void> {
   try {
     await makePrivateFolder(dirname(file));
     await replaceFile(file, text);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason';
-    throw new Fault('usage', `${file} cannot be written (${code})`, {
-      hint: 'check who owns its folder and whether the disk is full',
-      cause: error,
-    });
+    throw unwritable(file, error);
   }
 }
 

@@ -5,7 +5,9 @@ import { type Owner, ownerFor } from './file-owner.js';
 
 /** The four steps of a durable replacement, as a dependency, so that a test can stop at each of them. */
 export interface Disk {
-  /** Creates a new file with mode 0600, removing an existing one, and gives it to `owner`. */
+  /**
+   * Creates a new file with mode 0600, removing an existing one, and gives it to `owner`. Leaves none when it fails.
+   */
   write(path: string, text: string, owner?: Owner | null): Promise<void>;
   sync(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
@@ -22,6 +24,9 @@ export const systemDisk: Disk = {
       await file.writeFile(text);
       // Some file systems have no owners, and root may lack the right; then the file stays root's.
       if (owner !== null) await file.chown(owner.uid, owner.gid).catch(() => {});
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
     } finally {
       await file.close();
     }

@@ -14,6 +14,7 @@ import { statusOf } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import { isProcessGone, processName } from '../runtime/process-identity.js';
+import { makeRoom, unwritable } from '../runtime/unwritable.js';
 import type { TickListener } from '../sync/create-sync.js';
 import { demoMarkOf } from './demo-mark.js';
 import { openSandbox, type Sandbox, type SandboxOptions } from './sandbox.js';
@@ -94,11 +95,15 @@ function claim(file: string): void {
       mode: 0o600,
     });
   } catch (cause) {
-    throw new Fault('usage', `${dirname(file)} cannot be written to`, {
-      hint: 'rosterd demo --database FILE, in a folder of yours',
-      cause,
-    });
+    if (!existsSync(file)) rmSync(mark, { force: true });
+    throw unwritableFolder(file, cause);
   }
+}
+
+function unwritableFolder(file: string, cause: unknown): Fault {
+  const { code, message } = unwritable(dirname(file), cause);
+  const hint = code === 'usage' ? 'rosterd demo --database FILE, in a folder of yours' : makeRoom;
+  return new Fault(code, message, { hint, cause });
 }
 
 /**
@@ -113,7 +118,10 @@ function lock(file: string): () => void {
       writeFileSync(path, processName(), { flag: 'wx', mode: 0o600 });
       return release;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
+        release();
+        throw unwritableFolder(file, error);
+      }
     }
     const holder = readFileSync(path, 'utf8');
     if (holder !== '' && !isProcessGone(holder)) throw running(file, path, holder);

@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { listenFault } from '../daemon/listen-fault.js';
 import { Fault } from '../domain/fault.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../platform/sandbox/sandbox.js';
+import { makeRoom } from '../runtime/unwritable.js';
 
 export type { ReadyDocument } from '../platform/sandbox/document.js';
 export type { Sandbox, SandboxOptions } from '../platform/sandbox/sandbox.js';
@@ -25,6 +26,11 @@ function isOfFile(error: unknown): error is Error & { code: string } {
 }
 
 function dataFault(error: Error & { code: string }, file: string): Fault {
+  if (error.code === 'SQLITE_FULL')
+    return new Fault('database_full', `--data: no room left to write ${file}`, {
+      hint: makeRoom,
+      cause: error,
+    });
   return new Fault('usage', `--data: ${file} cannot be used (${error.code})`, {
     hint: `name a sandbox's file, or a new one in a folder that this user can write: ls -ld ${dirname(resolve(file))}`,
     cause: error,

@@ -44,10 +44,10 @@ export async function restoreSqlite(
   let replaced = false;
   try {
     const restored = await intoPrivateFile(target, parts.clock.now(), async (copy) => {
-      const verified = await copied(backup, copy, parts);
+      const verified = await whereRoomIs(target, () => copied(backup, copy, parts));
       remember(held?.forgotten ?? [], held?.erased ?? []);
       try {
-        await prepare(copy);
+        await whereRoomIs(target, () => prepare(copy));
       } finally {
         // Made before a migration of the copy.
         removeBackups(copy, Number.POSITIVE_INFINITY);
@@ -63,6 +63,19 @@ export async function restoreSqlite(
     return restored;
   } finally {
     held?.release(replaced);
+  }
+}
+
+/** Reports a full disk as that of the mirror: the copy is written beside it, and nothing goes on by itself. */
+async function whereRoomIs<Result>(target: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isFault(error, 'database_full')) throw error;
+    throw new Fault('database_full', `no room left to write ${target}`, {
+      hint: 'Free space on its disk, then run this again; nothing was replaced.',
+      cause: error,
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Fault } from '../../../../src/domain/fault.js';
 import type { RestoreHooks, RestoreParts } from '../../../../src/store/backup/made.js';
 import { backUpSqlite } from '../../../../src/store/dialect/sqlite/backup.js';
 import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
@@ -63,6 +64,19 @@ test('restore that fails while it prepares the copy leaves no copy and no backup
     /migration failed/,
   );
   expect(readdirSync(folder).filter((name) => /^\.|\.bak$/.test(name))).toEqual([]);
+});
+
+test('restore on a full disk names the mirror and not its copy, and says that nothing was replaced', async () => {
+  const { backup, target, bytes } = await damaged();
+  const prepare = async (file: string | null) => {
+    throw new Fault('database_full', `no room left to write ${file}`);
+  };
+  await expect(restoreSqlite(backup, target, parts, { ...hooks, prepare })).rejects.toMatchObject({
+    code: 'database_full',
+    message: `no room left to write ${target}`,
+    about: { hint: expect.stringContaining('nothing was replaced') },
+  });
+  expect(readFileSync(target).equals(bytes)).toBe(true);
 });
 
 test('a mirror that the system cannot read is kept beside the restored one, like a damaged one', async () => {
