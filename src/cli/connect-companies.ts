@@ -90,7 +90,9 @@ async function connectOne(
   const file = tokenFileOf(entry, source);
   const scopes = [...mirrorScopes, ...(wantsNames(command) ? [identityScope] : [])];
   const installed = await connecting.install(company.id, scopes, resolve(folder, file), signal);
-  return { ...installed, company, source, file, replaces: replaced !== undefined };
+  // Records are listed for an account: another installation of the same company is another one.
+  const isOther = same !== undefined && same.installation !== installed.installation;
+  return { ...installed, company, source, file, replaces: replaced !== undefined || isOther };
 
   /**
    * Returns the source whose token the new one replaces, or undefined when no source mirrors the company. Runs before the

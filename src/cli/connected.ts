@@ -5,6 +5,6 @@ export interface Connected extends Installed {
   readonly company: Eligible;
   readonly source: string;
   readonly file: string;
-  /** The source mirrored the company in another way before, and gets this token instead. */
+  /** The source mirrored the company in another way or as another installation before: it has to list again. */
   readonly replaces: boolean;
 }

@@ -11,7 +11,7 @@ export const nextStep: Readonly<Record<FaultCode, string>> = {
   reauthorize: 'rosterd doctor, which names the sign-in and the command that renews it',
   forbidden: 'rosterd doctor, which compares the scopes of each token with the required ones',
   refused: 'rosterd doctor, which checks each source with the platform',
-  filters_changed: 'rosterd sync --resync, if the new filters are intended',
+  filters_changed: 'rosterd sync --source NAME --resync, if the change is intended',
   lease_lost: 'rosterd status: another process follows that source',
   database_busy: 'again when the other program has finished',
   database_full: 'again after freeing disk space (df -h shows it)',

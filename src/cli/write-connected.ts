@@ -45,7 +45,9 @@ export async function writeConnected(
   }
   for (const { source, replaces } of connected)
     if (replaces)
-      out.note(`Source ${source} uses another token now. Try: rosterd sync --source ${source} --resync`);
+      out.note(
+        `Source ${source} reads with another account now. Try: rosterd sync --source ${source} --resync`,
+      );
   for (const { source, identity } of connected)
     if (!identity) out.warn(`${source}: identity was not granted, so names and addresses stay empty`);
 }

@@ -13,7 +13,9 @@ const filters = z
     investorId: idOf('user', 'usr_…').optional().meta({ description: "Only this investor's investments" }),
   })
   .prefault({})
-  .meta({ description: 'Narrow what this source mirrors. After a change, run `rosterd sync --resync`' });
+  .meta({
+    description: 'Narrow what this source mirrors. After a change, run `rosterd sync --source NAME --resync`',
+  });
 
 const listedSource = z
   .strictObject({

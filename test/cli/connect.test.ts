@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
-import { makeClient, makeCompany, type TestClient } from '../conformance/credentials.js';
+import { makeClient, makeCompany, type TestClient, userToken } from '../conformance/credentials.js';
 import { type RunningPlatform, startPlatform } from '../conformance/running-platform.js';
 import { consent, desk, start } from './connect-session.js';
 import { rosterd } from './fake-io.js';
@@ -99,6 +99,32 @@ test('connecting again creates another token of the same installation for the sa
   expect(config).toMatchObject({ sync: { intervalSeconds: 5 }, log: { level: 'warn' } });
   expect(readFileSync(join(folder, 'config.json'), 'utf8')).toMatch(/^\t"sync"/m);
   expect(statSync(join(folder, 'config.json')).mode & 0o777).toBe(0o640);
+});
+
+test('connecting a company again after it revoked the application names the command that lists it again', async () => {
+  const { folder, io } = desk();
+  const id = world.ready.companies[2]?.id ?? '';
+  const connecting = async () => {
+    const session = start(args(publicClient, '--company', id, '--write', '--json'), io());
+    await fetch(await consent(world, await session.link(), founder(2).email));
+    const { code, out, err } = await session.ended;
+    expect(code).toBe(0);
+    const [{ source, installation }] = JSON.parse(out).connected;
+    return { source, installation, err };
+  };
+  const sync = async (...more: string[]) => (await rosterd(['sync', ...more], io())).code;
+  const first = await connecting();
+  expect([await sync(), first.err]).toEqual([0, expect.not.stringContaining('--resync')]);
+  const token = userToken(world, publicClient, founder(2).email);
+  expect((await world.delete(`/installations/${first.installation}`, { token })).status).toBe(200);
+  expect(await sync()).toBe(3);
+
+  const { source, installation, err } = await connecting();
+  expect(installation).not.toBe(first.installation);
+  expect(configOf(folder).sources).toMatchObject([{ name: source, installation }]);
+  expect(err).toContain(`Try: rosterd sync --source ${source} --resync`);
+  expect(await sync('--source', source, '--resync')).toBe(0);
+  expect(await sync()).toBe(0);
 });
 
 test('connect names the source that already mirrors a company, and --replace gives it the new token', async () => {
