@@ -12,6 +12,7 @@ import {
 } from '../../migrate.js';
 import { describeSqlite } from './described-schema.js';
 import { withSqliteFaults } from './faults.js';
+import { refuseOlderProcess } from './older-process.js';
 import type { SqliteDatabase } from './open.js';
 import { inTransaction } from './transaction.js';
 
@@ -30,7 +31,10 @@ const ledger = `CREATE TABLE IF NOT EXISTS migrations (
   version    TEXT NOT NULL
 ) STRICT`;
 
-/** Runs the pending migrations, each in one transaction with its row in `migrations`. */
+/**
+ * Runs the pending migrations, each in one transaction with its row in `migrations`. Throws `database_unusable` while
+ * another process of this machine uses the file.
+ */
 export function migrateSqlite(database: SqliteDatabase, options: MigrateOptions): Migrated {
   return withSqliteFaults(database.file, () => {
     const known = options.migrations ?? shippedMigrations('sqlite');
@@ -45,6 +49,7 @@ export function migrateSqlite(database: SqliteDatabase, options: MigrateOptions)
       describe();
       return { ran: [], backup: null };
     }
+    refuseOlderProcess(database);
     const backup = applied.length === 0 ? null : backUp(database, applied.length);
     const ran = pending.filter((migration) => runOne(database, migration, known, options));
     describe();

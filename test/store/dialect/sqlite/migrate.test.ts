@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/runtime/clock.js';
+import { processName } from '../../../../src/runtime/process-identity.js';
 import { appliedMigrations, migrateSqlite } from '../../../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../../../../src/store/dialect/sqlite/open.js';
 import type { Migration } from '../../../../src/store/migrate.js';
@@ -128,4 +129,26 @@ test('a damaged migrations table is reported as database_unusable', () => {
   expect(() => appliedMigrations(open(database.file))).toThrow(
     expect.objectContaining({ code: 'database_unusable' }),
   );
+});
+
+test('nothing is migrated while a process of an earlier version uses the file, even between two ticks', () => {
+  const database = open();
+  const leases = step(1, 'CREATE TABLE leases (holder TEXT, expires_at TEXT)');
+  const migrations = [leases, two];
+  migrateSqlite(database, { ...base, migrations: [leases] });
+  const held = database.raw.prepare('INSERT INTO leases VALUES (?, ?)');
+  held.run(processName(), '2026-01-01T00:00:00.000Z');
+  expect(() => migrateSqlite(database, { ...base, migrations })).toThrow(
+    `mirror.db has to be migrated, and an earlier version of rosterd (process ${process.pid}) still uses it`,
+  );
+  expect(tables(database)).toEqual(['leases', 'migrations']);
+  expect(readdirSync(dirname(database.file)).filter((name) => name.includes('.bak'))).toEqual([]);
+  expect(migrateSqlite(database, { ...base, migrations, dryRun: true }).ran).toEqual(['0002_step2']);
+
+  // One that ended, one of another machine, and this process itself.
+  database.raw.exec('DELETE FROM leases');
+  const [host, , space] = processName().split(':');
+  for (const holder of [`${host}:2147483647:${space}:a`, 'elsewhere:1:2.3:a', `${processName()}:a`])
+    held.run(holder, '2126-01-01T00:00:00.000Z');
+  expect(migrateSqlite(database, { ...base, migrations }).ran).toEqual(['0002_step2']);
 });
