@@ -112,6 +112,17 @@ describe.each(databases)('assistants on $database', ({ database, open }) => {
     expect(showsPeople(talk.log())).toBe(false);
   });
 
+  test.each(['audit_log', 'operator_requests'])(
+    `assistants on ${database}: what users of the console did stays there, also with --identity: %s`,
+    async (table) => {
+      const place = await fillWithCanaries(await open());
+      const talk = await talkTo(place, ['--identity']);
+      const { text, failed } = await talk.call('query', { sql: `SELECT * FROM ${table}` });
+      expect([failed, text]).toEqual([true, expect.stringContaining('only operators may read audit_log')]);
+      expect((await talk.call('query', { sql: 'SELECT name FROM roster' })).failed).toBe(false);
+    },
+  );
+
   test(`assistants on ${database}: what a query may not do is an error that says why`, async () => {
     const place = await fillWithCanaries(await open());
     const talk = await talkTo(place);
