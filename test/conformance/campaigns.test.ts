@@ -39,6 +39,17 @@ test('CAMP-01 SCOPE-12 a founder lists the rounds of the company, in one order w
   expect(await follow(world, '/campaigns?per_page=1', founder)).toEqual(body.data);
 });
 
+test('CAMP-01 CAMP-02 campaigns come newest first, each updated when its round last opened or closed', async () => {
+  const founder = personToken(world, 'founder1@people.example', 'read:companies');
+  const { data } = (await read(founder)).body;
+  const created = data.map(({ attributes }: Item) => attributes.created_at);
+  expect(created).toEqual([...created].sort().reverse());
+  expect(new Set(created).size).toBeGreaterThan(1);
+  const closed = data.find(({ attributes }: Item) => attributes.state === 'closed').attributes;
+  expect(closed.updated_at).toBe(closed.closed_at);
+  expect(closed.updated_at).not.toBe(closed.created_at);
+});
+
 test('CAMP-02 CONV-15 a campaign names its company, also by the documented integer key, and when it closed', async () => {
   const founder = personToken(world, 'founder1@people.example', 'read:companies');
   const { body } = conforms(listCampaigns, await read(founder));

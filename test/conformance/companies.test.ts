@@ -228,6 +228,30 @@ describe('searching companies', () => {
     expect((await found('q=company')).filter((name) => /^Company \d/.test(name))).toEqual([]);
   });
 
+  test('COMP-06 search omits an accredited-only company that is hidden, and a company without a round that opened', async () => {
+    const { state } = world.services;
+    const { no } = companyOf(world, 'lumen-works');
+    run(state, 'UPDATE company_profiles SET hidden = 1 WHERE company_no = ?', [no]);
+    const hidden = await found('q=lumen');
+    run(state, 'UPDATE company_profiles SET hidden = 0 WHERE company_no = ?', [no]);
+    expect([hidden, await found('q=lumen')]).toEqual([[], ['Lumen Works']]);
+    const made = run(
+      state,
+      `INSERT INTO companies (id, name, slug, created_at) VALUES ('co_early', 'Early Days', 'early-days', 0)`,
+      [],
+    );
+    run(state, 'INSERT INTO company_profiles (company_no, approved_at) VALUES (?, 1)', [made.no]);
+    run(
+      state,
+      `INSERT INTO offerings (id, company_no, status, created_at) VALUES ('ofr_early', ?, 'upcoming', 0)`,
+      [made.no],
+    );
+    expect(await found('q=early')).toEqual([]);
+    run(state, `UPDATE offerings SET status = 'open' WHERE id = 'ofr_early'`, []);
+    expect(await found('q=early')).toEqual(['Early Days']);
+    run(state, 'UPDATE company_profiles SET approved_at = NULL WHERE company_no = ?', [made.no]);
+  });
+
   test('COMP-06 PAGE-09 search returns eight results by default and twenty at most', async () => {
     const { state } = world.services;
     const made = Array.from({ length: 22 }, (_, index) => {

@@ -150,6 +150,45 @@ describe('portfolio positions', () => {
     });
   });
 
+  test('PORT-03 a position costs what its shares cost, and is as new as its latest investment', async () => {
+    const bearer = personToken(world, 'maker1@people.example', 'read:investments');
+    const bought = (cents: number) =>
+      invest(world, { email: 'maker1@people.example', slug: 'quiet-orchard', cents });
+    const [first, second] = [bought(100_200), bought(100_200)];
+    const at = (id: string, time: string) =>
+      run(world.services.state, 'UPDATE investments SET applied_at = ? WHERE id = ?', [Date.parse(time), id]);
+    at(first, '2026-10-01T00:00:00.000Z');
+    at(second, '2026-10-02T00:00:00.000Z');
+    const [{ attributes }] = await positions('', bearer);
+    // 400.5 shares of 2.50 each: no part of half a share is bought.
+    expect(attributes).toMatchObject({
+      ...{ cost_basis_cents: 2 * 100_125, shares_held: '801', invested_at: '2026-10-02T00:00:00.000Z' },
+      securities: [{ cost_basis_cents: 100_125 }, { cost_basis_cents: 100_125 }],
+    });
+    for (const id of [first, second]) await world.control('DELETE', `/investments/${id}`);
+  });
+
+  test('PORT-06 a convertible note without a cap is uncapped, and a share is not', async () => {
+    const bearer = personToken(world, 'maker1@people.example', 'read:investments');
+    const note = invest(world, { email: 'maker1@people.example', slug: 'harbour-lanterns', index: 0 });
+    const { no } = roundOf(world, 'harbour-lanterns', 0);
+    for (const [type, uncapped] of [
+      ['convertible_note', true],
+      ['safe', true],
+      ['equity', false],
+    ] as const) {
+      run(
+        world.services.state,
+        `UPDATE offering_terms SET security_type = ?, security_terms = '{}' WHERE offering_no = ?`,
+        [type, no],
+      );
+      const [{ attributes }] = await positions('', bearer);
+      expect([type, attributes.securities[0].terms.uncapped]).toEqual([type, uncapped]);
+    }
+    run(world.services.state, `UPDATE offering_terms SET security_type = 'safe' WHERE offering_no = ?`, [no]);
+    await world.control('DELETE', `/investments/${note}`);
+  });
+
   test('PORT-03 an entity’s position is under the entity’s name, and a fund lists its holdings', async () => {
     const bought = invest(world, { email: investor, slug: 'vaulted-arch', cents: 5000 });
     run(

@@ -707,6 +707,30 @@ describe('exploring offerings', () => {
     }
   });
 
+  test('CAT-28 closing_before leaves out what closes at that moment', async () => {
+    const [item] = (await read('/explore?closing_before=2027-06-01')).body.data;
+    const { closes_at: closes } = item.attributes;
+    const ids = async (before: string) =>
+      (await read(`/explore?closing_before=${before}`)).body.data.map(({ id }: Item) => id);
+    expect(await ids(closes)).not.toContain(item.id);
+    expect(await ids(new Date(Date.parse(closes) + 1).toISOString())).toContain(item.id);
+  });
+
+  test('CAT-25 security matches no round of reservations, whatever it will sell', async () => {
+    const [item] = (await read('/explore?testing_the_waters=true')).body.data;
+    const intend = (security: string | null) =>
+      run(
+        world.services.state,
+        `UPDATE offering_terms SET security_type = ?
+         WHERE offering_no = (SELECT no FROM offerings WHERE id = ?)`,
+        [security, item.id],
+      );
+    intend('debt');
+    const ids = (await read('/explore?security=debt')).body.data.map(({ id }: Item) => id);
+    intend(null);
+    expect(ids).not.toContain(item.id);
+  });
+
   test('each filter above keeps some offerings and drops some', async () => {
     const all = await listed();
     const counts = await Promise.all(filters.map(async ([, query]) => (await listed(`?${query}`)).length));

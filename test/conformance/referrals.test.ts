@@ -123,6 +123,39 @@ test('ERR-16 creating a code without accepted terms returns 422 attribution_term
   expect((await create({}, other)).status).toBe(201);
 });
 
+describe('REF-01 REF-05 the link of a code', () => {
+  const opened = (offering: string | undefined, id: string) =>
+    new Visitor(world).open(`/invest/${offering}?wfr=${id}`);
+  const attributesOf = async (id: string) =>
+    (await world.get(`/referral_codes/${id}`, { token })).body.data.attributes;
+
+  test('works for the offering of the code only, or for any offering of its realm', async () => {
+    const [first, second] = company(world).offerings;
+    const live = world.ready.live.companies[0]?.offerings[1];
+    const bound = (await create({ offering_id: second })).body.data.id;
+    const free = (await create()).body.data.id;
+    expect((await opened(second, bound)).status).toBe(200);
+    expect((await opened(first, bound)).status).toBe(404);
+    expect((await opened(first, free)).status).toBe(200);
+    expect((await opened(live, free)).status).toBe(404);
+    expect((await opened(first, 'ref_no')).status).toBe(404);
+  });
+
+  test('counts a click when it is opened, and an investment when it is completed', async () => {
+    const offering = company(world).offerings[1];
+    const { id } = (await create()).body.data;
+    const link = `/invest/${offering}?wfr=${id}`;
+    expect((await world.send('HEAD', link)).status).toBe(200);
+    expect(await attributesOf(id)).toMatchObject({ click_count: 0, investment_count: 0 });
+    await opened(offering, id);
+    expect(await attributesOf(id)).toMatchObject({ click_count: 1, investment_count: 0 });
+    const visitor = new Visitor(world);
+    await visitor.signIn(link, 'ivan@people.example');
+    await visitor.answer(link, { action: 'start' });
+    expect(await attributesOf(id)).toMatchObject({ investment_count: 0 });
+  });
+});
+
 describe('EVT-04 the investment.referred event', () => {
   test('an investment through a referral link sends the event and counts for the code', async () => {
     const heard: PlatformEvent[] = [];

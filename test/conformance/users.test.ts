@@ -183,6 +183,10 @@ describe('followed companies', () => {
       profile_available: false,
       raising: false,
     });
+    expect((await world.put(`/users/me/follows/${id}`, { token: bearer })).body.data.attributes).toEqual({
+      followed: true,
+      changed: false,
+    });
     expect(
       (await world.delete(`/users/me/follows/${id}`, { token: bearer })).body.data.attributes.changed,
     ).toBe(true);
@@ -192,6 +196,21 @@ describe('followed companies', () => {
       'not_found',
     ]);
   });
+});
+
+test('USER-03 CONV-14 a live token lists only follows of live companies', async () => {
+  const email = 'backer8@people.example';
+  const { no } = companyOf(world, 'paper-kites');
+  run(world.services.state, 'INSERT INTO follows (user_no, company_no, followed_at) VALUES (?, ?, 0)', [
+    userNo(world, email),
+    no,
+  ]);
+  const listed = async (realm: 'test' | 'live') => {
+    const client = makeClient(world, { realm, scopes: ['write:follows'] });
+    const bearer = userToken(world, client, email, ['write:follows']);
+    return names((await world.get('/users/me/follows', { token: bearer })).body.data);
+  };
+  expect([await listed('test'), await listed('live')]).toEqual([['Paper Kites'], []]);
 });
 
 test('closing an account deletes its picture and its follows', async () => {
