@@ -45,7 +45,10 @@ export interface AfterSync extends Closable {
 
 const backoff: BackoffPlan = { baseMillis: 5_000, capMillis: 15 * 60_000 };
 const waitMillisMin = 2_500;
-/** A message that fails for a day is given up; the next change starts a run that reports its changes as well. */
+/**
+ * A message that fails for a day is given up; the next change starts a run that reports its changes as well. Never at its
+ * first attempt: it may have waited that long for a stopped daemon.
+ */
 const giveUpMillis = 24 * 3_600_000;
 const idleMillis = 60_000;
 
@@ -148,7 +151,8 @@ async function attempt(parts: AfterSyncParts, message: AfterSyncMessage, signal:
   }
   logger.warn({ ...logged, hint: sent.why }, 'an after-sync hook failed');
   parts.onFailure(sent.why);
-  if (sent.kind === 'refused' || now - millisOf(message.queuedAt) >= giveUpMillis) {
+  const isOld = now - millisOf(message.queuedAt) >= giveUpMillis;
+  if (sent.kind === 'refused' || (isOld && message.attempts > 0)) {
     await store.giveUp(hook.name, message, at, sent.why);
     return;
   }

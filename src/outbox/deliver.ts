@@ -25,7 +25,10 @@ export interface Delivery extends Closable {
 const backoff: BackoffPlan = { baseMillis: 5_000, capMillis: 15 * 60_000 };
 /** Half of the base wait is fixed, so that full jitter cannot retry a failing receiver without pause. */
 const waitMillisMin = 2_500;
-/** A notice that fails for a day is given up; `status` shows how many were. */
+/**
+ * A notice that fails for a day is given up; `status` shows how many were. Never at its first attempt: a notice may have
+ * waited that long for a stopped daemon or behind others, and the receiver may only be limiting its rate.
+ */
 const giveUpMillis = 24 * 3_600_000;
 const batch = 50;
 /** Minimum time between the last attempt at one notice about a record and the first attempt at the next. */
@@ -168,7 +171,8 @@ async function settle(
     await outbox.delivered(notice.notice, instantFromMillis(now));
     return true;
   }
-  if (sent.kind === 'refused' || now - millisOf(notice.queuedAt) >= giveUpMillis) {
+  const isOld = now - millisOf(notice.queuedAt) >= giveUpMillis;
+  if (sent.kind === 'refused' || (isOld && notice.attempts > 0)) {
     await outbox.giveUp(notice.notice, instantFromMillis(now), sent.why);
     return true;
   }

@@ -167,6 +167,20 @@ describe.each(databases)('after-sync hooks on $database', ({ database, open }) =
     expect(await rows()).toMatchObject([{ done_seq: 0, tried_seq: 1, last_seq: null, attempts: 0 }]);
   });
 
+  test(`after-sync on ${database}: a run that waited for a stopped daemon for a day is repeated when it fails`, async () => {
+    const { clock, change, run, answers, sent, parts, rows } = await openHook(await open());
+    await run();
+    await change('added');
+    clock.advance(10_000);
+    await step(parts, false, never);
+    clock.advance(2 * 24 * 3_600_000);
+    answers.push(failed);
+    clock.advance(await run());
+    expect(await run()).toBe(60_000);
+    expect(sent).toHaveLength(2);
+    expect(await rows()).toMatchObject([{ done_seq: 1, last_error: null }]);
+  });
+
   test(`after-sync on ${database}: a run that was interrupted by a stop is repeated with the same message`, async () => {
     const { clock, change, run, sent, parts, rows } = await openHook(await open());
     await run();

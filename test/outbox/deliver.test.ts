@@ -107,6 +107,31 @@ describe('deliver: one round', () => {
     expect(told.length).toBeLessThan(1_000);
   });
 
+  test('notices that waited for a day are not given up when the receiver limits its rate', async () => {
+    const day = 24 * 3_600_000;
+    let limits = 1;
+    const { parts, states, clock, told } = world(3, {
+      a: () => (limits-- > 0 ? { ...failed, afterMillis: 30_000 } : delivered),
+    });
+    clock.advance(2 * day);
+    for (let next = await deliverDue(parts, never); next !== null; next = await deliverDue(parts, never))
+      clock.advance(Math.max(0, next - clock.now()));
+    expect(states()).toEqual(['a:1 delivered', 'a:2 delivered', 'a:3 delivered']);
+    expect(told).toEqual(['a:1', 'a:1', 'a:2', 'a:3']);
+  });
+
+  test('notices that waited for a day are given up one by one, with waits, while the receiver is down', async () => {
+    const { parts, states, clock, told } = world(3, { a: () => failed });
+    clock.advance(2 * 24 * 3_600_000);
+    const rounds: number[] = [];
+    for (let next = await deliverDue(parts, never); next !== null; next = await deliverDue(parts, never)) {
+      rounds.push(told.length);
+      clock.advance(Math.max(0, next - clock.now()));
+    }
+    expect(states()).toEqual(['a:1 given_up', 'a:2 given_up', 'a:3 given_up']);
+    expect(rounds).toEqual([1, 3, 5]);
+  });
+
   test('notices to a receiver that is no longer configured are given up', async () => {
     const { parts, states, queue } = world(0, {});
     queue(1, 'former');
