@@ -61,12 +61,13 @@ export interface LedgerEntry {
 
 /**
  * Brings database and ledger to the same state, before anything else uses either. An id missing from the database was
- * forgotten after the copy was made. An id missing from the ledger was forgotten before the ledger existed, or by
- * another user of the database. Returns the number of records that a restored copy had brought back.
+ * lifted by another host if the database has the receipt of its request, and otherwise forgotten after the copy was made.
+ * An id missing from the ledger was forgotten before the ledger existed, or by another user of the database. Returns the
+ * number of records that a restored copy had brought back.
  */
 export async function agreeOnForgotten(
   ledger: ForgottenLedger,
-  erasures: Pick<Erasures, 'forgotten' | 'recall' | 'lift'>,
+  erasures: Pick<Erasures, 'forgotten' | 'requests' | 'recall' | 'lift'>,
 ): Promise<number> {
   const entries = ledger.read();
   const stored = new Map((await erasures.forgotten()).map(({ id, at }) => [id, at]));
@@ -83,7 +84,16 @@ export async function agreeOnForgotten(
     ),
   );
   const missing = [...entries.values()].filter(({ id, event }) => event === 'forgotten' && !stored.has(id));
-  return missing.length === 0 ? 0 : await erasures.recall(missing);
+  if (missing.length === 0) return 0;
+  const requests = await erasures.requests();
+  const isLifted = ({ id, at }: LedgerEntry) => (requests.get(id) ?? '') >= at;
+  ledger.add(
+    missing
+      .filter(isLifted)
+      .map(({ id, at }) => ({ id, event: 'lifted', at: requests.get(id) ?? at }) as const),
+  );
+  const unknown = missing.filter((entry) => !isLifted(entry));
+  return unknown.length === 0 ? 0 : await erasures.recall(unknown);
 }
 
 function textOf(file: string): string {

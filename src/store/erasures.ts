@@ -63,6 +63,8 @@ export interface Erasures {
   forget(id: PersonOrInvestment, writeDown?: (since: ForgottenSince) => void): Awaitable<Forgotten>;
   /** Returns every id that must stay forgotten now. */
   forgotten(): Awaitable<readonly ForgottenSince[]>;
+  /** Returns the time of the newest forget request that this database carried out for each id, lifted since or not. */
+  requests(): Awaitable<ReadonlyMap<PersonOrInvestment, Instant>>;
   /**
    * Reapplies forget requests made before this database was restored from a copy. Also accepts unknown ids, because the
    * next page may bring them. Returns the number of ids for which data was still stored.

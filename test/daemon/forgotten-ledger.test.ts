@@ -91,6 +91,26 @@ test('a new mirror never stores people of the ledger; a backup from before a lif
   expect(named(investor)).not.toEqual([]);
 });
 
+test('a lift holds for a host whose own ledger says forgotten, and ends with a later request', async () => {
+  const { config, sync, investor, named, backUp, restore } = await world();
+  backUp();
+  await forget(config, investor, systemClock, never);
+  const otherHost = { ...config, forget: { ledger: join(freshFolder(), 'forgotten.jsonl') } };
+  expect(await liftForgotten(otherHost, investor, systemClock, never)).toBe(true);
+  await sync({ resync: true, acceptDeletions: false });
+  expect(named(investor)).not.toEqual([]);
+  await openOnce(config);
+  expect(named(investor)).not.toEqual([]);
+  restore();
+  await openOnce(config);
+  expect(named(investor)).not.toEqual([]);
+
+  await forget(config, investor, systemClock, never);
+  restore();
+  await openOnce(config);
+  expect(named(investor)).toEqual([]);
+});
+
 test('ids forgotten before there was a ledger are added to it', async () => {
   const { config, investor } = await world();
   await forget(config, investor, systemClock, never);

@@ -88,6 +88,7 @@ describe('forgetting', () => {
     expect(await column(store, 'SELECT id FROM forgotten')).toEqual(['inv_a']);
     expect(await erasures.lift(inv('inv_a'))).toBe(true);
     expect(await erasures.lift(inv('inv_a'))).toBe(false);
+    expect([...(await erasures.requests())]).toEqual([['inv_a', '2026-10-20T12:00:00.000Z']]);
   });
 });
 

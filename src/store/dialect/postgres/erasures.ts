@@ -49,6 +49,13 @@ export class PostgresErasures implements Erasures {
     );
   }
 
+  async requests(): Promise<ReadonlyMap<PersonOrInvestment, Instant>> {
+    const rows = await inTransaction(this.database, (transaction) =>
+      transaction.rows<{ id: PersonOrInvestment; at: Instant }>(selectRequests),
+    );
+    return new Map(rows.map(({ id, at }) => [id, at]));
+  }
+
   async recall(people: readonly ForgottenSince[]): Promise<number> {
     return this.#withAllSources((transaction, at) => recallIn(transaction, people, at));
   }
@@ -152,6 +159,9 @@ async function erase(transaction: Transaction, id: PersonOrInvestment, at: Insta
   transaction.send(markReceipted);
   return identities;
 }
+
+const selectRequests = `
+  SELECT id, max(invisible_at) AS at FROM erasures WHERE cause = 'forget' AND id IS NOT NULL GROUP BY id`;
 
 const anyMention = `
   SELECT 1 FROM investment_rows WHERE id = $1 OR investor_id = $1

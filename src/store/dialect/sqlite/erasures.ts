@@ -49,6 +49,16 @@ export class SqliteErasures implements Erasures {
     );
   }
 
+  requests(): ReadonlyMap<PersonOrInvestment, Instant> {
+    const { raw, file } = this.database;
+    return withSqliteFaults(file, () => {
+      const rows = raw
+        .prepare<[], { id: PersonOrInvestment | null; at: Instant | null }>(selectRequests)
+        .all();
+      return new Map(rows.flatMap(({ id, at }) => (id === null || at === null ? [] : [[id, at]])));
+    });
+  }
+
   recall(people: readonly ForgottenSince[]): number {
     return this.#inTransaction(() => {
       const at = instantFromMillis(this.clock.now());
@@ -186,6 +196,9 @@ const blankQuarantine = `
   UPDATE quarantine_rows SET body = NULL WHERE body IS NOT NULL AND (id = :id OR instr(body, :id) > 0)`;
 const blankInbox = `
   UPDATE webhook_inbox SET body = NULL WHERE body IS NOT NULL AND (investment = :id OR instr(body, :id) > 0)`;
+
+const selectRequests = `
+  SELECT id, max(invisible_at) AS at FROM erasures WHERE cause = 'forget' AND id IS NOT NULL GROUP BY id`;
 
 interface PendingRow {
   readonly receipts: number;
