@@ -1,14 +1,17 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
-import { replaceFile } from './replace-file.js';
-import { unwritable } from './unwritable.js';
 
 /**
  * Replaces a file durably, with mode 0600, and creates its folder with mode 0700 if necessary. Throws `database_full` when
  * the disk is full, and `usage` when the file cannot be written for another reason.
  */
 export async function writePrivateFile(file: string, text: string): Promise<void> {
+  // Loaded here, because most commands only read such files.
+  const [{ replaceFile }, { unwritable }] = await Promise.all([
+    import('./replace-file.js'),
+    import('./unwritable.js'),
+  ]);
   try {
     await makePrivateFolder(dirname(file));
     await replaceFile(file, text);
