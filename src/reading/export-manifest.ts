@@ -141,11 +141,17 @@ export async function checkExport(file: string): Promise<ManifestChecked> {
 
 /** Throws `usage` for a file that is not a manifest of this version. */
 export function readManifest(path: string): ExportManifest {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw notManifest(path, `cannot be read (${(cause as NodeJS.ErrnoException).code})`, cause);
+  }
   let content: Partial<ExportManifest>;
   try {
-    content = JSON.parse(readFileSync(path, 'utf8')) as Partial<ExportManifest>;
+    content = JSON.parse(text) as Partial<ExportManifest>;
   } catch (cause) {
-    throw notManifest(path, 'cannot be read as JSON', cause);
+    throw notManifest(path, 'is no manifest and has none beside it', cause);
   }
   if (content?.format !== exportManifestFormat || !Array.isArray(content.files))
     throw notManifest(path, 'is not the manifest of an export');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askLake, contentOf, filesOf } from '../exports/lake/world.js';
+import { stopped } from './fake-io.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 
 let world: FilledMirror;
@@ -52,6 +53,15 @@ test('lake: the commands write the mirror, then its changes, and print the views
   ).toBe(now.trim());
   const unknown = await world.run(['lake', 'sql', 'lake', '--as-of', '2020-01-01']);
   expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('its snapshots are 1 (')]);
+});
+
+test('lake check that a signal stops ends with exit code 5 after the file it reads', async () => {
+  await world.run(['lake', 'sync', 'stopped-lake']);
+  expect(await world.run(['lake', 'check', 'stopped-lake'], stopped)).toMatchObject({
+    code: 5,
+    out: '',
+    err: expect.stringContaining('error: the check was stopped before its end\n'),
+  });
 });
 
 test('lake check: exit code 1 and the file for one that is damaged or missing', async () => {

@@ -186,6 +186,23 @@ test('a closed output pipe ends the command silently with exit code 0', async ()
   expect(await rosterd(['probe'], io, [probe])).toMatchObject({ code: 0, err: '' });
 });
 
+test.each([
+  ['backup', ''],
+  ['restore', ' '],
+  ['support-bundle', ''],
+  ['lake sync', ''],
+  ['lake check', ''],
+  ['lake sql', ''],
+])('%s refuses the path %j of an unset variable, which would mean this folder', async (command, path) => {
+  const env = {
+    ROSTERD_PLATFORM__BASE_URL: 'http://127.0.0.1:1',
+    ROSTERD_SOURCES: '[{"name":"acme","token":{"env":"ACME"}}]',
+  };
+  const io = fakeIo({ env });
+  const { code, err } = await rosterd([...command.split(' '), path], io);
+  expect([code, err]).toEqual([2, expect.stringMatching(/^error: [<[](?:file|dir)[>\]] is " ?"\nTry: /)]);
+});
+
 test('the command receives its arguments and options with their types', async () => {
   let seen: unknown;
   const probe = commandOf(

@@ -1,8 +1,8 @@
-import { resolve } from 'node:path';
 import { counted } from '../../domain/counted.js';
 import { type Command, jsonOption } from '../command.js';
 import { databaseOptions, locationOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
+import { pathArgument } from '../path-argument.js';
 
 export const backup: Command = {
   name: 'backup',
@@ -22,7 +22,7 @@ export const backup: Command = {
     let shown = false;
     const made = await backUp({
       location,
-      target: resolve(io.cwd, args[0] ?? ''),
+      target: pathArgument(args[0] ?? '', '<file>', context),
       force: options.flag('force'),
       clock: io.clock,
       env: io.env,

@@ -1,7 +1,8 @@
-import { resolve } from 'node:path';
 import { counted } from '../../domain/counted.js';
+import { Fault } from '../../domain/fault.js';
 import { type Command, jsonOption } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
+import { pathArgument } from '../path-argument.js';
 
 export const lakeCheck: Command = {
   name: 'lake check',
@@ -12,10 +13,13 @@ export const lakeCheck: Command = {
   ],
   args: [{ name: '<dir>', summary: 'folder of the lake' }],
   options: [jsonOption],
-  async run({ args, io, options, out }) {
+  async run(context) {
+    const { args, options, out, signal } = context;
     const { checkLake } = await import('../../reading/lake.js');
-    const folder = resolve(io.cwd, args[0] ?? '');
-    const checked = await checkLake(folder, () => {});
+    const folder = pathArgument(args[0] ?? '', '<dir>', context);
+    const checked = await checkLake(folder, () => {
+      if (signal.aborted) throw new Fault('stopped', 'the check was stopped before its end');
+    });
     if (options.flag('json')) out.json(checked);
     else {
       for (const { path, problem } of checked.problems) out.line(`${path}: ${problem}`);

@@ -1,8 +1,8 @@
-import { resolve } from 'node:path';
 import { defined } from '../../domain/defined.js';
 import { asOf, asOfOption } from '../as-of.js';
 import type { Command } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
+import { pathArgument } from '../path-argument.js';
 
 export const lakeSql: Command = {
   name: 'lake sql',
@@ -19,11 +19,12 @@ export const lakeSql: Command = {
     { ...asOfOption, summary: 'the last snapshot up to this time; a date means the end of that day in UTC' },
     { flags: '--snapshot <n>', summary: 'the snapshot with this number (default: the current one)' },
   ],
-  async run({ args, io, options, out }) {
+  async run(context) {
+    const { args, io, options, out } = context;
     const { lakeViews } = await import('../../reading/lake.js');
     const snapshot = options.whole('snapshot', { min: 1, max: 999_999_999_999 });
     const views = lakeViews({
-      folder: resolve(io.cwd, args[0] ?? ''),
+      folder: pathArgument(args[0] ?? '', '<dir>', context),
       ...asOf(options, io.clock.now()),
       ...defined({ snapshot }),
     });

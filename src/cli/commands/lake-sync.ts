@@ -1,9 +1,9 @@
-import { resolve } from 'node:path';
 import { counted } from '../../domain/counted.js';
 import type { LakeSynced } from '../../reading/lake.js';
 import { type Command, jsonOption } from '../command.js';
 import { databaseOptions, locationOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
+import { pathArgument } from '../path-argument.js';
 
 export const lakeSync: Command = {
   name: 'lake sync',
@@ -28,11 +28,12 @@ export const lakeSync: Command = {
   async run(context) {
     const { args, io, options, out, signal } = context;
     const dir = args[0] ?? '';
+    const folder = pathArgument(dir, '<dir>', context);
     const { refuseUnsupported, syncLake } = await import('../../reading/lake.js');
     refuseUnsupported(dir);
     const location = await locationOf(context);
     const ask = {
-      folder: resolve(io.cwd, dir),
+      folder,
       identity: options.flag('identity'),
       compact: options.flag('compact'),
       keep: options.whole('keep', { min: 2, max: 100_000 }) ?? 100,

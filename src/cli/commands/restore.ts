@@ -1,9 +1,9 @@
-import { resolve } from 'node:path';
 import { counted } from '../../domain/counted.js';
 import type { RestoreReceipt } from '../../tasks/restore.js';
 import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { exitCodes } from '../exit-codes.js';
+import { pathArgument } from '../path-argument.js';
 
 export const restore: Command = {
   name: 'restore',
@@ -20,7 +20,7 @@ export const restore: Command = {
     const { restore } = await import('../../tasks/restore.js');
     const receipt = await restore({
       config,
-      backup: resolve(io.cwd, args[0] ?? ''),
+      backup: pathArgument(args[0] ?? '', '<file>', context),
       force: options.flag('force'),
       clock: io.clock,
       env: io.env,

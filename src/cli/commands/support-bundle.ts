@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { Fault } from '../../domain/fault.js';
 import { instantFromMillis } from '../../domain/instant.js';
 import { type Command, configOptions } from '../command.js';
 import { configOf } from '../config-options.js';
 import { exitCodes } from '../exit-codes.js';
+import { pathArgument } from '../path-argument.js';
 
 export const supportBundle: Command = {
   name: 'support-bundle',
@@ -18,7 +18,7 @@ export const supportBundle: Command = {
   async run(context) {
     const { args, io, options, out, signal } = context;
     const time = instantFromMillis(io.clock.now()).slice(0, 19).replaceAll(/[-:]/g, '');
-    const file = resolve(io.cwd, args[0] ?? `rosterd-support-${time}Z.json`);
+    const file = pathArgument(args[0] ?? `rosterd-support-${time}Z.json`, '[file]', context);
     if (existsSync(file) && !options.flag('force'))
       throw new Fault('usage', `${file} exists`, { hint: 'name another file, or add --force to replace it' });
     const [{ writeSupportBundle }, { systemRandom }, { silentLogger }] = await Promise.all([

@@ -196,6 +196,9 @@ describe('export', () => {
     for (const { email } of mirror<{ email: string | null }>('SELECT email FROM identities'))
       if (email !== null) expect(text).not.toContain(email);
     expect(statSync(`${file}.manifest.json`).mode & 0o777).toBe(0o600);
+    expect((await world.run(['export', '--check', 'none.csv'])).err).toContain(
+      'none.csv cannot be read (ENOENT)',
+    );
     const well = await world.run(['export', '--check', 'm.csv']);
     expect([well.code, well.out]).toEqual([0, expect.stringMatching(/1 file of .*all well\n$/)]);
     writeFileSync(file, readFileSync(file, 'utf8').replace('active', 'aktive'));

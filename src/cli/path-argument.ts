@@ -1,0 +1,15 @@
+import { resolve } from 'node:path';
+import { Fault } from '../domain/fault.js';
+import type { CommandContext } from './command.js';
+
+/**
+ * Returns the path that an argument names. Throws `usage` for an empty one: it would mean the current folder, and comes
+ * from a variable of a script that is not set.
+ */
+export function pathArgument(path: string, argument: string, { io }: Pick<CommandContext, 'io'>): string {
+  if (path.trim() === '')
+    throw new Fault('usage', `${argument} is ${JSON.stringify(path)}`, {
+      hint: 'name it; a variable in the command may be empty',
+    });
+  return resolve(io.cwd, path);
+}
