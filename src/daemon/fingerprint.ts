@@ -2,17 +2,33 @@ import { createHash } from 'node:crypto';
 import type { TokenProvider } from '../client/tokens/token-provider.js';
 import type { Access, Config, SourceConfig } from '../config/config.js';
 import { canonicalJson } from '../domain/json.js';
+import type { SourceIdentity } from '../sync/ports.js';
+
+type Realm = 'test' | 'live' | 'unknown';
+
+/**
+ * Returns the fingerprints of a source whose token is of this realm. A token that does not show its realm proves no
+ * change: the platform refuses a placeholder or a damaged token, and the source waits for the right one. So it fits a
+ * source of any realm, and every token fits a source that was stored with such a one.
+ */
+export function fingerprintsOf(
+  config: Config,
+  source: SourceConfig,
+  realm: Realm,
+): Pick<SourceIdentity, 'fingerprint' | 'otherFingerprints'> {
+  const others: readonly Realm[] = realm === 'unknown' ? ['test', 'live'] : ['unknown'];
+  return {
+    fingerprint: fingerprintOf(config, source, realm),
+    otherFingerprints: others.map((other) => fingerprintOf(config, source, other)),
+  };
+}
 
 /**
  * Returns a digest of what a cursor is bound to. A cursor does not carry the filters it was issued for, so changed
  * filters would silently mix two data sets; realm and account keep live rows out of a test mirror. Tokens are left out
  * because they rotate.
  */
-export function fingerprintOf(
-  config: Config,
-  source: SourceConfig,
-  realm: 'test' | 'live' | 'unknown',
-): string {
+function fingerprintOf(config: Config, source: SourceConfig, realm: Realm): string {
   const account =
     source.installation ?? (source.access.kind === 'credentials' ? source.access.clientId : null);
   const bound = { platform: config.platform.baseUrl, realm, account, filters: { ...source.filters } };
@@ -23,10 +39,7 @@ export function fingerprintOf(
  * Returns the realm from the prefix of the token, or of the client id, which needs no sign-in to exist yet. `tokens` is
  * asked for a token in the vault only.
  */
-export async function realmOfAccess(
-  access: Access,
-  tokens: Pick<TokenProvider, 'current'>,
-): Promise<'test' | 'live' | 'unknown'> {
+export async function realmOfAccess(access: Access, tokens: Pick<TokenProvider, 'current'>): Promise<Realm> {
   const credential = await credentialOf(access, tokens);
   const realm = /^(?:at|pk)_(test|live)_/.exec(credential)?.[1];
   return realm === 'test' || realm === 'live' ? realm : 'unknown';

@@ -3,9 +3,9 @@ import type { Config, SourceConfig } from '../config/config.js';
 import { defined } from '../domain/defined.js';
 import type { Interruption } from '../runtime/interruption.js';
 import { readPage } from '../store/page-facts.js';
-import type { Feed, SyncSource, Urgency } from '../sync/ports.js';
+import type { Feed, SourceIdentity, SyncSource, Urgency } from '../sync/ports.js';
 import type { PlatformConnection } from './connect-platform.js';
-import { fingerprintOf, realmOfAccess } from './fingerprint.js';
+import { fingerprintsOf, realmOfAccess } from './fingerprint.js';
 import { withoutIdentity } from './without-identity.js';
 
 /** Called after each page, so that a command can show progress. */
@@ -48,16 +48,16 @@ export async function syncSource(
     const read = watched(investmentFeed(api, scope, urgency), (rows) => onPage(source.name, rows));
     return dropsIdentity ? withoutIdentity(read) : read;
   };
+  const identify = async (): Promise<SourceIdentity> => ({
+    name: source.name,
+    ...fingerprintsOf(config, source, source.followed?.realm ?? (await realmOfAccess(source.access, tokens))),
+    isFollowed: source.followed !== undefined,
+  });
+  // A token of the other realm reads other records, and a file may get one at any time.
+  const mayChange = source.access.kind === 'token' && source.access.token.file !== null;
   return {
-    identity: {
-      name: source.name,
-      fingerprint: fingerprintOf(
-        config,
-        source,
-        source.followed?.realm ?? (await realmOfAccess(source.access, tokens)),
-      ),
-      isFollowed: source.followed !== undefined,
-    },
+    identity: await identify(),
+    ...(mayChange ? { identify } : {}),
     feed,
     limits: () => platform.client.limitsOf(tokens),
     refreshLimits: () => platform.client.refreshLimits(tokens, never),

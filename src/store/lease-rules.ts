@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
-import type { Lease } from '../sync/ports.js';
+import type { Lease, SourceIdentity } from '../sync/ports.js';
 import type { LeaseRow, SourceRow } from './source-row.js';
 
 export interface LeasePolicy {
@@ -40,6 +40,14 @@ export function nextFence(
 function retryAtOf({ expires_at }: LeaseRow, now: number, leaseMs: number): Instant {
   const soon = instantFromMillis(now + leaseMs / 3);
   return expires_at < soon ? (expires_at as Instant) : soon;
+}
+
+/** Whether the source was stored under another account, realm or filters than `identity` has. */
+export function isOfOther(
+  { fingerprint: stored }: SourceRow,
+  { fingerprint, otherFingerprints = [] }: SourceIdentity,
+): boolean {
+  return stored !== fingerprint && !otherFingerprints.includes(stored);
 }
 
 /** Throws `lease_lost` while the source is erased: nothing may be added to what is left of it. */

@@ -53,6 +53,8 @@ export type Urgency = 'routine' | 'webhook';
 /** A source to keep in sync: its identity, and its feed under either budget. */
 export interface SyncSource {
   readonly identity: SourceIdentity;
+  /** Returns the identity that the access token has now. Absent when it cannot change while the process runs. */
+  readonly identify?: () => Promise<SourceIdentity>;
   feed(urgency: Urgency): Feed;
   /**
    * Returns whether the token may read identity, or null when the platform offers no way to tell. Absent when the
@@ -98,6 +100,8 @@ export interface SourceIdentity {
   readonly name: SourceName;
   /** Hash of account, realm, base URL and filters. A cursor is only used under the fingerprint it was issued with. */
   readonly fingerprint: string;
+  /** Further fingerprints under which the source may be stored: a token does not always show its realm. */
+  readonly otherFingerprints?: readonly string[];
   /**
    * A follow rule created it. It lists again by itself when the fingerprint has changed, because a company that installs an
    * application again gets another account; any other source halts until an operator confirms the change. And it is not

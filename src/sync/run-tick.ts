@@ -94,11 +94,14 @@ export async function runTick(
   const cut = new Interrupter();
   const reader = new PageReader(cut);
   let opened: Opened;
+  let { identity } = source;
   try {
     const isExpected = ask.expected != null && ask.resync !== true && !signal.aborted;
     if (isExpected) await reader.readAhead(feedOf(source, ask.trigger), ask.expected);
+    // A token that cannot be read shows no realm. The request for the first page reports it.
+    identity = (await source.identify?.().catch(() => null)) ?? identity;
     // A tick that only follows the feed commits once: that commit takes the lease as well.
-    opened = await parts.mirror.open(source.identity, parts.holder, { leaseLater: isExpected });
+    opened = await parts.mirror.open(identity, parts.holder, { leaseLater: isExpected });
   } catch (error) {
     reader.drop();
     // Nothing may be written without a lease, not even this failure. The returned report is the only record.
@@ -128,7 +131,17 @@ export async function runTick(
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   const tick = new Tick(
-    ...[source, ask, parts, opened.lease, opened.identityIncluded === true, reader, startedAt, begun],
+    ...[
+      source,
+      identity,
+      ask,
+      parts,
+      opened.lease,
+      opened.identityIncluded === true,
+      reader,
+      startedAt,
+      begun,
+    ],
   );
   tick.leaseIsLater = opened.leaseLater === true;
   const keeping = keepLease({ ...parts, lease: opened.lease }, parts.options.leaseRenewMillis, (error) => {
@@ -174,6 +187,7 @@ class Tick {
 
   constructor(
     readonly source: SyncSource,
+    readonly identity: SourceIdentity,
     readonly ask: TickAsk,
     readonly parts: TickParts,
     readonly lease: Lease,
@@ -217,7 +231,7 @@ class Tick {
         breachWaitMillis: waitMillis(planOf(this.ask, this.parts)),
         quiet: this.ask.trigger === 'manual' ? null : (this.parts.options.quiet ?? null),
       }),
-      openingEvent(this.ask, opened, this.source.identity),
+      openingEvent(this.ask, opened, this.identity),
       this.parts.clock.now(),
     );
     for (;;) {
@@ -256,7 +270,7 @@ class Tick {
     switch (effect.kind) {
       case 'begin_listing': {
         if (this.signal.aborted) return this.#cutShort();
-        const { fingerprint } = this.source.identity;
+        const { fingerprint } = this.identity;
         const listing = await mirror.beginListing(this.lease, { ...effect.start, fingerprint });
         this.leaseIsLater = false;
         this.#mode = modeOf({ kind: 'listing', listing });

@@ -8,6 +8,7 @@ import { SourceIndex } from '../../src/daemon/source-index.js';
 import { watchTokens } from '../../src/daemon/watch-tokens.js';
 import { Fault } from '../../src/domain/fault.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import { syncOnce } from '../../src/tasks/sync-once.js';
 import { manualClock } from '../platform/webhooks/manual-clock.js';
 import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
@@ -54,6 +55,78 @@ test('a running daemon notices a replaced token file, and erases what a narrower
     keep(company.token);
     await expect.poll(names, seconds).toBe(all);
     expect(reader.prepare('SELECT names_incomplete FROM sync_status').pluck().get()).toBe(0);
+  } finally {
+    await daemon.close();
+  }
+});
+
+/** A sandbox, and the configuration of a source whose token is in a file. */
+async function withTokenFile() {
+  const sandbox = await sandboxFor({ records: 20, companies: 1, limits: false });
+  const folder = freshFolder();
+  const [company] = sandbox.ready.companies;
+  if (company === undefined) throw new Error('a sandbox without a company');
+  const file = join(folder, 'acme.token');
+  const config = configFor(sandbox, { folder });
+  const token = new Secret('sources[0].token', { file }, { env: {}, folder });
+  return {
+    company,
+    keep: (text: string) => writeFileSync(file, `${text}\n`, { mode: 0o600 }),
+    config: {
+      ...config,
+      sources: config.sources.map((one) => ({ ...one, access: { kind: 'token', token } as const })),
+    },
+    reader: readerOf(config),
+  };
+}
+
+const never = new AbortController().signal;
+
+test('a source that began with a placeholder for its token continues with the right one, also after a restart', async () => {
+  const { company, keep, config, reader } = await withTokenFile();
+  const state = () => reader.prepare('SELECT state FROM sources').pluck().get();
+  keep('paste-the-token-here');
+  const daemon = await startDaemon(partsFor(config));
+  try {
+    await daemon.engine.sync.idle();
+    expect(reader.prepare('SELECT last_error_code FROM sync_status').pluck().get()).toBe('unauthorized');
+    keep(company.token);
+    await expect.poll(state, seconds).toBe('following');
+  } finally {
+    await daemon.close();
+  }
+  const [result] = await syncOnce(partsFor(config), {}, never);
+  expect(result?.report).toMatchObject({ mode: 'delta', outcome: 'done' });
+});
+
+test('a damaged token is refused by the platform, and says nothing about filters or realm', async () => {
+  const { company, keep, config, reader } = await withTokenFile();
+  keep(company.token);
+  await syncOnce(partsFor(config), {}, never);
+  const rows = () => reader.prepare('SELECT count(*) FROM investments').pluck().get();
+  const before = rows();
+  keep('Bearer');
+  const [damaged] = await syncOnce(partsFor(config), {}, never);
+  expect(damaged?.report).toMatchObject({ outcome: 'failed', code: 'unauthorized' });
+  keep(company.token);
+  const [result] = await syncOnce(partsFor(config), {}, never);
+  expect(result?.report).toMatchObject({ mode: 'delta', outcome: 'done' });
+  expect([rows(), before]).toEqual([before, expect.any(Number)]);
+});
+
+test('a running daemon halts a source whose token file gets a token of the other realm, and keeps its rows', async () => {
+  const { company, keep, config, reader } = await withTokenFile();
+  keep(company.token);
+  const daemon = await startDaemon(partsFor(config));
+  try {
+    await daemon.engine.sync.idle();
+    const seen = () => reader.prepare('SELECT state, last_error_code AS code, rows FROM sync_status').get();
+    expect(seen()).toMatchObject({ state: 'following', code: null });
+    const { rows } = seen() as { rows: number };
+    keep(company.token.replace('at_test_', 'at_live_'));
+    await expect.poll(seen, seconds).toEqual({ state: 'halted', code: 'filters_changed', rows });
+    keep(company.token);
+    await expect.poll(seen, seconds).toMatchObject({ state: 'following', rows });
   } finally {
     await daemon.close();
   }

@@ -131,6 +131,20 @@ describe('a source', () => {
     expect(lease.fence).toBeLessThan(opened.lease.fence);
   });
 
+  test('a source stored under another of its fingerprints is the same source', async () => {
+    const { mirror, list } = await mirrorFixture();
+    await list([[record('inv_1')]]);
+    for (const leaseLater of [true, false])
+      for (const [others, filtersChanged] of [
+        [['f1'], false],
+        [['f3'], true],
+      ] as const) {
+        const identity = { ...acme, fingerprint: 'f2', otherFingerprints: others };
+        const opened = await mirror.open(identity, 'tester', { leaseLater });
+        expect([others, opened.filtersChanged]).toEqual([others, filtersChanged]);
+      }
+  });
+
   test('a halted source keeps its position and continues from it', async () => {
     const { mirror, lease, list, delta, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);

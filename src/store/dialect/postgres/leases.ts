@@ -4,6 +4,7 @@ import type { Lease, Opened, SourceIdentity } from '../../../sync/ports.js';
 import {
   checkFence,
   followedState,
+  isOfOther,
   type LeasePolicy,
   nextFence,
   refuseErasing,
@@ -45,7 +46,7 @@ export async function openSource(
   return {
     lease: { source: name, fence },
     phase: phaseOf(source, { listing, sweep }),
-    filtersChanged: source.fingerprint !== fingerprint,
+    filtersChanged: isOfOther(source, identity),
     identityIncluded: source.identity_included === null ? null : source.identity_included === 1,
     cursorSavedAt: source.cursor_saved_at as Instant | null,
   };

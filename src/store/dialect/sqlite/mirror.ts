@@ -23,6 +23,7 @@ import {
   checkFence,
   checkUntaken,
   followedState,
+  isOfOther,
   nextFence,
   notStored,
   refuseErasing,
@@ -110,7 +111,7 @@ export class SqliteMirror implements Mirror, Rereading {
     const current = this.#statements.lease.get(source.no);
     const fence = nextFence(current, { source: name, holder, now }, this.#options);
     this.#takeLease(source, { holder, fence, now });
-    return openedAt(source, fingerprint, fence, {
+    return openedAt(source, identity, fence, {
       listing: this.#statements.listing.get(source.no),
       sweep: this.#statements.sweep.get(source.no),
     });
@@ -121,15 +122,16 @@ export class SqliteMirror implements Mirror, Rereading {
    * first write, which most ticks make once: its commit takes the lease, writes the page and releases the lease. That
    * write checks that no other process has taken the source or written to it since, so it is as safe as taking the lease now.
    */
-  #openUntaken({ name, fingerprint }: SourceIdentity, holder: string): Opened | null {
+  #openUntaken(identity: SourceIdentity, holder: string): Opened | null {
     return withSqliteFaults(this.#database.file, () => {
       // Two reads may see two states of the database. The first write notices what came in between.
+      const { name } = identity;
       const source = this.#statements.source.get(name);
-      if (source?.state !== 'following' || source.fingerprint !== fingerprint) return null;
+      if (source?.state !== 'following' || isOfOther(source, identity)) return null;
       const now = this.#options.clock.now();
       const current = this.#statements.lease.get(source.no);
       const fence = nextFence(current, { source: name, holder, now }, this.#options);
-      const opened = openedAt(source, fingerprint, fence, { listing: null, sweep: null });
+      const opened = openedAt(source, identity, fence, { listing: null, sweep: null });
       this.#untaken.set(opened.lease, { holder, source });
       return { ...opened, leaseLater: true };
     });
@@ -381,10 +383,10 @@ class HelpersOfLarge {
 /** What only ticks write. Companies and rounds are stored without a lease and move `last_committed_at`. */
 const tickColumns = sourceColumns.filter((column) => column !== 'last_committed_at');
 
-const openedAt = (source: SourceRow, fingerprint: string, fence: number, behind: Behind): Opened => ({
+const openedAt = (source: SourceRow, identity: SourceIdentity, fence: number, behind: Behind): Opened => ({
   lease: { source: source.name as SourceName, fence },
   phase: phaseOf(source, behind),
-  filtersChanged: source.fingerprint !== fingerprint,
+  filtersChanged: isOfOther(source, identity),
   identityIncluded: source.identity_included === null ? null : source.identity_included === 1,
   cursorSavedAt: source.cursor_saved_at as Instant | null,
 });
