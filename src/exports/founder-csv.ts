@@ -37,15 +37,16 @@ function line(cells: readonly string[]): string {
   return `${cells.map(quoted).join(',')}\n`;
 }
 
+/** Entries of lists are stored with the keys that the platform sent, which may be fewer. */
 interface Blocker {
-  readonly key: string;
-  readonly description: string | null;
+  readonly key?: string | null;
+  readonly description?: string | null;
 }
 
 interface Contract {
-  readonly name: string | null;
-  readonly early_bird: boolean;
-  readonly override_amount_cents: number | null;
+  readonly name?: string | null;
+  readonly early_bird?: boolean | null;
+  readonly override_amount_cents?: number | null;
 }
 
 class FounderRecord {
@@ -78,7 +79,7 @@ interface FounderColumn {
 
 const typed = (title: string, cell: FounderColumn['cell']): FounderColumn => ({ title, cell, typed: true });
 const made = (title: string, cell: FounderColumn['cell']): FounderColumn => ({ title, cell, typed: false });
-const yesNo = (yes: boolean): string => (yes ? 'Yes' : 'No');
+const yesNo = (yes: boolean | null | undefined): string => (yes === true ? 'Yes' : 'No');
 
 const founderColumns: readonly FounderColumn[] = [
   made('Investment External ID', (record) => record.text('id')),
@@ -111,7 +112,7 @@ const founderColumns: readonly FounderColumn[] = [
   typed('Contract Name', ({ contracts }) => contracts.map(({ name }) => name ?? '').join('\n')),
   made('Contract Override Amount', ({ contracts }) =>
     contracts
-      .map(({ override_amount_cents: cents }) => (cents === null ? '' : decimalOfCents(BigInt(cents))))
+      .map(({ override_amount_cents: cents }) => (cents == null ? '' : decimalOfCents(BigInt(cents))))
       .join('\n'),
   ),
 ];

@@ -96,6 +96,12 @@ describe('the founder file', () => {
     );
   });
 
+  test('an entry of a list without some of its keys leaves their columns empty', async () => {
+    const record = { ...plain, blockers: '[{}]', contracts: '[{"name":"SAFE"},{}]' };
+    const file = await founderFile([record]);
+    expect(file.slice(file.indexOf('inv_1'))).toMatch(/,,,,"No\nNo","SAFE\n","\n"\n$/);
+  });
+
   test.each([
     [100_000n, '1000.0'],
     [100_050n, '1000.5'],
