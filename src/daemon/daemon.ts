@@ -84,7 +84,13 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const hasConsole = config.console !== null;
     requests = await obeyOperators(engine, parts, membership, lifecycle, { hasConsole });
     await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
-    const watch = watchTokens({ engine, clock: parts.clock, logger: logger.child({ component: 'tokens' }) });
+    const watch = watchTokens({
+      engine,
+      rules: config.follows,
+      onRule: () => following?.retry(),
+      clock: parts.clock,
+      logger: logger.child({ component: 'tokens' }),
+    });
     lifecycle.add('watch over tokens', () => watch.close());
     logger.info(
       {
@@ -106,7 +112,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
         if (management !== null) engine.platform.tokensOf(management).reload?.();
         // The tokens of sources that came since are not secrets of the configuration.
         for (const { access } of config.follows) engine.platform.tokensOf(access).reload?.();
-        following?.look();
+        following?.retry();
         const { listed } = engine.sources;
         for (const { access } of listed) engine.platform.tokensOf(access).reload?.();
         engine.sync.secretsReread(listed.map(({ name }) => name));

@@ -178,7 +178,13 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       };
       goOn();
       await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
-      const watch = watchTokens({ engine, clock, logger: logger.child({ component: 'tokens' }) });
+      const watch = watchTokens({
+        engine,
+        rules: config.follows,
+        onRule: () => following?.retry(),
+        clock,
+        logger: logger.child({ component: 'tokens' }),
+      });
       lifecycle.add('watch over tokens', () => watch.close());
     };
     return {

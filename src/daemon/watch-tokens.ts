@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
-import type { Access, CredentialPlace } from '../config/config.js';
+import type { Access, CredentialPlace, FollowRule } from '../config/config.js';
 import { isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
@@ -15,23 +15,41 @@ const entryLookMillis = 10_000;
 
 interface WatchParts {
   readonly engine: Pick<Engine, 'platform' | 'sync' | 'sources' | 'vault'>;
+  /** Follow rules, whose accounts sign in, too. */
+  readonly rules: readonly Pick<FollowRule, 'rule' | 'access'>[];
+  /** Called when the sign-in or the token of a rule was replaced. */
+  readonly onRule: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** Something with a sign-in or token that may be replaced. A source's name has no slash. */
+interface Watched {
+  readonly key: string;
+  readonly access: Access;
+  readonly place: CredentialPlace;
+  readonly onReplaced: () => void;
 }
 
 /**
  * Watches the files and vault entries that contain sign-ins, and the files of tokens, for replacement by `rosterd
  * connect`, by another host or by other means. It polls, because mounted files do not deliver change notifications
- * reliably. A token refreshed by rosterd itself is noticed as well,
- * at the cost of one tick. Tokens from the
- * environment or from a command are not watched, and neither are minted ones, which this daemon stores itself.
+ * reliably. A token refreshed by rosterd itself is noticed as well, at the cost of one tick. Tokens from the environment or
+ * from a command are not watched, and neither are minted ones, which this daemon stores itself.
  */
-export function watchTokens({ engine, clock, logger }: WatchParts): Closable {
+export function watchTokens({ engine, rules, onRule, clock, logger }: WatchParts): Closable {
   const stopping = new AbortController();
-  const watchedNow = () =>
-    engine.sources.all.flatMap(({ name, access }) => {
-      const place = placeOf(access);
-      return place === null ? [] : [{ name, access, place }];
+  const watchedNow = (): readonly Watched[] =>
+    [
+      ...engine.sources.all.map(({ name, access }) => ({
+        key: name,
+        access,
+        onReplaced: () => engine.sync.recheck(name),
+      })),
+      ...rules.map(({ rule, access }) => ({ key: `rule/${rule}`, access, onReplaced: onRule })),
+    ].flatMap((one) => {
+      const place = placeOf(one.access);
+      return place === null ? [] : [{ ...one, place }];
     });
   let watched = watchedNow();
   const seen = new Map<string, string | null>();
@@ -56,16 +74,16 @@ export function watchTokens({ engine, clock, logger }: WatchParts): Closable {
   const look = async () => {
     const withEntries = clock.monotonic() >= entriesDue;
     if (withEntries) entriesDue = clock.monotonic() + entryLookMillis;
-    for (const { name, access, place } of watched) {
+    for (const { key, access, place, onReplaced } of watched) {
       if ('entry' in place && !withEntries) continue;
       const mark = 'file' in place ? await markOf(place.file) : await markOfEntry(place.entry);
       // A server that is away for a moment has not lost the entry.
       if (mark === null && 'entry' in place) continue;
-      const before = seen.get(name);
-      seen.set(name, mark);
+      const before = seen.get(key);
+      seen.set(key, mark);
       if (before === undefined || before === mark || mark === null || stopping.signal.aborted) continue;
       engine.platform.tokensOf(access).reload?.();
-      engine.sync.recheck(name);
+      onReplaced();
     }
   };
   const run = async () => {

@@ -12,6 +12,8 @@ export interface Following extends Closable {
   refused(source: SourceName): void;
   /** The stored sources may have changed, or this daemon became the leader. */
   look(): void;
+  /** The account of a rule may have signed in again: rules that wait after a failure go on at once. */
+  retry(): void;
 }
 
 /** How often the stored sources are looked at: a query of one row. */
@@ -50,6 +52,10 @@ export function followInstallations(parts: FollowingParts): Following {
       loop.look();
     },
     look: loop.look,
+    retry: () => {
+      follower.retry();
+      loop.look();
+    },
     close: async () => {
       await loop.close();
       readied();

@@ -63,6 +63,11 @@ export class InstallationFollower {
     this.#rules = parts.rules.map((rule) => new RuleFollower({ ...parts, rule, book: this.#book }));
   }
 
+  /** Ends waits after failures, because their cause may be gone. */
+  retry(): void {
+    for (const rule of this.#rules) rule.retry();
+  }
+
   /** Returns how long to wait for the next turn. Never throws. */
   async turn(signal: AbortSignal): Promise<number> {
     const { leads, logger } = this.#parts;

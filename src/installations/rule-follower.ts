@@ -87,6 +87,13 @@ export class RuleFollower {
     this.#listAt = Number.NEGATIVE_INFINITY;
   }
 
+  /** Ends a wait after failures, because their cause may be gone. */
+  retry(): void {
+    if (this.#failures === 0) return;
+    this.#notBefore = Number.NEGATIVE_INFINITY;
+    this.listSoon();
+  }
+
   /** Does what is due. A failure postpones the rest, and the listing after it covers the events. Never throws a fault. */
   async turn(reasons: Reasons, signal: AbortSignal): Promise<void> {
     const { rule, clock, onAsked, logger } = this.#parts;

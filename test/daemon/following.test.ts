@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
@@ -9,6 +9,7 @@ import { createMirror } from '../../src/daemon/library.js';
 import { storedSources } from '../../src/daemon/stored-sources.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
+import { manualClock } from '../platform/webhooks/manual-clock.js';
 import { freePort } from '../support/free-port.js';
 import { control, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 import { followingConfig } from './following-fixture.js';
@@ -83,6 +84,56 @@ test('every company that installed the application becomes a source, with one na
     await daemon.close();
   }
 });
+
+test.each(['a token', 'a sign-in'])(
+  'companies are followed as soon as %s of the rule is replaced, without the wait after a refusal',
+  async (kind) => {
+    const sandbox = await sandboxFor({ companies: 2, records: 10 });
+    const owner = sandbox.ready.users.find(({ email }) => email.startsWith('owner'));
+    const folder = freshFolder();
+    const file = join(folder, 'manager');
+    const keep = (accessToken: string) =>
+      writeFileSync(
+        file,
+        kind === 'a token'
+          ? accessToken
+          : JSON.stringify({ clientId: 'pk_test_1', accessToken, refreshToken: null, scope: '' }),
+        { mode: 0o600 },
+      );
+    keep('at_test_revoked');
+    const access =
+      kind === 'a token'
+        ? { token: { file } }
+        : { token: undefined, credentials: { file, clientId: 'pk_test_1' } };
+    const config = followingConfig(sandbox, { folder, rule: access });
+    const clock = manualClock(Date.now());
+    const daemon = await startDaemon({ ...partsFor(config), clock });
+    let passed = 0;
+    /** Lets less time pass than the wait after a refusal, which is a minute. */
+    const pass = () => {
+      if (passed >= 50_000) return;
+      passed += 50;
+      clock.advance(50);
+    };
+    const problems = () => daemon.engine.health.list().map(({ key }) => key);
+    try {
+      await expect.poll(problems, soon).toContain('follow.installations');
+      pass();
+      keep(owner?.token ?? '');
+      const states = readerOf(config).prepare('SELECT state FROM followed_sources').pluck();
+      const connected = () => {
+        pass();
+        return states.all();
+      };
+      await expect.poll(connected, soon).toEqual(['connected', 'connected']);
+      await expect.poll(problems, soon).not.toContain('follow.installations');
+    } finally {
+      const closed = daemon.close();
+      clock.advance(1_000);
+      await closed;
+    }
+  },
+);
 
 test('a company that installs becomes a source by its event, and one that revokes is disconnected and erased', async () => {
   const sandbox = await sandboxFor({ companies: 3, records: 30, installed: 0.67 });

@@ -170,6 +170,8 @@ test('a sign-in that another host stored in the vault is noticed within ten seco
       platform: { tokensOf: () => ({ reload: () => events.push('reload') }) },
       sync: { recheck: (name: string) => events.push(`recheck ${name}`) },
     } as never,
+    rules: [],
+    onRule: () => events.push('rule'),
     clock,
     logger: silentLogger,
   });
