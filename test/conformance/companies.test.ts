@@ -620,6 +620,11 @@ describe('the pitch of a company', () => {
       ['company', true],
       ['wefunder', false],
     ]);
+    run(world.services.state, `UPDATE pitches SET disclaimer = 'Ours.' WHERE authored_by = 'company'`, []);
+    const own = await Promise.all(
+      ['harbour-lanterns', 'quiet-orchard'].map((slug) => attributes(slug, '/pitch')),
+    );
+    expect(own).toEqual(authors);
   });
 
   test('COMP-33 a pitch shows a list that only refers to pictures as a placeholder', async () => {
@@ -714,6 +719,15 @@ describe('updates of a company', () => {
       'For those who follow us',
       'A good quarter',
     ]);
+    const { no } = companyOf(world, lanterns);
+    run(world.services.state, `INSERT INTO company_members VALUES (?, ?, 'editor', 1)`, [
+      no,
+      userNo(world, 'backer8@people.example'),
+    ]);
+    const editor = await titles(personToken(world, 'backer8@people.example', 'read:explore'));
+    run(world.services.state, `DELETE FROM company_members WHERE company_no = ? AND tier = 'editor'`, [no]);
+    expect(editor).toContain('Draft minutes');
+    expect(editor).not.toContain('Among founders');
     expect(await titles(personToken(world, 'backer9@people.example', 'read:profile'))).toEqual(everyone);
     await world.control('DELETE', `/investments/${bought}`);
   });
@@ -846,6 +860,21 @@ describe('questions of a company', () => {
     expect(all.data.map((item: Item) => item.attributes.question)).toEqual([canada, cost, profit, first]);
     expect(all.meta).toMatchObject({ past_raises: true, questions_since: null, total: 4 });
     expect((await read(lanterns, '/questions?past_raises=yes')).status).toBe(400);
+    const { state } = world.services;
+    const { no } = companyOf(world, lanterns);
+    const asked = (at: number) =>
+      run(state, 'UPDATE comments SET created_at = ? WHERE company_no = ? AND body = ?', [at, no, first]);
+    const before = one<{ created_at: number }>(
+      state,
+      'SELECT created_at FROM comments WHERE company_no = ? AND body = ?',
+      [no, first],
+    );
+    asked(worldStart - 20 * day);
+    const atOpening = await texts('?sort=recent');
+    asked(worldStart - 20 * day - 1);
+    const earlier = await texts('?sort=recent');
+    asked(before?.created_at ?? 0);
+    expect([atOpening.includes(first), earlier.includes(first)]).toEqual([true, false]);
   });
 
   test.each([

@@ -71,6 +71,19 @@ test('SCOPE-18 SCOPE-19 a personal invite link goes from pending to opened to in
   expect((await new Visitor(world).open(linkOf(made))).status).toBe(410);
 });
 
+test('SCOPE-18 a personal invite link works for its recipient only, by account or by email', async () => {
+  for (const wish of [{ service_user_id: user(world, 4).id }, { email: 'IDA@people.example' }]) {
+    const made = await create(wish);
+    const { id } = made.body.data;
+    expect((await world.send('HEAD', linkOf(made))).status).toBe(200);
+    expect((await read(id)).status).toBe('pending');
+    expect((await invest(linkOf(made), 'ivan@people.example')).status).toBe(403);
+    expect(await read(id)).toMatchObject({ status: 'opened', uses_count: 0 });
+    expect((await invest(linkOf(made), 'ida@people.example')).status).toBeLessThan(400);
+    expect(await read(id)).toMatchObject({ status: 'invested', uses_count: 1 });
+  }
+});
+
 test('SEC-13 SCOPE-18 an invite by account never reveals the email address of the account', async () => {
   const made = await create({ service_user_id: user(world, 4).id });
   expect(made.body.data.attributes).toMatchObject({ email: null, service_user_id: user(world, 4).id });

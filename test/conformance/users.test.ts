@@ -288,6 +288,9 @@ describe('connected apps', () => {
     const acting = userToken(world, client, 'backer1@people.example', ['write:follows']);
     await world.put(`/users/me/follows/${companyOf(world, 'paper-kites').id}`, { token: acting });
     expect((await list(bearer)).body.data[0].attributes.action_count).toBe(1);
+    const live = makeClient(world, { realm: 'live', scopes: ['read:profile'] });
+    const elsewhere = await list(userToken(world, live, 'backer1@people.example', ['read:profile']));
+    expect(elsewhere.body.data.map(({ id }: Item) => id)).toEqual([live.applicationNo]);
     expect(errorOf(await list(acting))).toEqual([403, 'insufficient_scope']);
   });
 
@@ -391,6 +394,9 @@ describe('activity', () => {
       ['status=denied', 0],
       [`since=${later}`, 1],
       [`until=${new Date(worldStart + 1).toISOString()}`, 2],
+      [`until=${later}`, 3],
+      // The two parts of a pattern do not share letters.
+      ['action_pattern=companies.fol*follow', 0],
     ];
     for (const [query, count] of counts)
       expect((await read(`?${query}`, bearer)).body.data, query).toHaveLength(count);
@@ -408,6 +414,9 @@ describe('activity', () => {
       bearer,
     );
     expect(second.body.data).toEqual([body.data[2]]);
+    const live = makeClient(world, { realm: 'live', scopes: ['read:profile'] });
+    const elsewhere = userToken(world, live, email, ['read:profile']);
+    expect((await read('', elsewhere)).body.data).toEqual([]);
     expect((await read('', token(ida, 'read:profile'))).body.data).toEqual([]);
     world.clock.advance(-60_000);
   });
