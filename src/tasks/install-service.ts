@@ -103,6 +103,9 @@ export async function installService(
           (path) =>
             `systemd hides ${path} from the service; install rosterd with: npm install --global rosterd`,
         ),
+      ...(hidden.test(config)
+        ? [`systemd hides ${config} from the service; put the configuration into /etc/rosterd`]
+        : []),
       ...folders
         .filter((path) => isClosed(statSync(below(path), { throwIfNoEntry: false })))
         .map(

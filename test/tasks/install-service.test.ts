@@ -78,6 +78,14 @@ test('service install warns of a Node that systemd hides from the service', asyn
   expect(warnings).toEqual([expect.stringContaining('systemd hides /home/ann/.nvm/node')]);
 });
 
+test('service install warns of a configuration that systemd hides from the service', async () => {
+  const root = tempFolder();
+  const warningsFor = async (config: string) => (await installService({ ...request, root, config })).warnings;
+  for (const config of ['/home/ann/rosterd/config.json', '/root/config.json'])
+    expect(await warningsFor(config)).toEqual([expect.stringContaining(`systemd hides ${config} from`)]);
+  expect(await warningsFor('/srv/home/rosterd/config.json')).toEqual([]);
+});
+
 test('service install changes nothing on a machine that cannot run the service', async () => {
   const done: string[] = [];
   const machine: ServiceMachine = {
