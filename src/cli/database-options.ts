@@ -34,12 +34,15 @@ export async function mirrorOf(context: CommandContext): Promise<ChosenMirror> {
   const { configFileOf } = await import('../config/document.js');
   const asked = options.text('config') !== undefined || options.list('set').length > 0;
   const configured = existsSync(configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env }));
-  if (!asked && !configured && existsSync(usual)) return { location: sqlite(usual), config: null };
+  if (!asked && !configured && existsSync(usual)) return { location: await sqlite(usual), config: null };
   const { config } = await configOf(context);
   return { location: config.database, config };
 }
 
-const sqlite = (file: string): DatabaseLocation => ({ kind: 'sqlite', file });
+async function sqlite(path: string): Promise<DatabaseLocation> {
+  const { fileBehind } = await import('../config/database.js');
+  return { kind: 'sqlite', file: fileBehind(path) };
+}
 
 /** Parses the file or address given with `flag`. Throws `usage` for an address rosterd does not support. */
 export async function databaseFromFlag(told: string, cwd: string, flag: string): Promise<DatabaseLocation> {
@@ -48,7 +51,7 @@ export async function databaseFromFlag(told: string, cwd: string, flag: string):
     throw new Fault('usage', `${flag} is the address of a database that rosterd does not support`, {
       hint: 'a SQLite file, or postgres://USER@HOST:PORT/DATABASE',
     });
-  if (!isPostgres(told)) return sqlite(resolve(cwd, told.replace(/^sqlite:/, '')));
+  if (!isPostgres(told)) return await sqlite(resolve(cwd, told.replace(/^sqlite:/, '')));
   if (!isPostgresUrl(told))
     throw new Fault('usage', `${flag} is not the address of a PostgreSQL database`, {
       hint: 'postgres://USER@HOST:PORT/DATABASE, with %25 for %; give the password in PGPASSWORD: an address is visible in the process list',

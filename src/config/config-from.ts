@@ -15,7 +15,7 @@ import type {
   QuietHoursConfig,
   SourceFilters,
 } from './config.js';
-import { type DatabaseConfig, isPostgres, withoutPassword } from './database.js';
+import { type DatabaseConfig, fileBehind, isPostgres, withoutPassword } from './database.js';
 import { parseListen, parsePeriod, parseTimeOfDay } from './formats.js';
 import { type Path, pathText } from './path.js';
 import { Secret, type SecretReference } from './secrets.js';
@@ -160,7 +160,7 @@ export function databaseAt(
   { env, folder }: { readonly env: Surroundings['env']; readonly folder: string },
 ): DatabaseConfig {
   if (!isPostgres(database))
-    return { kind: 'sqlite', file: resolve(folder, database.slice('sqlite:'.length)) };
+    return { kind: 'sqlite', file: fileBehind(resolve(folder, database.slice('sqlite:'.length))) };
   const { url, password } = withoutPassword(database);
   return {
     kind: 'postgres',
@@ -178,7 +178,7 @@ function databaseFrom(
   secret: MakeSecret,
 ): DatabaseConfig {
   if (!isPostgres(database))
-    return { kind: 'sqlite', file: located(database.slice('sqlite:'.length), 'database') };
+    return { kind: 'sqlite', file: fileBehind(located(database.slice('sqlite:'.length), 'database')) };
   const { url, password } = withoutPassword(database);
   if (databasePassword !== undefined)
     return {
