@@ -50,13 +50,17 @@ export function inspectFile(file: string): 'absent' | 'empty' | 'ours' {
   return 'ours';
 }
 
-/** Returns what the path names, links followed; null when nothing is there or it cannot be reached. */
+/**
+ * Returns what the path names, links followed; null when nothing is there. Throws `database_unusable` for a folder that
+ * this user may not enter: a file that is there must not read as absent.
+ */
 function kindOf(file: string): 'file' | 'folder' | 'pipe' | 'socket' | 'device' | null {
   let stats: Stats | undefined;
   try {
     stats = statSync(file, { throwIfNoEntry: false });
-  } catch {
-    // Below a file, or in a folder that may not be read: creating it there reports why.
+  } catch (error) {
+    if (isDenied(error)) throw unreadable(file, error);
+    // Below a file, for example: creating it there reports why.
   }
   if (stats === undefined) return null;
   if (stats.isFile()) return 'file';
@@ -72,7 +76,8 @@ export function createPrivateFile(file: string): void {
     closeSync(openSync(file, 'a', 0o600));
     chmodSync(file, 0o600);
   } catch (error) {
-    throw unreadable(file, error);
+    const hint = `Check that ${dirname(file)} is a folder you may write to.`;
+    throw unusable(file, `cannot be opened (${codeOf(error)})`, hint, error);
   }
 }
 
@@ -99,14 +104,16 @@ function readHeader(file: string, header: Buffer): number {
 }
 
 function unreadable(file: string, error: unknown): Fault {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return unusable(
-    file,
-    `cannot be opened (${code})`,
-    `Check that ${dirname(file)} is a folder you may write to.`,
-    error,
-  );
+  const hint = isDenied(error)
+    ? `Run it as the owner of ${dirname(file)}, such as with sudo -u rosterd, or let this user read both.`
+    : `Check ${file} and its disk.`;
+  return unusable(file, `cannot be opened (${codeOf(error)})`, hint, error);
 }
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+
+const isDenied = (error: unknown): boolean => ['EACCES', 'EPERM'].includes(codeOf(error));
 
 function unusable(file: string, what: string, hint: string, cause?: unknown): Fault {
   return new Fault('database_unusable', `${file} ${what}`, { hint, cause });
