@@ -32,7 +32,7 @@ const pages = [
 
 const texts = (body: string): string => body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
 const ids = (body: string): string[] =>
-  [...body.matchAll(/href="\/records\/acme\/(\w+)"/g)].map(([, id = '']) => id);
+  [...body.matchAll(/href="\/records\/acme\/([\w-]+)"/g)].map(([, id = '']) => id);
 
 test.each(pages)('the page %s loads no external and contains no inline content', async (path) => {
   const { status, headers, body } = await ask(world.port, path);
@@ -185,6 +185,23 @@ test('filters narrow the roster, and a search for an id finds its rows', async (
   // An invalid position shows the first page.
   expect((await ask(world.port, '/roster?after=nonsense')).status).toBe(200);
 });
+
+test.each(['invt_Ab1', 'inv_a-b', 'inv_a-'])(
+  'a search for the id %s is not taken for a name',
+  async (text) => {
+    const id = text.endsWith('-') ? `${text}b` : text;
+    const row = seedInvestment(world.database, 1, id);
+    try {
+      const visitor = new Visitor(world.port);
+      await visitor.get('/roster');
+      const found = await visitor.post('/roster/find', { text, to: '/roster' });
+      expect(ids(found.body)).toEqual([id]);
+      expect(found.body).not.toContain('Show names to search them.');
+    } finally {
+      world.database.raw.prepare('DELETE FROM investment_rows WHERE row_no = ?').run(row);
+    }
+  },
+);
 
 /** Returns the address that the forms of a roster page redirect to. */
 const searchIn = (body: string): string =>

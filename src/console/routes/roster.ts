@@ -18,7 +18,8 @@ const sendMillisMax = 15 * 60_000;
 /** Each file is read on a connection of its own until its client has taken it. */
 const sendingMax = 4;
 const textMax = 200;
-const idText = /^(?:inv|usr|ofr|co)_\w*$/;
+/** The beginning of an id, with the characters that ids may have. */
+const idText = /^(?:invt?|usr|ofr|co)_[\w-]*$/;
 
 const queryOf = (path: string): URLSearchParams =>
   new URLSearchParams(path.includes('?') ? path.slice(path.indexOf('?')) : '');
