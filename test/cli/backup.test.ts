@@ -1,6 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -228,6 +230,21 @@ describe('rosterd restore', () => {
     const { code } = await world.run(['restore', '--force', 'again-forgotten.db']);
     expect([code, named()]).toEqual([0, 0]);
     await world.run(['forget', person, '--lift']);
+  });
+
+  test('restore leaves the mirror to its owner and to the group that may read it', async () => {
+    await world.run(['backup', 'owned.db', '--force']);
+    const { gid, uid } = statSync(mirror());
+    // Only root can give a file away, as a restore with sudo has to.
+    const owner = process.geteuid?.() === 0 ? 65_534 : uid;
+    for (const mode of [0o640, 0o600]) {
+      chmodSync(mirror(), mode);
+      chownSync(mirror(), owner, gid);
+      expect((await world.run(['restore', '--force', 'owned.db'])).code).toBe(0);
+      const after = statSync(mirror());
+      expect([after.uid, after.gid, after.mode & 0o777]).toEqual([owner, gid, mode]);
+    }
+    chownSync(mirror(), uid, gid);
   });
 
   test('restore refuses while a daemon follows the mirror, with and without its console', async () => {

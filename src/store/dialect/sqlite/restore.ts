@@ -1,4 +1,14 @@
-import { chmodSync, constants, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Selectable } from 'kysely';
@@ -53,6 +63,7 @@ export async function restoreSqlite(
         removeBackups(copy, Number.POSITIVE_INFINITY);
       }
       asOneFile(copy);
+      if (held !== null) giveLike(target, copy);
       throwIfStopped(parts.signal);
       const aside = held?.makeWay(`${target}.damaged-${stampOf(parts.clock.now())}`) ?? null;
       // A log without its database would be applied to the new one.
@@ -131,6 +142,21 @@ function asOneFile(copy: string): void {
     raw.close();
     closed();
   }
+}
+
+/**
+ * Gives the copy to the owner and the group of the mirror that it replaces, and lets the group read it if it could. Only
+ * root may give a file away; for others, the group that an operator chose for analysts may be out of reach.
+ */
+function giveLike(target: string, copy: string): void {
+  const { uid, gid, mode } = statSync(target);
+  try {
+    chownSync(copy, uid, gid);
+  } catch {
+    // The file then stays with the user who restores it.
+  }
+  const isTheirs = statSync(copy).gid === gid;
+  chmodSync(copy, isTheirs ? mode & 0o640 : 0o600);
 }
 
 interface LockedMirror {
