@@ -19,7 +19,7 @@ export interface RotateVaultParts {
 const sliceEntries = 50;
 const sliceWaitMillis = 1_000;
 const restMillis = 3_600_000;
-/** Until the leader is known, and after a fault. */
+/** How soon a daemon notices that it leads, or no longer does; also the wait after a fault. */
 const lookMillis = 60_000;
 const key = 'vault';
 
@@ -28,9 +28,19 @@ export function startVaultRotation(parts: RotateVaultParts): Closable {
   const { vault, clock, logger, register } = parts;
   let replaced = 0;
   let unreadable: string[] = [];
+  /** On the monotonic clock: when the next pass begins. */
+  let restsUntil = Number.NEGATIVE_INFINITY;
 
   const turn = async (): Promise<number> => {
-    if (!parts.leads()) return lookMillis;
+    if (!parts.leads()) {
+      // What this daemon found is for the new leader to find again.
+      register.clear(key);
+      [replaced, unreadable] = [0, []];
+      restsUntil = Number.NEGATIVE_INFINITY;
+      return lookMillis;
+    }
+    const rest = restsUntil - clock.monotonic();
+    if (rest > 0) return Math.min(rest, lookMillis);
     const encrypted = await vault.encrypted();
     if (encrypted === null) return restMillis;
     const slice = await encrypted.reencrypt(sliceEntries);
@@ -39,9 +49,9 @@ export function startVaultRotation(parts: RotateVaultParts): Closable {
     if (slice.more) return sliceWaitMillis;
     if (replaced > 0) logger.info({ count: replaced }, 'vault entries encrypted with the first key');
     report(unreadable);
-    replaced = 0;
-    unreadable = [];
-    return restMillis;
+    [replaced, unreadable] = [0, []];
+    restsUntil = clock.monotonic() + restMillis;
+    return lookMillis;
   };
 
   const report = ([first, ...more]: readonly string[]) => {

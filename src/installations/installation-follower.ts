@@ -32,7 +32,10 @@ export interface FollowingParts {
   readonly onAccepted: (source: SourceName) => void;
   /** How long other daemons may need to notice that a source is no longer synced. */
   readonly noticeMillis: number;
-  /** Called after each successful and each failed reading of the installations of a rule. */
+  /**
+   * Called after each successful and each failed reading of the installations of a rule: with null, or with the error.
+   * Called with null, too, while another daemon leads, which reports its own.
+   */
   readonly onAsked: (rule: string, error: unknown) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -70,7 +73,7 @@ export class InstallationFollower {
 
   /** Returns how long to wait for the next turn. Never throws. */
   async turn(signal: AbortSignal): Promise<number> {
-    const { leads, logger } = this.#parts;
+    const { leads, logger, onAsked } = this.#parts;
     try {
       if (await this.#book.refresh()) this.#hasSwept = false;
       // The first turn syncs what is stored before the platform is asked anything.
@@ -81,6 +84,7 @@ export class InstallationFollower {
       if (leads()) return await this.#lead(signal);
       this.events.clear();
       this.refused.clear();
+      for (const { rule } of this.#parts.rules) onAsked(rule, null);
       return idleMillis;
     } catch (error) {
       if (!signal.aborted) logger.warn({ error }, 'the followed sources could not be read or stored');

@@ -80,3 +80,28 @@ test('vault rotation: an entry that does not decrypt needs attention until it do
   await pass(3_600_000);
   expect(register.list()).toEqual([]);
 });
+
+test('vault rotation: a daemon that no longer leads reports no entry, because the new leader does', async () => {
+  let leads = true;
+  const { asked, register, pass } = rotation(
+    [
+      { replaced: 0, unreadable: ['sign-in/a'], more: false },
+      { replaced: 0, unreadable: ['sign-in/b'], more: true },
+    ],
+    () => leads,
+  );
+  await pass(5_000);
+  expect(register.list()).toHaveLength(1);
+  leads = false;
+  await pass(61_000);
+  expect(register.list()).toEqual([]);
+  // It leads again, for a part of a pass, whose entries the next pass does not report.
+  leads = true;
+  await pass(54_500);
+  leads = false;
+  await pass(60_000);
+  leads = true;
+  await pass(61_000);
+  expect(asked).toEqual([0, 120_000, 181_000]);
+  expect(register.list()).toEqual([]);
+});

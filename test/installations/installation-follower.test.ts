@@ -349,6 +349,19 @@ test('a daemon that does not lead asks the platform nothing and syncs what the l
   expect(other.names()).toEqual(['acme', 'beta']);
 });
 
+test('a daemon that no longer leads does not go on reporting that its rule failed', async () => {
+  const world = new FollowingWorld();
+  world.fault = (call) => {
+    if (call === 'list') throw new Fault('reauthorize', 'the sign-in has expired');
+  };
+  const follower = world.start();
+  await world.settle(follower);
+  expect(world.errors.at(-1)).toBeInstanceOf(Fault);
+  world.leads = false;
+  await world.settle(follower);
+  expect(world.errors.at(-1)).toBeNull();
+});
+
 test('two daemons that both believe they lead mint one token', async () => {
   const world = new FollowingWorld();
   world.application.install('co_1', 'Acme');
