@@ -1,6 +1,7 @@
 import { rootCertificates } from 'node:tls';
 import { Agent } from 'undici';
 import { answerBytesMax } from './body-limits.js';
+import { openConnector } from './connector.js';
 import { exchange } from './exchange.js';
 import type { WireFetch } from './fetch.js';
 
@@ -29,19 +30,30 @@ export interface ConnectionPool {
  * version. `maxResponseSize` counts bytes on the wire, before decompression; `withCaps` counts after it.
  */
 export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
+  let awaited = 0;
   const agent = new Agent({
     connections: options.connections ?? 8,
     headersTimeout: options.headersMillis ?? 20_000,
     bodyTimeout: options.bodyMillis ?? 15_000,
     maxResponseSize: options.wireBytesMax ?? answerBytesMax,
-    connect: {
-      timeout: options.connectMillis ?? 10_000,
-      ...(options.extraCa == null ? {} : { ca: [...rootCertificates, options.extraCa] }),
-    },
+    connect: openConnector({
+      timeoutMillis: options.connectMillis ?? 10_000,
+      ca: options.extraCa == null ? null : [...rootCertificates, options.extraCa],
+      isAwaited: () => awaited > 0,
+    }),
   });
   return {
-    fetch: (url, init) =>
-      exchange(agent, url, { ...init, headers: { 'user-agent': 'rosterd', ...init.headers } }),
+    async fetch(url, init) {
+      awaited += 1;
+      try {
+        return await exchange(agent, url, {
+          ...init,
+          headers: { 'user-agent': 'rosterd', ...init.headers },
+        });
+      } finally {
+        awaited -= 1;
+      }
+    },
     close: () => agent.destroy(),
   };
 }

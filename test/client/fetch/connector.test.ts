@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openConnectionPool, type PoolOptions } from '../../../src/client/fetch/connection-pool.js';
+import { withCaps } from '../../../src/client/fetch/with-caps.js';
+import { withTimeout } from '../../../src/client/fetch/with-timeout.js';
+import { type Clock, systemClock } from '../../../src/runtime/clock.js';
+import { callTo } from './calls.js';
+
+const pem = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
+
+/** `ended` is the error code with which the first connection ended, or null after a proper end. */
+async function serve(scheme: 'http' | 'https', handle: RequestListener) {
+  const server =
+    scheme === 'http'
+      ? createServer(handle)
+      : createSecureServer({ cert: pem('loopback.cert'), key: pem('loopback.key'), maxVersion: 'TLSv1.2' }, handle);
+  const ended = new Promise<string | null>((resolve) => {
+    server.once(scheme === 'http' ? 'connection' : 'secureConnection', (socket: Socket) => {
+      let code: string | null = null;
+      socket.on('error', (error: NodeJS.ErrnoException) => {
+        code = error.code ?? 'no code';
+      });
+      socket.on('close', () => resolve(code));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return { url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}/`, ended };
+}
+
+function open(options: PoolOptions = {}, clock: Clock = systemClock) {
+  const pool = openConnectionPool({ extraCa: pem('loopback.cert'), ...options });
+  onTestFinished(() => pool.close());
+  return { pool, send: withTimeout(withCaps(pool.fetch), clock, 60_000) };
+}
+
+describe.each(['http', 'https'] as const)('connection: over %s', (scheme) => {
+  test('it is reset when a request is given up, so that the request cannot arrive later', async () => {
+    const timeUp = new AbortController();
+    const clock: Clock = { ...systemClock, wait: () => once(timeUp.signal, 'abort').then(() => {}) };
+    const { url, ended } = await serve(scheme, () => setImmediate(() => timeUp.abort()));
+    await expect(open({}, clock).send(callTo(url))).rejects.toMatchObject({ code: 'unreachable' });
+    expect(await ended).toBe('ECONNRESET');
+  });
+
+  test('it is reset when its caller stops', async () => {
+    const stopping = new AbortController();
+    const { url, ended } = await serve(scheme, () => setImmediate(() => stopping.abort()));
+    await expect(open().send(callTo(url, { signal: stopping.signal }))).rejects.toMatchObject({
+      code: 'stopped',
+    });
+    expect(await ended).toBe('ECONNRESET');
+  });
+
+  test('it ends properly once every request has its response', async () => {
+    const { url, ended } = await serve(scheme, (_, response) => response.end('{}'));
+    const { pool, send } = open();
+    expect((await send(callTo(url))).status).toBe(200);
+    await pool.close();
+    expect(await ended).toBeNull();
+  });
+});
+
+test('connection: it is reset when no head of a response came in time', async () => {
+  const { url, ended } = await serve('http', () => {});
+  await expect(open({ headersMillis: 50 }).send(callTo(url))).rejects.toMatchObject({ code: 'unreachable' });
+  expect(await ended).toBe('ECONNRESET');
+});
