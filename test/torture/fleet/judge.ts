@@ -7,6 +7,7 @@ import {
   type InboxRow,
   judgeInbox,
   judgeWorked,
+  type Sent,
 } from '../history.js';
 import { contentOf, differences, type WireRecord } from '../judge.js';
 import { Violation } from '../violation.js';
@@ -64,38 +65,55 @@ export async function judgeFleet(world: RunningFleet, feed: FeedHistory): Promis
   const wanted = await Promise.all(world.sandbox.ready.companies.map((_, index) => truthOf(world, index)));
   const begun = systemClock.monotonic();
   let equalMillis = Number.NaN;
+  let rested: Inbox;
   let arrived = 0;
   let arrivedAt = begun;
   for (let last = ''; ; await systemClock.wait(200)) {
     const wrong = await Promise.all(
       wanted.map(async (truth, index) => differences(truth, await storedOf(world, index)).length),
     );
-    const events = await world.rows("SELECT 1 FROM webhook_inbox WHERE state IN ('pending', 'given_up')");
-    const [inbox] = await world.rows<{ stored: number }>('SELECT count(*)::int AS stored FROM webhook_inbox');
-    if (inbox !== undefined && inbox.stored > arrived) {
-      arrived = inbox.stored;
+    const inbox = await readInbox(world);
+    if (inbox.stored.length > arrived) {
+      arrived = inbox.stored.length;
       arrivedAt = systemClock.monotonic();
     }
+    const events = inbox.stored.filter(({ state }) => state === 'pending' || state === 'given_up').length;
     const different = wrong.reduce((sum, one) => sum + one, 0);
-    last = `${different} records differ (${wrong.join(', ')}), ${events.length} events are not worked`;
+    last = `${different} records differ (${wrong.join(', ')}), ${events} events are not worked`;
     const passed = Math.round(systemClock.monotonic() - begun);
     if (different > 0) equalMillis = Number.NaN;
     else if (Number.isNaN(equalMillis)) equalMillis = passed;
-    if (different === 0 && events.length === 0) break;
+    if (different === 0 && events === 0) {
+      rested = inbox;
+      break;
+    }
     if (systemClock.monotonic() - arrivedAt > timeoutMillis)
       throw new Violation(`not at rest ${timeoutMillis / 1000} s after the last delivery: ${last}`);
   }
   const settledMillis = Math.round(systemClock.monotonic() - begun);
-  await judgeHistories(world, feed);
+  await judgeHistories(world, feed, rested);
   const seen = await audited(world.url);
   if (seen.stale.length > 0) throw new Violation(`${seen.stale.length} stale writes: ${seen.stale[0]}`);
   return { ...seen, equalMillis, settledMillis };
 }
 
-async function judgeHistories(world: RunningFleet, feed: FeedHistory): Promise<void> {
-  // Read before the rows: a delivery that is accepted meanwhile is not missing.
+interface Inbox {
+  readonly deliveries: Sent;
+  readonly stored: readonly InboxRow[];
+}
+
+async function readInbox(world: RunningFleet): Promise<Inbox> {
+  // Before the rows: a delivery that is accepted meanwhile is not missing.
   const deliveries = world.deliveries();
-  const stored = await world.rows<InboxRow>('SELECT event_id, state FROM webhook_inbox');
+  return { deliveries, stored: await world.rows<InboxRow>('SELECT event_id, state FROM webhook_inbox') };
+}
+
+/** Judges the inbox as it was at rest: the platform may deliver more meanwhile. */
+async function judgeHistories(
+  world: RunningFleet,
+  feed: FeedHistory,
+  { deliveries, stored }: Inbox,
+): Promise<void> {
   const inbox = [...judgeInbox(deliveries, stored), ...judgeWorked(deliveries, stored)];
   if (inbox.length > 0) throw new Violation(`the inbox: ${inbox.slice(0, 20).join(', ')}`);
   await readFeed(world, feed);

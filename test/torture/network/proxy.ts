@@ -149,6 +149,8 @@ export class Forward {
         const { holdMillis, endsAfter, how } = effectOn(this.weather, piece.length, slowness, random);
         if (holdMillis >= 1) await pause(holdMillis);
         await this.#passable();
+        // What is read of a closed connection after this must not be sent either.
+        if (isRequest && this.abandons && source.destroyed) break;
         if (endsAfter !== null) {
           if (endsAfter > 0) sink.write(piece.subarray(0, endsAfter));
           for (const socket of [source, sink])

@@ -64,9 +64,11 @@ async function strike(place: Place, signal: Signal, random: Random, counters: Co
   const byHand = !struck(life);
   if (byHand) life.kill(signal);
   const { code, signal: by } = await endOf(life);
-  // The process reached its step just as the signal was sent by hand: a second signal quits at once.
+  // The process reached its step just as the signal was sent by hand: a second signal quits at once, or ends a process
+  // that listens no longer.
   const askedTwice = byHand && struck(life);
-  const clean = signal === 'SIGTERM' ? code === 0 || (askedTwice && by === signal) : by === signal;
+  const clean =
+    signal === 'SIGTERM' ? code === 0 || (askedTwice && (code === 5 || by === signal)) : by === signal;
   if (!clean) throw new Violation(`ended with ${code ?? by}: ${life.printed()}`);
   saysItPlainly(life.printed());
   if (place.outlived()) counters.add(`${signal} while it scrubbed: the next one begins beside the scrub`);
