@@ -9,18 +9,17 @@ type Realm = 'test' | 'live' | 'unknown';
 /**
  * Returns the fingerprints of a source whose token is of this realm. A token that does not show its realm proves no
  * change: the platform refuses a placeholder or a damaged token, and the source waits for the right one. So it fits a
- * source of any realm, and every token fits a source that was stored with such a one.
+ * source of any realm, and a source that was stored with such a token is of the realm of the next one.
  */
 export function fingerprintsOf(
   config: Config,
   source: SourceConfig,
   realm: Realm,
-): Pick<SourceIdentity, 'fingerprint' | 'otherFingerprints'> {
-  const others: readonly Realm[] = realm === 'unknown' ? ['test', 'live'] : ['unknown'];
-  return {
-    fingerprint: fingerprintOf(config, source, realm),
-    otherFingerprints: others.map((other) => fingerprintOf(config, source, other)),
-  };
+): Pick<SourceIdentity, 'fingerprint' | 'withoutRealm' | 'withRealm'> {
+  const of = (one: Realm) => fingerprintOf(config, source, one);
+  return realm === 'unknown'
+    ? { fingerprint: of(realm), withRealm: [of('test'), of('live')] }
+    : { fingerprint: of(realm), withoutRealm: of('unknown') };
 }
 
 /**

@@ -43,11 +43,9 @@ function retryAtOf({ expires_at }: LeaseRow, now: number, leaseMs: number): Inst
 }
 
 /** Whether the source was stored under another account, realm or filters than `identity` has. */
-export function isOfOther(
-  { fingerprint: stored }: SourceRow,
-  { fingerprint, otherFingerprints = [] }: SourceIdentity,
-): boolean {
-  return stored !== fingerprint && !otherFingerprints.includes(stored);
+export function isOfOther({ fingerprint }: SourceRow, identity: SourceIdentity): boolean {
+  const { withoutRealm, withRealm = [] } = identity;
+  return ![identity.fingerprint, withoutRealm, ...withRealm].includes(fingerprint);
 }
 
 /** Throws `lease_lost` while the source is erased: nothing may be added to what is left of it. */

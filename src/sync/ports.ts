@@ -100,8 +100,10 @@ export interface SourceIdentity {
   readonly name: SourceName;
   /** Hash of account, realm, base URL and filters. A cursor is only used under the fingerprint it was issued with. */
   readonly fingerprint: string;
-  /** Further fingerprints under which the source may be stored: a token does not always show its realm. */
-  readonly otherFingerprints?: readonly string[];
+  /** The fingerprint with a token that does not show its realm. A source stored under it gets `fingerprint` when opened. */
+  readonly withoutRealm?: string;
+  /** Of a token that does not show its realm: the fingerprints with one of either realm. A source stored under one keeps it. */
+  readonly withRealm?: readonly string[];
   /**
    * A follow rule created it. It lists again by itself when the fingerprint has changed, because a company that installs an
    * application again gets another account; any other source halts until an operator confirms the change. And it is not

@@ -97,6 +97,9 @@ test('a source that began with a placeholder for its token continues with the ri
   }
   const [result] = await syncOnce(partsFor(config), {}, never);
   expect(result?.report).toMatchObject({ mode: 'delta', outcome: 'done' });
+  keep(company.token.replace('at_test_', 'at_live_'));
+  const [other] = await syncOnce(partsFor(config), {}, never);
+  expect(other?.report).toMatchObject({ outcome: 'failed', code: 'filters_changed' });
 });
 
 test('a damaged token is refused by the platform, and says nothing about filters or realm', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
 import { millisOf } from '../../src/domain/instant.js';
 import { isSharedProcessGone, processName } from '../../src/runtime/process-identity.js';
-import type { TickReport } from '../../src/sync/ports.js';
+import type { SourceIdentity, TickReport } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { mirrorFixture } from './mirror-fixture.js';
 import { acme, deltaPage, listingPage, record, tickReport } from './samples.js';
@@ -131,18 +131,21 @@ describe('a source', () => {
     expect(lease.fence).toBeLessThan(opened.lease.fence);
   });
 
-  test('a source stored under another of its fingerprints is the same source', async () => {
-    const { mirror, list } = await mirrorFixture();
+  test('a source that was stored with a token without a realm gets the realm of the next one, and keeps it', async () => {
+    const { mirror, list, rows } = await mirrorFixture();
     await list([[record('inv_1')]]);
-    for (const leaseLater of [true, false])
-      for (const [others, filtersChanged] of [
-        [['f1'], false],
-        [['f3'], true],
-      ] as const) {
-        const identity = { ...acme, fingerprint: 'f2', otherFingerprints: others };
-        const opened = await mirror.open(identity, 'tester', { leaseLater });
-        expect([others, opened.filtersChanged]).toEqual([others, filtersChanged]);
-      }
+    const stored = async () =>
+      ((await rows('SELECT fingerprint FROM sources')) as { fingerprint: string }[])[0]?.fingerprint;
+    const open = async (identity: Partial<SourceIdentity>, leaseLater: boolean) =>
+      (await mirror.open({ ...acme, ...identity }, 'tester', { leaseLater })).filtersChanged;
+    for (const leaseLater of [true, false]) {
+      expect(await open({ fingerprint: 'live', withoutRealm: 'other' }, leaseLater)).toBe(true);
+      expect(await open({ fingerprint: 'none', withRealm: ['f1', 'live'] }, leaseLater)).toBe(false);
+      expect(await stored()).toBe('f1');
+    }
+    expect(await open({ fingerprint: 'test', withoutRealm: 'f1' }, true)).toBe(false);
+    expect(await stored()).toBe('test');
+    expect(await open({ fingerprint: 'live', withoutRealm: 'f1' }, true)).toBe(true);
   });
 
   test('a halted source keeps its position and continues from it', async () => {

@@ -50,7 +50,7 @@ export class MemoryMirror implements Mirror {
     return held;
   }
 
-  async open({ name, fingerprint, otherFingerprints = [] }: SourceIdentity, holder: string): Promise<Opened> {
+  async open({ name, fingerprint }: SourceIdentity, holder: string): Promise<Opened> {
     const held: Held = this.sources.get(name) ?? {
       fingerprint,
       active: { kind: 'empty' },
@@ -73,7 +73,7 @@ export class MemoryMirror implements Mirror {
     return {
       lease: { source: name, fence: held.fence },
       phase: held.halted ?? phaseOf(held),
-      filtersChanged: ![fingerprint, ...otherFingerprints].includes(held.fingerprint),
+      filtersChanged: held.fingerprint !== fingerprint,
       identityIncluded: held.identity,
       cursorSavedAt: null,
     };

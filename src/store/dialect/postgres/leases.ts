@@ -43,6 +43,7 @@ export async function openSource(
   }
   refuseErasing(source, now);
   const fence = take(transaction, source, current, { holder, now }, policy);
+  if (source.fingerprint === identity.withoutRealm) transaction.send(setFingerprint, fingerprint, source.no);
   return {
     lease: { source: name, fence },
     phase: phaseOf(source, { listing, sweep }),
@@ -107,6 +108,8 @@ export async function renewLease(transaction: Transaction, lease: Lease, expires
 export function releaseLease(transaction: Transaction, { source, fence }: Lease, now: Instant): void {
   transaction.send(moveLease, now, source, fence);
 }
+
+const setFingerprint = statement('set_fingerprint', 'UPDATE sources SET fingerprint = $1 WHERE no = $2');
 
 const addSource = statement(
   'add_source',

@@ -111,6 +111,8 @@ export class SqliteMirror implements Mirror, Rereading {
     const current = this.#statements.lease.get(source.no);
     const fence = nextFence(current, { source: name, holder, now }, this.#options);
     this.#takeLease(source, { holder, fence, now });
+    if (source.fingerprint === identity.withoutRealm)
+      this.#statements.updateSource(['fingerprint']).run(fingerprint, source.no);
     return openedAt(source, identity, fence, {
       listing: this.#statements.listing.get(source.no),
       sweep: this.#statements.sweep.get(source.no),
@@ -128,6 +130,7 @@ export class SqliteMirror implements Mirror, Rereading {
       const { name } = identity;
       const source = this.#statements.source.get(name);
       if (source?.state !== 'following' || isOfOther(source, identity)) return null;
+      if (source.fingerprint === identity.withoutRealm) return null;
       const now = this.#options.clock.now();
       const current = this.#statements.lease.get(source.no);
       const fence = nextFence(current, { source: name, holder, now }, this.#options);
