@@ -269,8 +269,9 @@ export class RuleFollower {
     const names = new Set(refused);
     for (const row of this.#rows(realm)) {
       if (!names.has(row.source) || row.state !== 'connected') continue;
+      const token = await this.#readToken(row);
       // A token that cannot be read is not lost; one that the platform accepts is fine.
-      const token = await vault.read(tokenKey(row.installation));
+      if (token === undefined) continue;
       if (token !== null && (await rule.api.accepts(token, signal))) {
         onAccepted(row.source);
         continue;
@@ -281,6 +282,18 @@ export class RuleFollower {
       await book.save([{ before: now, next: tokenRefused(now) }]);
       await vault.remove(tokenKey(row.installation));
       logger.warn({ source: row.source }, 'the platform refuses the token of an active installation');
+    }
+  }
+
+  /** Returns undefined for an entry that cannot be read: an operator can make it readable, and the others go on meanwhile. */
+  async #readToken({ source, installation }: FollowedSource): Promise<string | null | undefined> {
+    const { vault, logger } = this.#parts;
+    try {
+      return await vault.read(tokenKey(installation));
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      logger.warn({ source, error }, 'a token in the vault cannot be read');
+      return undefined;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { Fault } from '../../src/domain/fault.js';
 import type { InstallationId, SourceName } from '../../src/domain/ids.js';
 import { InstallationFollower } from '../../src/installations/installation-follower.js';
 import type { FollowedSource } from '../../src/installations/ports.js';
@@ -16,6 +17,8 @@ export class FollowingWorld {
   readonly application = new FakeApplication(() => this.clock.now() + this.behindMillis);
   readonly store = new MemoryFollowedSources();
   readonly tokens = new Map<string, string>();
+  /** Entries of the vault that do not decrypt. */
+  readonly unreadable = new Set<string>();
   readonly taken = new Set<string>();
   readonly erasures: string[] = [];
   readonly errors: unknown[] = [];
@@ -55,7 +58,10 @@ export class FollowingWorld {
       })),
       store: this.store,
       vault: {
-        read: async (key) => this.tokens.get(key) ?? null,
+        read: async (key) => {
+          if (this.unreadable.has(key)) throw new Fault('database_unusable', `${key} does not decrypt`);
+          return this.tokens.get(key) ?? null;
+        },
         write: async (key, secret) => this.#step(`write ${key}`, () => void this.tokens.set(key, secret)),
         remove: async (key) => this.#step(`remove ${key}`, () => void this.tokens.delete(key)),
         keys: async (prefix) => [...this.tokens.keys()].filter((key) => key.startsWith(prefix)),

@@ -512,6 +512,19 @@ test('a token that the platform accepts, or that cannot be read, is neither remo
     1,
   ]);
   expect(world.names()).toEqual(['acme']);
+
+  world.unreadable.add(`installation/${first}`);
+  const failed = world.errors.filter((error) => error !== null).length;
+  const installed = world.application.install('co_b', 'Beta');
+  world.application.refuseTokens(first);
+  follower.refused.add(source('acme'));
+  follower.events.add(installed);
+  await follower.turn(new AbortController().signal);
+  // The other company does not wait for it, and no token replaces one that an operator can make readable.
+  expect(world.names()).toEqual(['acme', 'beta']);
+  expect(world.tokenOf(first)).toBe(token);
+  expect(world.application.minted(first)).toBe(1);
+  expect(world.errors.filter((error) => error !== null)).toHaveLength(failed);
 });
 
 test('what was stored is announced again after an announcement that failed', async () => {
