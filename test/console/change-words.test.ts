@@ -38,6 +38,14 @@ test.each<[Partial<ChangeSeen>, string]>([
     },
     'Status: reserved → active · Raised: $0.00 → $1,000.00',
   ],
+  [
+    {
+      fields: ['currency', 'raised_cents'],
+      before: { currency: 'eur', raised_cents: 50_000 },
+      after: { currency: 'usd', raised_cents: 60_000 },
+    },
+    'Currency: eur → usd · Raised: €500.00 → $600.00',
+  ],
   [{ fields: ['status'] }, 'Status'],
   [{ fields: ['visible'], before: { visible: 1 }, after: { visible: 0 } }, 'Visible: yes → no'],
   [{ fields: ['contracts'], before: { contracts: [] }, after: { contracts: [{}] } }, 'Contracts'],

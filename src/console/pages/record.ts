@@ -64,8 +64,12 @@ export function titleOf(version: Version | undefined): string {
   return names.length === 0 ? 'Investment' : `Investment in ${names.join(' · ')}`;
 }
 
-function columnsOf({ cells }: Version, identityShown: boolean): Html {
-  const currency = cells.currency === null ? null : String(cells.currency);
+const currencyOf = ({ cells }: Version): string | null =>
+  typeof cells.currency === 'string' ? cells.currency : null;
+
+function columnsOf(version: Version, identityShown: boolean): Html {
+  const { cells } = version;
+  const currency = currencyOf(version);
   const rows = Object.entries(cells).filter(([name, value]) => !apart.has(name) && value !== null);
   return html`<dl class="columns">${rows.map(
     ([name, value]) =>
@@ -143,10 +147,11 @@ function differences(before: Version, after: Version): Html {
     (name) => !apart.has(name) && name !== 'observed_at' && before.cells[name] !== after.cells[name],
   );
   if (named.length === 0) return html`<p class="soft">no column changed</p>`;
-  const currency = after.cells.currency === null ? null : String(after.cells.currency);
+  // An investment that moved to another round may have another currency.
+  const [was, is] = [currencyOf(before), currencyOf(after)];
   return html`<ul class="differences">${named.map(
     (name) =>
-      html`<li><span class="soft">${columnLabel(name)}</span> <del>${cellText(name, before.cells[name] ?? null, currency)}</del> <span class="becomes" role="img" aria-label="became"></span> <ins>${cellText(name, after.cells[name] ?? null, currency)}</ins></li>`,
+      html`<li><span class="soft">${columnLabel(name)}</span> <del>${cellText(name, before.cells[name] ?? null, was)}</del> <span class="becomes" role="img" aria-label="became"></span> <ins>${cellText(name, after.cells[name] ?? null, is)}</ins></li>`,
   )}</ul>`;
 }
 
