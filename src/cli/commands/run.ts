@@ -5,6 +5,7 @@ import { configOf } from '../config-options.js';
 import { enginePartsOf } from '../engine-of.js';
 import { exitCodes } from '../exit-codes.js';
 import { ReloadRequests } from '../reload-requests.js';
+import { runningAlready } from '../running-already.js';
 
 export const run: Command = {
   name: 'run',
@@ -36,7 +37,9 @@ async function follow(context: CommandContext, reloads: ReloadRequests) {
   const { locationText, startDaemon } = await import('../../daemon/daemon.js');
   const { startWatchdog, notifyServiceManager } = await import('../../daemon/service-manager.js');
   const { reload } = await import('../../daemon/reload.js');
-  const daemon = await startDaemon(parts);
+  const daemon = await startDaemon(parts).catch(async (error: unknown) => {
+    throw await runningAlready(error, loaded.config, io.clock);
+  });
   // A signal may have come while it started.
   if (!signal.aborted) noteAddresses(daemon, context);
   if (!signal.aborted) out.note(`mirroring into ${locationText(loaded.config.database)}; Ctrl-C to stop`);

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { demoQueries } from '../../../src/cli/commands/demo.js';
 import { defaultPlan } from '../../../src/platform/sandbox/world.js';
 import { systemClock } from '../../../src/runtime/clock.js';
+import { freePort } from '../../support/free-port.js';
 import { fakeIo, rosterd, stopped } from '../fake-io.js';
 import { filledMirror } from '../filled-mirror.js';
 
@@ -69,6 +70,22 @@ test('demo and run that a signal stops while they start print no address', async
   const run = await world.run(['run', '--set', 'console.listen=127.0.0.1:0'], stopped);
   expect(run.code).toBe(0);
   expect(run.err).not.toMatch(/dashboard at|mirroring into/);
+});
+
+test('a second run on the same mirror names the daemon that has its port', async () => {
+  const world = await filledMirror(20);
+  onTestFinished(() => world.close());
+  const args = ['run', '--set', `console.listen=127.0.0.1:${await freePort()}`];
+  const io = world.io();
+  const first = rosterd(args, io);
+  await expect.poll(() => io.err()).toContain('mirroring into');
+  const second = await world.run(args);
+  io.signals.emit('SIGTERM');
+  expect((await first).code).toBe(0);
+  expect(second.code).toBe(2);
+  expect(second.err).toContain(
+    `error: the daemon (process ${process.pid}) already mirrors into ${join(world.folder, 'mirror.db')}\nTry: rosterd status`,
+  );
 });
 
 test('demo does not overwrite a file that is not its own', async () => {
