@@ -25,3 +25,22 @@ test('a lifecycle with several parts that do not close throws all their errors',
   const { lifecycle } = lifecycleOf({ first: failures[0], second: failures[1] });
   await expect(lifecycle.close()).rejects.toMatchObject({ errors: [failures[1], failures[0]] });
 });
+
+test('a part that a lifecycle gets while it closes, or afterwards, is closed once, and so are the others', async () => {
+  const lifecycle = new Lifecycle();
+  const closed: string[] = [];
+  lifecycle.add('first', () => void closed.push('first'));
+  lifecycle.add('second', async () => {
+    closed.push('second');
+    lifecycle.add('late', async () => void closed.push('late'));
+  });
+  await lifecycle.close();
+  expect([closed, lifecycle.open]).toEqual([['second', 'late', 'first'], []]);
+  const failure = new Error('it does not close');
+  lifecycle.add('after', () => {
+    closed.push('after');
+    throw failure;
+  });
+  await expect(lifecycle.close()).rejects.toBe(failure);
+  expect([closed.slice(3), lifecycle.open]).toEqual([['after'], []]);
+});
