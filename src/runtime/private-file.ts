@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 
@@ -16,6 +16,20 @@ export async function writePrivateFile(file: string, text: string): Promise<void
     await makePrivateFolder(dirname(file));
     await replaceFile(file, text);
   } catch (error) {
+    throw unwritable(file, error);
+  }
+}
+
+/**
+ * Creates the folder of a file if necessary. Throws as `writePrivateFile` when it cannot be written to. Called before the
+ * platform makes a secret that the file is to keep: one that cannot be stored would be lost, and stay valid.
+ */
+export async function requireWritable(file: string): Promise<void> {
+  try {
+    await makePrivateFolder(dirname(file));
+    await access(dirname(file), constants.W_OK);
+  } catch (error) {
+    const { unwritable } = await import('./unwritable.js');
     throw unwritable(file, error);
   }
 }

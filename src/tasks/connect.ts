@@ -3,12 +3,13 @@ import { type Eligible, install, listEligible } from '../client/installations.js
 import { revokeTokens } from '../client/oauth.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { ApplicationConfig, CredentialPlace } from '../config/config.js';
+import { checkVaultKey } from '../config/unreadable-secrets.js';
 import { credentialsAt } from '../daemon/credentials-at.js';
 import { openSession, type PlatformSession, type SessionParts } from '../daemon/platform-session.js';
 import { Fault } from '../domain/fault.js';
 import { type InstallationId, parseId } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
-import { writePrivateFile } from '../runtime/private-file.js';
+import { requireWritable, writePrivateFile } from '../runtime/private-file.js';
 import { authorizeUrlOf, type SignIn, signIn } from './sign-in.js';
 
 export type { Eligible } from '../client/installations.js';
@@ -88,6 +89,7 @@ async function installOn(
   tokenFile: string,
   signal: AbortSignal,
 ): Promise<Installed> {
+  await requireWritable(tokenFile);
   const minted = await install(api, { type: 'company', id: company }, scopes, signal);
   if (!minted.scopes.includes('read:investments')) {
     throw new Fault('forbidden', `${company} was installed without read:investments`, {
@@ -118,8 +120,11 @@ export async function keepSignIn(
     const client = await clientOf(parts.application);
     const api = session.client.asApplication(client.clientId);
     const { clock, random } = parts;
-    const tokens = await signIn({ ...signInOf(parts, scopes), client }, { api, clock, random }, signal);
     const store = credentialsAt(place, session.vault, clock);
+    // A sign-in that cannot be stored would be lost, so the store is tried before a person signs in.
+    if ('entry' in place) for (const key of parts.config.vault.keys) await checkVaultKey(key);
+    await store.withLock(signal, async () => {});
+    const tokens = await signIn({ ...signInOf(parts, scopes), client }, { api, clock, random }, signal);
     await store.withLock(signal, () =>
       store.write({
         clientId: client.clientId,

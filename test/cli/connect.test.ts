@@ -352,6 +352,45 @@ test.each([
   expect((await session.ended).code).toBe(1);
 });
 
+test.each([
+  ['a file whose folder cannot be made', { file: 'blocked/mine.json' }, {}, 'cannot be written'],
+  [
+    'a vault whose key is not there',
+    { vault: 'crm' },
+    { database: 'postgres://rosterd@127.0.0.1:1/mirror', vault: { keys: [{ env: 'VAULT_KEY' }] } },
+    'VAULT_KEY is not set',
+  ],
+])('connect --source with %s fails before a person signs in', async (_, place, more, why) => {
+  const { io, write } = desk();
+  write('blocked', '');
+  const credentials = { ...place, clientId: publicClient.clientId };
+  const sources = [{ name: 'mine', credentials, company: world.ready.companies[0]?.id }];
+  write('config.json', JSON.stringify({ platform: { baseUrl: world.url }, sources, ...more }));
+  const stdin = Readable.from([]);
+  const { code, err } = await rosterd(['connect', '--source', 'mine', '--no-browser'], io({ stdin }));
+  expect([code, err]).toEqual([2, expect.stringContaining(why)]);
+  expect(err).not.toContain('Sign in here');
+});
+
+test('connect makes no token of a company that it could not store', async () => {
+  const { io, write } = desk();
+  write('blocked', '');
+  const { id } = world.ready.companies[0] ?? {};
+  const sources = [{ name: 'acme', company: id, token: { file: 'blocked/acme.token' } }];
+  write('config.json', JSON.stringify({ platform: { baseUrl: world.url }, sources }));
+  const tokens = () =>
+    world.services.state
+      .prepare<[], number>('SELECT count(*) FROM access_tokens WHERE installation_no IS NOT NULL')
+      .pluck()
+      .get();
+  const before = tokens();
+  const session = start(args(publicClient, '--company', id ?? ''), io());
+  await fetch(await consent(world, await session.link(), founder().email));
+  const { code, err } = await session.ended;
+  expect([code, err]).toEqual([2, expect.stringContaining('acme.token cannot be written')]);
+  expect(tokens()).toBe(before);
+});
+
 test('connect --rule signs in the manager of a follow rule, and the next sync connects what is installed', async () => {
   const { folder, io, write } = desk();
   const env = { PARTNER_SECRET: confidential.secret };
