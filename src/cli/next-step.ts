@@ -18,6 +18,6 @@ export const nextStep: Readonly<Record<FaultCode, string>> = {
   database_unusable: 'rosterd doctor, which examines the database',
   out_of_descriptors: 'ulimit -n 1024, or LimitNOFILE=1024 in the systemd unit; then run it again',
   usage: 'the command with --help, which lists its options',
-  stopped: 'again; finished work is kept',
+  stopped: 'the same command again',
   internal: 'again with --log-level debug, which adds a stack trace',
 };

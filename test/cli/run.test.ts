@@ -153,6 +153,15 @@ test('a terminal that closes asks the command to finish', async () => {
   expect(io.quits).toEqual([]);
 });
 
+test('a stopped command does not say that its work is kept', async () => {
+  const probe = commandOf(async () => {
+    throw new Fault('stopped', 'the export was stopped before its end; no file was written');
+  });
+  expect((await rosterd(['probe'], fakeIo(), [probe])).err).toBe(
+    'error: the export was stopped before its end; no file was written\nTry: the same command again\n',
+  );
+});
+
 test('unfinished progress stays above the error, so that the prompt gets a line of its own', async () => {
   const probe = commandOf(async ({ io, out }) => {
     out.progress('backup', io.clock).update({ pages: 0, rows: 0, share: 0.5 });

@@ -143,7 +143,7 @@ function rowOf({ source, report }: SyncedOnce): string[] {
 
 function explain(
   { source, report, phase, quarantineOpen, awaitingDeletion, namesNote }: SyncedOnce,
-  { out, io }: Parameters<Command['run']>[0],
+  { out, io, signal }: Parameters<Command['run']>[0],
 ): void {
   const { quarantined: unreadable } = report.applied;
   if (unreadable > 0)
@@ -165,7 +165,9 @@ function explain(
   out.error(`${source}: ${report.message ?? report.outcome}`);
   if (report.outcome === 'failed' && report.retryAt === null)
     out.note(`Try: ${nextStep[report.code ?? 'internal']}`);
-  if (report.lasting === true) out.note('The fetched pages are kept. Do that, then try: rosterd sync');
+  if (report.outcome === 'stopped' && signal.aborted)
+    out.note('The fetched pages are kept. Try: rosterd sync');
+  else if (report.lasting === true) out.note('The fetched pages are kept. Do that, then try: rosterd sync');
   else if (report.retryAt !== null && phase?.kind !== 'halted') {
     const seconds = Math.max(0, Math.ceil((millisOf(report.retryAt) - io.clock.now()) / 1000));
     out.note(`The fetched pages are kept. Try: rosterd sync after ${report.retryAt} (in ${seconds} s)`);

@@ -72,6 +72,16 @@ test('demo and run that a signal stops while they start print no address', async
   expect(run.err).not.toMatch(/dashboard at|mirroring into/);
 });
 
+test('sync that a signal stops says that fetched pages are kept', async () => {
+  const world = await filledMirror(20);
+  onTestFinished(() => world.close());
+  const { code, err } = await world.run(['sync'], stopped);
+  expect([code, err]).toEqual([
+    5,
+    expect.stringMatching(/^error: acme: .+\nThe fetched pages are kept\. Try: rosterd sync$/m),
+  ]);
+});
+
 test('a second run on the same mirror names the daemon that has its port', async () => {
   const world = await filledMirror(20);
   onTestFinished(() => world.close());
