@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
 import type { Scrubbed } from '../../erasures.js';
@@ -9,7 +10,7 @@ import { inTransaction } from './transaction.js';
  * Rewrites the tables from which personal data was erased, with their indexes. A deleted row stays in its page until the
  * space is reused, and plain VACUUM only marks the space as free. VACUUM FULL copies the live rows into a new file and
  * deletes the old one. It locks the table, so only tables marked by the triggers are rewritten; history, the largest, is
- * marked only when unknown fields were erased in it.
+ * marked only when unknown fields were erased in it. The planner's samples of values are taken again, where there are any.
  *
  * Never waits. VACUUM FULL also copies rows that an older transaction may still see, so nothing is rewritten while there
  * is one. The write-ahead log, replicas and backups keep the bytes until their own retention removes them.
@@ -101,6 +102,7 @@ async function rewrite({ pool, url }: PostgresDatabase, relation: string): Promi
     // VACUUM cannot run in a transaction, so the setting applies to the session until it is reset.
     await client.query('SET lock_timeout = 200');
     await client.query(`VACUUM (FULL, ANALYZE) ${relation}`);
+    await sampleAgain(client, relation);
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '55P03') return false;
@@ -110,4 +112,24 @@ async function rewrite({ pool, url }: PostgresDatabase, relation: string): Promi
     if (failed === false) await client.query('RESET lock_timeout').catch(() => {});
     client.release(failed);
   }
+}
+
+/**
+ * Replaces the planner's samples of columns for which none are to be kept any more. ANALYZE skips such a column and leaves
+ * samples that were taken before, with values that are erased by now. Only a superuser may delete them, so they are taken
+ * again, as few as possible.
+ */
+async function sampleAgain(client: pg.PoolClient, relation: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT quote_ident(s.attname) AS name FROM pg_stats s
+     JOIN pg_attribute a ON a.attrelid = $1::text::regclass AND a.attname = s.attname AND a.attstattarget = 0
+     WHERE format('%I.%I', s.schemaname, s.tablename) = $1::text`,
+    [relation],
+  );
+  if (rows.length === 0) return;
+  const keep = (samples: number) =>
+    `ALTER TABLE ${relation} ${rows.map(({ name }) => `ALTER ${name} SET STATISTICS ${samples}`).join(', ')}`;
+  const columns = rows.map(({ name }) => name).join(', ');
+  // One implicit transaction: no other ANALYZE sees the higher number.
+  await client.query(`${keep(1)}; ANALYZE ${relation} (${columns}); ${keep(0)}`);
 }
