@@ -57,6 +57,8 @@ export class InstallationFollower {
   readonly #book: FollowedBook;
   readonly #rules: readonly RuleFollower[];
   #hasSwept = false;
+  /** On the monotonic clock: when tokens that could not be removed are tried again. */
+  #sweepFrom = Number.NEGATIVE_INFINITY;
   /** On the monotonic clock: when a failed erasure is tried again. */
   readonly #retryAt = new Map<SourceName, number>();
 
@@ -96,7 +98,7 @@ export class InstallationFollower {
     const reasons = this.#takeReasons();
     for (const rule of this.#rules) {
       if (signal.aborted) return 0;
-      await rule.turn(reasons, signal);
+      if (!(await rule.turn(reasons, signal))) this.#hasSwept = false;
     }
     // The realm of a rule is known only after its first turn.
     await this.#applyRules();
@@ -129,15 +131,26 @@ export class InstallationFollower {
       logger.warn({ count }, 'sources without a follow rule are no longer synced; their rows stay');
   }
 
-  /** Removes the tokens of sources that are not synced: after a start, and after another process stored changes. */
+  /**
+   * Removes the tokens of sources that are not synced: after a start, after another process stored changes, and after a
+   * failure. What cannot be removed is tried again, and holds up no erasure.
+   */
   async #removeTokens(): Promise<void> {
-    if (this.#hasSwept) return;
-    const { vault } = this.#parts;
-    const kept = new Set(await vault.keys(tokenKey('')));
+    const { clock, logger, vault } = this.#parts;
+    if (this.#hasSwept || clock.monotonic() < this.#sweepFrom) return;
+    let isDone = true;
+    const failed = (error: unknown) => {
+      if (!isFault(error)) throw error;
+      isDone = false;
+      logger.warn({ error }, 'tokens of sources that are not synced could not be removed');
+      return [];
+    };
+    const kept = new Set(await vault.keys(tokenKey('')).catch(failed));
     for (const row of this.#book.rows())
       if (!isOpen(row) && kept.has(tokenKey(row.installation)))
-        await vault.remove(tokenKey(row.installation));
-    this.#hasSwept = true;
+        await vault.remove(tokenKey(row.installation)).catch(failed);
+    this.#hasSwept = isDone;
+    if (!isDone) this.#sweepFrom = clock.monotonic() + idleMillis;
   }
 
   /** Erases the next source whose time is up, or whose erasure was interrupted. Returns how long until another is due. */

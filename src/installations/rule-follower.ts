@@ -94,12 +94,15 @@ export class RuleFollower {
     this.listSoon();
   }
 
-  /** Does what is due. A failure postpones the rest, and the listing after it covers the events. Never throws a fault. */
-  async turn(reasons: Reasons, signal: AbortSignal): Promise<void> {
+  /**
+   * Does what is due. A failure postpones the rest, and the listing after it covers the events. Never throws a fault. Returns
+   * false after a failure, which may have left a token of a source that is no longer synced.
+   */
+  async turn(reasons: Reasons, signal: AbortSignal): Promise<boolean> {
     const { rule, clock, onAsked, logger } = this.#parts;
     if (clock.monotonic() < this.#notBefore) {
       if (reasons.events.length > 0) this.listSoon();
-      return;
+      return true;
     }
     try {
       const realm = await rule.api.realm();
@@ -116,17 +119,19 @@ export class RuleFollower {
       const wish = { waiting, scopes: rule.scopes, looksAtAll: !this.#hasLooked, isInterrupted };
       const asked = await obtainTokens(this.#parts, rule.api, wish, signal);
       this.#hasLooked = true;
-      if (!read && !asked) return;
+      if (!read && !asked) return true;
       this.#failures = 0;
       onAsked(rule.rule, null);
+      return true;
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted) return true;
       this.#postpone(error);
       onAsked(rule.rule, error);
       logger.warn(
         { rule: rule.rule, error },
         'the installations could not be followed and are retried later',
       );
+      return false;
     }
   }
 

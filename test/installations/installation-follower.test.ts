@@ -119,6 +119,34 @@ test('an erasure that fails is repeated until it succeeds', async () => {
   expect(world.row('acme')?.state).toBe('erased');
 });
 
+test('a token that could not be removed at first is removed later', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  let fails = 1;
+  world.fault = (call, after) => {
+    if (call !== `remove installation/${first}` || after) return;
+    fails -= 1;
+    if (fails >= 0) throw new Fault('usage', 'the vault entry cannot be written');
+  };
+  world.application.revoke(first);
+  follower.events.add(installation(first));
+  await world.pass(follower, 0.1 * hours);
+  expect(world.row('acme')?.state).toBe('disconnected');
+  expect(world.tokenOf(first)).toBeNull();
+});
+
+test('a token that cannot be removed keeps no other source from its erasure', async () => {
+  const { world, ids } = await worldWith('Acme', 'Beta');
+  const [acme = '', beta = ''] = ids;
+  world.rules = [{ keepDays: 0, except: [installation(acme)] }];
+  world.fault = (call) => {
+    if (call === `remove installation/${acme}`) throw new Fault('usage', 'the vault entry cannot be written');
+  };
+  world.application.revoke(beta);
+  await world.pass(world.start(), 0.5 * hours);
+  expect(world.erasures).toEqual(['beta']);
+  expect(world.row('acme')?.state).toBe('disconnected');
+});
+
 test('a company that installs again keeps its source under a new installation and token', async () => {
   const { world, follower, first } = await worldWith('Acme');
   world.application.revoke(first);

@@ -31,7 +31,7 @@ export const plantedFollowingBugs = [
   bug(
     'tokens that a crash left behind are not removed at the start',
     `${folder}/installation-follower.ts`,
-    'if (this.#hasSwept) return;',
+    'if (this.#hasSwept || clock.monotonic() < this.#sweepFrom) return;',
     'return;',
   ),
   bug(
