@@ -100,6 +100,15 @@ describe('on a terminal', () => {
     expect((await world.run(['query', sql, '--csv'], tty)).out).toContain('\\u001b[2J\\u001b]0;owned\\u0007');
   });
 
+  test.each([
+    [['query', 'SELECT id, company_id, offering_id, investor_id, status FROM investments LIMIT 1']],
+    [['export', '--help']],
+  ])('without a size, a terminal has 80 columns: %j', async (args) => {
+    const at = async (columns: number) => (await world.run(args, { tty: true, columns })).out;
+    expect(await at(0)).toBe(await at(80));
+    expect(await at(0)).not.toBe(await at(24));
+  });
+
   test('rows on a terminal are not mixed with progress', async () => {
     const large = await filledMirror(1_200);
     onTestFinished(() => large.close());

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { printableLines } from '../../domain/printable.js';
 import type { OutputStream } from '../io.js';
+import { widthOf } from './terminal.js';
 
 const clearLine = '\r\u001b[K';
 /** Colour sequences; captured, so that `split` keeps them. */
@@ -25,7 +26,7 @@ export class Stderr extends Writable {
   }
 
   get columns(): number {
-    return this.#stream.columns ?? 80;
+    return widthOf(this.#stream);
   }
 
   /** Shows `text` as the last line in place of the previous drawing, cut to the width of the terminal. */

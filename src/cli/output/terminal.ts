@@ -18,7 +18,7 @@ export class Terminal extends Writable {
   }
 
   get columns(): number {
-    return this.#stream.columns ?? 80;
+    return widthOf(this.#stream);
   }
 
   /** Writes rosterd's own formatted text, whose external parts are escaped already. */
@@ -34,6 +34,9 @@ export class Terminal extends Writable {
     done();
   }
 }
+
+/** A terminal whose size was never set, such as that of `docker exec -t`, has 0 columns. */
+export const widthOf = ({ columns = 0 }: OutputStream): number => (columns > 0 ? columns : 80);
 
 export function guarded(stream: OutputStream): OutputStream {
   return stream.isTTY === true && !(stream instanceof Terminal) ? new Terminal(stream) : stream;
