@@ -229,6 +229,22 @@ test('a refused token of an active installation is replaced by one other token, 
   expect(world.application.isValid(world.tokenOf(first))).toBe(true);
 });
 
+test('other scopes of a rule reach an existing source once its token was removed', async () => {
+  const { world, first } = await worldWith('Acme');
+  world.rules = [{ scopes: ['read:investments', 'read:investors:pii'] }];
+  const follower = world.start();
+  await world.pass(follower, 2 * hours);
+  expect(world.row('acme')?.scopes).toEqual(['read:investments']);
+  world.tokens.delete(`installation/${first}`);
+  follower.refused.add(source('acme'));
+  await world.pass(follower, 0.1 * hours);
+  expect(world.row('acme')).toMatchObject({
+    state: 'connected',
+    scopes: ['read:investments', 'read:investors:pii'],
+  });
+  expect(world.application.minted(first)).toBe(2);
+});
+
 test('a refused token of a revoked installation ends its source at once', async () => {
   const { world, follower, first } = await worldWith('Acme');
   world.application.revoke(first);
