@@ -163,11 +163,17 @@ export class Forward {
           });
       }
       await this.#passable();
-      if (isRequest && this.abandons) sink.resetAndDestroy();
+      if (isRequest && this.abandons) cut(sink);
       else sink.end();
     } catch {
       await this.#passable();
-      sink.resetAndDestroy();
+      cut(sink);
     }
   }
+}
+
+/** Ends a connection without sending more. A reset of one that is not connected yet would first connect and send. */
+function cut(socket: Socket): void {
+  if (socket.connecting) socket.destroy();
+  else socket.resetAndDestroy();
 }
