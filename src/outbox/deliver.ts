@@ -26,8 +26,9 @@ const backoff: BackoffPlan = { baseMillis: 5_000, capMillis: 15 * 60_000 };
 /** Half of the base wait is fixed, so that full jitter cannot retry a failing receiver without pause. */
 const waitMillisMin = 2_500;
 /**
- * A notice that fails for a day is given up; `status` shows how many were. Never at its first attempt: a notice may have
- * waited that long for a stopped daemon or behind others, and the receiver may only be limiting its rate.
+ * A notice that fails for a day is given up; `status` shows how many were. A notice may have waited that long for a stopped
+ * daemon or behind others, and the receiver may only be limiting its rate: so never before its third attempt. The stop may
+ * have interrupted one.
  */
 const giveUpMillis = 24 * 3_600_000;
 const batch = 50;
@@ -172,7 +173,7 @@ async function settle(
     return true;
   }
   const isOld = now - millisOf(notice.queuedAt) >= giveUpMillis;
-  if (sent.kind === 'refused' || (isOld && notice.attempts > 0)) {
+  if (sent.kind === 'refused' || (isOld && notice.attempts > 1)) {
     await outbox.giveUp(notice.notice, instantFromMillis(now), sent.why);
     return true;
   }

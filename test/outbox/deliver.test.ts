@@ -120,6 +120,16 @@ describe('deliver: one round', () => {
     expect(told).toEqual(['a:1', 'a:1', 'a:2', 'a:3']);
   });
 
+  test('a notice whose attempt was interrupted by a stop of a day is not given up by its next failure', async () => {
+    let failures = 1;
+    const { parts, states, clock } = world(1, { a: () => (failures-- > 0 ? failed : delivered) });
+    await parts.outbox.begin(1);
+    clock.advance(2 * 24 * 3_600_000);
+    for (let next = await deliverDue(parts, never); next !== null; next = await deliverDue(parts, never))
+      clock.advance(Math.max(0, next - clock.now()));
+    expect(states()).toEqual(['a:1 delivered']);
+  });
+
   test('notices that waited for a day are given up one by one, with waits, while the receiver is down', async () => {
     const { parts, states, clock, told } = world(3, { a: () => failed });
     clock.advance(2 * 24 * 3_600_000);
@@ -129,7 +139,7 @@ describe('deliver: one round', () => {
       clock.advance(Math.max(0, next - clock.now()));
     }
     expect(states()).toEqual(['a:1 given_up', 'a:2 given_up', 'a:3 given_up']);
-    expect(rounds).toEqual([1, 3, 5]);
+    expect(rounds).toEqual([1, 2, 4, 5, 7, 8]);
   });
 
   test('notices to a receiver that is no longer configured are given up', async () => {
