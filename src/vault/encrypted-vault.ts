@@ -50,6 +50,8 @@ class Encrypted implements EncryptedVault {
   #keyring: Keyring | undefined;
   #loading: Promise<Keyring> | undefined;
   #isStale = false;
+  /** Counts reloads: keys whose reading began before the last one may be old. */
+  #reloads = 0;
   /** The locks of this process: a write under one of them carries its fence. */
   readonly #fences = new Map<string, number>();
   #reencryptAfter = '';
@@ -60,6 +62,8 @@ class Encrypted implements EncryptedVault {
 
   reload(): void {
     this.#isStale = true;
+    this.#reloads += 1;
+    this.#loading = undefined;
   }
 
   async checkKeys(): Promise<void> {
@@ -159,18 +163,24 @@ class Encrypted implements EncryptedVault {
   #keys(): Promise<Keyring> {
     const before = this.#keyring;
     if (before !== undefined && !this.#isStale) return Promise.resolve(before);
-    this.#loading ??= this.#load(before).finally(() => {
-      this.#loading = undefined;
+    if (this.#loading !== undefined) return this.#loading;
+    const loading = this.#load(before).finally(() => {
+      if (this.#loading === loading) this.#loading = undefined;
     });
-    return this.#loading;
+    this.#loading = loading;
+    return loading;
   }
 
   async #load(before: Keyring | undefined): Promise<Keyring> {
     const { keys, random } = this.#parts;
+    const reloads = this.#reloads;
     try {
-      this.#keyring = await Keyring.from(keys, random);
-      this.#isStale = false;
-      return this.#keyring;
+      const keyring = await Keyring.from(keys, random);
+      if (reloads === this.#reloads) {
+        this.#keyring = keyring;
+        this.#isStale = false;
+      }
+      return keyring;
     } catch (error) {
       if (before === undefined) throw error;
       return before;
