@@ -64,6 +64,11 @@ test('the judge of notices reports two within a minute if the result of the firs
     'two notices about inv_1 within 49 s',
   ]);
   expect(judgePace([notice('m1', 1), notice('m2', 30)], [])).toEqual([]);
+  // The clock was set back before the result of the first was stored, as the notice about another record shows.
+  const later = [{ source: 'c0', id: 'inv_1', at: 14_000 }];
+  const elsewhere = { ...notice('m3', 15), id: 'inv_2', sentAt: 4 };
+  expect(judgePace([notice('m1', 14), notice('m2', 65)], later)).toHaveLength(1);
+  expect(judgePace([notice('m1', 14), elsewhere, notice('m2', 65)], later)).toEqual([]);
 });
 
 test('the plan of faults follows from its seed alone, and every kind occurs', () => {

@@ -36,7 +36,8 @@ export interface NoticeSeen {
 /**
  * Returns notices about one record that were sent within a minute of one another, by the sender's clock, although the
  * result of the first was stored. A sender that dies before it stores the result sends again. If two hosts with different
- * clocks sent the first one, the earlier time counts, because either of them may have stored its result.
+ * clocks sent the first one, the earlier time counts, because either of them may have stored its result. So does an earlier
+ * time in a notice between the two: the clock may have been set back before the result was stored.
  */
 export function judgePace(
   seen: readonly NoticeSeen[],
@@ -45,6 +46,8 @@ export function judgePace(
   const wrong: string[] = [];
   const last = new Map<string, NoticeSeen>();
   for (const notice of seen) {
+    for (const [key, one] of last)
+      if (notice.sentAt < one.sentAt) last.set(key, { ...one, sentAt: notice.sentAt });
     const key = `${notice.source} ${notice.id}`;
     const before = last.get(key);
     const isSentAgain = before?.message === notice.message;
