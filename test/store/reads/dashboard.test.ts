@@ -369,8 +369,8 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
   test('a search of all companies names the few people it finds, and none when a company or round has the text', async () => {
     const found = (filter: RosterWanted['filter']) => read((db) => withFoundPeople(db, filter));
     const one = { person: 'PERSON OF INV_B' };
-    expect(await found(one)).toEqual({ ...one, ids: ['inv_b'] });
-    expect(await found({ person: '%' })).toEqual({ person: '%', ids: [] });
+    expect(await found(one)).toEqual({ ...one, ids: ['inv_b'], onlyPeople: true });
+    expect(await found({ person: '%' })).toEqual({ person: '%', ids: [], onlyPeople: true });
     expect(await found({ ...one, company: 'co_1' })).toEqual({ ...one, company: 'co_1' });
     expect(await found({ status: 'active' })).toEqual({ status: 'active' });
     const none = { person: 'person', ids: [] };
@@ -380,7 +380,7 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
       ...{ source_no: 1, id: 'co_9', name: 'Person to Person', reported_rounds: '[]' },
       ...{ valid_from: '2026-10-12T00:00:00.000Z', change_seq: 1 },
     });
-    expect(await found(one)).toEqual({ ...one, ids: ['inv_b'] });
+    expect(await found(one)).toEqual({ ...one, ids: ['inv_b'], onlyPeople: true });
     expect(await found({ person: 'person' })).toEqual({ person: 'person' });
   });
 

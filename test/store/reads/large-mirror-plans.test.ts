@@ -7,7 +7,7 @@ import { rosterCount, rosterPage } from '../../../src/store/reads/dashboard/rost
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
 import type { ReadDatabase } from '../../../src/store/reads/views.js';
 import { sqliteMirror } from '../support/databases.js';
-import { freshMirror, seedInvestment, seedSource } from '../support/mirror.js';
+import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../support/mirror.js';
 import { plansOf } from '../support/plans.js';
 
 async function steps(work: (db: Kysely<ReadDatabase>) => Promise<unknown>): Promise<readonly string[]> {
@@ -51,6 +51,19 @@ test('a search of all companies reads the people once, and no row that it does n
   });
   const rows = reading.filter((step) => /^(SCAN|SEARCH) r\b/.test(step));
   expect(new Set(rows)).toEqual(new Set(['SEARCH r USING INDEX investment_rows_id (id=?)']));
+});
+
+test('a search that finds many people compares no name of a company or a round, which no row can have', async () => {
+  const many = freshMirror();
+  seedSource(many, 1);
+  for (let n = 0; n <= 1_000; n += 1)
+    seedIdentity(many, seedInvestment(many, 1, `inv_${n}`), { name: `Person of inv_${n}` });
+  const { place } = sqliteMirror(many);
+  const filter = await readMirror(place, (db) => withFoundPeople(db, { person: 'Person of' }));
+  expect(filter).toEqual({ person: 'Person of', onlyPeople: true });
+  const plan = await readMirror(place, (db) => plansOf(db, (asked) => rosterCount(asked, filter, 10_001)));
+  expect(plan.join('\n')).toMatch(/identity_rows|\bi\b/);
+  expect(plan.filter((step) => / (company_rows|offering_rows|c|o)\b/.test(step))).toEqual([]);
 });
 
 test('a pasted id is found by an index, for the page of the roster and for its count', async () => {

@@ -5,6 +5,8 @@ import type { ReadDatabase } from '../views.js';
 /** A filter whose rows are among those with these ids. */
 export interface FoundFilter extends RosterFilter {
   readonly ids?: readonly string[];
+  /** No company and no round has such a name, so only those of people are compared. */
+  readonly onlyPeople?: true;
 }
 
 /** A search that finds more reads the rows in the wanted order, and soon has a page of them. */
@@ -27,7 +29,8 @@ export async function withFoundPeople(db: Kysely<ReadDatabase>, filter: RosterFi
     .where(({ or }) => or(['i.name', 'i.legal_name', 'i.email'].map((column) => holds(column, person))))
     .limit(idsMax + 1)
     .execute();
-  return rows.length > idsMax ? filter : { ...filter, ids: rows.map((row) => row.id) };
+  const found = { ...filter, onlyPeople: true } as const;
+  return rows.length > idsMax ? found : { ...found, ids: rows.map((row) => row.id) };
 }
 
 /** A company or a round has many investments. */

@@ -65,13 +65,14 @@ function narrowed(db: Db, filter: FoundFilter, identity: boolean, asOf?: Instant
   if (filter.id !== undefined) query = query.where(startsWith(filter.id));
   if (filter.ids !== undefined) query = query.where(isOneOf(filter.ids));
   if (filter.person !== undefined) {
-    const { person } = filter;
-    query = query.where(({ or }) => or(searched.map((column) => holds(column, person))));
+    const { person, onlyPeople } = filter;
+    const columns = onlyPeople === true ? ofPeople : [...ofPeople, 'round_name', 'company_name'];
+    query = query.where(({ or }) => or(columns.map((column) => holds(column, person))));
   }
   return query;
 }
 
-const searched = ['name', 'legal_name', 'email', 'round_name', 'company_name'];
+const ofPeople = ['name', 'legal_name', 'email'];
 
 const isOneOf = (ids: readonly string[]) =>
   ids.length === 0 ? sql<SqlBool>`1 = 0` : sql<SqlBool>`id IN (${sql.join(ids)})`;
@@ -100,7 +101,7 @@ function startsWith(text: string) {
 /** Returns how many rows match the filter, counted up to `max`. */
 export async function rosterCount(db: Db, filter: FoundFilter, max: number, asOf?: Instant): Promise<number> {
   const { count } = await db
-    .selectFrom(filtered(db, filter, false, asOf).limit(max).as('n'))
+    .selectFrom(narrowed(db, filter, false, asOf).select('id').limit(max).as('n'))
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   return Number(count);
