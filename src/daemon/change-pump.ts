@@ -11,8 +11,8 @@ const listening = new AsyncLocalStorage<true>();
 export const isInListener = (): boolean => listening.getStore() === true;
 
 /**
- * Delivers each change committed from now on to a listener, in order and one batch at a time: the next batch is read
- * after the listener has finished the previous one. A listener that throws loses that batch and receives the next.
+ * Delivers each change after a given one to a listener, in order and one batch at a time: the next batch is read after the
+ * listener has finished the previous one. A listener that throws loses that batch and receives the next.
  */
 export class ChangePump {
   /** The last change delivered. */
