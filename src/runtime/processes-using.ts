@@ -36,6 +36,11 @@ function targetOf(link: string): string | null {
 
 /** Only the name: the arguments of a program may contain secrets. */
 function programOf(pid: string): string {
-  const [name = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  return printable(basename(name)) || 'a program';
+  try {
+    const [name = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return printable(basename(name)) || 'a program';
+  } catch {
+    // It has just ended; the others must still be named.
+    return 'a program';
+  }
 }
