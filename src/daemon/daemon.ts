@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.js';
+import type { Following } from '../installations/follow-installations.js';
 import { descriptorLimit, raiseLimit } from '../runtime/file-descriptors.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
@@ -11,7 +12,7 @@ import { startDrainAlone } from './start-drain.js';
 import { startFollowing } from './start-following.js';
 import { startReceiver } from './start-receiver.js';
 import { membershipOf, startWork } from './start-work.js';
-import { watchTokens } from './watch-tokens.js';
+import { openTokenWatch } from './watch-tokens.js';
 
 export { locationText } from '../store/database-location.js';
 
@@ -37,7 +38,16 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     lifecycle.add('engine', engine.close);
     const clockWatch = watchClock(engine, parts, lifecycle);
     const membership = membershipOf(engine);
-    const following = await startFollowing(engine, parts, membership, lifecycle);
+    let following: Following | null = null;
+    const watch = await openTokenWatch({
+      engine,
+      rules: config.follows,
+      onRule: () => following?.retry(),
+      clock: parts.clock,
+      logger: logger.child({ component: 'tokens' }),
+    });
+    lifecycle.add('watch over tokens', () => watch.close());
+    following = await startFollowing(engine, parts, membership, lifecycle);
     const receiver =
       config.receiver === null
         ? null
@@ -84,14 +94,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const hasConsole = config.console !== null;
     requests = await obeyOperators(engine, parts, membership, lifecycle, { hasConsole });
     await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
-    const watch = watchTokens({
-      engine,
-      rules: config.follows,
-      onRule: () => following?.retry(),
-      clock: parts.clock,
-      logger: logger.child({ component: 'tokens' }),
-    });
-    lifecycle.add('watch over tokens', () => watch.close());
+    watch.start();
     logger.info(
       {
         component: 'daemon',

@@ -1,6 +1,7 @@
 import { type ConfigInput, configFromObject } from '../config/from-object.js';
 import { Fault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
+import type { Following } from '../installations/follow-installations.js';
 import { type FullStatus, statusOf } from '../reading/status.js';
 import { type Clock, systemClock } from '../runtime/clock.js';
 import { Lifecycle } from '../runtime/lifecycle.js';
@@ -25,7 +26,7 @@ import { startFollowing } from './start-following.js';
 import { startReceiver } from './start-receiver.js';
 import { membershipOf, startWork } from './start-work.js';
 import { TickEnds } from './tick-ends.js';
-import { watchTokens } from './watch-tokens.js';
+import { openTokenWatch } from './watch-tokens.js';
 import { webhookSpacingOf } from './webhook-spacings.js';
 
 export interface MirrorOptions {
@@ -146,7 +147,16 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     const start = async () => {
       const membership = membershipOf(engine);
       const clockWatch = watchClock(engine, parts, lifecycle);
-      const following = await startFollowing(engine, parts, membership, followingParts);
+      let following: Following | null = null;
+      const watch = await openTokenWatch({
+        engine,
+        rules: config.follows,
+        onRule: () => following?.retry(),
+        clock,
+        logger: logger.child({ component: 'tokens' }),
+      });
+      lifecycle.add('watch over tokens', () => watch.close());
+      following = await startFollowing(engine, parts, membership, followingParts);
       goOn();
       const receiver =
         config.receiver === null
@@ -178,14 +188,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       };
       goOn();
       await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
-      const watch = watchTokens({
-        engine,
-        rules: config.follows,
-        onRule: () => following?.retry(),
-        clock,
-        logger: logger.child({ component: 'tokens' }),
-      });
-      lifecycle.add('watch over tokens', () => watch.close());
+      watch.start();
     };
     return {
       database: locationText(config.database),

@@ -31,13 +31,25 @@ interface Watched {
   readonly onReplaced: () => void;
 }
 
+export interface TokenWatch extends Closable {
+  /** Starts looking for replacements. One that happened since the watch was opened counts, too. */
+  start(): void;
+}
+
 /**
  * Watches the files and vault entries that contain sign-ins, and the files of tokens, for replacement by `rosterd
  * connect`, by another host or by other means. It polls, because mounted files do not deliver change notifications
  * reliably. A token refreshed by rosterd itself is noticed as well, at the cost of one tick. Tokens from the environment or
- * from a command are not watched, and neither are minted ones, which this daemon stores itself.
+ * from a command are not watched, and neither are minted ones, which this daemon stores itself. Resolves when it knows the
+ * present files, which has to be before anything reads them.
  */
-export function watchTokens({ engine, rules, onRule, clock, logger }: WatchParts): Closable {
+export async function openTokenWatch({
+  engine,
+  rules,
+  onRule,
+  clock,
+  logger,
+}: WatchParts): Promise<TokenWatch> {
   const stopping = new AbortController();
   const watchedNow = (): readonly Watched[] =>
     [
@@ -92,8 +104,16 @@ export function watchTokens({ engine, rules, onRule, clock, logger }: WatchParts
       await clock.wait(lookMillis, stopping.signal);
     }
   };
-  const running = run();
+  await Promise.all(
+    watched.map(async ({ key, place }) => {
+      if ('file' in place) seen.set(key, await markOf(place.file));
+    }),
+  );
+  let running: Promise<void> | null = null;
   return {
+    start: () => {
+      running ??= run();
+    },
     close: async () => {
       off();
       stopping.abort();

@@ -5,7 +5,7 @@ import { Secret } from '../../src/config/secrets.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { grantsOf } from '../../src/daemon/resolve-sources.js';
 import { SourceIndex } from '../../src/daemon/source-index.js';
-import { watchTokens } from '../../src/daemon/watch-tokens.js';
+import { openTokenWatch } from '../../src/daemon/watch-tokens.js';
 import { Fault } from '../../src/domain/fault.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
@@ -161,7 +161,7 @@ test('a sign-in that another host stored in the vault is noticed within ten seco
       clientSecret: null,
     },
   };
-  const watch = watchTokens({
+  const watch = await openTokenWatch({
     engine: {
       sources: { all: [source], onChange: () => () => {} },
       vault: {
@@ -178,6 +178,7 @@ test('a sign-in that another host stored in the vault is noticed within ten seco
     clock,
     logger: silentLogger,
   });
+  watch.start();
   onTestFinished(() => watch.close());
   const pass = async (millis: number) => {
     for (let left = millis; left > 0; left -= 1_000) {
@@ -202,4 +203,26 @@ test('a sign-in that another host stored in the vault is noticed within ten seco
   entry = 'sign-in 3';
   await pass(12_000);
   expect(events).toEqual(['reload', 'recheck crm', 'reload', 'recheck crm']);
+});
+
+test('a token that is replaced while the daemon starts is noticed', async () => {
+  const file = join(freshFolder(), 'acme.token');
+  writeFileSync(file, 'at_test_first');
+  const token = new Secret('sources[0].token', { file }, { env: {}, folder: freshFolder() });
+  const rechecked: string[] = [];
+  const watch = await openTokenWatch({
+    engine: {
+      sources: { all: [{ name: 'acme', access: { kind: 'token', token } }], onChange: () => () => {} },
+      platform: { tokensOf: () => ({ reload: () => {} }) },
+      sync: { recheck: (name: string) => rechecked.push(name) },
+    } as never,
+    rules: [],
+    onRule: () => {},
+    clock: manualClock(0),
+    logger: silentLogger,
+  });
+  onTestFinished(() => watch.close());
+  writeFileSync(file, 'at_test_second_one');
+  watch.start();
+  await expect.poll(() => rechecked, seconds).toEqual(['acme']);
 });
