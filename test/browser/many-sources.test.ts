@@ -30,6 +30,8 @@ afterAll(async () => {
 async function signedIn(look: Look = {}) {
   const visit = await open(browser, look);
   await visit.page.goto(world.url);
+  // Text that is filled in before the browser has focused the field makes it complain.
+  await visit.page.locator('#token:focus').waitFor();
   await visit.page.getByLabel('Token').fill(token);
   await visit.page.getByRole('button', { name: 'Sign in' }).click();
   await visit.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();

@@ -40,6 +40,8 @@ async function visit(path: string, script = true) {
   });
   page.on('pageerror', (error) => complaints.push(error.message));
   await page.goto(`${world.url}/sign-in?to=${encodeURIComponent(path)}`);
+  // Text that is filled in before the browser has focused the field makes it complain.
+  await page.locator('#token:focus').waitFor();
   await page.getByLabel('Token').fill(operator);
   await page.keyboard.press('Enter');
   await page.waitForURL((url) => url.pathname === path.split('?')[0]);
