@@ -12,6 +12,7 @@ import { openPostgres, type PostgresDatabase } from '../../../../src/store/diale
 import { postgresInbox } from '../../../../src/store/inbox.js';
 import { type FreshDatabase, migratedDatabase } from '../../../postgres/fresh-database.js';
 import { withClient } from '../../../postgres/run-databases.js';
+import { stopHeartbeatClock } from '../../../postgres/stop-heartbeat-clock.js';
 import { cautious, SteppingClock } from '../../mirror-fixture.js';
 import { acme, deltaPage, listingPage } from '../../samples.js';
 
@@ -27,6 +28,7 @@ const fleets: PostgresFleet[] = [];
 beforeEach(async () => {
   fresh = await migratedDatabase();
   database = await openPostgres(fresh.url);
+  await stopHeartbeatClock(database.pool);
   received = [];
 });
 
@@ -103,7 +105,7 @@ describe('members', () => {
 
   test('a member is alive for 8 s after a heartbeat by the server clock, and a late heartbeat reports it', async () => {
     const [one] = [await member('one'), await member('two')];
-    await silence('two', 7_000);
+    await silence('two', 8_000);
     expect(await one.beat([])).toMatchObject({ late: false, members: [{ alive: true }, { alive: true }] });
     await silence('two', 8_001);
     const seen = await one.beat([]);

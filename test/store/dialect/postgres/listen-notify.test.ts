@@ -66,9 +66,10 @@ async function follower() {
     await news.close();
     await reader.close();
   });
+  // Resolves when the server process is gone: until then the follower does not know that it has to connect again.
   const cut = () =>
     pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
        WHERE application_name = 'rosterd-changes' AND datname = current_database()`,
     );
   return { ...mirror, pool, clock, seen, cut };

@@ -291,8 +291,12 @@ describe('opening', () => {
 
   test('a statement timeout and an ended session fail with database_busy, which can be retried', async () => {
     const url = await emptyDatabase();
-    const database = await opened(url, { statementTimeoutMs: 50 });
-    const slow = withPostgresFaults(database.url, () => database.pool.query('SELECT pg_sleep(30)'));
+    const database = await opened(url, { statementTimeoutMs: 3_600_000 });
+    expect(await column(database, 'SHOW statement_timeout')).toEqual(['1h']);
+    // Shorter for this statement only: a busy server may need longer for any other.
+    const slow = withPostgresFaults(database.url, () =>
+      database.pool.query("SET LOCAL statement_timeout = '1ms'; SELECT pg_sleep(3600)"),
+    );
     await expect(slow).rejects.toMatchObject({ code: 'database_busy' });
     const ended = withPostgresFaults(database.url, () =>
       database.pool.query('SELECT pg_terminate_backend(pg_backend_pid())'),

@@ -17,6 +17,7 @@ import {
   webhookSpacing,
 } from '../../../../src/sync/webhook-spacing.js';
 import { type FreshDatabase, migratedDatabase } from '../../../postgres/fresh-database.js';
+import { stopHeartbeatClock } from '../../../postgres/stop-heartbeat-clock.js';
 
 const hour = 3_600_000;
 const key = 'token:shared';
@@ -30,6 +31,7 @@ let members: Host[];
 beforeEach(async () => {
   fresh = await migratedDatabase();
   database = await openPostgres(fresh.url);
+  await stopHeartbeatClock(database.pool);
   members = [];
 });
 
@@ -39,7 +41,7 @@ afterEach(async () => {
   await fresh.drop();
 });
 
-/** The time of the platform and of all hosts. The heartbeats are on the server's clock. */
+/** The time of the platform and of all hosts. The heartbeats are on the server's clock, which stands still. */
 class HourClock implements Clock {
   millis = Date.parse('2026-11-23T12:00:00.000Z');
   now(): number {
