@@ -13,7 +13,8 @@ import { headerNames } from '../../../src/wire/headers.js';
 import { callTo } from './calls.js';
 import { listen } from './wire-server.js';
 
-function open(options: PoolOptions = {}, caps?: { bodyBytesMax: number }, totalMillis = 5_000) {
+/** Without `totalMillis`, a call has as much time as the test. */
+function open(options: PoolOptions = {}, caps?: { bodyBytesMax: number }, totalMillis = 300_000) {
   const pool = openConnectionPool(options);
   onTestFinished(() => pool.close());
   return withTimeout(withCaps(pool.fetch, caps), systemClock, totalMillis);
@@ -91,9 +92,9 @@ test("wire: the pool's timeouts end silence before the headers or within the bod
   const server = await listen((request, response) => {
     if (request.url === '/body') response.write('{');
   });
-  const send = open({ headersMillis: 200, bodyMillis: 200 });
-  expect((await faultOf(send(callTo(`${server.url}/headers`)))).message).toContain('UND_ERR_HEADERS_TIMEOUT');
-  expect((await faultOf(send(callTo(`${server.url}/body`)))).message).toContain('UND_ERR_BODY_TIMEOUT');
+  const fault = (path: string, limits: PoolOptions) => faultOf(open(limits)(callTo(server.url + path)));
+  expect((await fault('/headers', { headersMillis: 200 })).message).toContain('UND_ERR_HEADERS_TIMEOUT');
+  expect((await fault('/body', { bodyMillis: 200 })).message).toContain('UND_ERR_BODY_TIMEOUT');
 });
 
 test('wire: a stop aborts a running request', async () => {
