@@ -1,5 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
-import { createServer as createPlain } from 'node:http';
+import { createServer as createPlain, type IncomingMessage } from 'node:http';
 import { createServer as createSecure } from 'node:https';
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -205,28 +206,36 @@ test('send: a receiver that does not respond times out after 15 seconds, includi
 
 test('send: a receiver that sends only its status counts as a response', async () => {
   const wall = manualClock(0);
-  let heard = () => {};
-  const started = new Promise<void>((resolve) => {
-    heard = resolve;
-  });
+  const started = responseBegins();
   const port = await listening(
     createPlain((_, response) => {
       response.writeHead(200, { 'content-length': '10' });
-      response.write('abc', heard);
+      response.write('abc');
     }),
   );
   const ending = post(target(`http://127.0.0.1:${port}/`), { wall });
-  await started;
   let outcome: unknown;
   void ending.then((it) => {
     outcome = it;
   });
-  // Give the event loop turns to receive the status over loopback before the clock advances.
-  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+  await started;
+  await new Promise((resolve) => setImmediate(resolve));
   expect(outcome).toBeUndefined();
   wall.advance(15_000);
   expect(await ending).toMatchObject({ status: 200, error: null, response: 'abc' });
 });
+
+/** Resolves when a request of this process has read the status and the first bytes of its response. */
+function responseBegins(): Promise<void> {
+  return new Promise((resolve) => {
+    const channel = 'http.client.response.finish';
+    const onResponse = (message: unknown) => {
+      (message as { response: IncomingMessage }).response.once('data', () => resolve());
+    };
+    subscribe(channel, onResponse);
+    open.push(async () => void unsubscribe(channel, onResponse));
+  });
+}
 
 test('send: an aborted send resolves with null', async () => {
   const stop = new AbortController();

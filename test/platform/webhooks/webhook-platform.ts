@@ -6,6 +6,7 @@ import type { PlatformOptions, Services } from '../../../src/platform/services.j
 import { digestOf, newSecret, type Realm } from '../../../src/platform/state/secrets.js';
 import { all, one, run } from '../../../src/platform/state/statements.js';
 import { type WebhookSettings, webhooks } from '../../../src/platform/webhooks/webhooks.js';
+import { type Clock, systemClock } from '../../../src/runtime/clock.js';
 import { Lifecycle } from '../../../src/runtime/lifecycle.js';
 import { seededRandom } from '../../../src/runtime/random.js';
 import { emptyState } from '../../support/seeded-sandbox.js';
@@ -80,7 +81,11 @@ export async function startWebhookPlatform(settings: WebhookPlatformSettings = {
   parts.add('state', () => {
     state.close();
   });
-  const feature = webhooks(services, { resolve: async () => [publicAddress], ...webhookSettings });
+  const feature = webhooks(services, {
+    wall: patientClock,
+    resolve: async () => [publicAddress],
+    ...webhookSettings,
+  });
   if (started !== false) {
     const running = feature.start();
     parts.add('deliveries', () => running.close());
@@ -234,6 +239,16 @@ export async function startWebhookPlatform(settings: WebhookPlatformSettings = {
     close: () => parts.close(),
   };
 }
+
+/** Real time, on which no attempt times out: a busy machine may need longer than a receiver has. */
+const patientClock: Clock = {
+  ...systemClock,
+  wait: (_, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted === true) resolve();
+      else signal?.addEventListener('abort', () => resolve(), { once: true });
+    }),
+};
 
 export const publicAddress = { address: '93.184.216.34', family: 4 } as const;
 
