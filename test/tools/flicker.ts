@@ -2,7 +2,10 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { compiledScript } from '../support/compiled-script.js';
 import { readOptions, whole } from '../support/options.js';
+import { settingName, settingText } from './slow-io/setting.js';
 
 interface Report {
   readonly numTotalTests: number;
@@ -33,6 +36,16 @@ function failuresOf(report: Report): ReadonlyMap<string, string> {
 
 const burn = () => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
 
+/** Returns the environment in which waits of the tests, and of the processes that they start, are sometimes late. */
+async function slowEnvironment(seed: number, longest: number): Promise<NodeJS.ProcessEnv> {
+  if (longest === 0) return {};
+  const preload = await compiledScript(fileURLToPath(new URL('./slow-io/preload.ts', import.meta.url)));
+  return {
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${pathToFileURL(preload)}`.trim(),
+    [settingName]: settingText({ seed, longest }),
+  };
+}
+
 async function runOnce(seed: number, files: readonly string[], output: string): Promise<Report | null> {
   const vitest = spawn(
     process.execPath,
@@ -40,7 +53,10 @@ async function runOnce(seed: number, files: readonly string[], output: string): 
       ...['node_modules/vitest/vitest.mjs', 'run', ...files, '--sequence.shuffle.files', '--sequence.seed'],
       ...[String(seed), '--reporter=json', `--outputFile.json=${output}`],
     ],
-    { stdio: 'ignore', env: { ...process.env, ROSTERD_TEST_SEED: String(seed) } },
+    {
+      stdio: 'ignore',
+      env: { ...process.env, ROSTERD_TEST_SEED: String(seed), ...(await slowEnvironment(seed, slow)) },
+    },
   );
   await new Promise((resolve) => vitest.on('close', resolve));
   try {
@@ -55,15 +71,22 @@ async function runOnce(seed: number, files: readonly string[], output: string): 
 const {
   runs,
   busy,
+  slow,
   from,
   rest: chosen,
 } = readOptions({
   name: 'npm run test:flicker',
   about: `Searches for flaky tests: runs the suite many times, each time with another seed, the files in another random order,
-and optionally with busy processors. Exits with 1 when any test failed in any run.`,
+and optionally with busy processors or slow input and output. Delays follow from the seed of the run: to repeat a failure, pass its
+seed, its file and the same --slow, with --runs 1. Exits with 1 when any test failed in any run.`,
   options: {
     runs: whole('whole runs, one after the other', 20, { least: 1 }),
     busy: whole('processes that keep a processor busy meanwhile', 0),
+    slow: whole(
+      'longest delay of what a test waits for: files, sockets, child processes; most are not delayed',
+      0,
+      { placeholder: 'MILLISECONDS' },
+    ),
     from: whole('seed of the first run; each run adds one', 1),
   },
   rest: '[file or folder …]',
@@ -98,7 +121,7 @@ for (let seed = from; seed < from + runs; seed += 1) {
 }
 
 console.log(
-  `${runs} runs from seed ${from} on ${availableParallelism()} processors, ${busy} of them kept busy: ${seen.size} tests were flaky or failed`,
+  `${runs} runs from seed ${from} on ${availableParallelism()} processors, ${busy} of them kept busy, delays up to ${slow} ms: ${seen.size} tests were flaky or failed`,
 );
 for (const [name, { seeds, message }] of seen)
   console.log(

@@ -1,0 +1,61 @@
+import { ChildProcess } from 'node:child_process';
+import { orders } from './in-order.js';
+import { type Setting, settingName, settingText } from './setting.js';
+import { fractionOf, type Slowness } from './slowness.js';
+
+const { setTimeout } = globalThis;
+
+interface Internals {
+  readonly _handle: { onexit: (...results: unknown[]) => void } | null;
+}
+
+interface StartOptions {
+  envPairs: string[] | undefined;
+}
+
+/** Delays the start of this process, in which nothing else runs yet. */
+export function startLate(slowness: Slowness): void {
+  const millis = slowness.late('start');
+  if (millis > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis);
+}
+
+/** Delays messages between this process and its parent or children; each channel keeps its order. */
+function slowMessages(emitter: { emit: (...args: never[]) => boolean }, slowness: Slowness): void {
+  const orderOf = orders();
+  const emit = emitter.emit as (...args: unknown[]) => boolean;
+  emitter.emit = function (this: object, ...args: unknown[]) {
+    if (args[0] !== 'message' && args[0] !== 'disconnect') return emit.apply(this, args);
+    orderOf(this)(slowness.late('message'), () => emit.apply(this, args));
+    return true;
+  } as typeof emitter.emit;
+}
+
+/**
+ * Delays the news that a child process ended, and messages. Each child process gets a seed of its own, as long as its
+ * environment passes the variable on.
+ */
+export function slowProcesses(slowness: Slowness, { seed, longest }: Setting): void {
+  let children = 0;
+  const prototype = ChildProcess.prototype as unknown as { spawn: (options: StartOptions) => number };
+  const { spawn } = prototype;
+  prototype.spawn = function (this: Internals, options) {
+    children += 1;
+    const own = { seed: Math.floor(fractionOf(seed, 'child', children) * 2 ** 31), longest };
+    options.envPairs = options.envPairs?.map((pair) =>
+      pair.startsWith(`${settingName}=`) ? `${settingName}=${settingText(own)}` : pair,
+    );
+    const handle = this._handle;
+    if (handle !== null) {
+      const { onexit } = handle;
+      handle.onexit = (...results) => {
+        const millis = slowness.late('exit');
+        if (millis === 0) onexit(...results);
+        else setTimeout(() => onexit(...results), millis);
+      };
+    }
+    return spawn.call(this, options);
+  };
+  slowMessages(ChildProcess.prototype, slowness);
+}
+
+export const slowParentMessages = (slowness: Slowness) => slowMessages(process, slowness);
