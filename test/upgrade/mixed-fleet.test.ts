@@ -11,6 +11,7 @@ import { openPostgres, type PostgresDatabase } from '../../src/store/dialect/pos
 import { shippedMigrations } from '../../src/store/migrate.js';
 import type { MirrorOptions } from '../../src/store/mirror-options.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
+import { stopHeartbeatClock } from '../postgres/stop-heartbeat-clock.js';
 import { SteppingClock } from '../store/mirror-fixture.js';
 import { deltaPage, listingPage, record } from '../store/samples.js';
 import { memberOf010 } from './member-of-0.1.0.js';
@@ -27,6 +28,7 @@ async function databaseOf010(): Promise<{ readonly url: string; readonly databas
   onTestFinished(() => database.close());
   const migrations = all.filter(({ number }) => number <= 6);
   await migratePostgres(database, { clock: systemClock, version: '0.1.0', migrations });
+  await stopHeartbeatClock(database.pool);
   return { url, database };
 }
 
