@@ -121,7 +121,7 @@ describe('the output of a command matches the page', () => {
 });
 
 describe('tryPage', () => {
-  const tried = (text: string) => tryPage(text, { folder: packageRoot, seconds: 60, preamble: '' });
+  const tried = (text: string) => tryPage(text, { folder: packageRoot, seconds: 300, preamble: '' });
 
   test('tryPage runs a page in one shell and compares its outputs', async () => {
     const text =

@@ -28,5 +28,4 @@ test.each(['sqlite', 'postgres'] as const)(
     expect(counts['webhooks accepted']).toBeGreaterThan(20);
     expect(counts['ticks: done']).toBeGreaterThan(80);
   },
-  120_000,
 );

@@ -6,7 +6,7 @@ import { prepareReading } from '../../../src/store/dialect/sqlite/reading-statem
 import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
 import { freshMirror, seedInvestment, seedSource } from '../support/mirror.js';
 
-const limits: QueryLimits = { timeoutMs: 15_000, rowsMax: null };
+const limits: QueryLimits = { timeoutMs: 300_000, rowsMax: null };
 const idle = new AbortController().signal;
 
 async function read(file: string, sql: string, options: Partial<QueryLimits> = {}, signal = idle) {

@@ -19,7 +19,7 @@ export interface Play {
 export async function begin(world: World): Promise<Baseline> {
   world.startAnalyst('x');
   world.startAnalyst('y');
-  await until(60_000, 'not every source was listed', async () => {
+  await until(300_000, 'not every source was listed', async () => {
     const [row] = await world.rows<{ listed: number }>(
       "SELECT count(*)::int AS listed FROM sources WHERE state = 'following'",
     );

@@ -16,8 +16,6 @@ import { stopHeartbeatClock } from '../../../postgres/stop-heartbeat-clock.js';
 import { cautious, SteppingClock } from '../../mirror-fixture.js';
 import { acme, deltaPage, listingPage } from '../../samples.js';
 
-const patient = { timeout: 40_000 };
-
 const sources = ['acme', 'beta', 'gamma'] as SourceName[];
 
 let fresh: FreshDatabase;
@@ -148,7 +146,7 @@ describe('members', () => {
     expect(gaps).toEqual(['one', 'two']);
     const lanes = Array.from({ length: 250 }, (_, n) => `source-with-a-rather-long-name-${n}` as Lane);
     await one.tell({ kind: 'accepted', lanes });
-    await expect.poll(() => received, patient).toHaveLength(3);
+    await expect.poll(() => received).toHaveLength(3);
     expect(received.flatMap((message) => (message.kind === 'accepted' ? message.lanes : []))).toEqual(lanes);
   });
 
@@ -160,7 +158,7 @@ describe('members', () => {
       await anybody.query(`NOTIFY ${channel()}`);
     });
     await one.tell({ kind: 'ticked', source: acme.name });
-    await expect.poll(() => received, patient).toContainEqual({ kind: 'ticked', source: 'acme' });
+    await expect.poll(() => received).toContainEqual({ kind: 'ticked', source: 'acme' });
     expect(received).toEqual([{ kind: 'ticked', source: 'acme' }]);
     expect(await one.beat([])).not.toBeNull();
   });
@@ -172,7 +170,7 @@ describe('members', () => {
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE application_name = 'rosterd-fleet' AND datname = current_database()`,
     );
-    await expect.poll(() => one.beat([]).catch(() => null), patient).not.toBeNull();
+    await expect.poll(() => one.beat([]).catch(() => null)).not.toBeNull();
     // A heartbeat on the dying connection may need a second attempt.
     expect(gaps.length).toBeGreaterThanOrEqual(2);
   });
@@ -265,7 +263,7 @@ test('a forged message about a finished tick settles no delivery; the recorded t
   drain.heardAccepted(lane);
   const now = '2026-10-20T12:00:00.000Z' as Instant;
   end('acme' as SourceName, { done: true, startedAt: now, publishedThrough: now });
-  await expect.poll(() => lookups.mock.calls.length, patient).toBe(1);
+  await expect.poll(() => lookups.mock.calls.length).toBe(1);
   const forged = {
     kind: 'ticked',
     source: 'beta',
@@ -275,7 +273,7 @@ test('a forged message about a finished tick settles no delivery; the recorded t
     from: 'there',
   };
   await database.pool.query('SELECT pg_notify($1, $2)', [channel(), JSON.stringify(forged)]);
-  await expect.poll(() => lookups.mock.calls.length, patient).toBe(2);
+  await expect.poll(() => lookups.mock.calls.length).toBe(2);
   await Promise.all(lookups.mock.results.map(({ value }) => value));
   expect(await inbox.counts()).toMatchObject({ pending: 1, worked: 0 });
 
@@ -304,7 +302,7 @@ test('a forged message about a finished tick settles no delivery; the recorded t
     }),
   );
   await there.tell({ kind: 'ticked', source: beta.name });
-  await expect.poll(() => inbox.counts(), patient).toMatchObject({ pending: 0, worked: 1 });
+  await expect.poll(() => inbox.counts()).toMatchObject({ pending: 0, worked: 1 });
   await drain.close();
 });
 

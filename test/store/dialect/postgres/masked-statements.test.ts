@@ -223,9 +223,7 @@ describe('with names masked', () => {
     }
   });
 
-  test('masked, a function that runs with the rights of its owner is refused, and other statements run', {
-    timeout: 60_000,
-  }, async () => {
+  test('masked, a function that runs with the rights of its owner is refused, and other statements run', async () => {
     const own = await migratedDatabase();
     const pool = await openPostgres(own.url);
     try {
@@ -311,9 +309,7 @@ describe('with names masked', () => {
     expect(rows).toEqual([]);
   });
 
-  test('masked, the row limit truncates the result and the byte limits refuse it', {
-    timeout: 60_000,
-  }, async () => {
+  test('masked, the row limit truncates the result and the byte limits refuse it', async () => {
     const cut = await run(database.url, 'SELECT generate_series(1, 5)', { rowsMax: 2 });
     expect(cut.text).toBe('generate_series\n1\n2');
     const wide = await run(database.url, "SELECT repeat('x', 3000000)", { rowBytesMax: 1_048_576 });
@@ -334,9 +330,7 @@ describe('with names masked', () => {
 });
 
 describe('a server that cannot withhold names', () => {
-  test('a login without the masked role is refused with the missing GRANT until it is granted', {
-    timeout: 120_000,
-  }, async () => {
+  test('a login without the masked role is refused with the missing GRANT until it is granted', async () => {
     const own = await migratedDatabase();
     const { url, dropRole } = await giveToOwnRole(own.url);
     const login = new URL(url).username;
@@ -357,9 +351,7 @@ describe('a server that cannot withhold names', () => {
     }
   });
 
-  test('a masked role with privileges beyond grants.sql is refused', {
-    timeout: 120_000,
-  }, async () => {
+  test('a masked role with privileges beyond grants.sql is refused', async () => {
     const own = await migratedDatabase();
     try {
       await withClient(own.url, (client) =>

@@ -6,8 +6,6 @@ import { type Fixture, freshStore, mirrorFixture } from '../../mirror-fixture.js
 import { listingPage, record, tombstone } from '../../samples.js';
 import { otherHost, waiting } from './other-host.js';
 
-const patient = { timeout: 60_000 };
-
 /** A first listing with one written page, so that the rows of the next page are pipelined. */
 async function listing(): Promise<Fixture & { readonly postgres: PostgresDatabase }> {
   const store = await freshStore('postgres');
@@ -67,7 +65,7 @@ test('the rows of a later page are sent before the server has granted the source
   ]);
 });
 
-test('a pipelined page of a holder whose lease was taken over writes nothing', patient, async () => {
+test('a pipelined page of a holder whose lease was taken over writes nothing', async () => {
   const fixture = await listing();
   const before = await held(fixture);
   const other = await otherHost(fixture.postgres);
@@ -79,7 +77,7 @@ test('a pipelined page of a holder whose lease was taken over writes nothing', p
   expect(await fixture.rows('SELECT pages, rows FROM listings')).toEqual([{ pages: 1, rows: 2 }]);
 });
 
-test('a person forgotten while a pipelined page waits is stored without identity', patient, async () => {
+test('a person forgotten while a pipelined page waits is stored without identity', async () => {
   const fixture = await listing();
   const other = await otherHost(fixture.postgres);
   const page = add(fixture, [record('inv_3'), record('inv_4')]);
@@ -95,7 +93,7 @@ test('a person forgotten while a pipelined page waits is stored without identity
   expect(await fixture.rows('SELECT pages, rows FROM listings')).toEqual([{ pages: 2, rows: 4 }]);
 });
 
-test('if the unique index appears while a pipelined page waits, no id is stored twice', patient, async () => {
+test('if the unique index appears while a pipelined page waits, no id is stored twice', async () => {
   const fixture = await listing();
   const other = await otherHost(fixture.postgres);
   const page = add(fixture, [record('inv_1', { status: 'later' }), record('inv_3')]);
