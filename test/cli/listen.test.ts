@@ -208,6 +208,14 @@ test('listen rejects wrong arguments before it registers anything', async () => 
   expect(await run([...to, '--events', 'investment.changed,investment.chnaged'])).toContain(
     'investment.chnaged',
   );
+  for (const [option, value] of [
+    ['--listen', '1'],
+    ['--listen', '127.0.0.1:8788'],
+    ['--mode', 'live'],
+  ] as const)
+    expect(await run([...to, option, value])).toMatch(
+      new RegExp(`^error: ${option} has no effect without --public-url\nTry: leave it out for a sandbox`),
+    );
   expect(await run(to, { ROSTERD_SANDBOX: 'https://sandbox.example.com' })).toContain(
     'only to its own machine',
   );

@@ -46,6 +46,7 @@ export const listen: Command = {
     const { io, options, out, signal } = context;
     const forwardTo = addressOf(options.text('forwardTo'));
     const events = await eventsOf(options.text('events'));
+    refuseTunnelOptions(context);
     const { systemRandom } = await import('../../runtime/random.js');
     const show = options.flag('json') ? asJson(context) : asText(context);
     const parts: ListenParts = {
@@ -80,6 +81,16 @@ export const listen: Command = {
     return exitCodes.done;
   },
 };
+
+/** Throws `usage` for an option that means nothing without a tunnel: it would be ignored, with whatever it says. */
+function refuseTunnelOptions({ options }: CommandContext): void {
+  if (options.text('publicUrl') !== undefined) return;
+  const ignored = ['listen', 'mode'].find((name) => options.text(name) !== undefined);
+  if (ignored === undefined) return;
+  throw new Fault('usage', `--${ignored} has no effect without --public-url`, {
+    hint: 'leave it out for a sandbox, or add --public-url https://…, the address of your tunnel',
+  });
+}
 
 /** Reads the options for a real platform. Its events may have names: they are not sent over a network in clear text. */
 async function publicAsk(
