@@ -189,6 +189,16 @@ describe('rosterd restore', () => {
     expect((await restoreTo('./there.db', 'again.db', '--force')).code).toBe(0);
   });
 
+  test('restore --force leaves nothing of the replaced mirror beside the new one', async () => {
+    await world.run(['backup', 'beside.db', '--force']);
+    expect((await restoreTo('./beside/mirror.db', 'beside.db')).code).toBe(0);
+    expect((await world.run(['sync', '--set', 'database=sqlite:./beside/mirror.db'])).code).toBe(0);
+    // As a killed process leaves it.
+    writeFileSync(at('beside/mirror.db-shm'), 'the index of a log');
+    expect((await restoreTo('./beside/mirror.db', 'beside.db', '--force')).code).toBe(0);
+    expect(readdirSync(at('beside'))).toEqual(['mirror.db']);
+  });
+
   test('someone forgotten after the backup was made stays forgotten, and no byte of the name comes back', async () => {
     await world.run(['backup', 'names.db', '--force']);
     const [person, name] = (() => {

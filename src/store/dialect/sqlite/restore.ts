@@ -209,13 +209,19 @@ function lockWhole(raw: Sqlite.Database, file: string, closed: () => void): Lock
     forgotten,
     erased: erasedIn(raw),
     makeWay: () => {
-      withSqliteFaults(file, () => raw.pragma('journal_mode = DELETE'));
+      withSqliteFaults(file, () => {
+        raw.pragma('journal_mode = DELETE');
+        // With the file locked, SQLite keeps the journal of that change, and the index of a log that a killed process left.
+        // From now on the journal stays in memory, because on disk it would have the name of the new mirror's journal.
+        raw.pragma('journal_mode = MEMORY');
+      });
+      for (const end of ['-journal', '-shm']) rmSync(`${file}${end}`, { force: true });
       return null;
     },
     release: (replaced) => {
       // Another process may be waiting for the lock on the old, already replaced file. The high `user_version` makes it
-      // refuse that file. The journal stays in memory because on disk it would have the name of the new mirror's journal.
-      if (replaced) raw.exec(`PRAGMA journal_mode = MEMORY; PRAGMA user_version = ${newerThanAny}`);
+      // refuse that file.
+      if (replaced) raw.exec(`PRAGMA user_version = ${newerThanAny}`);
       raw.close();
       closed();
     },
