@@ -6,7 +6,8 @@ import { type Owner, ownerFor } from './file-owner.js';
 /** The four steps of a durable replacement, as a dependency, so that a test can stop at each of them. */
 export interface Disk {
   /**
-   * Creates a new file with mode 0600, removing an existing one, and gives it to `owner`. Leaves none when it fails.
+   * Creates a new file with mode 0600, removing an existing one, and gives it to `owner`, with its mode. Leaves none when it
+   * fails.
    */
   write(path: string, text: string, owner?: Owner | null): Promise<void>;
   sync(path: string): Promise<void>;
@@ -22,8 +23,12 @@ export const systemDisk: Disk = {
     const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600);
     try {
       await file.writeFile(text);
-      // Some file systems have no owners, and root may lack the right; then the file stays root's.
-      if (owner !== null) await file.chown(owner.uid, owner.gid).catch(() => {});
+      // Some file systems have no owners, and root may lack the right; then the file stays root's alone.
+      if (owner !== null)
+        await file
+          .chown(owner.uid, owner.gid)
+          .then(() => file.chmod(owner.mode))
+          .catch(() => {});
     } catch (error) {
       await rm(path, { force: true });
       throw error;
@@ -48,7 +53,7 @@ async function syncAt(path: string): Promise<void> {
 /**
  * Replaces a secret's file atomically. After a crash at any point the file has the old text or the new one, and after
  * this returns it has the new one even after a power cut. The temporary name is fixed, so a crash leaves at most one
- * temporary file. Root leaves the file to whom it belonged (`ownerFor`). Callers must hold a lock.
+ * temporary file. Root leaves the file to the user and group that could read it (`ownerFor`). Callers must hold a lock.
  */
 export async function replaceFile(path: string, text: string, disk: Disk = systemDisk): Promise<void> {
   const fresh = `${path}.new`;

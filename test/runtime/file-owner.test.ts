@@ -43,6 +43,27 @@ describe.skipIf(process.geteuid?.() !== 0)('files that root replaces', () => {
     expect(await replaced(join(folderOf(0, 0o755), 'crm.json'))).toEqual([0o600, 0, 0]);
   });
 
+  test.each([
+    ['of root and a group keeps its group and mode', 0, 0o640, [0o640, 0, daemon]],
+    ['of root that only root reads keeps its mode', 0, 0o600, [0o600, 0, daemon]],
+    ['of root that all could read is readable by root alone', 0, 0o644, [0o600, 0, daemon]],
+    ['of a user that a group may read keeps its group and mode', stranger, 0o640, [0o640, stranger, daemon]],
+  ])('a secret %s', async (_, uid, mode, expected) => {
+    const file = join(folderOf(0, 0o755), 'token');
+    writeFileSync(file, 'old');
+    chownSync(file, uid, daemon);
+    chmodSync(file, mode);
+    expect(await replaced(file)).toEqual(expected);
+  });
+
+  test("a secret of root in a folder that others may write to is root's alone afterwards", async () => {
+    const file = join(folderOf(0, 0o775), 'token');
+    writeFileSync(file, 'old');
+    chownSync(file, 0, daemon);
+    chmodSync(file, 0o640);
+    expect(await replaced(file)).toEqual([0o600, 0, 0]);
+  });
+
   test('a secret is given to nobody who could have put the file there', async () => {
     expect(await replaced(fileOf(stranger, folderOf(0, 0o777)))).toEqual([0o600, 0, 0]);
     expect(await replaced(fileOf(stranger, folderOf(0, 0o775)))).toEqual([0o600, 0, 0]);
