@@ -15,7 +15,7 @@ import { installationsApi } from './installations-api.js';
 const noticeMillis = 10_000;
 
 /**
- * Starts following what is installed. Returns null without a follow rule, and otherwise when the sources that were
+ * Starts following what is installed, and finishes interrupted erasures. Returns null without any of it, and otherwise when the sources that were
  * connected before are part of the set.
  */
 export async function startFollowing(
@@ -25,8 +25,13 @@ export async function startFollowing(
   lifecycle: Lifecycle,
 ): Promise<Following | null> {
   const { sources, sync, mirror } = engine;
-  // Rows of rules that are gone have to be ended, too.
-  if (parts.config.follows.length === 0 && (await mirror.followed.list()).length === 0) return null;
+  // Rows of rules that are gone have to be ended, too, and so has an erasure that was interrupted.
+  if (
+    parts.config.follows.length === 0 &&
+    (await mirror.followed.list()).length === 0 &&
+    (await mirror.eraser.unfinished()).length === 0
+  )
+    return null;
   const following = followInstallations(
     followingParts(
       engine,

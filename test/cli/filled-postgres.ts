@@ -10,7 +10,9 @@ export const password = rolePassword;
 export interface FilledPostgres extends FilledMirror {
   /** The address in the configuration, without a password. */
   readonly url: string;
-  /** The address for an administrator. */
+  /** The address for an administrator, with a password. */
+  readonly administrator: string;
+  /** Runs a statement as an administrator. */
   admin(sql: string): Promise<readonly Record<string, unknown>[]>;
   /** Writes the configuration again with other values. */
   configure(set: Record<string, unknown>): void;
@@ -32,6 +34,7 @@ export async function filledPostgres(records = 40): Promise<FilledPostgres> {
     io,
     configure,
     url,
+    administrator: database.url,
     run: async (args, options) => {
       const { rosterd } = await import('./fake-io.js');
       return await rosterd(args, io(options));

@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
+import { Fault } from '../../src/domain/fault.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { restorePostgres } from '../../src/store/dialect/postgres/restore.js';
 import type { ForgetSourceReceipt } from '../../src/tasks/forget-source.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 import { filledPostgres } from './filled-postgres.js';
@@ -203,4 +206,52 @@ test('on PostgreSQL, sources forget erases a followed source and records it, and
   expect(await world.admin(`SELECT 1 FROM investments WHERE source = 'acme'`)).toEqual([]);
   const list = await world.run(['sources', 'list', '--json']);
   expect(JSON.parse(list.out)).toMatchObject({ by_state: { erased: 1 } });
+});
+
+test('on PostgreSQL, a restore that ends after its commit leaves an erased source hidden, and the next one erases it', async () => {
+  const world = await filledPostgres();
+  onTestFinished(() => world.close());
+  expect((await world.run(['sync'])).code).toBe(0);
+  world.configure({ sources: [{ name: 'other', token: { env: 'ACME' }, company: 'co_other' }] });
+  await world.admin(
+    `INSERT INTO followed_sources (source, rule, realm, target_type, target, installation, state, mints, first_seen_at)
+     VALUES ('acme', 'crm', 'live', 'company', 'co_1', 'inst_1', 'connected', 1, '2026-11-01T00:00:00.000Z')`,
+  );
+  const env = { PATH: '/nowhere' };
+  expect((await world.run(['backup', 'copy.pgbackup'], { env })).code).toBe(0);
+  expect((await world.run(['sources', 'forget', 'acme', '--yes'])).code).toBe(0);
+  const parts = {
+    clock: systemClock,
+    env,
+    version: '0',
+    force: true,
+    leaseMs: 30_000,
+    identity: 'keep',
+  } as const;
+  const place = { kind: 'postgres', url: world.administrator, password: null } as const;
+  await expect(
+    restorePostgres(
+      join(world.folder, 'copy.pgbackup'),
+      place,
+      { ...parts, signal: new AbortController().signal },
+      {
+        remember: () => [],
+        prepare: () => Promise.reject(new Fault('database_full', 'no room')),
+      },
+    ),
+  ).rejects.toMatchObject({
+    code: 'database_full',
+    message: 'the backup is restored, but no room',
+    about: { hint: expect.stringMatching(/^Free space.*Start rosterd, or run this again with --force/) },
+  });
+  expect(await world.admin('SELECT name, listed_at FROM sources WHERE erasing_since IS NOT NULL')).toEqual([
+    { name: 'acme', listed_at: null },
+  ]);
+  expect(await world.admin('SELECT 1 FROM roster')).toEqual([]);
+  expect(await world.admin('SELECT state, reason FROM followed_sources')).toEqual([
+    { state: 'erased', reason: 'forgotten' },
+  ]);
+  const again = await world.run(['restore', '--force', '--json', 'copy.pgbackup'], { env });
+  expect(JSON.parse(again.out)).toMatchObject({ sources_erased: ['acme'] });
+  expect(await world.admin('SELECT 1 FROM rosterd_identity.identity_rows')).toEqual([]);
 });

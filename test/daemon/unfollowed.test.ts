@@ -1,3 +1,4 @@
+import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import type { LoadedConfig } from '../../src/config/document.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
@@ -79,3 +80,27 @@ test.each(['sqlite', 'postgres'] as const)(
     ]);
   },
 );
+
+test('a daemon without follow rules finishes the erasure of a source that an interrupted command left hidden', async () => {
+  const sandbox = await sandboxFor({ companies: 2, records: 10, limits: false });
+  const both = configFor(sandbox, { folder: freshFolder() });
+  const first = await startDaemon(partsFor(both));
+  await first.engine.sync.idle();
+  await first.close();
+  const { kind, file } = both.database as { kind: 'sqlite'; file: string };
+  expect(kind).toBe('sqlite');
+  const rows = (sql: string) => {
+    const db = new Sqlite(file);
+    try {
+      return db.prepare(sql).pluck().all();
+    } finally {
+      db.close();
+    }
+  };
+  rows("UPDATE sources SET erasing_since = '2026-11-01T00:00:00.000Z' WHERE name = 'c1' RETURNING name");
+  const daemon = await startDaemon(
+    partsFor({ ...both, sources: both.sources.filter(({ name }) => name === 'c0') }),
+  );
+  onTestFinished(() => daemon.close());
+  await expect.poll(() => rows('SELECT name FROM sources')).toEqual(['c0']);
+});

@@ -1,5 +1,5 @@
 import type { SourceName } from '../../../domain/ids.js';
-import { instantFromMillis } from '../../../domain/instant.js';
+import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
 import {
   type Bounds,
@@ -18,6 +18,7 @@ import {
   writeReceipt,
 } from '../../erase-source.js';
 import { checkFence, followedState, type LeasePolicy } from '../../lease-rules.js';
+import type { SourceRow } from '../../source-row.js';
 import { claimLease, renewLease } from './leases.js';
 import { lockedSource } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
@@ -55,9 +56,7 @@ export class PostgresErasingCommits implements ErasingCommits {
       refuseFollowed(name, followed?.state, source.erasing_since !== null);
       const now = clock.now();
       const fence = await claimLease(transaction, source, { holder, now }, this.options);
-      const at = instantFromMillis(now);
-      if (source.erasing_since === null) transaction.send(numbered(writeReceipt), name, at);
-      transaction.send(numbered(hideSource), at, source.no);
+      hideIn(transaction, source, instantFromMillis(now));
       const erasing = { no: source.no, name, fence };
       return { erasing, rows: await emptySmall(transaction, erasing) };
     });
@@ -110,6 +109,16 @@ export class PostgresErasingCommits implements ErasingCommits {
       return work(transaction);
     });
   }
+}
+
+/** Hides a source from every view in the caller's transaction, with a receipt unless its erasure has begun before. */
+export function hideIn(
+  transaction: Transaction,
+  source: Pick<SourceRow, 'no' | 'name' | 'erasing_since'>,
+  at: Instant,
+): void {
+  if (source.erasing_since === null) transaction.send(numbered(writeReceipt), source.name, at);
+  transaction.send(numbered(hideSource), at, source.no);
 }
 
 /** Returns the number of rows deleted. */

@@ -4,7 +4,7 @@ import type { FollowedSource, FollowedSourceChange, FollowedSources } from '../.
 import { followedFrom, listFollowed, raiseRevision, readRevision, writeOf } from '../../followed-sources.js';
 import type { FollowedSourcesTable } from '../../schema.js';
 import type { PostgresDatabase } from './open.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, type Transaction } from './transaction.js';
 
 /** The registry of followed sources in PostgreSQL. */
 export class PostgresFollowedSources implements FollowedSources {
@@ -26,20 +26,26 @@ export class PostgresFollowedSources implements FollowedSources {
 
   async save(changes: readonly FollowedSourceChange[]): Promise<readonly SourceName[]> {
     if (changes.length === 0) return [];
-    return inTransaction(this.database, async (transaction) => {
-      // One writer at a time, or two new entries could have one target unnoticed.
-      transaction.send('LOCK TABLE followed_sources IN SHARE ROW EXCLUSIVE MODE');
-      const written = await Promise.all(
-        changes.map(async (change) => {
-          const { sql, values } = writeOf(change);
-          return transaction.run(numbered(sql), ...values);
-        }),
-      );
-      const missed = changes.filter((_, index) => written[index] === 0);
-      if (missed.length < changes.length) transaction.send(raiseRevision);
-      return missed.map(({ next }) => next.source);
-    });
+    return inTransaction(this.database, (transaction) => saveFollowedIn(transaction, changes));
   }
+}
+
+/** `FollowedSources.save` in the caller's transaction. Returns the names of the changes that affected no row. */
+export async function saveFollowedIn(
+  transaction: Transaction,
+  changes: readonly FollowedSourceChange[],
+): Promise<readonly SourceName[]> {
+  // One writer at a time, or two new entries could have one target unnoticed.
+  transaction.send('LOCK TABLE followed_sources IN SHARE ROW EXCLUSIVE MODE');
+  const written = await Promise.all(
+    changes.map(async (change) => {
+      const { sql, values } = writeOf(change);
+      return transaction.run(numbered(sql), ...values);
+    }),
+  );
+  const missed = changes.filter((_, index) => written[index] === 0);
+  if (missed.length < changes.length) transaction.send(raiseRevision);
+  return missed.map(({ next }) => next.source);
 }
 
 /** Numbers the question marks. */

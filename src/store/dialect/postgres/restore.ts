@@ -1,9 +1,11 @@
 import { open } from 'node:fs/promises';
 import type { Selectable } from 'kysely';
 import pg from 'pg';
-import { Fault, isFault } from '../../../domain/fault.js';
+import { defined } from '../../../domain/defined.js';
+import { Fault, type FaultCode, isFault } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
+import { isSharedProcessGone } from '../../../runtime/process-identity.js';
 import {
   type Restored,
   type RestoreHooks,
@@ -21,11 +23,14 @@ import { type AppliedMigration, pendingMigrations, shippedMigrations } from '../
 import { type MigratedTable, migratedTables } from '../../migrate-data/migrated-tables.js';
 import { qualified, targetIn } from '../../migrate-data/postgres-target.js';
 import type { FollowedSourcesTable } from '../../schema.js';
+import type { SourceRow } from '../../source-row.js';
 import { type ArchivedTable, lineEnds, readArchive } from './archive.js';
 import { readDump } from './dump.js';
+import { hideIn } from './erase-source.js';
 import { dropIn, recallIn } from './erasures.js';
 import { withPostgresFaults } from './faults.js';
 import { isAlive } from './fleet-life.js';
+import { saveFollowedIn } from './followed-sources.js';
 import { isLockTimeout, lockHolders } from './lock-holders.js';
 import { appliedMigrations, migratePostgres } from './migrate.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
@@ -231,6 +236,11 @@ async function replaced(
     await makeSchema(database, backup, parts);
     return await replaceRows(database, url, backup, parts, hooks);
   } catch (error) {
+    if (isFault(error, 'database_full'))
+      throw new Fault('database_full', error.message, {
+        hint: 'Free space on the server, then run this again; nothing was replaced.',
+        cause: error,
+      });
     if (!isFault(error, 'database_busy') || error.about.lasting === true) throw error;
     if (!isLockTimeout(error.about.cause))
       throw new Fault('database_busy', error.message, {
@@ -258,13 +268,23 @@ async function prepared({ prepare }: RestoreHooks): Promise<void> {
   try {
     await prepare(null);
   } catch (error) {
-    if (!isFault(error, 'database_busy')) throw error;
-    throw new Fault('database_busy', `the backup is restored, but ${error.message}`, {
-      hint: 'Start rosterd: it erases what the backup still has of people who were forgotten since.',
+    if (!isFault(error)) throw error;
+    const hint = afterwards[error.code] ?? error.about.hint;
+    throw new Fault(error.code, `the backup is restored, but ${error.message}`, {
+      ...defined({ hint }),
       cause: error,
     });
   }
 }
+
+const finishes =
+  'Start rosterd, or run this again with --force: either finishes the erasure of what was erased since the backup.';
+
+const afterwards: Partial<Record<FaultCode, string>> = {
+  database_busy: finishes,
+  lease_lost: finishes,
+  database_full: `Free space on the server. ${finishes}`,
+};
 
 /** If this host freezes, the server releases the locks after this time. */
 const idleMillis = 5 * 60_000;
@@ -303,7 +323,7 @@ function replaceRows(
       const at = instantFromMillis(parts.clock.now());
       await recallIn(transaction, people, at);
       if (parts.identity === 'drop') await dropIn(transaction, at);
-      if (erased.length > 0) await hide(transaction, erased, at);
+      if (erased.length > 0) await beginErasing(transaction, erased, at);
       throwIfStopped(parts.signal);
       await transaction.commit();
       return proofs;
@@ -323,22 +343,33 @@ async function erasedIn(client: pg.Client): Promise<readonly ErasedSource[]> {
   );
 }
 
-/** Hides sources from every view, as the first commit of their erasure does. `RestoreHooks.prepare` finishes it. */
-async function hide(transaction: Transaction, erased: readonly ErasedSource[], at: Instant): Promise<void> {
+/**
+ * Begins the erasure of sources in the commit that brings their rows: hides them, and gives them the entries that the
+ * replaced mirror had of them, so that following does not bring them back. `RestoreHooks.prepare` finishes it; if it cannot,
+ * so does the next daemon, or the next restore.
+ */
+async function beginErasing(
+  transaction: Transaction,
+  erased: readonly ErasedSource[],
+  at: Instant,
+): Promise<void> {
   const names = erased.map(({ name }) => name);
   const known = erased.flatMap(({ name, entry }) => (entry === null ? [] : [name]));
-  const hidden = await transaction.rows<{ name: string }>(
-    `UPDATE sources SET erasing_since = $3 WHERE name = ANY ($1::text[]) AND erasing_since IS NULL
+  const hidden = await transaction.rows<Pick<SourceRow, 'no' | 'name' | 'erasing_since'>>(
+    `SELECT no, name, erasing_since FROM sources WHERE name = ANY ($1::text[])
        AND (name = ANY ($2::text[]) OR NOT EXISTS
-         (SELECT 1 FROM followed_sources f WHERE f.source = sources.name AND f.state IN ('waiting', 'connected')))
-     RETURNING name`,
-    ...[names, known, at],
+         (SELECT 1 FROM followed_sources f WHERE f.source = sources.name AND f.state IN ('waiting', 'connected')))`,
+    ...[names, known],
   );
-  for (const { name } of hidden)
-    transaction.send(
-      "INSERT INTO erasures (id, cause, invisible_at) VALUES ($1, 'source_erased', $2)",
-      ...[name, at],
-    );
+  for (const source of hidden) hideIn(transaction, source, at);
+  const rows = await transaction.rows<Selectable<FollowedSourcesTable>>(listFollowed);
+  const stored = new Map(rows.map(followedFrom).map((entry) => [entry.source, entry]));
+  await saveFollowedIn(
+    transaction,
+    erased.flatMap(({ name, entry }) =>
+      entry === null ? [] : [{ before: stored.get(name) ?? null, next: entry }],
+    ),
+  );
 }
 
 async function presentTables(
@@ -420,14 +451,16 @@ async function refuseInUse(
   { clock, leaseMs }: { readonly clock: Clock; readonly leaseMs: number },
 ): Promise<void> {
   const members = await client.query<{ holder: string }>(
-    `SELECT member AS holder FROM fleet_members m WHERE ${isAlive('m')} ORDER BY member LIMIT 1`,
+    `SELECT member AS holder FROM fleet_members m WHERE ${isAlive('m')} ORDER BY member`,
   );
   const leases = await client.query<{ holder: string; fence: number; expires_at: string }>(
     'SELECT holder, fence, expires_at FROM leases ORDER BY holder',
   );
   const inUse =
-    members.rows[0]?.holder ??
-    leases.rows.find((lease) => isLeaseRunning({ ...lease }, clock.now(), leaseMs))?.holder;
+    members.rows.find(({ holder }) => !isSharedProcessGone(holder))?.holder ??
+    leases.rows.find(
+      (lease) => isLeaseRunning({ ...lease }, clock.now(), leaseMs) && !isSharedProcessGone(lease.holder),
+    )?.holder;
   if (inUse !== undefined)
     throw new Fault('lease_lost', `${database.url} is in use by ${inUse}`, {
       hint: 'Stop every rosterd that uses this database, then run this again.',
