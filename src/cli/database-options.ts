@@ -40,7 +40,7 @@ export async function mirrorOf(context: CommandContext): Promise<ChosenMirror> {
 }
 
 async function sqlite(path: string): Promise<DatabaseLocation> {
-  const { fileBehind } = await import('../config/database.js');
+  const { fileBehind } = await import('../runtime/file-behind.js');
   return { kind: 'sqlite', file: fileBehind(path) };
 }
 

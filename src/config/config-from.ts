@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { defined } from '../domain/defined.js';
 import { type IdKind, parseId, parseSourceName } from '../domain/ids.js';
+import { fileBehind } from '../runtime/file-behind.js';
 import { headerNames } from '../wire/headers.js';
 import type {
   AfterSyncConfig,
@@ -15,7 +16,7 @@ import type {
   QuietHoursConfig,
   SourceFilters,
 } from './config.js';
-import { type DatabaseConfig, fileBehind, isPostgres, withoutPassword } from './database.js';
+import { type DatabaseConfig, isPostgres, withoutPassword } from './database.js';
 import { parseListen, parsePeriod, parseTimeOfDay } from './formats.js';
 import { type Path, pathText } from './path.js';
 import { Secret, type SecretReference } from './secrets.js';

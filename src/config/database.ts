@@ -1,5 +1,3 @@
-import { readlinkSync, realpathSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import type { Secret } from './secrets.js';
 
 /** The database that stores the mirror. */
@@ -72,24 +70,4 @@ export function shownAddress(text: string): string {
 export function sqliteFileOf(database: DatabaseConfig): string {
   if (database.kind === 'sqlite') return database.file;
   throw new Error(`${database.url} is not a file`);
-}
-
-/** As many links as Linux follows. */
-const linksMax = 40;
-
-/**
- * Returns the file that a path leads to if it is a symbolic link, whether the file exists or not; else the path. SQLite
- * keeps its log beside the file and not beside the link, and a rename would replace the link.
- */
-export function fileBehind(path: string): string {
-  let file = path;
-  for (let links = 0; links < linksMax; links += 1) {
-    try {
-      file = resolve(realpathSync(dirname(file)), readlinkSync(file));
-    } catch {
-      // No link, or nothing there.
-      return file;
-    }
-  }
-  return path;
 }

@@ -7,6 +7,7 @@ import { instantFromMillis } from '../domain/instant.js';
 import { askDaemons, askLogs } from '../reading/daemon-address.js';
 import { runs } from '../reading/runs.js';
 import { statusOf } from '../reading/status.js';
+import { writtenFile } from '../runtime/file-behind.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { writePrivateFile } from '../runtime/private-file.js';
 import { requireReplaceable } from '../runtime/replaceable.js';
@@ -39,8 +40,9 @@ export async function writeSupportBundle(
 ): Promise<void> {
   const { clock, env, nodeVersion } = parts;
   requireReplaceable(file);
+  const target = writtenFile(file);
   const loaded = await load().catch((error: unknown) => error);
-  if (isLoaded(loaded)) refuseOwnFile(loaded.config.database, file);
+  if (isLoaded(loaded)) refuseOwnFile(loaded.config.database, target);
   const diagnosis: Diagnosis = await diagnose(load, parts, signal);
   const bundle = {
     about:
@@ -60,7 +62,7 @@ export async function writeSupportBundle(
     doctor: diagnosis,
     ...(isLoaded(loaded) ? await ofMirror(loaded, parts) : {}),
   };
-  await writePrivateFile(file, `${masked(JSON.stringify(bundle, null, 2), env)}\n`);
+  await writePrivateFile(target, `${masked(JSON.stringify(bundle, null, 2), env)}\n`);
 }
 
 async function ofMirror({ config }: LoadedConfig, { clock }: BundleParts) {

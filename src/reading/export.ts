@@ -11,6 +11,7 @@ import type { RowSource } from '../exports/ports.js';
 import { writeExport } from '../exports/write-file.js';
 import { xlsx } from '../exports/xlsx.js';
 import type { Clock } from '../runtime/clock.js';
+import { writtenFile } from '../runtime/file-behind.js';
 import type { Random } from '../runtime/random.js';
 import { requireReplaceable } from '../runtime/replaceable.js';
 import type { DatabaseLocation } from '../store/database-location.js';
@@ -55,7 +56,7 @@ export interface PreparedFile {
   readonly pieces: AsyncIterable<Piece> | null;
   /** Throws `usage` for the mirror's own files, and for a device or a pipe, with or without its manifest. */
   mayReplace(file: string): void;
-  /** Writes the file whole or not at all. Returns its size in bytes. */
+  /** Writes the file whole or not at all; of a link, the file behind it. Returns its size in bytes. */
   save(file: string, random: Random, signal: AbortSignal): Promise<number>;
   /** Writes the manifest beside a saved file, as `FILE.manifest.json`. Returns its path. */
   describe(file: string, clock: Clock): Promise<string>;
@@ -99,8 +100,8 @@ export function exportMirror<Result>(
         rows,
         mayReplace: (file) => {
           for (const path of [file, manifestFileOf(file)]) {
-            refuseOwnFile(location, path);
             requireReplaceable(path);
+            refuseOwnFile(location, writtenFile(path));
           }
         },
         describe: async (file, clock) => {
@@ -108,7 +109,7 @@ export function exportMirror<Result>(
           const about = { table, format: ask.format, rows: rows() };
           const columns = ask.format === 'founder-csv' ? founderColumns : source.columns;
           const files = [await exportedFile(file, about, columns)];
-          await writeManifest(path, manifestOf(facts, limitsOf(ask), files, clock));
+          await writeManifest(writtenFile(path), manifestOf(facts, limitsOf(ask), files, clock));
           return path;
         },
       };
@@ -149,11 +150,11 @@ function wantedBy({ source, company, asOf, identity, format }: ExportAsk) {
 
 function encoded(rows: RowSource, ask: ExportAsk, table: ExportTable): Pick<PreparedFile, 'pieces' | 'save'> {
   if (ask.format === 'parquet')
-    return { pieces: null, save: (file, _random, signal) => writeParquet(file, rows, signal) };
+    return { pieces: null, save: (file, _random, signal) => writeParquet(writtenFile(file), rows, signal) };
   // A workbook without `--table` keeps the sheet name it always had.
   const sheet = ask.tables.length === 0 ? 'investments' : table;
   const pieces = piecesOf(rows, ask.format, ask.raw, sheet);
-  return { pieces, save: (file, random, signal) => writeExport(file, pieces, random, signal) };
+  return { pieces, save: (file, random, signal) => writeExport(writtenFile(file), pieces, random, signal) };
 }
 
 function piecesOf(

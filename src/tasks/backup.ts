@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
+import { writtenFile } from '../runtime/file-behind.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { requireReplaceable } from '../runtime/replaceable.js';
 import { backUpApart } from '../store/back-up-apart.js';
@@ -17,7 +18,7 @@ export type { BackupMade } from '../store/backup/made.js';
 
 export interface BackupRequest {
   readonly location: DatabaseLocation;
-  /** A file, or an existing folder, in which the backup is named like a scheduled one. */
+  /** A file, or an existing folder, in which the backup is named like a scheduled one. Links are followed. */
   readonly target: string;
   /** Replaces an existing file. */
   readonly force: boolean;
@@ -35,8 +36,9 @@ export async function backUp(request: BackupRequest): Promise<BackupMade> {
   const { location, force, clock, env, signal, onShare } = request;
   const dialect = dialectFor(location);
   const target = targetOf(request);
-  refuseOwnFile(location, target);
   requireReplaceable(target);
+  const file = writtenFile(target);
+  refuseOwnFile(location, file);
   if (existsSync(target) && !force)
     throw new Fault('usage', `${target} exists`, { hint: 'name another file, or add --force to replace it' });
   if (!(await dialect.exists()))
@@ -44,7 +46,8 @@ export async function backUp(request: BackupRequest): Promise<BackupMade> {
       hint: 'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
     });
   const parts = { clock, env, signal, version: packageVersion() };
-  return await backUpApart(location, target, { ...parts, ...defined({ onShare }) });
+  const made = await backUpApart(location, file, { ...parts, ...defined({ onShare }) });
+  return { ...made, file: target };
 }
 
 function targetOf({ location, target, clock }: BackupRequest): string {

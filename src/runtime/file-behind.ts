@@ -1,0 +1,50 @@
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { Fault } from '../domain/fault.js';
+
+/** As many links as Linux follows. */
+const linksMax = 40;
+
+/**
+ * Returns the file that a path leads to if it is a symbolic link, whether the file exists or not; else the path. SQLite
+ * keeps its log beside the file and not beside the link, and a rename would replace the link. `mayFollow` is called with
+ * each link and may throw.
+ */
+export function fileBehind(path: string, mayFollow: (link: string) => void = () => {}): string {
+  let file = path;
+  for (let links = 0; links < linksMax; links += 1) {
+    const next = afterLink(file);
+    if (next === null) return file;
+    mayFollow(file);
+    file = next;
+  }
+  return path;
+}
+
+/** Returns null for no link, or nothing there. */
+function afterLink(file: string): string | null {
+  try {
+    return resolve(realpathSync(dirname(file)), readlinkSync(file));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Returns the file to write when a person names `path`: of a symbolic link, the file behind it, as a shell writes with `>`.
+ * Throws `usage` for a link of another user in a folder where everybody may put one, such as /tmp: Linux does not follow it
+ * for a program that writes, because it could lead to any file of the person.
+ */
+export const writtenFile = (path: string): string => fileBehind(path, refuseStrangeLink);
+
+const everybodyWrites = 0o1002;
+
+function refuseStrangeLink(link: string): void {
+  const folder = statSync(dirname(link));
+  const { uid } = lstatSync(link);
+  const isShared = (folder.mode & everybodyWrites) === everybodyWrites;
+  if (!isShared || uid === process.geteuid?.() || uid === folder.uid) return;
+  throw new Fault('usage', `${link} is a link of another user in a folder that everybody may write to`, {
+    hint: 'Name another file.',
+  });
+}
