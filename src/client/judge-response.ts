@@ -82,6 +82,8 @@ const nextOfBare: Readonly<Record<number, string>> = {
 };
 
 function hintOf(code: FaultCode, status: number, type: string | null): string | undefined {
+  if (type === 'invalid_client')
+    return 'compare clientId and clientSecret with the keys of the application; only a public client has no secret';
   if (code === 'unauthorized') return 'replace the token, or run `rosterd connect`';
   if (code === 'reauthorize') return 'run `rosterd connect` to sign in again';
   if (code === 'contract_broken' && status >= 400)

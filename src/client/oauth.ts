@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import type { Interruption } from '../runtime/interruption.js';
 import type { Random } from '../runtime/random.js';
@@ -65,6 +66,13 @@ export function isOurRedirect(query: URLSearchParams, challenge: Challenge): boo
   return isSameSecret(query.get('state') ?? '', challenge.state);
 }
 
+/** What helps against an error that the consent page sends back. */
+const nextAfter: Readonly<Record<string, string>> = {
+  access_denied: 'run the command again and approve the request in the browser',
+  invalid_scope:
+    'tick the scopes in the link on the application in the developer portal, then run the command again',
+};
+
 /**
  * Returns the code from the redirect. Throws `refused` on another `state` or a reported error, and `contract_broken`
  * without a code.
@@ -78,7 +86,10 @@ export function codeFromRedirect(query: URLSearchParams, challenge: Challenge): 
   const error = query.get('error');
   if (error !== null) {
     const type = /^[a-z_]{1,60}$/.test(error) ? error : 'an unknown error';
-    throw new Fault('refused', `the sign-in ended with ${type}`, { type });
+    throw new Fault('refused', `the sign-in ended with ${type}`, {
+      type,
+      ...defined({ hint: nextAfter[type] }),
+    });
   }
   const code = query.get('code');
   if (code === null || code === '')

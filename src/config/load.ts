@@ -45,7 +45,9 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
   const understood = parsed.success
     ? { settings: parsed.data, isMadeUp: () => false }
     : stubInvalid(input, placesOf(parsed.error.issues));
-  for (const { path, ...clash } of understood === null ? [] : clashesIn(understood.settings)) {
+  for (const { path, ...clash } of understood === null
+    ? []
+    : clashesIn(understood.settings, { draft: request.draft === true })) {
     if (!understood?.isMadeUp(path)) problems.push({ path: pathText(path), where: whereOf(path), ...clash });
   }
   const strays = strayNames(fromEnv.unknown, input);

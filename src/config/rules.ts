@@ -13,7 +13,8 @@ import { vaultClashes } from './vault-clashes.js';
 
 /** Rules over more than one value, and warnings about allowed settings. */
 
-export function clashesIn(settings: Settings): readonly Clash[] {
+/** A draft may lack what `rosterd connect` adds. */
+export function clashesIn(settings: Settings, { draft = false } = {}): readonly Clash[] {
   return [
     ...repeatedSources(settings.sources),
     ...repeatedNames('notices', settings.notices),
@@ -31,6 +32,7 @@ export function clashesIn(settings: Settings): readonly Clash[] {
       ? []
       : accessClashes(settings.platform.management, ['platform', 'management'], 'MANAGEMENT_TOKEN')),
     ...receiverClashes(settings),
+    ...(draft ? [] : unmanagedEndpoint(settings)),
     ...sharedAddress(settings),
     ...databaseClashes(settings),
     ...vaultClashes(settings),
@@ -127,7 +129,7 @@ function sourceClashes(source: ListedSource, at: Path): readonly Clash[] {
   return clashes;
 }
 
-function receiverClashes({ receiver, platform }: Settings): readonly Clash[] {
+function receiverClashes({ receiver }: Settings): readonly Clash[] {
   if (receiver === null) return [];
   if (receiver.endpoint === null && receiver.secrets.length === 0) {
     return [
@@ -138,12 +140,16 @@ function receiverClashes({ receiver, platform }: Settings): readonly Clash[] {
       },
     ];
   }
-  if (receiver.endpoint === null || platform.management !== undefined) return [];
+  return [];
+}
+
+function unmanagedEndpoint({ receiver, platform }: Settings): readonly Clash[] {
+  if (receiver === null || receiver.endpoint === null || platform.management !== undefined) return [];
   return [
     {
       path: ['platform', 'management'],
       message: 'is missing; receiver.endpoint needs it',
-      hint: '`rosterd connect --management` signs in and sets it',
+      hint: '`rosterd connect --management --write` signs in and sets it',
     },
   ];
 }

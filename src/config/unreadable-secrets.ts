@@ -26,6 +26,11 @@ export async function secretFaults(config: Config): Promise<readonly Fault[]> {
   return faults;
 }
 
+/** Returns whether a command prints one of the secrets. It is not run. */
+export function hasSecretCommand(config: Config): boolean {
+  return secretsOf(config).some(({ runsCommand }) => runsCommand);
+}
+
 /** Throws `usage` for a text that is not a key. A command is not run for it. */
 export async function checkVaultKey(secret: Secret): Promise<void> {
   if (secret.runsCommand || vaultKeyBytes(await secret.reveal()) !== null) return;

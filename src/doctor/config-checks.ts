@@ -1,29 +1,43 @@
-import type { Access, Config } from '../config/config.js';
-import { secretFaults } from '../config/unreadable-secrets.js';
+import type { Config } from '../config/config.js';
+import { hasSecretCommand, secretFaults } from '../config/unreadable-secrets.js';
 import { credentialsAt } from '../daemon/credentials-at.js';
+import { counted } from '../domain/counted.js';
+import { isFault } from '../domain/fault.js';
 import type { OpenVault } from '../reading/open-vault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Vault } from '../vault/ports.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
+import { signInCommand } from './sign-in-command.js';
 
 /** Checks that secrets can be read and their files are private. Commands that print a secret are not run. */
 export async function secretsCheck(config: Config): Promise<Check> {
   const [first, ...more] = await secretFaults(config);
-  if (first === undefined) return pass('secrets', 'every secret can be read, and only by this user');
+  if (first === undefined)
+    return pass('secrets', hasSecretCommand(config) ? `${readable}; commands were not run` : readable);
   const check = failedBy('secrets', first, 'rosterd config validate');
   return more.length === 0 ? check : { ...check, message: `${check.message}; and ${more.length} more` };
 }
 
+const readable = 'every secret in a file or a variable can be read, and only by this user';
+
 export async function credentialsCheck(config: Config, vault: Vault, clock: Clock): Promise<Check> {
   const name = 'credentials';
-  const places = accessesOf(config).flatMap((access) => (access.kind === 'credentials' ? [access.at] : []));
-  if (places.length === 0) return skip(name, 'no source signs in: tokens do not rotate');
-  try {
-    for (const place of places) await credentialsAt(place, vault, clock).read();
-    return pass(name, `${places.length} sign-ins with rotating tokens are usable and private`);
-  } catch (error) {
-    return failedBy(name, error, 'rosterd connect');
+  const signIns = signInsOf(config);
+  if (signIns.length === 0) return skip(name, 'no source signs in: tokens do not rotate');
+  for (const { access, command } of signIns) {
+    if (access.kind !== 'credentials') continue;
+    try {
+      await credentialsAt(access.at, vault, clock).read();
+    } catch (error) {
+      return isFault(error, 'reauthorize')
+        ? fail(name, error.message, command)
+        : failedBy(name, error, command);
+    }
   }
+  return pass(
+    name,
+    `${counted(signIns.length, 'sign-in')} with rotating tokens ${signIns.length === 1 ? 'is' : 'are'} usable and private`,
+  );
 }
 
 /** Checks that every entry of an encrypted vault has its key, and that the first key encrypts all. */
@@ -50,9 +64,11 @@ export async function vaultCheck(vault: OpenVault): Promise<Check> {
   }
 }
 
-function accessesOf({ sources, follows, platform }: Config): readonly Access[] {
+/** Returns what signs in with rotating tokens, and the command that signs in again. */
+function signInsOf({ sources, follows, platform: { management } }: Config) {
   return [
-    ...[...sources, ...follows].map(({ access }) => access),
-    ...(platform.management === null ? [] : [platform.management]),
-  ];
+    ...sources.map((source) => ({ access: source.access, command: signInCommand(source) })),
+    ...follows.map(({ rule, access }) => ({ access, command: `rosterd connect --rule ${rule}` })),
+    ...(management === null ? [] : [{ access: management, command: 'rosterd connect --management' }]),
+  ].filter(({ access }) => access.kind === 'credentials');
 }

@@ -51,7 +51,7 @@ export async function databaseChecks(
     };
   }
   try {
-    checks.push(pass('database.file', `${file} is a mirror of rosterd`), await modeCheck(file));
+    checks.push(await writableCheck(file), await modeCheck(file));
     const schema = schemaCheck(opened);
     checks.push(
       schema,
@@ -91,6 +91,24 @@ async function folderCheck(file: string): Promise<Check> {
     if (codeOf(error) === 'ENOENT') return warn(name, `${folder} is not there yet`, 'rosterd sync');
     return fail(name, `${folder} may not be written to (${codeOf(error)})`, `chmod u+rwx ${folder}`);
   }
+}
+
+async function writableCheck(file: string): Promise<Check> {
+  const name = 'database.file';
+  for (const one of [file, `${file}-wal`, `${file}-shm`]) {
+    try {
+      await access(one, constants.R_OK | constants.W_OK);
+    } catch (error) {
+      // SQLite makes the other two when it opens the mirror.
+      if (one !== file && codeOf(error) === 'ENOENT') continue;
+      return fail(
+        name,
+        `${one} may not be written to (${codeOf(error)})`,
+        `chmod u+rw ${one}, or chown it to the user that runs rosterd`,
+      );
+    }
+  }
+  return pass(name, `${file} is a mirror of rosterd, and may be written to`);
 }
 
 /** The group may read: an operator may have granted that to analysts. */

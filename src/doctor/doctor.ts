@@ -99,12 +99,7 @@ async function configured(
     for (const source of config.sources) checks.push(...(await sourceChecks(source, reachable, tools)));
     for (const rule of config.follows) checks.push(await followCheck(rule, reachable, session, signal));
     checks.push(...daemonChecks(asked));
-    checks.push(
-      ...mirrorChecks(
-        status,
-        config.sources.map(({ name }) => name),
-      ),
-    );
+    checks.push(...mirrorChecks(status, config.sources));
     checks.push(await portCheck('receiver.port', 'receiver', config.receiver?.listen ?? null));
     checks.push(await portCheck('console.port', 'console', config.console?.listen ?? null));
     checks.push(await consoleCheck(config));

@@ -1,8 +1,10 @@
+import type { SourceConfig } from '../config/config.js';
 import { counted } from '../domain/counted.js';
 import { millisOf, parseInstant } from '../domain/instant.js';
 import type { FullStatus } from '../reading/status.js';
 import type { SourceStatus, StatusDocument } from '../store/reads/status.js';
 import { type Check, fail, pass, skip, warn } from './check.js';
+import { signInCommand } from './sign-in-command.js';
 
 /** A webhook is worked within seconds; after five minutes nothing is draining the inbox. */
 const inboxMillisMax = 5 * 60_000;
@@ -17,10 +19,13 @@ const perSource = ['health', 'cursor', 'quarantine', 'catalog'];
 const concernsOfMirror = new Set(['unfollowed', 'overdue', 'clock_ahead']);
 
 /** Checks what the mirror's own status reports. */
-export function mirrorChecks(status: FullStatus | null, sources: readonly string[]): readonly Check[] {
+export function mirrorChecks(
+  status: FullStatus | null,
+  sources: readonly Pick<SourceConfig, 'name' | 'access'>[],
+): readonly Check[] {
   const names = ['inbox', 'notices', 'erasures'];
   if (status === null) {
-    const skipped = [...sources.flatMap((source) => perSource.map((one) => `${one}.${source}`)), ...names];
+    const skipped = [...sources.flatMap(({ name }) => perSource.map((one) => `${one}.${name}`)), ...names];
     return skipped.map((name) => skip(name, 'there is no usable database'));
   }
   const now = millisOf(status.at);
@@ -28,7 +33,7 @@ export function mirrorChecks(status: FullStatus | null, sources: readonly string
     ...sources.flatMap((source) =>
       sourceChecks(
         source,
-        status.sources.find((one) => one.source === source),
+        status.sources.find((one) => one.source === source.name),
       ),
     ),
     ...status.sources
@@ -47,7 +52,11 @@ export function mirrorChecks(status: FullStatus | null, sources: readonly string
   ];
 }
 
-function sourceChecks(name: string, source: SourceStatus | undefined): readonly Check[] {
+function sourceChecks(
+  configured: Pick<SourceConfig, 'name' | 'access'>,
+  source: SourceStatus | undefined,
+): readonly Check[] {
+  const { name } = configured;
   if (source === undefined || (source.state === 'empty' && source.last_tick_at === null)) {
     return [
       warn(`health.${name}`, 'it was never synced', `rosterd sync --source ${name}`),
@@ -55,14 +64,15 @@ function sourceChecks(name: string, source: SourceStatus | undefined): readonly 
     ];
   }
   return [
-    healthCheck(name, source),
+    healthCheck(configured, source),
     cursorCheck(name, source),
     quarantineCheck(name, source),
     catalogCheck(name, source),
   ];
 }
 
-function healthCheck(name: string, source: SourceStatus): Check {
+function healthCheck(configured: Pick<SourceConfig, 'name' | 'access'>, source: SourceStatus): Check {
+  const { name } = configured;
   const check = `health.${name}`;
   const why = source.last_error === null ? '' : `: ${source.last_error}`;
   if (source.state === 'halted') {
@@ -70,7 +80,7 @@ function healthCheck(name: string, source: SourceStatus): Check {
       source.last_error_code === 'filters_changed'
         ? `rosterd sync --source ${name} --resync`
         : ['unauthorized', 'reauthorize', 'forbidden'].includes(source.last_error_code ?? '')
-          ? 'rosterd connect'
+          ? signInCommand(configured)
           : `rosterd sync --source ${name}`;
     return fail(check, `stopped, a person has to help${why}`, mend);
   }

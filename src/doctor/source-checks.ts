@@ -4,13 +4,14 @@ import { getInstallation } from '../client/installations.js';
 import { investmentFeed } from '../client/investments.js';
 import { refusesVersion } from '../client/judge-response.js';
 import { staticToken } from '../client/tokens/static-token.js';
-import type { Access, Config, SourceConfig } from '../config/config.js';
+import type { Config, SourceConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { defined } from '../domain/defined.js';
 import { type Fault, isFault } from '../domain/fault.js';
 import type { SpentBudget } from '../store/budgets.js';
 import type { ReceivedPage } from '../sync/ports.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
+import { signInCommand } from './sign-in-command.js';
 
 export interface SourceTools {
   readonly config: Config;
@@ -32,7 +33,7 @@ export async function sourceChecks(
   const names = [`token.${name}`, `scopes.${name}`, `identity.${name}`, `version.${name}`];
   const token = await tools.session
     .storedToken(source.access)
-    .catch((error: unknown) => failedBy(names[0] ?? '', error, anotherToken(source.access)));
+    .catch((error: unknown) => unreadableToken(names[0] ?? '', error, source));
   if (typeof token !== 'string') {
     return [token, ...names.slice(1).map((one) => skip(one, 'there is no token to ask with'))];
   }
@@ -48,7 +49,7 @@ async function askedChecks(
   token: string,
   { config, session, nameless, signal }: SourceTools,
 ): Promise<readonly Check[]> {
-  const { name, access, filters } = source;
+  const { name, filters } = source;
   const api = session.client.as(staticToken(() => token));
   const { companyId, offeringId, investorId } = filters;
   const scope = {
@@ -69,11 +70,12 @@ async function askedChecks(
     ];
   } catch (error) {
     if (!isFault(error)) throw error;
-    return refusals(name, access, error, config);
+    return refusals(source, error, config);
   }
 }
 
-function refusals(name: string, access: Access, fault: Fault, config: Config): readonly Check[] {
+function refusals(source: SourceConfig, fault: Fault, config: Config): readonly Check[] {
+  const { name, access } = source;
   const told = fault.message;
   const unknown = (what: string) => skip(`${what}.${name}`, 'the platform did not say');
   if (fault.code === 'unauthorized') {
@@ -84,7 +86,7 @@ function refusals(name: string, access: Access, fault: Fault, config: Config): r
             'the access token has run out; the next tick refreshes it',
             `rosterd sync --source ${name}`,
           )
-        : fail(`token.${name}`, `the token is not accepted: ${told}`, anotherToken(access));
+        : fail(`token.${name}`, `the token is not accepted: ${told}`, anotherToken(source));
     return [token, unknown('scopes'), unknown('identity'), unknown('version')];
   }
   const accepted = pass(`version.${name}`, `API version ${config.platform.version} is accepted`);
@@ -92,7 +94,7 @@ function refusals(name: string, access: Access, fault: Fault, config: Config): r
   if (fault.code === 'forbidden')
     return [
       valid,
-      fail(`scopes.${name}`, `it may not read these investments: ${told}`, anotherToken(access)),
+      fail(`scopes.${name}`, `it may not read these investments: ${told}`, anotherToken(source)),
       unknown('identity'),
       accepted,
     ];
@@ -108,25 +110,29 @@ function refusals(name: string, access: Access, fault: Fault, config: Config): r
   return [failedBy(`token.${name}`, fault, mend), unknown('scopes'), unknown('identity'), unknown('version')];
 }
 
-/** The advice to get another token. A token from elsewhere is replaced at its origin. */
-function anotherToken(access: Access): string {
-  return access.kind === 'token'
-    ? `rosterd connect, or another token (this one is ${access.token.origin})`
-    : 'rosterd connect';
+/** A missing or void sign-in is named with the command of its source. */
+function unreadableToken(check: string, error: unknown, source: SourceConfig): Check {
+  return isFault(error, 'reauthorize')
+    ? fail(check, error.message, signInCommand(source))
+    : failedBy(check, error, anotherToken(source));
 }
 
-function identityCheck(
-  { name, access }: SourceConfig,
-  page: ReceivedPage,
-  config: Config,
-  nameless: boolean,
-): Check {
+/** The advice to get another token. A token from elsewhere is replaced at its origin. */
+function anotherToken(source: SourceConfig): string {
+  const { access } = source;
+  return access.kind === 'token'
+    ? `rosterd connect, or another token (this one is ${access.token.origin})`
+    : signInCommand(source);
+}
+
+function identityCheck(source: SourceConfig, page: ReceivedPage, config: Config, nameless: boolean): Check {
+  const { name } = source;
   const check = `identity.${name}`;
   const record = page.parse().items.find((item) => item.kind === 'record');
   if (config.identity === 'drop') return pass(check, 'names are not kept, as configured');
   if (record?.kind !== 'record') return skip(check, 'there is no record to see it by');
   if (record.identity === null)
-    return warn(check, 'the token does not include names (read:investors:pii)', anotherToken(access));
+    return warn(check, 'the token does not include names (read:investors:pii)', anotherToken(source));
   const listed = `rosterd sync --source ${name} --resync`;
   return nameless
     ? warn(check, 'names are granted, but the mirror was filled without them', listed)

@@ -241,7 +241,7 @@ test('connect stores nothing when the person declines', async () => {
   await fetch(await consent(world, await session.link(), founder().email, 'deny'));
   const { code, err } = await session.ended;
   expect(code).toBe(1);
-  expect(err).toContain('access_denied');
+  expect(err).toContain('access_denied\nTry: run the command again and approve the request in the browser\n');
   expect(() => configOf(folder)).toThrow('ENOENT');
 });
 
@@ -409,7 +409,10 @@ test('connect --rule signs in the manager of a follow rule, and the next sync co
     }),
   );
   const early = await rosterd(['sync'], io({ env }));
-  expect([early.code, early.err]).toEqual([3, expect.stringContaining('rosterd connect')]);
+  expect([early.code, early.err]).toEqual([
+    3,
+    expect.stringMatching(/nobody is signed in: .*\nTry: rosterd connect --rule crm\n$/),
+  ]);
   const unknown = await rosterd(['connect', '--rule', 'crn'], io({ env }));
   expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('one of: crm')]);
   const both = await rosterd(['connect', '--rule', 'crm', '--management'], io({ env }));

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
@@ -14,15 +14,19 @@ async function asOther(args: readonly string[], cwd: string) {
   const child = spawn(process.execPath, [join(packageRoot, 'dist', 'cli', 'main.js'), ...args], {
     cwd,
     env: { PATH: process.env.PATH },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     ...(isRoot ? { uid: 65_534 } : {}),
+  });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
   });
   let err = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text;
   });
   const [code] = await once(child, 'close');
-  return { code: code as number | null, err };
+  return { code: code as number | null, out, err };
 }
 
 test.skipIf(process.platform === 'win32').each([
@@ -46,3 +50,32 @@ test.skipIf(process.platform === 'win32').each([
     ]);
   }
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a mirror that this user may not write to: sync names the doctor, which names the file',
+  async () => {
+    const home = tempFolder();
+    const file = join(home, 'mirror.db');
+    placeMigrated(file);
+    const config = {
+      platform: { baseUrl: 'http://127.0.0.1:1' },
+      database: 'sqlite:mirror.db',
+      sources: [{ name: 'acme', token: 'at_test_acme' }],
+      console: null,
+    };
+    writeFileSync(join(home, 'config.json'), JSON.stringify(config));
+    chmodSync(file, 0o400);
+    if (isRoot) for (const one of [home, file]) chownSync(one, 65_534, 65_534);
+    const synced = await asOther(['sync'], home);
+    expect([synced.code, synced.err]).toEqual([
+      1,
+      expect.stringMatching(
+        /SQLITE_READONLY.*\nThe fetched pages are kept. Try: rosterd doctor, which examines/,
+      ),
+    ]);
+    const { out } = await asOther(['doctor', '--brief'], home);
+    expect(out).toContain(
+      `fail  database.file: ${file} may not be written to (EACCES)\n      Try: chmod u+rw ${file}, or chown it`,
+    );
+  },
+);

@@ -230,9 +230,39 @@ const breakages: readonly Breakage[] = [
   {
     check: 'credentials',
     verdict: 'fail',
-    mend: /rosterd connect/,
+    mend: /^rosterd connect --source acme$/,
     how: ({ configure }) =>
       configure({ sources: [{ name: 'acme', credentials: { file: 'none.json', clientId: 'pk_test_1' } }] }),
+  },
+  {
+    check: 'token.acme',
+    verdict: 'fail',
+    mend: /^rosterd connect --source acme$/,
+    how: ({ configure }) =>
+      configure({ sources: [{ name: 'acme', credentials: { file: 'none.json', clientId: 'pk_test_1' } }] }),
+  },
+  {
+    check: 'health.acme',
+    verdict: 'fail',
+    mend: /^rosterd connect --source acme$/,
+    how: ({ configure, sql }) => {
+      configure({ sources: [{ name: 'acme', credentials: { file: 'none.json', clientId: 'pk_test_1' } }] });
+      sql(
+        "UPDATE sources SET state = 'halted', halted_from = state, last_outcome = 'failed', last_error_code = 'reauthorize'",
+      );
+    },
+  },
+  {
+    check: 'credentials',
+    verdict: 'fail',
+    mend: /^rosterd connect --management$/,
+    how: ({ configure }) =>
+      configure({
+        platform: {
+          baseUrl: sandbox.ready.baseUrl,
+          management: { credentials: { file: 'none.json', clientId: 'pk_test_1' } },
+        },
+      }),
   },
   {
     check: 'database.mode',

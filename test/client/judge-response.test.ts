@@ -50,6 +50,12 @@ describe('judge response: a status becomes a fault', () => {
     expect(judge(404, said)?.code).toBe('refused');
   });
 
+  test('judge response: invalid_client asks to compare the keys of the application, not for another token', () => {
+    const fault = judge(401, { error: 'invalid_client' });
+    expect(fault).toMatchObject({ code: 'unauthorized', about: { type: 'invalid_client' } });
+    expect(fault?.about.hint).toMatch(/clientSecret.*keys of the application/);
+  });
+
   test('OAUTH-20 CLIENT-12 judge response: invalid_grant in the flat form asks for a new sign-in', () => {
     const fault = judge(400, { error: 'invalid_grant', error_description: 'The token was used.' });
     expect(fault).toMatchObject({ code: 'reauthorize', about: { type: 'invalid_grant' } });

@@ -277,8 +277,10 @@ test('a public client has no secret, and an endpoint has usable defaults', () =>
   });
 });
 
-test('a draft configuration may lack only its sources and its file', () => {
+test('a draft configuration may lack only what connect adds, and its file', () => {
   const env = { ROSTERD_PLATFORM__BASE_URL: 'https://api.example.com' };
+  const managed = { ...env, ROSTERD_RECEIVER__ENDPOINT__PUBLIC_URL: 'https://hooks.example.com/webhooks' };
+  expect(loadConfig({ cwd: folder(), env: managed, draft: true }).config.platform.management).toBe(null);
   expect(loadConfig({ cwd: folder(), env, draft: true }).config.sources).toEqual([]);
   expect(() => loadConfig({ cwd: folder(), env })).toThrow('there is no configuration');
   expect(() => loadConfig({ cwd: folder(), env: {}, draft: true })).toThrow('platform');

@@ -235,7 +235,7 @@ test('a receiver needs secrets, or an endpoint and platform.management', () => {
   const endpoint = { publicUrl: 'https://hooks.example.com/webhooks' };
   expect(problems({ ...minimal, receiver: {} })).toMatchObject([{ path: 'receiver.secrets' }]);
   expect(problems({ ...minimal, receiver: { endpoint } })).toMatchObject([
-    { path: 'platform.management', hint: expect.stringContaining('rosterd connect --management') },
+    { path: 'platform.management', hint: expect.stringContaining('rosterd connect --management --write') },
   ]);
   expect(
     problems({ ...minimal, receiver: { endpoint: { ...endpoint, events: ['sunrise'] } } }),

@@ -99,6 +99,11 @@ describe('the redirect back', () => {
 
   test('the client reports a denial by its type and does not repeat foreign text', () => {
     expect(back({ error: 'access_denied', state: challenge.state })).toThrow('access_denied');
+    expect(back({ error: 'invalid_scope', state: challenge.state })).toThrow(
+      expect.objectContaining({
+        about: expect.objectContaining({ hint: expect.stringContaining('developer portal') }),
+      }),
+    );
     expect(back({ error: '<b>Call 555', state: challenge.state })).not.toThrow('555');
     expect(back({ error: '<b>Call 555', state: challenge.state })).toThrow('an unknown error');
   });

@@ -103,7 +103,7 @@ test('a sign-in that is not in the vault, or not usable there, asks for a new on
   await expect(store.read()).rejects.toMatchObject({
     code: 'reauthorize',
     message: 'there is no sign-in yet: the vault has no entry "sign-in/crm"',
-    about: { hint: 'run `rosterd connect` to sign in' },
+    about: { hint: expect.stringContaining('rosterd connect --source NAME') },
   });
   await vault.write('sign-in/crm', '{"clientId": "canary-client"}');
   const error = await store.read().catch((caught: Error) => caught);

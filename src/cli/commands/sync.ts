@@ -82,7 +82,8 @@ export const sync: Command = {
 function explainRule(rule: string, error: unknown, { out }: CommandContext): ExitCode {
   if (!isFault(error)) throw error;
   out.error(`the installations of the rule "${rule}" could not be read: ${error.message}`);
-  if (error.about.hint !== undefined) out.note(`Try: ${error.about.hint}`);
+  const hint = error.code === 'reauthorize' ? `rosterd connect --rule ${rule}` : error.about.hint;
+  if (hint !== undefined) out.note(`Try: ${hint}`);
   return exitCodeOfFault[error.code];
 }
 
@@ -164,10 +165,13 @@ function explain(
   if (report.outcome === 'done') return;
   out.error(`${source}: ${report.message ?? report.outcome}`);
   if (report.outcome === 'failed' && report.retryAt === null)
-    out.note(`Try: ${nextStep[report.code ?? 'internal']}`);
+    out.note(`Try: ${nextStep[report.code ?? 'internal'].replace('NAME', source)}`);
   if (report.outcome === 'stopped' && signal.aborted)
     out.note('The fetched pages are kept. Try: rosterd sync');
   else if (report.lasting === true) out.note('The fetched pages are kept. Do that, then try: rosterd sync');
+  // A person ends this, not time.
+  else if (report.code === 'database_full' || report.code === 'database_unusable')
+    out.note(`The fetched pages are kept. Try: ${nextStep[report.code]}`);
   else if (report.retryAt !== null && phase?.kind !== 'halted') {
     const seconds = Math.max(0, Math.ceil((millisOf(report.retryAt) - io.clock.now()) / 1000));
     out.note(`The fetched pages are kept. Try: rosterd sync after ${report.retryAt} (in ${seconds} s)`);

@@ -6,7 +6,7 @@ export const vaultRemove: Command = {
   name: 'vault remove',
   summary: 'Delete one secret that rosterd keeps, such as one that does not decrypt',
   examples: [
-    ['rosterd vault remove sign-in/crm', 'then sign in again: rosterd connect'],
+    ['rosterd vault remove sign-in/crm', 'then sign in again: rosterd connect --source crm'],
     ['rosterd vault remove endpoint/live', 'the daemon rotates the secret and stores it again'],
   ],
   args: [{ name: '<entry>', summary: 'sign-in/NAME, installation/ID or endpoint/MODE' }],

@@ -14,6 +14,7 @@ import {
   readCredentials,
   writeCredentials,
 } from './credentials-file.js';
+import { signInHint } from './sign-in-hint.js';
 
 /** Where one rotating sign-in is stored, with a lock over all processes that may refresh it. */
 export interface CredentialStore {
@@ -50,7 +51,7 @@ export function vaultCredentials(vault: Vault, key: string): CredentialStore {
       const text = await vault.read(key);
       if (text !== null) return parseCredentials(place, text);
       throw new Fault('reauthorize', `there is no sign-in yet: the vault has no entry "${key}"`, {
-        hint: 'run `rosterd connect` to sign in',
+        hint: signInHint,
       });
     },
     write: (credentials) => vault.write(key, credentialsText(credentials)),

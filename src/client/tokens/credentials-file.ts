@@ -4,6 +4,7 @@ import { type Instant, parseInstant } from '../../domain/instant.js';
 import { refuseNewerFormat } from '../../runtime/private-file.js';
 import { type Disk, replaceFile } from '../../runtime/replace-file.js';
 import { unwritable } from '../../runtime/unwritable.js';
+import { signInHint } from './sign-in-hint.js';
 
 /** The tokens of a signed-in person and the client they were issued to. They are stored only here. */
 export interface Credentials {
@@ -50,7 +51,7 @@ async function readPrivate(path: string): Promise<string> {
     // No file means that there was no sign-in yet. A file that exists but cannot be opened is a permission problem.
     if (error.code === 'ENOENT')
       throw new Fault('reauthorize', `nobody is signed in: there is no credentials file ${path}`, {
-        hint: 'run `rosterd connect` to sign in',
+        hint: signInHint,
         cause: error,
       });
     throw new Fault('usage', `the credentials file ${path} cannot be opened (${error.code ?? 'unknown'})`, {
@@ -78,7 +79,7 @@ async function readPrivate(path: string): Promise<string> {
 export function parseCredentials(place: string, text: string): Credentials {
   const broken = (field: string) =>
     new Fault('reauthorize', `${place} is not usable: ${field}`, {
-      hint: 'run `rosterd connect` to sign in again',
+      hint: signInHint,
     });
   let value: unknown;
   try {

@@ -7,6 +7,7 @@ import type { Api } from '../api.js';
 import { refreshTokens, type TokenSet } from '../oauth.js';
 import type { CredentialStore } from './credential-store.js';
 import type { Credentials } from './credentials-file.js';
+import { signInHint } from './sign-in-hint.js';
 import type { TokenProvider } from './token-provider.js';
 
 /*
@@ -158,7 +159,7 @@ class RefreshingToken implements TokenProvider {
 function dead(): Fault {
   return new Fault('reauthorize', 'the platform no longer accepts the stored sign-in', {
     type: 'invalid_grant',
-    hint: 'run `rosterd connect` to sign in again',
+    hint: signInHint,
   });
 }
 
