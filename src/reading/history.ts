@@ -1,7 +1,7 @@
 import type { Instant } from '../domain/instant.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { requireReach } from '../store/reads/as-of.js';
-import { historyOf, type Version } from '../store/reads/history.js';
+import { historyAt, historyOf, type Version } from '../store/reads/history.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { requireSource } from './read-mirror.js';
 
@@ -10,7 +10,7 @@ export type { Version } from '../store/reads/history.js';
 export interface HistoryAsk {
   readonly id: string;
   readonly source?: string;
-  /** Only the version that was current at this time, in each source. */
+  /** Only the version that was current at this time, in each source, with the names of companies and rounds of then. */
   readonly asOf?: Instant;
 }
 
@@ -21,11 +21,8 @@ export function readHistory(
 ): Promise<readonly Version[]> {
   return readMirror(location, async (db) => {
     await requireSource(db, source);
-    if (asOf !== undefined) await requireReach(db, asOf, source);
-    const versions = await historyOf(db, id, source);
-    if (asOf === undefined) return versions;
-    return versions.filter(
-      ({ valid_from, valid_to }) => valid_from <= asOf && (valid_to === null || asOf < valid_to),
-    );
+    if (asOf === undefined) return await historyOf(db, id, source);
+    await requireReach(db, asOf, source);
+    return await historyAt(db, asOf, id, source);
   });
 }

@@ -26,7 +26,7 @@ export function asOfBanner(
   const time =
     at === presentState ? html`${text}, a day that is not over: the present state` : zonedMoment(at);
   return html`<div class="note past" role="status"><p><strong>As of ${time}.</strong> <a href="${present}">Back to now</a></p>
-<p class="soft">What this mirror showed then. Names, where they are shown, are the ones stored now.${younger.map(
+<p class="soft">What this mirror showed then: companies and rounds have the names of then. Names of people, where they are shown, are the ones stored now.${younger.map(
     ({ source, from }) => html` ${source} is not included: its history begins at ${moment(from)}.`,
   )}</p></div>`;
 }

@@ -38,7 +38,7 @@ export interface RosterWanted {
   readonly rowsMax: number;
   /** Adds names and emails to the rows. */
   readonly identity: boolean;
-  /** Reads the versions of this time; names are those stored now. */
+  /** Reads the versions of this time, with the names of companies and rounds of then. Names of people are those stored now. */
   readonly asOf?: Instant;
 }
 

@@ -1,7 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import { type AliasedRawBuilder, type Kysely, sql } from 'kysely';
 import type { Instant } from '../../domain/instant.js';
 import { historyPurged, sourcesYoungerThan, type YoungerSource } from './as-of-reach.js';
-import { investmentColumns } from './columns.js';
+import { columnsBeforeNames } from './columns.js';
 import type { ReadDatabase, RosterView } from './views.js';
 
 /** Throws `usage` when versions of that time were purged: a partial result would look complete. */
@@ -24,29 +24,53 @@ export async function youngerSources(
   return sourcesYoungerThan(at, rows, source ?? 'this mirror');
 }
 
+const histories = {
+  investments: 'investment_history',
+  companies: 'company_history',
+  rounds: 'round_history',
+} as const;
+
+type Versioned = keyof typeof histories;
+type ColumnOf<View extends Versioned> = Exclude<
+  keyof ReadDatabase[View] & string,
+  'company_name' | 'round_name'
+>;
+
 /**
- * Selects the versions that were current at `at`: current rows that existed then, and superseded ones not yet
- * superseded. Times are the mirror's commit times, not the platform's. Identity has no history and is not included.
+ * Returns a table with these columns of the versions that were current at `at`: current rows that existed then, and
+ * superseded ones not yet superseded. Without `at`, it is the view. Times are the mirror's commit times, not the
+ * platform's. The names of companies and rounds are versions of their own: see `namesOf`.
  */
-export function investmentsAsOf(db: Kysely<ReadDatabase>, at: Instant) {
-  return db
-    .selectFrom('investments')
-    .select(investmentColumns)
-    .where('valid_from', '<=', at)
-    .unionAll(
-      db
-        .selectFrom('investment_history')
-        .select(investmentColumns)
-        .where('valid_from', '<=', at)
-        .where('valid_to', '>', at),
-    );
+export function versionsAt<View extends Versioned, Column extends ColumnOf<View>, Alias extends string>(
+  view: View,
+  columns: readonly Column[],
+  at: Instant | undefined,
+  alias: Alias,
+): AliasedRawBuilder<Pick<ReadDatabase[View], Column>, Alias> {
+  const listed = sql.join(columns.map((column) => sql.ref(column)));
+  const rows =
+    at === undefined
+      ? sql.table(view)
+      : sql`(
+    SELECT ${listed} FROM ${sql.table(view)} WHERE valid_from <= ${at}
+    UNION ALL
+    SELECT ${listed} FROM ${sql.table(histories[view])} WHERE valid_from <= ${at} AND valid_to > ${at})`;
+  return sql<Pick<ReadDatabase[View], Column>>`${rows}`.as<Alias>(sql.ref(alias));
 }
 
+type RosterRow = Omit<RosterView, 'company_name' | 'round_name'>;
+
+/** The investments of `at`, without the names of companies and rounds. */
+export const investmentsAsOf = <Alias extends string>(at: Instant, alias: Alias) =>
+  versionsAt('investments', columnsBeforeNames, at, alias);
+
 /** Like `investmentsAsOf`, with the identity that is stored now: identity has no history. */
-export function rosterAsOf(db: Kysely<ReadDatabase>, at: Instant) {
-  return sql<RosterView>`(
+export const rosterAsOf = <Alias extends string>(
+  at: Instant,
+  alias: Alias,
+): AliasedRawBuilder<RosterRow, Alias> =>
+  sql<RosterRow>`(
     SELECT t.*, p.name, p.legal_name, p.email, p.address_line, p.city, p.state, p.postal_code, p.country, p.bio,
            p.message, p.external_username, p.email_hidden, p.extra AS identity_extra
-    FROM (${investmentsAsOf(db, at)}) t LEFT JOIN identities p ON p.source = t.source AND p.id = t.id
-  )`;
-}
+    FROM ${investmentsAsOf(at, 't')} LEFT JOIN identities p ON p.source = t.source AND p.id = t.id
+  )`.as<Alias>(sql.ref(alias));

@@ -1,4 +1,5 @@
-const columnsBeforeNames = [
+/** The columns of a version of an investment. */
+export const columnsBeforeNames = [
   'source',
   'id',
   'company_id',

@@ -1,17 +1,18 @@
-import { type Kysely, sql } from 'kysely';
+import { type AliasedRawBuilder, type Kysely, sql } from 'kysely';
 import type { Instant } from '../../domain/instant.js';
 import type { ColumnEntry, ColumnType } from '../dictionary/column.js';
 import { publicRelations } from '../dictionary/relations.js';
 import { investmentsAsOf, rosterAsOf } from './as-of.js';
 import { investmentColumns, rosterColumns } from './columns.js';
+import { namesOf } from './names.js';
 import type { ReadDatabase } from './views.js';
 
 export interface ExportWanted {
   readonly source?: string;
   readonly company?: string;
   /**
-   * The versions current at this time, which has to be within the history: see `youngerSources`. Identity has no history:
-   * it is the one stored now.
+   * The versions current at this time, with the names that companies and rounds had then. It has to be within the history:
+   * see `youngerSources`. Identity has no history: it is the one stored now.
    */
   readonly asOf?: Instant;
   readonly identity: boolean;
@@ -39,8 +40,9 @@ export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): Expo
   return {
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {
+      const cellOf = await cellsOf(db, wanted.asOf);
       for await (const row of exportQuery(db, wanted).stream(rowsPerFetch))
-        yield names.map((name) => (isHidden(name, wanted.identity) ? null : (row[name] ?? null)));
+        yield names.map((name) => (isHidden(name, wanted.identity) ? null : cellOf(row, name)));
     },
   };
 }
@@ -108,7 +110,7 @@ const rowsPerFetch = 1_000;
 type ExportRow = Record<string, ExportCell>;
 
 export function exportQuery(db: Kysely<ReadDatabase>, wanted: ExportWanted) {
-  let query = db.selectFrom(relation(db, wanted)).selectAll('i');
+  let query = db.selectFrom(relation(wanted)).selectAll('i');
   if (wanted.source !== undefined) query = query.where('i.source', '=', wanted.source);
   if (wanted.company !== undefined) query = query.where('i.company_id', '=', wanted.company);
   return wanted.order === 'newest'
@@ -119,11 +121,29 @@ export function exportQuery(db: Kysely<ReadDatabase>, wanted: ExportWanted) {
     : query.orderBy('i.id').orderBy('i.source');
 }
 
-function relation(db: Kysely<ReadDatabase>, { asOf, identity }: ExportWanted) {
+function relation({ asOf, identity }: ExportWanted): AliasedRawBuilder<ExportRow, 'i'> {
   if (asOf === undefined)
     return sql<ExportRow>`${sql.table(identity ? 'roster' : 'investments')}`.as<'i'>(sql.ref('i'));
-  if (!identity) return sql<ExportRow>`(${investmentsAsOf(db, asOf)})`.as<'i'>(sql.ref('i'));
-  return sql<ExportRow>`${rosterAsOf(db, asOf)}`.as<'i'>(sql.ref('i'));
+  const past = identity ? rosterAsOf(asOf, 'i') : investmentsAsOf(asOf, 'i');
+  return past as AliasedRawBuilder<unknown, 'i'> as AliasedRawBuilder<ExportRow, 'i'>;
+}
+
+/**
+ * Returns what a cell of a past row contains: the names of then, which are no columns of the row, and the columns
+ * themselves. Without `asOf`, the view has the names.
+ */
+export async function cellsOf(
+  db: Kysely<ReadDatabase>,
+  asOf: Instant | undefined,
+): Promise<(row: ExportRow, name: string) => ExportCell> {
+  if (asOf === undefined) return (row, name) => row[name] ?? null;
+  const names = await namesOf(db, { at: asOf });
+  const text = (cell: ExportCell | undefined) => (cell === null || cell === undefined ? null : String(cell));
+  return (row, name) => {
+    if (name === 'company_name') return names.company(String(row.source), text(row.company_id));
+    if (name === 'round_name') return names.round(String(row.source), text(row.offering_id));
+    return row[name] ?? null;
+  };
 }
 
 const kinds: Readonly<Record<ColumnType, ExportKind>> = {

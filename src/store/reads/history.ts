@@ -1,7 +1,9 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Instant } from '../../domain/instant.js';
 import type { EndedBy } from '../schema-columns.js';
 import type { InvestmentsView } from '../view-schema.js';
 import { investmentColumns } from './columns.js';
+import { namesOf, withNames } from './names.js';
 import type { ReadDatabase } from './views.js';
 
 /** A version of an investment; `valid_to` of the current one is null. */
@@ -11,8 +13,9 @@ export interface Version extends Selectable<InvestmentsView> {
 }
 
 /**
- * Returns every stored version of the id, by source, newest first. Empty for an id the mirror never had. One statement
- * reads them all: a version that is superseded meanwhile would be missing from two, or come twice.
+ * Returns every stored version of the id, by source, newest first, with the present names of companies and rounds. Empty
+ * for an id the mirror never had. One statement reads them all: a version that is superseded meanwhile would be missing
+ * from two, or come twice.
  */
 export async function historyOf(db: Kysely<ReadDatabase>, id: string, source?: string): Promise<Version[]> {
   let current = db
@@ -36,6 +39,20 @@ export async function historyOf(db: Kysely<ReadDatabase>, id: string, source?: s
       other.change_seq - one.change_seq ||
       compare(endOf(other), endOf(one)),
   );
+}
+
+/** Returns the version that was current at `at`, in each source, with the names that companies and rounds had then. */
+export async function historyAt(
+  db: Kysely<ReadDatabase>,
+  at: Instant,
+  id: string,
+  source?: string,
+): Promise<readonly Version[]> {
+  const versions = await historyOf(db, id, source);
+  const current = versions.filter(
+    ({ valid_from, valid_to }) => valid_from <= at && (valid_to === null || at < valid_to),
+  );
+  return withNames(current, await namesOf(db, { at, of: current }));
 }
 
 /** Versions of a record that was published again without a change have the same number. */

@@ -40,8 +40,13 @@ describe('as of a time', () => {
     await seedHistory(store, 1, 'inv_gone', gone);
     return store;
   };
+  const at = async (time: Instant) =>
+    await readingOf(await mirror())
+      .selectFrom(investmentsAsOf(time, 'i'))
+      .selectAll('i')
+      .execute();
   const seen = async (hour: number) => {
-    const rows = await investmentsAsOf(readingOf(await mirror()), t(hour)).execute();
+    const rows = await at(t(hour));
     return Object.fromEntries(rows.map((row) => [row.id, row.committed_cents]));
   };
 
@@ -53,11 +58,7 @@ describe('as of a time', () => {
   });
 
   test('as of a time before the first listing there are no rows', async () => {
-    const rows = await investmentsAsOf(
-      readingOf(await mirror()),
-      '2026-10-04T00:00:00.000Z' as Instant,
-    ).execute();
-    expect(rows).toEqual([]);
+    expect(await at('2026-10-04T00:00:00.000Z' as Instant)).toEqual([]);
   });
 
   test('the history of an id comes newest first, and its current version has no valid_to', async () => {

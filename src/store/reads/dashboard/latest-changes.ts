@@ -1,11 +1,13 @@
 import type { Kysely } from 'kysely';
 import type { ChangedValues, ChangeSeen } from '../../../console/ports/overview.js';
 import type { Instant } from '../../../domain/instant.js';
+import { versionsAt } from '../as-of.js';
+import { namesOf } from '../names.js';
 import type { ReadDatabase } from '../views.js';
 
 /*
- * The newest changes, with what their investments, companies and rounds are called. Names are the present ones; those
- * of an investment that is gone are the ones of its last version.
+ * The newest changes, with what their investments, companies and rounds are called: now, or at the time up to which they
+ * are read. An investment that is gone belongs to the company and round of its last version.
  */
 
 type Db = Kysely<ReadDatabase>;
@@ -16,19 +18,9 @@ interface Key {
 }
 
 /** What a change is about. */
-type Subject = Pick<
-  ChangeSeen,
-  'company_id' | 'company_name' | 'offering_id' | 'round_name' | 'currency' | 'title'
->;
+type Subject = Pick<ChangeSeen, 'company_id' | 'offering_id' | 'currency' | 'title'>;
 
-const nothing: Subject = {
-  company_id: null,
-  company_name: null,
-  offering_id: null,
-  round_name: null,
-  currency: null,
-  title: null,
-};
+const nothing: Subject = { company_id: null, offering_id: null, currency: null, title: null };
 
 /** Returns the newest changes, or those up to a time, latest first. */
 export async function latestChanges(db: Db, rowsMax: number, at?: Instant): Promise<ChangeSeen[]> {
@@ -51,27 +43,30 @@ export async function latestChanges(db: Db, rowsMax: number, at?: Instant): Prom
       id !== null && aboutOf(own) === kind ? [{ source, id }] : [],
     );
   const finders: Readonly<Record<string, Finder>> = {
-    investment: await namesOfInvestments(db, about('investment')),
-    company: await companiesOf(db, about('company')),
-    round: await roundsOf(db, about('round')),
-    update: await postsOf(db, about('update')),
+    investment: await ofInvestments(db, about('investment'), at),
+    company: await ofCompanies(db, about('company'), at),
+    round: await ofRounds(db, about('round'), at),
+    update: await ofPosts(db, about('update'), at),
   };
-  const seen = changes.map((change) => ({
-    ...change,
-    ...(finders[aboutOf(change.kind)]?.(change.source, change.id) ?? lastKnown(change)),
-  }));
-  // The last values of a round or post name its company by id alone.
-  const unnamed = seen.flatMap(({ source, company_id: id, company_name: name }) =>
-    id !== null && name === null ? [{ source, id }] : [],
-  );
-  const companies = await companiesOf(db, unnamed);
-  return seen.map((change) => ({
-    ...change,
-    company_name: change.company_name ?? companies(change.source, change.company_id)?.company_name ?? null,
+  const seen = changes.map((change) => {
+    const own = lastKnown(change);
+    const found = finders[aboutOf(change.kind)]?.(change.source, change.id) ?? own;
+    return { change, own, subject: { ...found, title: found.title ?? own.title } };
+  });
+  const names = await namesOf(db, {
+    at,
+    of: seen.map(({ change: { source }, subject }) => ({ source, ...subject })),
+  });
+  return seen.map(({ change, own, subject }) => ({
+    ...{ ...change, ...subject },
+    company_name: names.company(change.source, subject.company_id) ?? own.company_name,
+    round_name: names.round(change.source, subject.offering_id) ?? own.round_name,
   }));
 }
 
 type Finder = (source: string | null, id: string | null) => Subject | undefined;
+
+type Named = Pick<ChangeSeen, 'company_name' | 'round_name'>;
 
 /** `company_added` is about a company, `added` about an investment. */
 const aboutOf = (kind: string): string => /^(company|round|update)_/.exec(kind)?.[1] ?? 'investment';
@@ -89,14 +84,13 @@ function lastKnown({
   id,
   before,
   after,
-}: Pick<ChangeSeen, 'kind' | 'id' | 'before' | 'after'>): Subject {
+}: Pick<ChangeSeen, 'kind' | 'id' | 'before' | 'after'>): Subject & Named {
   const last = (column: string): string | null => {
     const value = after?.[column] ?? before?.[column];
     return typeof value === 'string' ? value : null;
   };
   const about = aboutOf(kind);
   return {
-    ...nothing,
     company_id: about === 'company' ? id : last('company_id'),
     company_name: about === 'company' ? last('name') : null,
     offering_id: about === 'round' ? id : last('offering_id'),
@@ -106,14 +100,32 @@ function lastKnown({
   };
 }
 
-/** Returns a function that finds what an investment belongs to, also of one that is gone. */
-export async function namesOfInvestments(db: Db, keys: readonly Key[]): Promise<Finder> {
-  const columns = [
-    ...(['source', 'id', 'company_id', 'company_name', 'offering_id', 'round_name', 'currency'] as const),
-  ] as const;
+/** Returns a function that finds the names of what an investment belongs to, also of one that is gone. */
+export async function namesOfInvestments(
+  db: Db,
+  keys: readonly Key[],
+): Promise<(source: string | null, id: string | null) => Named | undefined> {
+  const find = await ofInvestments(db, keys);
+  const of = keys.flatMap(({ source, id }) => {
+    const subject = find(source, id);
+    return subject === undefined ? [] : [{ source, ...subject }];
+  });
+  const names = await namesOf(db, { of });
+  return (source, id) => {
+    const subject = find(source, id);
+    if (source === null || subject === undefined) return undefined;
+    return {
+      company_name: names.company(source, subject.company_id),
+      round_name: names.round(source, subject.offering_id),
+    };
+  };
+}
+
+async function ofInvestments(db: Db, keys: readonly Key[], at?: Instant): Promise<Finder> {
+  const columns = ['source', 'id', 'company_id', 'offering_id', 'currency'] as const;
   const current = await bySource(keys, (source, ids) =>
     db
-      .selectFrom('investments')
+      .selectFrom(versionsAt('investments', columns, at, 'i'))
       .select(columns)
       .where('source', '=', source)
       .where('id', 'in', ids)
@@ -127,6 +139,7 @@ export async function namesOfInvestments(db: Db, keys: readonly Key[]): Promise<
       .select(columns)
       .where('source', '=', source)
       .where('id', 'in', ids)
+      .$if(at !== undefined, (query) => query.where('valid_to', '<=', at ?? ''))
       .orderBy('valid_to')
       .execute(),
   );
@@ -134,44 +147,48 @@ export async function namesOfInvestments(db: Db, keys: readonly Key[]): Promise<
   return (source, id) => known(source, id) ?? before(source, id);
 }
 
-async function companiesOf(db: Db, keys: readonly Key[]): Promise<Finder> {
+async function ofCompanies(db: Db, keys: readonly Key[], at?: Instant): Promise<Finder> {
+  const columns = ['source', 'id', 'currency'] as const;
   const rows = await bySource(keys, (source, ids) =>
     db
-      .selectFrom('companies')
-      .select(['source', 'id', 'name', 'currency'])
+      .selectFrom(versionsAt('companies', columns, at, 'c'))
+      .select(columns)
       .where('source', '=', source)
       .where('id', 'in', ids)
       .execute(),
   );
-  return finderOf(
-    rows.map(({ name, ...row }) => ({ ...nothing, ...row, company_id: row.id, company_name: name })),
-  );
+  return finderOf(rows.map((row) => ({ ...nothing, ...row, company_id: row.id })));
 }
 
-async function roundsOf(db: Db, keys: readonly Key[]): Promise<Finder> {
+async function ofRounds(db: Db, keys: readonly Key[], at?: Instant): Promise<Finder> {
+  const columns = ['source', 'id', 'currency', 'company_id'] as const;
   const rows = await bySource(keys, (source, ids) =>
     db
-      .selectFrom('rounds')
-      .select(['source', 'id', 'name', 'currency', 'company_id', 'company_name'])
+      .selectFrom(versionsAt('rounds', columns, at, 'o'))
+      .select(columns)
       .where('source', '=', source)
       .where('id', 'in', ids)
       .execute(),
   );
-  return finderOf(
-    rows.map(({ name, ...row }) => ({ ...nothing, ...row, offering_id: row.id, round_name: name })),
-  );
+  return finderOf(rows.map((row) => ({ ...nothing, ...row, offering_id: row.id })));
 }
 
-async function postsOf(db: Db, keys: readonly Key[]): Promise<Finder> {
+/** Posts have no past: the title of one that changed after `at` is not known. */
+async function ofPosts(db: Db, keys: readonly Key[], at?: Instant): Promise<Finder> {
   const rows = await bySource(keys, (source, ids) =>
     db
       .selectFrom('company_updates')
-      .select(['source', 'id', 'title', 'company_id', 'company_name'])
+      .select(['source', 'id', 'title', 'company_id', 'valid_from'])
       .where('source', '=', source)
       .where('id', 'in', ids)
       .execute(),
   );
-  return finderOf(rows.map((row) => ({ ...nothing, ...row })));
+  return finderOf(
+    rows.map(({ valid_from, title, ...row }) => ({
+      ...{ ...nothing, ...row },
+      title: at === undefined || valid_from <= at ? title : null,
+    })),
+  );
 }
 
 async function bySource<Row>(

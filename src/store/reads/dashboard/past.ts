@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { PastOverviewSeen } from '../../../console/ports/overview.js';
 import type { Instant } from '../../../domain/instant.js';
 import { investmentsAsOf, youngerSources } from '../as-of.js';
+import { namesOf } from '../names.js';
 import type { ReadDatabase } from '../views.js';
 import { latestChanges } from './latest-changes.js';
 
@@ -16,21 +17,23 @@ export async function readPast(
 ): Promise<PastOverviewSeen> {
   const younger = await youngerSources(db, at);
   const totals = await db
-    .selectFrom(investmentsAsOf(db, at).as('t'))
-    .select(['source', 'company_id', 'company_name', 'status', 'currency'])
+    .selectFrom(investmentsAsOf(at, 't'))
+    .select(['source', 'company_id', 'status', 'currency'])
     .select(({ fn }) => fn.countAll<number>().as('investments'))
     .select([sumOf('committed_cents').as('committed_cents'), sumOf('raised_cents').as('raised_cents')])
-    .groupBy(['source', 'company_id', 'company_name', 'status', 'currency'])
+    .groupBy(['source', 'company_id', 'status', 'currency'])
     .orderBy('source')
     .orderBy('company_id')
     .orderBy('status')
     .orderBy('currency')
     .execute();
+  const names = await namesOf(db, { at, of: totals });
   const changes = await latestChanges(db, changesMax, at);
   return {
     younger,
     totals: totals.map((row) => ({
       ...row,
+      company_name: names.company(row.source, row.company_id),
       investments: Number(row.investments),
       committed_cents: Number(row.committed_cents),
       raised_cents: Number(row.raised_cents),

@@ -1,9 +1,10 @@
-import { type Kysely, type SqlBool, sql } from 'kysely';
+import { type AliasedRawBuilder, type Expression, type Kysely, type SqlBool, sql } from 'kysely';
 import type { RosterOrder, RosterPosition, RosterRow, RosterWanted } from '../../../console/ports/roster.js';
 import type { Instant } from '../../../domain/instant.js';
-import { investmentsAsOf, rosterAsOf } from '../as-of.js';
-import { investmentColumns, personColumns, rosterColumns } from '../columns.js';
-import { isHidden, kindOf } from '../export-rows.js';
+import { investmentsAsOf, rosterAsOf, versionsAt } from '../as-of.js';
+import { columnsBeforeNames, investmentColumns, personColumns, rosterColumns } from '../columns.js';
+import { cellsOf, isHidden, kindOf } from '../export-rows.js';
+import { namesOf, withNames } from '../names.js';
 import type { ReadDatabase, RosterView } from '../views.js';
 import { type FoundFilter, holds } from './find-people.js';
 
@@ -12,18 +13,20 @@ type Wanted = RosterWanted & { readonly filter: FoundFilter };
 
 const columns = [
   ...(['source', 'id', 'company_id', 'offering_id', 'investor_id', 'status', 'applied_at'] as const),
-  ...(['observed_at', 'currency', 'committed_cents', 'raised_cents', 'company_name', 'round_name'] as const),
+  ...(['observed_at', 'currency', 'committed_cents', 'raised_cents'] as const),
 ] as const;
+const nameColumns = ['company_name', 'round_name'] as const;
 
 /**
  * Returns one page after `after`. Rows with a null in the ordered column come last in either direction. The two
  * databases sort nulls differently, so rows with and without a value are read separately.
  */
 export async function rosterPage(db: Db, wanted: Wanted): Promise<RosterRow[]> {
-  const { after, rowsMax } = wanted;
+  const { after, rowsMax, asOf } = wanted;
   const valued = after !== null && after.value === null ? [] : await part(db, wanted, true, rowsMax);
-  if (valued.length >= rowsMax) return valued;
-  return [...valued, ...(await part(db, wanted, false, rowsMax - valued.length))];
+  const missing = rowsMax - valued.length;
+  const rows = missing <= 0 ? valued : [...valued, ...(await part(db, wanted, false, missing))];
+  return asOf === undefined ? rows : withNames(rows, await namesOf(db, { at: asOf, of: rows }));
 }
 
 async function part(db: Db, wanted: Wanted, valued: boolean, rowsMax: number): Promise<RosterRow[]> {
@@ -35,7 +38,10 @@ async function part(db: Db, wanted: Wanted, valued: boolean, rowsMax: number): P
   if (valued)
     query = query.orderBy(order, (by) => (descending ? by.desc().nullsLast() : by.asc().nullsFirst()));
   const rows = await query.orderBy('id').orderBy('source').limit(rowsMax).execute();
-  return rows.map((row) => ({ ...row, name: row.name ?? null, email: row.email ?? null }));
+  return rows.map((row) => ({
+    ...{ ...row, company_name: row.company_name ?? null, round_name: row.round_name ?? null },
+    ...{ name: row.name ?? null, email: row.email ?? null },
+  }));
 }
 
 function behind(order: RosterOrder, descending: boolean, { value, id, source }: RosterPosition) {
@@ -51,13 +57,13 @@ function behind(order: RosterOrder, descending: boolean, { value, id, source }: 
 function filtered(db: Db, filter: FoundFilter, identity: boolean, asOf?: Instant) {
   return narrowed(db, filter, identity, asOf)
     .select(columns)
+    .$if(asOf === undefined, (query) => query.select(nameColumns))
     .$if(identity, (query) => query.select(['name', 'email']));
 }
 
 function narrowed(db: Db, filter: FoundFilter, identity: boolean, asOf?: Instant) {
   const relation = identity || filter.person !== undefined ? 'roster' : 'investments';
-  const rows = asOf === undefined ? sql<RosterView>`${sql.table(relation)}` : pastOf(db, relation, asOf);
-  let query = db.selectFrom(rows.as<'r'>(sql.ref('r')));
+  let query = db.selectFrom(relationOf(relation, asOf));
   if (filter.source !== undefined) query = query.where('source', '=', filter.source);
   if (filter.company !== undefined) query = query.where('company_id', '=', filter.company);
   if (filter.round !== undefined) query = query.where('offering_id', '=', filter.round);
@@ -66,8 +72,12 @@ function narrowed(db: Db, filter: FoundFilter, identity: boolean, asOf?: Instant
   if (filter.ids !== undefined) query = query.where(isOneOf(filter.ids));
   if (filter.person !== undefined) {
     const { person, onlyPeople } = filter;
-    const columns = onlyPeople === true ? ofPeople : [...ofPeople, 'round_name', 'company_name'];
-    query = query.where(({ or }) => or(columns.map((column) => holds(column, person))));
+    query = query.where(({ or }) =>
+      or([
+        ...ofPeople.map((column) => holds(column, person)),
+        ...(onlyPeople === true ? [] : holdsName(db, person, asOf)),
+      ]),
+    );
   }
   return query;
 }
@@ -77,8 +87,26 @@ const ofPeople = ['name', 'legal_name', 'email'];
 const isOneOf = (ids: readonly string[]) =>
   ids.length === 0 ? sql<SqlBool>`1 = 0` : sql<SqlBool>`id IN (${sql.join(ids)})`;
 
-const pastOf = (db: Db, relation: 'roster' | 'investments', asOf: Instant) =>
-  relation === 'roster' ? rosterAsOf(db, asOf) : sql<RosterView>`(${investmentsAsOf(db, asOf)})`;
+/** Whether the company or the round of a row has the text in its name, of now or of then. */
+function holdsName(db: Db, text: string, asOf: Instant | undefined): Expression<SqlBool>[] {
+  if (asOf === undefined) return nameColumns.map((column) => holds(column, text));
+  const found = (view: 'companies' | 'rounds') =>
+    db
+      .selectFrom(versionsAt(view, ['source', 'id', 'name'], asOf, 'n'))
+      .select(['n.source', 'n.id'])
+      .where(holds('n.name', text));
+  return [
+    sql<SqlBool>`(source, company_id) IN (${found('companies')})`,
+    sql<SqlBool>`(source, offering_id) IN (${found('rounds')})`,
+  ];
+}
+
+/** A past relation lacks the names of companies and rounds: see `namesOf`. */
+function relationOf(relation: 'roster' | 'investments', asOf?: Instant): AliasedRawBuilder<RosterView, 'r'> {
+  if (asOf === undefined) return sql<RosterView>`${sql.table(relation)}`.as<'r'>(sql.ref('r'));
+  const past = relation === 'roster' ? rosterAsOf(asOf, 'r') : investmentsAsOf(asOf, 'r');
+  return past as AliasedRawBuilder<RosterView, 'r'>;
+}
 
 const columnOfPrefix: readonly (readonly [string, string])[] = [
   ['usr_', 'investor_id'],
@@ -109,15 +137,19 @@ export async function rosterCount(db: Db, filter: FoundFilter, max: number, asOf
 
 /** Returns the choices of the filter: each source with its statuses and rounds. */
 export async function rosterChoices(db: Db, asOf?: Instant) {
-  const rows = asOf === undefined ? sql<RosterView>`round_totals` : pastOf(db, 'investments', asOf);
-  return await db
-    .selectFrom(rows.as<'r'>(sql.ref('r')))
-    .select(['source', 'company_id', 'company_name', 'offering_id', 'round_name', 'status'])
+  const rows =
+    asOf === undefined
+      ? sql<RosterView>`round_totals`.as<'r'>(sql.ref('r'))
+      : relationOf('investments', asOf);
+  const choices = await db
+    .selectFrom(rows)
+    .select(['source', 'company_id', 'offering_id', 'status'])
     .distinct()
     .orderBy('source')
     .orderBy('offering_id')
     .orderBy('status')
     .execute();
+  return withNames(choices, await namesOf(db, { at: asOf, of: choices }));
 }
 
 /** Returns every column of the matching rows as a stream from one snapshot, for a file. */
@@ -126,12 +158,14 @@ export function rosterRows(db: Db, filter: FoundFilter, identity: boolean, asOf?
   return {
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {
+      const cellOf = await cellsOf(db, asOf);
       const query = narrowed(db, filter, identity, asOf)
-        .select(investmentColumns)
+        .select(columnsBeforeNames)
+        .$if(asOf === undefined, (all) => all.select(nameColumns))
         .$if(identity, (all) => all.select(personColumns));
       for await (const row of query.orderBy('id').orderBy('source').stream()) {
         const cells = row as Readonly<Record<string, string | number | null>>;
-        yield names.map((name) => (isHidden(name, identity) ? null : (cells[name] ?? null)));
+        yield names.map((name) => (isHidden(name, identity) ? null : cellOf(cells, name)));
       }
     },
   };
