@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -46,6 +46,8 @@ async function slowEnvironment(seed: number, longest: number): Promise<NodeJS.Pr
   };
 }
 
+let running: ChildProcess | null = null;
+
 async function runOnce(seed: number, files: readonly string[], output: string): Promise<Report | null> {
   const vitest = spawn(
     process.execPath,
@@ -58,7 +60,9 @@ async function runOnce(seed: number, files: readonly string[], output: string): 
       env: { ...process.env, ROSTERD_TEST_SEED: String(seed), ...(await slowEnvironment(seed, slow)) },
     },
   );
+  running = vitest;
   await new Promise((resolve) => vitest.on('close', resolve));
+  running = null;
   try {
     return JSON.parse(readFileSync(output, 'utf8')) as Report;
   } catch {
@@ -95,6 +99,7 @@ seed, its file and the same --slow, with --runs 1. Exits with 1 when any test fa
 const folder = mkdtempSync(join(tmpdir(), 'rosterd-flicker-'));
 const burners = Array.from({ length: busy }, burn);
 process.once('exit', () => {
+  running?.kill('SIGTERM');
   for (const burner of burners) burner.kill('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
