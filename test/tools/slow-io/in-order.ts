@@ -21,12 +21,17 @@ export function inOrder(): Later {
   };
 }
 
-/** Returns the order of an object, the same each time. */
-export function orders(): (owner: object) => Later {
-  const known = new WeakMap<object, Later>();
-  return (owner) => {
-    const order = known.get(owner) ?? inOrder();
-    known.set(owner, order);
-    return order;
-  };
+const known = new WeakMap<object, Later>();
+
+/** Returns the order of an object, such as a socket: the same each time. */
+export function orderOf(owner: object): Later {
+  const order = known.get(owner) ?? inOrder();
+  known.set(owner, order);
+  return order;
+}
+
+/** Lets what comes through several objects keep one order. */
+export function shareOrder(owners: readonly object[]): void {
+  const order = inOrder();
+  for (const owner of owners) known.set(owner, order);
 }

@@ -1,11 +1,10 @@
 import { ChildProcess } from 'node:child_process';
-import { orders } from './in-order.js';
+import { orderOf, shareOrder } from './in-order.js';
 import { type Setting, settingName, settingText } from './setting.js';
 import { fractionOf, type Slowness } from './slowness.js';
 
-const { setTimeout } = globalThis;
-
 interface Internals {
+  readonly stdio?: readonly (object | null)[];
   readonly _handle: { onexit: (...results: unknown[]) => void } | null;
 }
 
@@ -21,7 +20,6 @@ export function startLate(slowness: Slowness): void {
 
 /** Delays messages between this process and its parent or children; each channel keeps its order. */
 function slowMessages(emitter: { emit: (...args: never[]) => boolean }, slowness: Slowness): void {
-  const orderOf = orders();
   const emit = emitter.emit as (...args: unknown[]) => boolean;
   emitter.emit = function (this: object, ...args: unknown[]) {
     if (args[0] !== 'message' && args[0] !== 'disconnect') return emit.apply(this, args);
@@ -31,7 +29,7 @@ function slowMessages(emitter: { emit: (...args: never[]) => boolean }, slowness
 }
 
 /**
- * Delays the news that a child process ended, and messages. Each child process gets a seed of its own, as long as its
+ * Delays what a child process prints and sends, and the news that it ended, in this order. Each child process gets a seed of its own, as long as its
  * environment passes the variable on.
  */
 export function slowProcesses(slowness: Slowness, { seed, longest }: Setting): void {
@@ -47,13 +45,12 @@ export function slowProcesses(slowness: Slowness, { seed, longest }: Setting): v
     const handle = this._handle;
     if (handle !== null) {
       const { onexit } = handle;
-      handle.onexit = (...results) => {
-        const millis = slowness.late('exit');
-        if (millis === 0) onexit(...results);
-        else setTimeout(() => onexit(...results), millis);
-      };
+      handle.onexit = (...results) => orderOf(this)(slowness.late('exit'), () => onexit(...results));
     }
-    return spawn.call(this, options);
+    const error = spawn.call(this, options);
+    // A process reads what its child wrote before it learns that the child ended: libuv looks at signals last.
+    shareOrder([this, ...(this.stdio ?? []).filter((stream) => stream !== null)]);
+    return error;
   };
   slowMessages(ChildProcess.prototype, slowness);
 }

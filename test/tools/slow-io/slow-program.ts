@@ -15,7 +15,10 @@ const folder = process.argv[2] ?? '';
 const [first] = process.argv.slice(3);
 
 if (first === 'child') {
-  for (let number = 1; number <= 20; number += 1) process.send?.(number);
+  for (let number = 1; number <= 20; number += 1) {
+    process.stdout.write(`${number} `);
+    process.send?.(number);
+  }
   process.disconnect();
 } else {
   const file = join(folder, 'file');
@@ -53,18 +56,21 @@ if (first === 'child') {
     connect(port, '127.0.0.1').once('error', (error: NodeJS.ErrnoException) => resolve(error.code)),
   );
 
-  const child = fork(fileURLToPath(import.meta.url), [folder, 'child']);
+  const child = fork(fileURLToPath(import.meta.url), [folder, 'child'], { silent: true });
   const messages: unknown[] = [];
   child.on('message', (message) => messages.push(message));
-  const [exit] = await Promise.all([
-    new Promise((resolve) => child.once('exit', resolve)),
-    new Promise<void>((resolve) => child.once('disconnect', resolve)),
-  ]);
+  let printed = '';
+  child.stdout?.on('data', (chunk) => {
+    printed += String(chunk);
+  });
+  const exit = await new Promise((resolve) =>
+    child.once('exit', (code) => resolve([code, printed, ...messages])),
+  );
 
   const results = {
     text: await readFile(file, 'utf8'),
     names: (await readdir(folder)).sort(),
-    ...{ missing, bytesRead, refused, messages, exit },
+    ...{ missing, bytesRead, refused, exit },
     echoed: echoes.every((text) => text === body),
     received,
   };

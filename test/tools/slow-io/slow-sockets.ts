@@ -1,6 +1,6 @@
 import dns from 'node:dns';
 import { Server, Socket } from 'node:net';
-import { orders } from './in-order.js';
+import { orderOf } from './in-order.js';
 import type { Slowness } from './slowness.js';
 
 const { setTimeout } = globalThis;
@@ -27,7 +27,6 @@ interface Internals {
 
 /** Delays the data that arrives at a socket or pipe, and its end. */
 function slowData(slowness: Slowness): void {
-  const orderOf = orders();
   const { push } = Socket.prototype;
   Socket.prototype.push = function (this: Socket & Internals, chunk: unknown, encoding?: BufferEncoding) {
     let now = true;
@@ -85,7 +84,6 @@ function slowConnects(slowness: Slowness): void {
 
 /** Delays the moment at which a server learns of a connection. */
 function slowAccepts(slowness: Slowness): void {
-  const orderOf = orders();
   const prototype = Server.prototype as unknown as { _listen2: (this: Internals, ...args: never[]) => void };
   const { _listen2: listen } = prototype;
   prototype._listen2 = function (...args) {
