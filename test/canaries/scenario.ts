@@ -10,6 +10,7 @@ import { openVault } from '../../src/reading/open-vault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { fakeIo, rosterd } from '../cli/fake-io.js';
 import { type OwnDatabase, rolePassword } from '../postgres/own-role.js';
+import { bodyOf } from '../support/body-of.js';
 import { freePort } from '../support/free-port.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { type Program, startLife } from '../torture/life.js';
@@ -343,10 +344,10 @@ async function investorOf({ url }: Sandbox, token: string, id: string): Promise<
 async function openSink(folder: string) {
   let told = 0;
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = await bodyOf(request);
+    if (body === null) return;
     told += 1;
-    const text = `${JSON.stringify(request.headers)}\n${Buffer.concat(chunks).toString('utf8')}`;
+    const text = `${JSON.stringify(request.headers)}\n${body}`;
     writeFileSync(join(folder, `notice-${told}.txt`), text);
     response.writeHead(told === 1 ? 500 : 204).end();
   });

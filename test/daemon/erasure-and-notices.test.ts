@@ -14,6 +14,7 @@ import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { readMirror } from '../../src/store/reads/read-mirror.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { bodyOf } from '../support/body-of.js';
 import { testRandom } from '../support/chance.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
@@ -23,8 +24,8 @@ async function world(more: Record<string, unknown> = {}) {
   const sandbox = await startSeededSandbox({ seed: 7, companies: 1, records: 40, limits: false });
   const notices: { text: string; id: string; type: string }[] = [];
   const hook = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
+    const body = await bodyOf(request);
+    if (body === null) return;
     notices.push(new Webhook(secret).verify(body, request.headers as Record<string, string>) as never);
     response.writeHead(204).end();
   });

@@ -94,11 +94,19 @@ test('fleet: each source is assigned to one daemon, and a webhook reaches the da
     [1, 0, 2],
     [1, 0, 2],
   ]);
-  const scraped = await Promise.all(
-    daemons.map(async ({ consoleUrl }) => (await fetch(`${consoleUrl}/metrics`)).text()),
-  );
-  for (const text of scraped) expect(text).toMatch(/^rosterd_fleet_sources 2$/m);
-  expect(scraped.filter((text) => /^rosterd_fleet_leads 1$/m.test(text))).toHaveLength(1);
+  // A daemon knows its share only when the database has answered.
+  const scraped = async () => {
+    const texts = daemons.map(async ({ consoleUrl }) => (await fetch(`${consoleUrl}/metrics`)).text());
+    return (await Promise.all(texts)).map((text) =>
+      ['sources', 'leads'].map((name) => text.match(new RegExp(`^rosterd_fleet_${name} (.*)$`, 'm'))?.[1]),
+    );
+  };
+  const metrics = [
+    ['2', '1'],
+    ['2', '0'],
+    ['2', '0'],
+  ];
+  await expect.poll(scraped, patient).toEqual(metrics);
 
   const worker = await workerOf('c3');
   const ticksOf = daemons.map((daemon) => {

@@ -243,7 +243,8 @@ test('a rule that is no longer configured disconnects its sources and keeps thei
       .poll(() => registryOf(following).map(({ reason }) => reason), soon)
       .toEqual(['rule_removed', 'rule_removed']);
     expect(rowsOf(following).filter(({ source }) => source !== 'listed')).toHaveLength(2);
-    expect(tokensIn(following.folder)).toHaveLength(0);
+    // Tokens are removed after that is stored.
+    await expect.poll(() => tokensIn(following.folder), soon).toHaveLength(0);
     expect(company).toBeDefined();
   } finally {
     await again.close();

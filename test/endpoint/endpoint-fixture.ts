@@ -23,6 +23,7 @@ import {
   worldStart,
 } from '../conformance/running-platform.js';
 import { type ManualClock, manualClock } from '../platform/webhooks/manual-clock.js';
+import { bodyOf } from '../support/body-of.js';
 
 /** A proxy between the platform and the receiver, which can be down. */
 export interface Gate {
@@ -197,8 +198,8 @@ async function openGate(): Promise<Gate> {
     down: false,
   };
   const server: Server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = await bodyOf(request);
+    if (body === null) return;
     const status =
       gate.down || gate.target === null
         ? 503
@@ -208,8 +209,12 @@ async function openGate(): Promise<Gate> {
               'content-type': 'application/json',
               'service-signature': String(request.headers['service-signature']),
             },
-            body: Buffer.concat(chunks),
-          }).then((answer) => answer.status);
+            body,
+          }).then(
+            (answer) => answer.status,
+            // The daemon has just stopped.
+            () => 502,
+          );
     gate.answers.push(status);
     response.writeHead(status).end();
   });

@@ -9,6 +9,7 @@ import { sendToCommand } from '../../src/outbox/send-command.js';
 import { messageId, sendSigned, sendToSlack } from '../../src/outbox/send-http.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { bodyOf } from '../support/body-of.js';
 import { dueNotice } from './samples.js';
 
 interface Request {
@@ -20,8 +21,8 @@ interface Request {
 async function receiver(answer: (response: ServerResponse) => void) {
   const requests: Request[] = [];
   const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += chunk;
+    const body = await bodyOf(request);
+    if (body === null) return;
     requests.push({ headers: request.headers, body });
     answer(response);
   });
