@@ -118,6 +118,7 @@ test('the dashboard works with the keyboard alone: skip, filter, open a record, 
   await page.getByText('No personal data was read.').waitFor();
 
   await page.goto(`${world.url}/sql`);
+  await page.getByRole('textbox', { name: 'SQL statement' }).waitFor();
   await tabTo(page, 'sql');
   await page.keyboard.press('Control+A');
   await page.keyboard.type(
@@ -158,6 +159,8 @@ test('a date chosen on the SQL page becomes part of its address, and the stateme
   await expect.poll(search).toBe('?as-of=2026-10-15');
   await page.getByRole('button', { name: 'Run' }).click();
   await page.getByText('As of 2026-10-15 23:59:59 UTC.').waitFor();
+  // The page has its scripts when it has its editor.
+  await page.getByRole('textbox', { name: 'SQL statement' }).waitFor();
   expect(await page.locator('#result').textContent()).toContain('reserved');
   await expect.poll(search).toBe('?as-of=2026-10-15');
   await page.getByLabel('As of').fill('');

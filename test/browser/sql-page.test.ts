@@ -103,6 +103,31 @@ test("one's own queries are saved, loaded and deleted as text, and the history h
   expect(complaints).toEqual([]);
 });
 
+test('the SQL page works while its editor loads, and typing goes on where it was', async () => {
+  const { page, complaints } = await visit('/sql');
+  let load = () => {};
+  const loaded = new Promise<void>((resolve) => {
+    load = resolve;
+  });
+  await page.route('**/editor.js', async (route) => {
+    await loaded;
+    await route.continue();
+  });
+  await page.goto(`${world.url}/sql`, { waitUntil: 'commit' });
+  await page.getByRole('button', { name: 'Copy link' }).waitFor();
+  await page.getByLabel('As of').fill('2026-10-15');
+  await expect.poll(() => new URL(page.url()).search).toBe('?as-of=2026-10-15');
+  await page.getByLabel(/One read-only statement/).fill('SELECT AS answer');
+  for (let left = ' AS answer'.length; left > 0; left -= 1) await page.keyboard.press('ArrowLeft');
+  load();
+  await editor(page).waitFor();
+  await page.keyboard.type(' 41 + 1');
+  await page.keyboard.press('Control+Enter');
+  await result(page).getByText('42').waitFor();
+  expect(new URL(page.url()).search).toBe('?as-of=2026-10-15');
+  expect(complaints).toEqual([]);
+});
+
 test("saved queries of a planted list in the browser's store are shown as text", async () => {
   const { page, complaints } = await visit('/sql');
   await page.evaluate(

@@ -115,7 +115,7 @@ function columnsOf(tables) {
  * Creates the editor in `host`, a focusable element with an id of its own. Tab leaves the editor; Escape closes the list
  * of completions.
  */
-export function createEditor({ host, text, tables, dialect, label, onChange, onRun }) {
+export function createEditor({ host, text, cursor, tables, dialect, label, onChange, onRun }) {
   const shadow = host.attachShadow({ mode: 'open', delegatesFocus: true });
   const schema = Object.fromEntries(
     tables.map(({ name, meaning, columns }) => [
@@ -142,6 +142,7 @@ export function createEditor({ host, text, tables, dialect, label, onChange, onR
     parent: shadow,
     state: EditorState.create({
       doc: text,
+      selection: { anchor: cursor },
       extensions: [
         Prec.highest(keymap.of([{ key: 'Mod-Enter', run }])),
         lineNumbers(),

@@ -14,10 +14,10 @@ let editor = null;
 
 if (box !== null && page !== null) await start();
 
+/** The editor comes last: all else works while it loads, which takes a while over a slow network. */
 async function start() {
   const linked = fromLink();
   if (linked !== null) box.value = linked;
-  await mountEditor();
   form.addEventListener('submit', (event) => {
     if (event.submitter?.value !== 'show' && event.submitter?.value !== 'mask') remember(box.value);
   });
@@ -41,6 +41,7 @@ async function start() {
   showSaved();
   showHistory();
   if (linked !== null) say('The statement came with a link. Read it before you run it.');
+  await mountEditor();
 }
 
 async function mountEditor() {
@@ -50,6 +51,7 @@ async function mountEditor() {
     editor = createEditor({
       host,
       text: box.value,
+      cursor: isTyping() ? box.selectionStart : 0,
       tables: tables(),
       dialect: page.dataset.dialect,
       label: 'SQL statement',
@@ -67,11 +69,18 @@ async function mountEditor() {
     });
     return;
   }
+  const wasTyping = isTyping();
   host.hidden = false;
   box.hidden = true;
+  if (wasTyping) editor.focus();
   const problem = document.getElementById('problem');
   if (problem?.dataset.from !== undefined)
     editor.mark(Number(problem.dataset.from), Number(problem.dataset.length), problem.textContent.trim());
+}
+
+/** Whether the user has begun to type before the editor has loaded. */
+function isTyping() {
+  return document.activeElement === box;
 }
 
 /** Reads the tables from the list beside the editor, so that completion and list agree. */
