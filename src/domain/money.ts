@@ -10,3 +10,13 @@ export function parseCents(value: unknown): Cents | undefined {
   // `|| 0` turns -0 into 0: SQLite and JSON would write -0 differently.
   return typeof value === 'number' && Number.isSafeInteger(value) ? ((value || 0) as Cents) : undefined;
 }
+
+/**
+ * Returns whole cents in units with two digits after the point, such as `-1234.05`. A division would round amounts of
+ * 16 digits. Throws a `RangeError` for a number that is not whole.
+ */
+export function decimalOfCents(cents: number | bigint): string {
+  const whole = BigInt(cents);
+  const digits = String(whole < 0n ? -whole : whole).padStart(3, '0');
+  return `${whole < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}

@@ -1,3 +1,4 @@
+import { decimalOfCents } from '../domain/money.js';
 import { neutral, quoted } from './csv-cell.js';
 import type { Cell, RowSource } from './ports.js';
 
@@ -60,7 +61,7 @@ class FounderRecord {
   }
   cents(name: string): string {
     const cell = this.cells.get(name) ?? null;
-    return cell === null ? '' : decimalOfCents(BigInt(cell));
+    return cell === null ? '' : founderAmount(BigInt(cell));
   }
   get blockers(): readonly Blocker[] {
     return JSON.parse(this.text('blockers')) as Blocker[];
@@ -112,7 +113,7 @@ const founderColumns: readonly FounderColumn[] = [
   typed('Contract Name', ({ contracts }) => contracts.map(({ name }) => name ?? '').join('\n')),
   made('Contract Override Amount', ({ contracts }) =>
     contracts
-      .map(({ override_amount_cents: cents }) => (cents == null ? '' : decimalOfCents(BigInt(cents))))
+      .map(({ override_amount_cents: cents }) => (cents == null ? '' : founderAmount(BigInt(cents))))
       .join('\n'),
   ),
 ];
@@ -121,12 +122,7 @@ const founderColumns: readonly FounderColumn[] = [
 export const founderTitles: readonly string[] = founderColumns.map(({ title }) => title);
 
 /** Formats money as the founder file does: at least one digit after the point, and no unnecessary zero. */
-export function decimalOfCents(cents: bigint): string {
-  const digits = String(cents < 0n ? -cents : cents).padStart(3, '0');
-  const fraction = digits.slice(-2);
-  const shown = fraction.endsWith('0') ? fraction.slice(0, 1) : fraction;
-  return `${cents < 0n ? '-' : ''}${digits.slice(0, -2)}.${shown}`;
-}
+export const founderAmount = (cents: bigint): string => decimalOfCents(cents).replace(/0$/, '');
 
 /** Truncates, without rounding, to two digits after the point and removes trailing zeros. */
 export function truncatedShares(shares: string): string {

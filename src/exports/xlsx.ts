@@ -1,5 +1,6 @@
 import { Fault } from '../domain/fault.js';
 import { type Instant, millisOf } from '../domain/instant.js';
+import { decimalOfCents } from '../domain/money.js';
 import type { Cell, ExportColumn, RowSource } from './ports.js';
 import { type ZipEntry, zip } from './zip.js';
 
@@ -169,7 +170,7 @@ function contentOf(column: ExportColumn): Content {
         ? `<c r="${reference}" s="${style}"><v>${value}</v></c>`
         : text(value, reference, record);
     };
-  if (isMoney(column)) return number(styles.money, (cell) => decimalOf(BigInt(cell)));
+  if (isMoney(column)) return number(styles.money, (cell) => decimalOfCents(BigInt(cell)));
   switch (column.kind) {
     case 'number':
     case 'decimal':
@@ -192,11 +193,6 @@ function contentOf(column: ExportColumn): Content {
     default:
       return text;
   }
-}
-
-function decimalOf(cents: bigint): string {
-  const digits = String(cents < 0n ? -cents : cents).padStart(3, '0');
-  return `${cents < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
 const plainNumber = /^-?(\d+)(?:\.(\d+))?$/;

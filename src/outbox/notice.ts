@@ -1,4 +1,4 @@
-import type { Cents } from '../domain/money.js';
+import { type Cents, decimalOfCents } from '../domain/money.js';
 
 export interface NoticeState {
   readonly status: string | null;
@@ -77,10 +77,8 @@ function standing(state: NoticeState | null): string {
   return [state?.status, state?.group_label].filter((text) => text != null).join(', ') || 'no status';
 }
 
-/** Formats cents as text, because they are exact and a float is not. */
 function amount(cents: Cents | null, currency: string | null): string {
   if (cents === null) return 'no amount';
-  const digits = String(Math.abs(cents)).padStart(3, '0');
-  const whole = digits.slice(0, -2).replace(/\B(?=(\d{3})+$)/g, ',');
-  return `${cents < 0 ? '-' : ''}${whole}.${digits.slice(-2)} ${(currency ?? '').toUpperCase()}`.trim();
+  const grouped = decimalOfCents(cents).replace(/\B(?=(\d{3})+\.)/g, ',');
+  return `${grouped} ${(currency ?? '').toUpperCase()}`.trim();
 }

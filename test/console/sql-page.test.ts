@@ -37,6 +37,8 @@ test('whole numbers in columns that end in _cents are shown as money of their ro
   const without = await post({ sql: "SELECT 123456 AS all_cents, 'x' AS some_cents, 7 AS cents_all" });
   expect(without.body).toContain('1,234.56');
   expect(without.body).toContain('<td>x</td>');
+  const large = await post({ sql: "SELECT 'usd' AS currency, 9007199254740993 AS sum_cents" });
+  expect(large.body).toContain('>$90,071,992,547,409.93<');
   const file = await post({ do: 'csv', sql });
   expect(file.body).toContain('inv_ada,usd,777700');
 });

@@ -1,11 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import {
-  decimalOfCents,
-  founderCsv,
-  founderCsvName,
-  truncatedShares,
-} from '../../src/exports/founder-csv.js';
+import { founderAmount, founderCsv, founderCsvName, truncatedShares } from '../../src/exports/founder-csv.js';
 import type { Cell } from '../../src/exports/ports.js';
 import { rowSource, whole } from './rows.js';
 
@@ -112,7 +107,7 @@ describe('the founder file', () => {
     [-150n, '-1.5'],
     [900_719_925_474_099_312n, '9007199254740993.12'],
   ])('the founder file writes %d cents as %s', (cents, text) => {
-    expect(decimalOfCents(cents)).toBe(text);
+    expect(founderAmount(cents)).toBe(text);
   });
 
   test.each([

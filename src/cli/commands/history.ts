@@ -1,6 +1,7 @@
 import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
+import { decimalOfCents } from '../../domain/money.js';
 import type { Version } from '../../reading/history.js';
 import { asOf, asOfOption } from '../as-of.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
@@ -81,11 +82,7 @@ function show(versions: readonly Version[], { out }: CommandContext): void {
   );
 }
 
-function amount(cents: number | null): string {
-  if (cents === null) return '';
-  const digits = String(Math.abs(cents)).padStart(3, '0');
-  return `${cents < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
-}
+const amount = (cents: number | null): string => (cents === null ? '' : decimalOfCents(cents));
 
 /** Columns about the version itself, not about the investment. */
 const bookkeeping = new Set(['valid_from', 'valid_to', 'ended_by', 'change_seq', 'observed_at', 'reason']);

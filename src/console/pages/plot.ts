@@ -86,7 +86,7 @@ function overTime(
   const name = columns[index] ?? '';
   const cents = name.includes('_cents');
   const points = rows
-    .map((row) => ({ at: String(row[0]), value: Number(row[index]) }))
+    .map((row) => ({ at: String(row[0]), value: Number(row[index]), shown: shownCount(row[index]) }))
     .toSorted((one, other) => (one.at < other.at ? -1 : 1));
   return chart({
     id: series === undefined ? `plot-${index}` : `plot-${index}-${series.place}`,
@@ -95,14 +95,18 @@ function overTime(
     unit: '',
     ...(cents ? { note: 'The chart shows whole currency units; the result and the table show cents.' } : {}),
     columns: [{ title: columns[0] ?? '' }, { title: name, number: true, series: name }],
-    rows: points.map(({ at, value }) => [
+    rows: points.map(({ at, value, shown }) => [
       { shown: at, value: at },
-      { shown: count(value), value: cents ? value / 100 : value },
+      { shown, value: cents ? value / 100 : value },
     ]),
     summary: `${count(points.length)} points from ${points[0]?.at} to ${points.at(-1)?.at}.`,
     empty: '',
   });
 }
+
+/** A total beyond 2^53 is exact as a bigint only. */
+const shownCount = (cell: QueryCell | undefined): string =>
+  count(typeof cell === 'bigint' ? cell : Number(cell));
 
 function byCategory({ columns, rows }: QuerySeen, index: number): Html {
   const name = columns[index] ?? '';
@@ -111,7 +115,7 @@ function byCategory({ columns, rows }: QuerySeen, index: number): Html {
     `${name} by ${columns[0] ?? ''}`,
     [{ title: columns[0] ?? '' }, { title: name, number: true }, { title: 'Share of the largest' }],
     rows.map((row) => [
-      ...[String(row[0]), count(Number(row[index])), bar(Math.abs(Number(row[index])), largest)],
+      ...[String(row[0]), shownCount(row[index]), bar(Math.abs(Number(row[index])), largest)],
     ]),
     '',
   )}</section>`;

@@ -146,7 +146,7 @@ function amountOf(cell: QueryCell, currency: string | null): Cell | Html | strin
   if (!isNumber(cell)) return cellText(cell);
   const code = currencyCode(currency);
   const title = `${cell} cents${code === '' ? '' : ` ${code}`}`;
-  return { shown: html`<span title="${title}">${money(Number(cell), currency)}</span>`, value: String(cell) };
+  return { shown: html`<span title="${title}">${money(cell, currency)}</span>`, value: String(cell) };
 }
 
 function cellText(cell: QueryCell): Html | string {

@@ -1,3 +1,4 @@
+import { decimalOfCents } from '../../domain/money.js';
 import { type Html, html } from '../../runtime/html.js';
 
 /**
@@ -7,14 +8,18 @@ import { type Html, html } from '../../runtime/html.js';
 
 const grouped = new Intl.NumberFormat('en-US');
 
-export const count = (value: number): string => grouped.format(value);
+export const count = (value: number | bigint): string => grouped.format(value);
 
 const moneyFormats = new Map<string, Intl.NumberFormat>();
 
-/** Returns `$1,234.56`; without a known currency, the number alone. */
-export function money(cents: number, currency: string | null): string {
+/** Returns `$1,234.56`; without a known currency, the number alone. An average need not be whole cents. */
+export function money(cents: number | bigint, currency: string | null): string {
+  const isWhole = typeof cents === 'bigint' || Number.isInteger(cents);
+  // The format takes the digits of a text as they are.
+  const units = isWhole ? (decimalOfCents(cents) as `${number}`) : cents / 100;
   // A sum beyond 2^53 is not exact as a number, so it is marked as approximate.
-  return `${Math.abs(cents) > Number.MAX_SAFE_INTEGER ? '≈ ' : ''}${moneyFormat(currency).format(cents / 100)}`;
+  const isExact = typeof cents === 'bigint' || Math.abs(cents) <= Number.MAX_SAFE_INTEGER;
+  return `${isExact ? '' : '≈ '}${moneyFormat(currency).format(units)}`;
 }
 
 /** Returns the code in upper case (the platform sends `usd`), or an empty text when it is not a currency code. */
