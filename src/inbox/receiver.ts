@@ -52,8 +52,8 @@ export interface ReceiverLimits {
   readonly acceptMillis: number;
 }
 
-/** Interval between two log lines about closed connections. */
-const closingsLogMillis = 60_000;
+/** Interval between two log lines about closed connections, and between two about wrong signatures. */
+const rareLogMillis = 60_000;
 
 /** Node's defaults wait a minute for headers and five for a body, with no limit on connections. */
 const receiverLimits: ReceiverLimits = {
@@ -116,6 +116,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     const verdict = await verify(request.get(parts.signatureHeader), body, now);
     if (!verdict.ok) {
       if (verdict.problem === 'timestamp_out_of_tolerance') parts.onGenuine?.(verdict.signerAheadSeconds);
+      if (verdict.problem === 'signature_mismatch') mismatches.add(verdict.problem);
       throw new Refusal(verdict.problem);
     }
     parts.onGenuine?.(null);
@@ -203,7 +204,16 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     void drained(request, parts.clock).then(() => response.end());
   };
 
-  const closings = new RareLog(parts.clock, closingsLogMillis, (counts) => {
+  // Strangers can cause these lines, so they are rare. With a wrong secret they are the only sign in the log.
+  const mismatches = new RareLog(parts.clock, rareLogMillis, ({ signature_mismatch: count = 0 }) => {
+    const hint =
+      'compare receiver.secrets with the signing secret of the endpoint, unless strangers sent them';
+    parts.logger.warn(
+      { count, code: 'signature_mismatch', hint },
+      'deliveries with a wrong signature were refused',
+    );
+  });
+  const closings = new RareLog(parts.clock, rareLogMillis, (counts) => {
     const count = Object.values(counts).reduce((sum, one) => sum + one, 0);
     const hint = 'rosterd_webhook_connections_closed_total at /metrics counts them by reason';
     parts.logger.warn({ count, code: Object.keys(counts).join(','), hint }, 'connections were closed');
@@ -227,6 +237,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     close: async () => {
       closing = true;
       closings.close();
+      mismatches.close();
       connections.closeSilent();
       await closeServer(server, parts.clock, limits.requestMillis);
       await Promise.allSettled(inProgress);

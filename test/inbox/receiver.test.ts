@@ -9,6 +9,7 @@ import { createReceiver, type Receiver, type ReceiverParts } from '../../src/inb
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { askBeforeSending } from '../support/ask-before-sending.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { MemoryInbox } from './support/memory-inbox.js';
 import { head, RawClient, secret, signed } from './support/raw-http.js';
 
@@ -277,6 +278,25 @@ describe('receiver: rejected requests get an empty response', () => {
     await client.closed;
     expect(receiver.status().results.too_large).toBe(1);
     expect((await deliver()).status).toBe(202);
+  });
+
+  test('wrong signatures are in the log at most once a minute, with the setting to compare', async () => {
+    const lines: unknown[] = [];
+    const clock = new VirtualClock(Date.now());
+    const warn = (...line: unknown[]) => void lines.push(line);
+    await build({ clock, logger: { ...silentLogger, warn } });
+    for (let sent = 0; sent < 3; sent += 1) await deliver({ signature: `t=${seconds()},v1=00` });
+    const line = (count: number) => [
+      expect.objectContaining({
+        count,
+        code: 'signature_mismatch',
+        hint: expect.stringContaining('receiver.secrets'),
+      }),
+      'deliveries with a wrong signature were refused',
+    ];
+    expect(lines).toEqual([line(1)]);
+    await clock.advance(60_000);
+    expect(lines).toEqual([line(1), line(2)]);
   });
 
   test('every rejection has a counter', async () => {

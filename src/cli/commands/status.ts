@@ -84,6 +84,10 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
   if (document.exports !== null) out.line(exportsRemark(document.exports, now));
   if (document.lake !== null) out.line(lakeRemark(document.lake, now));
   for (const hook of document.after_sync) out.line(hookRemark(hook, now));
+  if (inbox.given_up > 0)
+    out.line(
+      `${counted(inbox.given_up, 'webhook')} given up: rosterd query "SELECT event, source, investment, received_at FROM webhook_inbox WHERE state = 'given_up'"`,
+    );
   if (notices.given_up > 0)
     out.line(
       `${counted(notices.given_up, 'notice')} given up: rosterd query "SELECT * FROM notices WHERE state = 'given_up'"`,

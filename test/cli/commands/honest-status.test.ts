@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FilledMirror, filledMirror } from '../filled-mirror.js';
 
@@ -81,4 +82,16 @@ test('a platform clock that is ahead does not make old data look fresh', async (
   await world.control('POST', '/investments', { company: world.company.id });
   await world.sync();
   expect((await world.run(['status'])).out).toMatch(/ [23] d \d+ h ahead of this clock /);
+});
+
+test('status counts webhooks that were given up, and its query shows them', async () => {
+  const raw = new Sqlite(join(world.folder, 'mirror.db'));
+  raw.exec(
+    "INSERT INTO webhook_inbox (event_id, installation, event, source, investment, received_at, state) VALUES ('evt_1', 'inst_1', 'investment.changed', 'acme', 'inv_1', '2026-11-02T09:00:00.000Z', 'given_up')",
+  );
+  const { out } = await world.run(['status']);
+  const query = /^1 webhook given up: rosterd query "(.*)"$/m.exec(out)?.[1] ?? '';
+  expect((await world.run(['query', query])).out).toContain('inv_1');
+  raw.exec("DELETE FROM webhook_inbox WHERE event_id = 'evt_1'");
+  raw.close();
 });
