@@ -19,6 +19,9 @@ export interface ChangeToReport {
   readonly committedCentsAfter: Cents | null;
   readonly companyId: string | null;
   readonly offeringId: string | null;
+  /** Before the change; null of a new record. */
+  readonly currencyBefore: string | null;
+  /** After the change; of a removed record, its last one. */
   readonly currency: string | null;
   readonly convertedFrom: string | null;
 }
@@ -70,7 +73,8 @@ export function foldNotices(earlier: string, later: string): string | null {
   const { type: _type, text: _text, ...content } = last;
   const folded = {
     ...content,
-    before: first.before,
+    // A notice of an earlier version has one currency for both states.
+    before: first.before === null ? null : { currency: first.currency, ...first.before },
     converted_from: last.converted_from ?? first.converted_from,
   };
   return hasDifference(folded) || folded.converted_from !== null ? JSON.stringify(noticeOf(folded)) : null;
@@ -90,12 +94,7 @@ function isReportable(change: ChangeToReport): boolean {
   // here.
   if (change.origin === 'feed' && derivedAgain.has(change.reason)) return false;
   if (change.kind === 'added') return true;
-  return (
-    change.statusBefore !== change.statusAfter ||
-    change.groupBefore !== change.groupAfter ||
-    change.committedCentsBefore !== change.committedCentsAfter ||
-    isConversion(change)
-  );
+  return isConversion(change) || hasDifference(statesOf(change));
 }
 
 const isConversion = ({ kind, fields, convertedFrom }: ChangeToReport) =>
@@ -119,17 +118,26 @@ function isWanted(change: ChangeToReport, rules: Rules): boolean {
   );
 }
 
-function noticeFrom(change: ChangeToReport, names: ReturnType<NamesOf>): Notice {
+function statesOf(change: ChangeToReport): Pick<Notice, 'before' | 'after'> {
   const before = {
     status: change.statusBefore,
     group_label: change.groupBefore,
     committed_cents: change.committedCentsBefore,
+    currency: change.currencyBefore,
   };
   const after = {
     status: change.statusAfter,
     group_label: change.groupAfter,
     committed_cents: change.committedCentsAfter,
+    currency: change.currency,
   };
+  return {
+    before: change.kind === 'added' ? null : before,
+    after: change.kind === 'removed' ? null : after,
+  };
+}
+
+function noticeFrom(change: ChangeToReport, names: ReturnType<NamesOf>): Notice {
   return noticeOf({
     source: change.source,
     id: change.id,
@@ -141,7 +149,6 @@ function noticeFrom(change: ChangeToReport, names: ReturnType<NamesOf>): Notice 
     round_name: names.round,
     currency: change.currency,
     converted_from: isConversion(change) ? change.convertedFrom : null,
-    before: change.kind === 'added' ? null : before,
-    after: change.kind === 'removed' ? null : after,
+    ...statesOf(change),
   });
 }

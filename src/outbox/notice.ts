@@ -4,6 +4,8 @@ export interface NoticeState {
   readonly status: string | null;
   readonly group_label: string | null;
   readonly committed_cents: Cents | null;
+  /** That of `committed_cents`; absent in notices of 0.2 and earlier, whose `currency` is that of both states. */
+  readonly currency?: string | null;
 }
 
 /**
@@ -22,6 +24,7 @@ export interface Notice {
   /** `changes.seq` of the last change it reports. */
   readonly seq: number;
   readonly at: string;
+  /** After the change; of a removed record, its last one. */
   readonly currency: string | null;
   readonly converted_from: string | null;
   readonly before: NoticeState | null;
@@ -40,31 +43,41 @@ export function noticeOf(content: NoticeContent): Notice {
 }
 
 /** Returns whether the two states differ in a field that notices report. */
-export function hasDifference({ before, after }: NoticeContent): boolean {
+export function hasDifference({ before, after }: Pick<NoticeContent, 'before' | 'after'>): boolean {
   if (before === null || after === null) return before !== after;
-  return fields.some((field) => before[field] !== after[field]);
+  return fields.some((field) => differs(before, after, field));
 }
+
+/** A commitment of the same number in another currency is another one. */
+function differs(before: NoticeState, after: NoticeState, field: (typeof fields)[number]): boolean {
+  if (before[field] !== after[field]) return true;
+  return field === 'committed_cents' && before[field] !== null && inOtherCurrency(before, after);
+}
+
+/** A currency that was or is unknown is no other one. */
+const inOtherCurrency = (before: NoticeState, after: NoticeState): boolean =>
+  before.currency != null && after.currency != null && before.currency !== after.currency;
 
 const fields = ['status', 'group_label', 'committed_cents'] as const;
 
 function textOf(content: NoticeContent): string {
   const { source, id, before, after, currency, converted_from, round_name } = content;
   const round = round_name == null ? '' : ` in ${round_name}`;
-  const money = (cents: Cents | null) => amount(cents, currency);
+  const money = (state: NoticeState | null) =>
+    amount(state?.committed_cents ?? null, state?.currency === undefined ? currency : state.currency);
   const where = `${source}: `;
   if (before === null && after !== null) {
     const what =
       converted_from !== null
         ? `${converted_from} was converted to ${id}${round}`
         : `new ${after.status === 'reserved' ? 'reservation' : 'investment'} ${id}${round}`;
-    return `${where}${what}, ${money(after.committed_cents)}, ${standing(after)}`;
+    return `${where}${what}, ${money(after)}, ${standing(after)}`;
   }
   if (after === null)
-    return `${where}investment ${id}${round} is gone, was ${money(before?.committed_cents ?? null)}, ${standing(before)}`;
+    return `${where}investment ${id}${round} is gone, was ${money(before)}, ${standing(before)}`;
   const parts = fields.flatMap((field) => {
-    if (before === null || before[field] === after[field]) return [];
-    if (field === 'committed_cents')
-      return [`commitment ${money(before.committed_cents)} → ${money(after.committed_cents)}`];
+    if (before === null || !differs(before, after, field)) return [];
+    if (field === 'committed_cents') return [`commitment ${money(before)} → ${money(after)}`];
     return [
       `${field === 'status' ? 'status' : 'group'} ${before[field] ?? 'none'} → ${after[field] ?? 'none'}`,
     ];

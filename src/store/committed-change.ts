@@ -17,6 +17,7 @@ export interface CommittedChange extends ChangeSeen {
   readonly groupAfter: string | null;
   readonly companyId: string | null;
   readonly offeringId: string | null;
+  readonly currencyBefore: string | null;
   readonly currency: string | null;
   /** After the change. */
   readonly convertedFrom: string | null;
@@ -76,6 +77,7 @@ export function changeOf(
     committedCentsAfter: after?.committed_cents ?? null,
     companyId: latest.company_id,
     offeringId: latest.offering_id,
+    currencyBefore: before?.currency ?? null,
     currency: latest.currency,
     convertedFrom: after?.converted_from ?? null,
     origin: 'feed',

@@ -110,7 +110,7 @@ export function swapStatements(words: SwapWords) {
              h.group_label AS "groupBefore", t.group_label AS "groupAfter",
              h.committed_cents AS "committedCentsBefore", t.committed_cents AS "committedCentsAfter",
              ${latest('company_id')} AS "companyId", ${latest('offering_id')} AS "offeringId",
-             ${latest('currency')} AS currency, t.converted_from AS "convertedFrom"
+             h.currency AS "currencyBefore", ${latest('currency')} AS currency, t.converted_from AS "convertedFrom"
       FROM ${bothSides} WHERE w.n > :after AND w.n <= :through ORDER BY w.n`,
     erasedIds: `
       SELECT h.id FROM swap w ${join} investment_rows h ON h.row_no = w.row_no

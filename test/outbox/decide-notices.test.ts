@@ -44,6 +44,21 @@ describe('notices: the text of a notice', () => {
       'acme: investment inv_1: commitment 0.05 USD → 123,456,789.01 USD',
     ],
     [
+      'another amount in another currency',
+      change({ committedCentsAfter: cents(7), currencyBefore: 'eur' }),
+      'acme: investment inv_1: commitment 2,500.00 EUR → 0.07 USD',
+    ],
+    [
+      'the same amount in another currency',
+      change({ currencyBefore: 'eur' }),
+      'acme: investment inv_1: commitment 2,500.00 EUR → 2,500.00 USD',
+    ],
+    [
+      'an amount whose currency was not known before',
+      change({ committedCentsAfter: cents(7), currencyBefore: null }),
+      'acme: investment inv_1: commitment 2,500.00 → 0.07 USD',
+    ],
+    [
       'a tombstone',
       change({ kind: 'removed', ...gone }),
       'acme: investment inv_1 is gone, was 2,500.00 USD, active, PENDING',
@@ -65,8 +80,8 @@ describe('notices: the text of a notice', () => {
       round_name: null,
       currency: 'usd',
       converted_from: null,
-      before: { status: 'active', group_label: 'PENDING', committed_cents: 250_000 },
-      after: { status: 'executed', group_label: 'PENDING', committed_cents: 250_000 },
+      before: { status: 'active', group_label: 'PENDING', committed_cents: 250_000, currency: 'usd' },
+      after: { status: 'executed', group_label: 'PENDING', committed_cents: 250_000, currency: 'usd' },
       text: 'acme: investment inv_1: status active → executed',
     });
   });
@@ -86,12 +101,16 @@ test('notices: the round is shown by its name, with company and round beside the
   expect(notice.text).toContain('new investment inv_1 in Seed SAFE 2025, ');
 });
 
+const noAmount = { committedCentsBefore: null, committedCentsAfter: null };
+
 describe('notices: changes without a notice', () => {
   test.each<[string, Partial<ChangeToReport>]>([
     ['shares, escrow, blockers or a profile', { fields: ['shares', 'in_escrow_cents', 'identity.name'] }],
     ['a recomputed record', { statusAfter: 'executed', reason: 'recomputed' }],
     ['a reprojected record', { statusAfter: 'executed', reason: 'reprojected' }],
     ['a first listing', { kind: 'snapshot' }],
+    ['a currency that was not known before', { fields: ['currency'], currencyBefore: null }],
+    ['another currency of no amount', { ...{ ...noAmount, currencyBefore: 'eur' }, fields: ['currency'] }],
     ['a conversion known before', { fields: ['shares'], convertedFrom: 'inv_0' }],
   ])('no notice for %s', (_, more) => {
     expect(noticesFor(change(more))).toEqual([]);
@@ -131,6 +150,21 @@ describe('notices: merging two notices', () => {
     const later = change({ seq: 9, statusBefore: 'executed', statusAfter: 'canceled' });
     const folded = JSON.parse(foldNotices(body(status), body(later)) ?? '');
     expect(folded).toMatchObject({ seq: 9, text: 'acme: investment inv_1: status active → canceled' });
+  });
+  test('a merged notice has the currency of each state, also after a notice of an earlier version', () => {
+    const first = body(change({ committedCentsAfter: cents(1), currencyBefore: 'eur', currency: 'eur' }));
+    const last = body(change({ committedCentsAfter: cents(2), currencyBefore: 'eur' }));
+    const earlier = JSON.stringify(JSON.parse(first), (key, value) => {
+      if (key !== 'before' && key !== 'after') return value;
+      const { currency: _, ...state } = value;
+      return state;
+    });
+    for (const one of [first, earlier])
+      expect(JSON.parse(foldNotices(one, last) ?? '')).toMatchObject({
+        before: { currency: 'eur' },
+        after: { currency: 'usd' },
+        text: 'acme: investment inv_1: commitment 2,500.00 EUR → 0.02 USD',
+      });
   });
   test('two notices that cancel out merge into none', () => {
     const back = change({ statusBefore: 'executed', statusAfter: 'active' });

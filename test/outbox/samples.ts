@@ -21,6 +21,7 @@ export function change(more: Partial<ChangeToReport> = {}): ChangeToReport {
     committedCentsAfter: 250_000 as Cents,
     companyId: 'co_1',
     offeringId: 'ofr_1',
+    currencyBefore: 'usd',
     currency: 'usd',
     convertedFrom: null,
     ...more,

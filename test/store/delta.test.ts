@@ -348,6 +348,7 @@ describe('anomalies of a page', () => {
         committedCentsAfter: 5,
         companyId: 'co_1',
         offeringId: 'ofr_1',
+        currencyBefore: 'USD',
         currency: 'USD',
         convertedFrom: null,
         origin: 'feed',

@@ -167,6 +167,7 @@ test('a re-listing drafts notices for each change once, with the values before a
     // The current values, even where they are null.
     companyId: 'co_1',
     offeringId: null,
+    currencyBefore: 'USD',
     currency: 'EUR',
     convertedFrom: 'inv_before',
   });
