@@ -34,8 +34,8 @@ export type Scrubbed =
   | { readonly kind: 'scrubbed'; readonly erasures: number }
   /** Another process is reading or writing the file; retry later. The attempt neither waited nor blocked anyone. */
   | { readonly kind: 'blocked'; readonly erasures: number; readonly rewritten: number }
-  /** The disk is too full: rewriting the file needs room for two copies of it. */
-  | { readonly kind: 'no_room'; readonly erasures: number; readonly bytesMissing: number };
+  /** The disk is too full: rewriting needs room for copies. `bytesMissing` is null on a server, which does not say it. */
+  | { readonly kind: 'no_room'; readonly erasures: number; readonly bytesMissing: number | null };
 
 export interface PendingErasures {
   readonly receipts: number;
@@ -50,6 +50,8 @@ export interface PendingErasures {
 /** SQLite returns the value directly, PostgreSQL a promise. */
 export type Awaitable<Value> = Value | Promise<Value>;
 
+export type WriteDown = (since: ForgottenSince, forgotten: Forgotten) => void;
+
 /**
  * Erases identity data in two steps. One transaction first makes it invisible to every query. A scrub then removes the
  * bytes of the deleted rows from the file, because a database keeps them in its free pages. `forget` deletes what is
@@ -58,9 +60,10 @@ export type Awaitable<Value> = Value | Promise<Value>;
  */
 export interface Erasures {
   /**
-   * Throws `usage` for an unknown id. `writeDown` is called before the commit; if it throws, nothing is committed.
+   * Throws `usage` for an unknown id. `writeDown` is called before the commit, with what this returns after it; if it throws,
+   * nothing is committed.
    */
-  forget(id: PersonOrInvestment, writeDown?: (since: ForgottenSince) => void): Awaitable<Forgotten>;
+  forget(id: PersonOrInvestment, writeDown?: WriteDown): Awaitable<Forgotten>;
   /** Returns every id that must stay forgotten now. */
   forgotten(): Awaitable<readonly ForgottenSince[]>;
   /** Returns the time of the newest forget request that this database carried out for each id, lifted since or not. */

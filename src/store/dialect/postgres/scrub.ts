@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { isFault } from '../../../domain/fault.js';
 import { instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
 import type { Scrubbed } from '../../erasures.js';
@@ -12,7 +13,7 @@ import { inTransaction } from './transaction.js';
  * deletes the old one. It locks the table, so only tables marked by the triggers are rewritten; history, the largest, is
  * marked only when unknown fields were erased in it. The planner's samples of values are taken again, where there are any.
  *
- * Never waits. VACUUM FULL also copies rows that an older transaction may still see, so nothing is rewritten while there
+ * Never waits, and a disk without room for the copy changes nothing. VACUUM FULL also copies rows that an older transaction may still see, so nothing is rewritten while there
  * is one. The write-ahead log, replicas and backups keep the bytes until their own retention removes them.
  */
 export async function scrub(database: PostgresDatabase, clock: Clock): Promise<Scrubbed> {
@@ -21,7 +22,12 @@ export async function scrub(database: PostgresDatabase, clock: Clock): Promise<S
   const { last, marks, relations, horizon, waiting } = pending;
   const blocked: Scrubbed = { kind: 'blocked', erasures: waiting, rewritten: 0 };
   if (await isSeenByOthers(database, horizon)) return blocked;
-  for (const relation of relations) if (!(await rewrite(database, relation))) return blocked;
+  try {
+    for (const relation of relations) if (!(await rewrite(database, relation))) return blocked;
+  } catch (error) {
+    if (!isFault(error, 'database_full')) throw error;
+    return { kind: 'no_room', erasures: waiting, bytesMissing: null };
+  }
   return inTransaction(database, async (transaction) => {
     transaction.send('DELETE FROM residue_marks WHERE mark <= $1', marks);
     const erasures = await transaction.run(
@@ -99,8 +105,9 @@ async function rewrite({ pool, url }: PostgresDatabase, relation: string): Promi
   const client = await withPostgresFaults(url, () => pool.connect());
   let failed: Error | boolean = false;
   try {
-    // VACUUM cannot run in a transaction, so the setting applies to the session until it is reset.
-    await client.query('SET lock_timeout = 200');
+    // VACUUM cannot run in a transaction, so the settings apply to the session until they are reset. A time limit that the
+    // role or the database has would end the rewrite of a large table at every attempt.
+    await client.query('SET lock_timeout = 200; SET statement_timeout = 0');
     await client.query(`VACUUM (FULL, ANALYZE) ${relation}`);
     await sampleAgain(client, relation);
     return true;
@@ -109,7 +116,7 @@ async function rewrite({ pool, url }: PostgresDatabase, relation: string): Promi
     failed = error instanceof Error ? error : true;
     throw postgresFault(error, url);
   } finally {
-    if (failed === false) await client.query('RESET lock_timeout').catch(() => {});
+    if (failed === false) await client.query('RESET lock_timeout; RESET statement_timeout').catch(() => {});
     client.release(failed);
   }
 }

@@ -82,7 +82,7 @@ function finishCopy(
       // Pages that the mirror no longer uses may contain bytes of erased identities.
       raw.exec('DELETE FROM leases');
       const scrubbed = scrub(database, clock);
-      if (scrubbed.kind === 'no_room') throw noRoom(copy, scrubbed.bytesMissing);
+      if (scrubbed.kind === 'no_room') throw noRoom(copy, scrubbed.bytesMissing ?? 0);
       if (scrubbed.kind === 'blocked') throw new Error('nothing else can read an unfinished backup');
       throwIfStopped(signal);
       refuseDamage(raw, copy);

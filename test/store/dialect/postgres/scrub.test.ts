@@ -2,7 +2,9 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import type { InvestmentId } from '../../../../src/domain/ids.js';
 import { PostgresErasures } from '../../../../src/store/dialect/postgres/erasures.js';
-import { freshDatabase } from '../../../postgres/fresh-database.js';
+import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
+import type { Scrubbed } from '../../../../src/store/erasures.js';
+import { freshDatabase, migratedDatabase } from '../../../postgres/fresh-database.js';
 import { freshStore, mirrorFixture } from '../../mirror-fixture.js';
 import { record } from '../../samples.js';
 
@@ -24,5 +26,61 @@ test('a writer in another database of the server blocks the scrub, which reports
   await impatient.forget('inv_1' as InvestmentId);
   expect(await impatient.scrub()).toMatchObject({ kind: 'blocked', erasures: 1 });
   await writer.query('COMMIT');
+  expect(await erasures.scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
+});
+
+/**
+ * A mirror with an erasure that waits for its scrub, on a connection made after `setting` became the database's. The rewrite of
+ * the names runs the body of a PL/pgSQL function, which may throw.
+ */
+async function rewriting(setting: string, body: string) {
+  const { url, drop } = await migratedDatabase();
+  const opened = async () => {
+    const postgres = await openPostgres(url);
+    closing.push(() => postgres.close());
+    return postgres;
+  };
+  const closing: (() => Promise<void>)[] = [];
+  onTestFinished(async () => {
+    for (const close of closing) await close();
+    await drop();
+  });
+  const postgres = await opened();
+  const { list, clock, erasures } = await mirrorFixture({ store: { kind: 'postgres', postgres } });
+  await list([[record('inv_1'), record('inv_2')]]);
+  await erasures.forget('inv_1' as InvestmentId);
+  await postgres.pool.query(
+    `CREATE FUNCTION rosterd_identity.rewritten(no bigint) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS
+       $$ BEGIN ${body} RETURN no; END $$;
+     CREATE INDEX ON rosterd_identity.identity_rows (rosterd_identity.rewritten(row_no));
+     ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET ${setting}`,
+  );
+  const limited = await opened();
+  // Writers of other tests on the server block it for moments.
+  const scrub = async (): Promise<Scrubbed> => {
+    const scrubbed = await new PostgresErasures(limited, clock).scrub();
+    return scrubbed.kind === 'blocked' ? scrub() : scrubbed;
+  };
+  return { scrub, limited, erasures };
+}
+
+test('a time limit for statements that the database has does not apply to the rewrite of a table, and stays for others', async () => {
+  const { scrub, limited } = await rewriting(
+    "statement_timeout = '1h'",
+    "IF current_setting('statement_timeout') <> '0' THEN RAISE EXCEPTION 'limited'; END IF;",
+  );
+  expect(await scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
+  const { rows } = await limited.pool.query('SHOW statement_timeout');
+  expect(rows).toEqual([{ statement_timeout: '1h' }]);
+});
+
+test('a server without room for the rewrite of a table keeps the erasure pending, and the scrub reports it', async () => {
+  const { scrub, erasures } = await rewriting(
+    "rosterd_test.no_room = 'on'",
+    `IF current_setting('rosterd_test.no_room', true) = 'on'
+     THEN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END IF;`,
+  );
+  expect(await scrub()).toEqual({ kind: 'no_room', erasures: 1, bytesMissing: null });
+  expect(await erasures.pending()).toMatchObject({ receipts: 1 });
   expect(await erasures.scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
 });
