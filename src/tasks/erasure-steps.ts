@@ -2,7 +2,7 @@ import type { Config } from '../config/config.js';
 import { ForgottenLedger } from '../daemon/forgotten-ledger.js';
 import type { OpenMirror } from '../daemon/mirror-parts.js';
 import { openMirror } from '../daemon/open-mirror.js';
-import { isFault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import type { Instant } from '../domain/instant.js';
 import { eraseInLake } from '../reading/lake.js';
 import { mirrorName, removeNamedExports } from '../reading/publish-exports.js';
@@ -33,14 +33,36 @@ export interface ErasedReceipt extends PublishedErased {
   readonly other_hosts: boolean;
 }
 
-/** Deletes old backups, scrubs the bytes, and removes what was erased from exports and the lake. */
+/**
+ * Deletes old backups, removes what was erased from exports and the lake, and scrubs the bytes. May be repeated: a fault says
+ * that the erasure itself is committed.
+ */
 export async function afterErasing(
+  config: Config,
+  mirror: OpenMirror,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ErasedReceipt> {
+  try {
+    return await cleaned(config, mirror, clock, signal);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    throw new Fault(error.code, `the erasure is committed, but bytes of it may remain: ${error.message}`, {
+      hint: 'Run the same command again: it does the rest. A running daemon scrubs the database, too.',
+      cause: error,
+    });
+  }
+}
+
+/** Files come first: a scrub may have to wait, or fail with the database, and names in files are read by others. */
+async function cleaned(
   config: Config,
   { erasures, upkeep }: OpenMirror,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ErasedReceipt> {
   const backups = upkeep.removeBackups(Number.POSITIVE_INFINITY);
+  const published = await eraseInPublished(config, clock, signal);
   const scrubbed = await upkeep.scrub(0, signal);
   const { receipts, since } = await erasures.pending();
   return {
@@ -49,7 +71,7 @@ export async function afterErasing(
     pending: receipts,
     pending_since: since,
     backups_removed: backups,
-    ...(await eraseInPublished(config, clock, signal)),
+    ...published,
     other_hosts: dialectFor(config.database).file === null,
   };
 }

@@ -3,7 +3,7 @@ import { Fault } from '../domain/fault.js';
 import { parseId } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
-import type { PersonOrInvestment } from '../store/erasures.js';
+import type { Forgotten, PersonOrInvestment } from '../store/erasures.js';
 import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasure-steps.js';
 
 export interface ForgetReceipt extends ErasedReceipt {
@@ -36,9 +36,15 @@ export async function forget(
   signal: AbortSignal,
 ): Promise<ForgetReceipt> {
   return withMirror(config, clock, signal, async (mirror, ledger) => {
-    const { identities, already, invisibleAt } = await retriedWhileBusy(clock, signal, () =>
-      mirror.erasures.forget(id, (since) => ledger.add([{ ...since, event: 'forgotten' }])),
+    const attempts: Forgotten[] = [];
+    const last = await retriedWhileBusy(clock, signal, () =>
+      mirror.erasures.forget(id, (since, forgotten) => {
+        ledger.add([{ ...since, event: 'forgotten' }]);
+        attempts.push(forgotten);
+      }),
     );
+    // The answer to a commit may be lost with the connection. The next attempt then finds the id forgotten already.
+    const { identities, already, invisibleAt } = last.already ? (attempts[0] ?? last) : last;
     const receipt = await afterErasing(config, mirror, clock, signal);
     return { id, identities, already, invisible_at: invisibleAt, ...receipt };
   });

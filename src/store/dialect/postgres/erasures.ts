@@ -8,6 +8,7 @@ import type {
   PendingErasures,
   PersonOrInvestment,
   Scrubbed,
+  WriteDown,
 } from '../../erasures.js';
 import { IdentityEraser, markReceipted } from './identity-eraser.js';
 import { lockAllSources } from './locked-source.js';
@@ -26,10 +27,7 @@ export class PostgresErasures implements Erasures {
     private readonly clock: Clock,
   ) {}
 
-  async forget(
-    id: PersonOrInvestment,
-    writeDown: (since: ForgottenSince) => void = () => {},
-  ): Promise<Forgotten> {
+  async forget(id: PersonOrInvestment, writeDown: WriteDown = () => {}): Promise<Forgotten> {
     return this.#withAllSources(async (transaction, at) => {
       const already = (await transaction.rows('SELECT 1 FROM forgotten WHERE id = $1', id)).length > 0;
       if (!already && !(await isKnown(transaction, id)))
@@ -38,8 +36,9 @@ export class PostgresErasures implements Erasures {
         });
       remember(transaction, { id, at });
       const identities = await erase(transaction, id, at);
-      writeDown({ id, at });
-      return { identities, already, invisibleAt: at };
+      const forgotten = { identities, already, invisibleAt: at };
+      writeDown({ id, at }, forgotten);
+      return forgotten;
     });
   }
 

@@ -8,6 +8,7 @@ import type {
   PendingErasures,
   PersonOrInvestment,
   Scrubbed,
+  WriteDown,
 } from '../../erasures.js';
 import { withSqliteFaults } from './faults.js';
 import { IdentityEraser } from './identity-eraser.js';
@@ -28,7 +29,7 @@ export class SqliteErasures implements Erasures {
     private readonly clock: Clock,
   ) {}
 
-  forget(id: PersonOrInvestment, writeDown: (since: ForgottenSince) => void = () => {}): Forgotten {
+  forget(id: PersonOrInvestment, writeDown: WriteDown = () => {}): Forgotten {
     return this.#inTransaction(() => {
       const at = instantFromMillis(this.clock.now());
       if (!this.#isKnown(id) && !this.#isForgotten(id))
@@ -37,8 +38,9 @@ export class SqliteErasures implements Erasures {
         });
       const fresh = this.#remember({ id, at });
       const identities = this.#erase(id, at);
-      writeDown({ id, at });
-      return { identities, already: !fresh, invisibleAt: at };
+      const forgotten = { identities, already: !fresh, invisibleAt: at };
+      writeDown({ id, at }, forgotten);
+      return forgotten;
     });
   }
 
