@@ -10,6 +10,7 @@ import {
 } from '../../../src/client/tokens/credentials-file.js';
 import { refreshingToken } from '../../../src/client/tokens/refreshing-token.js';
 import type { Instant } from '../../../src/domain/instant.js';
+import { type Clock, systemClock } from '../../../src/runtime/clock.js';
 import { silentLogger } from '../../../src/runtime/logger.js';
 import { type Disk, systemDisk } from '../../../src/runtime/replace-file.js';
 import { FakeClock } from '../fake-clock.js';
@@ -38,8 +39,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-function provider(server: TokenServer, disk: Disk = systemDisk) {
-  const store = fileCredentials(path, clock, disk);
+function provider(server: TokenServer, disk: Disk = systemDisk, lockClock: Clock = clock) {
+  const store = fileCredentials(path, lockClock, disk);
   return refreshingToken({ store, application: () => server.api(clock), clock, logger: silentLogger });
 }
 
@@ -127,9 +128,10 @@ describe('refreshing token: one refresh at a time', () => {
 
   test("two holders of the credentials file take turns, and the second reads the first one's tokens", async () => {
     const server = new TokenServer();
-    const renewed = await Promise.all(
-      [provider(server), provider(server)].map((one) => one.renew('at_old', signal)),
-    );
+    // The one that waits for the lock looks until it is free, however long the disk takes to write for the other.
+    const unhurried = { ...systemClock, monotonic: () => 0 };
+    const holders = [1, 2].map(() => provider(server, systemDisk, unhurried));
+    const renewed = await Promise.all(holders.map((one) => one.renew('at_old', signal)));
     expect(renewed).toEqual(['at_1', 'at_1']);
     expect(server).toMatchObject({ asked: 1, inFlightMax: 1 });
   });
