@@ -41,7 +41,7 @@ export interface TokenWatch extends Closable {
  * connect`, by another host or by other means. It polls, because mounted files do not deliver change notifications
  * reliably. A token refreshed by rosterd itself is noticed as well, at the cost of one tick. Tokens from the environment or
  * from a command are not watched, and neither are minted ones, which this daemon stores itself. Resolves when it knows the
- * present files, which has to be before anything reads them.
+ * present files and entries, which has to be before anything reads them.
  */
 export async function openTokenWatch({
   engine,
@@ -83,12 +83,15 @@ export async function openTokenWatch({
     }
   };
 
+  const markAt = (place: CredentialPlace) =>
+    'file' in place ? markOf(place.file) : markOfEntry(place.entry);
+
   const look = async () => {
     const withEntries = clock.monotonic() >= entriesDue;
     if (withEntries) entriesDue = clock.monotonic() + entryLookMillis;
     for (const { key, access, place, onReplaced } of watched) {
       if ('entry' in place && !withEntries) continue;
-      const mark = 'file' in place ? await markOf(place.file) : await markOfEntry(place.entry);
+      const mark = await markAt(place);
       // A server that is away for a moment has not lost the entry.
       if (mark === null && 'entry' in place) continue;
       const before = seen.get(key);
@@ -106,7 +109,8 @@ export async function openTokenWatch({
   };
   await Promise.all(
     watched.map(async ({ key, place }) => {
-      if ('file' in place) seen.set(key, await markOf(place.file));
+      const mark = await markAt(place);
+      if (mark !== null || 'file' in place) seen.set(key, mark);
     }),
   );
   let running: Promise<void> | null = null;

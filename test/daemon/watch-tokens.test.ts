@@ -205,6 +205,28 @@ test('a sign-in that another host stored in the vault is noticed within ten seco
   expect(events).toEqual(['reload', 'recheck crm', 'reload', 'recheck crm']);
 });
 
+test('a sign-in in the vault that another host replaces while the daemon starts is noticed', async () => {
+  let entry = 'sign-in 1';
+  const access = { kind: 'credentials', at: { entry: 'sign-in/crm' }, clientId: 'pk_1', clientSecret: null };
+  const rechecked: string[] = [];
+  const watch = await openTokenWatch({
+    engine: {
+      sources: { all: [{ name: 'crm', access }], onChange: () => () => {} },
+      vault: { read: async () => entry },
+      platform: { tokensOf: () => ({ reload: () => {} }) },
+      sync: { recheck: (name: string) => rechecked.push(name) },
+    } as never,
+    rules: [],
+    onRule: () => {},
+    clock: manualClock(0),
+    logger: silentLogger,
+  });
+  onTestFinished(() => watch.close());
+  entry = 'sign-in 2';
+  watch.start();
+  await expect.poll(() => rechecked).toEqual(['crm']);
+});
+
 test('a token that is replaced while the daemon starts is noticed', async () => {
   const file = join(freshFolder(), 'acme.token');
   writeFileSync(file, 'at_test_first');
