@@ -5,7 +5,7 @@ import { disclosureSectionShapes, getDisclosures } from '../../src/platform/cont
 import { getPitch } from '../../src/platform/contract/company-pitch.js';
 import { getUpdate, listQuestions, listUpdates } from '../../src/platform/contract/company-tabs.js';
 import { disclosureSections } from '../../src/platform/contract/vocabulary.js';
-import { one, run } from '../../src/platform/state/statements.js';
+import { all, one, run } from '../../src/platform/state/statements.js';
 import {
   companyOf,
   conforms,
@@ -470,6 +470,25 @@ describe('disclosures of a company', () => {
     ]);
   });
 
+  test('COMP-08 disclosures are in the currency of their round, and in euro for an ECSP round whatever its own is', async () => {
+    const { state } = world.services;
+    for (const [slug, currency, shown] of [
+      ['copper-kettle-rail', 'usd', 'EUR'],
+      ['quiet-orchard', 'gbp', 'GBP'],
+    ] as const) {
+      const { no } = roundOf(world, slug);
+      const before = one<{ currency: string }>(state, 'SELECT currency FROM offerings WHERE no = ?', [no]);
+      run(state, 'UPDATE offerings SET currency = ? WHERE no = ?', [currency, no]);
+      const disclosures = await attributes(slug, '/disclosures');
+      run(state, 'UPDATE offerings SET currency = ? WHERE no = ?', [before?.currency ?? null, no]);
+      expect([slug, disclosures.offering_id, disclosures.currency]).toEqual([
+        slug,
+        roundOf(world, slug).id,
+        shown,
+      ]);
+    }
+  });
+
   test('COMP-11 disclosures compute ratios from the most recent year', async () => {
     const { no } = roundOf(world, 'quiet-orchard');
     const figures = {
@@ -875,6 +894,54 @@ describe('questions of a company', () => {
     const earlier = await texts('?sort=recent');
     asked(before?.created_at ?? 0);
     expect([atOpening.includes(first), earlier.includes(first)]).toEqual([true, false]);
+  });
+
+  test('COMP-03 COMP-44 a raise of two legs has questions since the first of them opened, not since reservations did', async () => {
+    const slug = 'sandbox-company-1';
+    const { no } = companyOf(world, slug);
+    const { state } = world.services;
+    const rounds = all<{ no: number; status: string; testing_the_waters: number; started_at: number }>(
+      state,
+      'SELECT no, status, testing_the_waters, started_at FROM offerings WHERE company_no = ?',
+      [no],
+    );
+    const open = rounds.filter(({ status }) => status === 'open');
+    const reservations = open.filter(({ testing_the_waters: taken }) => taken === 1);
+    const legs = open.filter(({ testing_the_waters: taken }) => taken === 0);
+    expect([legs.length, reservations.length]).toEqual([2, 1]);
+    const opened = (round: { no: number } | undefined, at: number) =>
+      run(state, 'UPDATE offerings SET started_at = ? WHERE no = ?', [at, round?.no ?? 0]);
+    const asked = [15, 25, 35].map((days) => worldStart - days * day);
+    const questions = asked.map(
+      (at) =>
+        postComment(
+          world.services,
+          ...([
+            {
+              companyNo: no,
+              questionNo: null,
+              authorNo: userNo(world, ivan),
+              body: `At ${at}?`,
+              disclosureKey: null,
+            },
+            at,
+          ] as const),
+        ).id,
+    );
+    opened(reservations[0], worldStart - 60 * day);
+    for (const [first, second] of [
+      [30, 10],
+      [10, 30],
+    ] as const) {
+      opened(legs[0], worldStart - first * day);
+      opened(legs[1], worldStart - second * day);
+      const { data, meta } = (await read(slug, '/questions?sort=recent')).body;
+      expect(meta.questions_since).toBe(new Date(worldStart - 30 * day).toISOString().slice(0, 10));
+      const ids = data.map(({ id }: Item) => id);
+      expect(questions.map((id) => ids.includes(id))).toEqual([true, true, false]);
+    }
+    for (const round of open) opened(round, round.started_at);
+    run(state, `DELETE FROM comments WHERE company_no = ? AND body LIKE 'At %'`, [no]);
   });
 
   test.each([
