@@ -52,7 +52,7 @@ export async function vaultCheck(vault: OpenVault): Promise<Check> {
     if (missing !== undefined)
       return fail(
         name,
-        `${missing.entries} entries are encrypted with key ${missing.id}, which is not listed`,
+        `${missing.entries === 1 ? '1 entry is' : `${missing.entries} entries are`} encrypted with key ${missing.id}, which is not listed`,
         'add that key to vault.keys in config.json',
       );
     const older = keys.filter(({ role }) => role === 'older').reduce((sum, key) => sum + key.entries, 0);

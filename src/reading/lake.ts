@@ -12,7 +12,7 @@ import { systemRandom } from '../runtime/random.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { readForLake } from '../store/reads/lake-source.js';
 
-export type { LakeChecked } from '../exports/lake/check-lake.js';
+export { damagedLakeHint, type LakeChecked } from '../exports/lake/check-lake.js';
 export type { LakeAsk, LakeSynced } from '../exports/lake/sync-lake.js';
 
 /** Brings a lake to the state of the mirror, read in one snapshot. */

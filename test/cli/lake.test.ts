@@ -42,7 +42,11 @@ test('lake: the commands write the mirror, then its changes, and print the views
   expect(JSON.parse(second.out)).toMatchObject({ snapshot: 2, wrote: 'changes', identity_files: null });
   const now = (await world.run(['lake', 'sql', 'lake'])).out;
   expect(await ofLake(now)).toEqual(ofMirror());
-  expect(await ofLake((await world.run(['lake', 'sql', 'lake', '--snapshot', '1'])).out)).toEqual(before);
+  const firstViews = (await world.run(['lake', 'sql', 'lake', '--snapshot', '1'])).out;
+  expect(await ofLake(firstViews)).toEqual(before);
+  expect(
+    await askLake(lake(), 'SELECT id, op, snapshot, raised_cents FROM investment_changes', firstViews),
+  ).toEqual([]);
   // `_views.sql` has the same statements with paths below the folder.
   const relative = readFileSync(join(lake(), '_views.sql'), 'utf8');
   expect(
@@ -73,6 +77,14 @@ test('lake check: exit code 1 and the file for one that is damaged or missing', 
   writeFileSync(join(lake(), file), Buffer.from([...content.subarray(0, -1), 0]));
   const damaged = await world.run(['lake', 'check', 'lake']);
   expect([damaged.code, damaged.out]).toEqual([1, expect.stringContaining(`${file}: wrong checksum\n`)]);
+  expect(damaged.err).toContain(`Try: delete ${lake()} and write it again with rosterd lake sync`);
+  const synced = await world.run(['lake', 'sync', 'lake', '--compact']);
+  expect([synced.code, synced.err]).toEqual([
+    1,
+    expect.stringContaining(
+      `error: a file of the lake is damaged: ${file} (wrong checksum)\nTry: delete ${lake()}`,
+    ),
+  ]);
   rmSync(join(lake(), file));
   expect(JSON.parse((await world.run(['lake', 'check', 'lake', '--json'])).out)).toMatchObject({
     problems: [{ path: file, problem: 'missing' }],

@@ -15,7 +15,7 @@ export const lakeCheck: Command = {
   options: [jsonOption],
   async run(context) {
     const { args, options, out, signal } = context;
-    const { checkLake } = await import('../../reading/lake.js');
+    const { checkLake, damagedLakeHint } = await import('../../reading/lake.js');
     const folder = pathArgument(args[0] ?? '', '<dir>', context);
     const checked = await checkLake(folder, () => {
       if (signal.aborted) throw new Fault('stopped', 'the check was stopped before its end');
@@ -26,6 +26,7 @@ export const lakeCheck: Command = {
       out.line(
         `${folder}: snapshot ${checked.snapshot} of ${checked.taken_at}, ${counted(checked.snapshots, 'snapshot')}, ${counted(checked.files, 'file')}, ${counted(checked.bytes, 'byte')}: ${checked.problems.length === 0 ? 'all well' : counted(checked.problems.length, 'problem')}`,
       );
+      if (checked.problems.length > 0) out.note(`Try: ${damagedLakeHint(folder)}`);
     }
     return checked.problems.length === 0 ? exitCodes.done : exitCodes.failed;
   },

@@ -164,7 +164,8 @@ function explain(
   if (namesNote !== null) out.warn(`${source}: ${namesNote}`);
   if (report.outcome === 'done') return;
   out.error(`${source}: ${report.message ?? report.outcome}`);
-  if (report.outcome === 'failed' && report.retryAt === null)
+  // The message of a `usage` fault names what to change. The command line was understood.
+  if (report.outcome === 'failed' && report.retryAt === null && report.code !== 'usage')
     out.note(`Try: ${nextStep[report.code ?? 'internal'].replace('NAME', source)}`);
   if (report.outcome === 'stopped' && signal.aborted)
     out.note('The fetched pages are kept. Try: rosterd sync');

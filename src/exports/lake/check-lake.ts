@@ -15,6 +15,10 @@ export interface LakeChecked {
 
 export type FileProblem = 'missing' | 'wrong size' | 'wrong checksum';
 
+/** The mirror has everything that a lake has, except older snapshots. A copy of it may name people. */
+export const damagedLakeHint = (folder: string): string =>
+  `delete ${folder} and write it again with rosterd lake sync; loaders then begin anew`;
+
 /** Reads every file that a snapshot names and compares it with size and checksum. Returns null without a lake. */
 export async function checkLake(folder: string, onFile: () => void): Promise<LakeChecked | null> {
   const state = readLake(folder);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { quotedText } from '../duckdb.js';
-import type { LakeFile, LakeIdentities, LakeManifest } from './layout.js';
+import type { LakeColumn, LakeFile, LakeIdentities, LakeManifest } from './layout.js';
 
 /** Returns a call that reads these files, of which there is at least one. */
 export function readFiles(folder: string, files: readonly Pick<LakeFile, 'path'>[]): string {
@@ -19,7 +19,7 @@ export function investmentsOf(folder: string, { snapshot, tables }: LakeManifest
   // DuckDB rejects an empty list of files. The base of a mirror without sources has none.
   const base =
     investments.files.length === 0
-      ? `SELECT ${investments.columns.map(({ name, type }) => `NULL::${type} AS ${name}`).join(', ')} WHERE false`
+      ? noRows(investments.columns)
       : `SELECT ${names} FROM ${readFiles(folder, investments.files)}`;
   const later = changes.files.filter(({ last_snapshot }) => last_snapshot > investments.base_snapshot);
   if (later.length === 0) return base;
@@ -29,6 +29,10 @@ export function investmentsOf(folder: string, { snapshot, tables }: LakeManifest
   return `SELECT ${names} FROM (${base}) b ANTI JOIN (${last}) l USING (source, id)
     UNION ALL SELECT ${names} FROM (${last}) WHERE op = 'upsert'`;
 }
+
+/** Returns a query of a table that has no file yet. */
+const noRows = (columns: readonly LakeColumn[]): string =>
+  `SELECT ${columns.map(({ name, type }) => `NULL::${type} AS ${name}`).join(', ')} WHERE false`;
 
 export interface ViewsWanted {
   readonly manifest: LakeManifest;
@@ -56,14 +60,12 @@ export function viewsOf(folder: string, { manifest, identities }: ViewsWanted): 
 LEFT JOIN companies c ON c.source = i.source AND c.id = i.company_id
 LEFT JOIN rounds r ON r.source = i.source AND r.id = i.offering_id`,
     ),
-    ...(changes.length === 0
-      ? []
-      : [
-          view(
-            'investment_changes',
-            `SELECT * FROM ${readFiles(folder, changes)} WHERE snapshot <= ${snapshot}`,
-          ),
-        ]),
+    view(
+      'investment_changes',
+      changes.length === 0
+        ? noRows(tables.investment_changes.columns)
+        : `SELECT * FROM ${readFiles(folder, changes)} WHERE snapshot <= ${snapshot}`,
+    ),
     ...(people.length === 0
       ? []
       : [

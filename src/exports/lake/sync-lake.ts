@@ -7,6 +7,7 @@ import { replaceFile } from '../../runtime/replace-file.js';
 import { type LoadDuckDb, type Workshop, withWorkshop } from '../duckdb.js';
 import { columnTypes } from '../parquet-types.js';
 import type { LakeMirror, LakePosition } from '../ports.js';
+import { checkLake, damagedLakeHint } from './check-lake.js';
 import { DataFiles } from './data-files.js';
 import type { LakeDisk } from './disk.js';
 import { diskFault } from './disk-fault.js';
@@ -75,7 +76,7 @@ export interface LakeSynced {
  * Brings the files of a lake to the state of the mirror. Everything new is written beside what is there, and becomes
  * current by one rename; a failure or a crash at any moment leaves the previous snapshot complete. Files that no kept
  * snapshot needs are deleted afterwards, and so are the previous files of people. Throws `usage` for a folder with
- * other content, `database_busy` while another process writes to it.
+ * other content, `database_busy` while another process writes to it, `database_unusable` when a file is damaged.
  *
  * The mirror is read after the lock is taken. A state that was read before could be older than the one that another
  * process wrote meanwhile, and name people who were forgotten since.
@@ -87,8 +88,27 @@ export async function syncLake(read: ReadMirror, ask: LakeAsk, parts: LakeParts)
     await parts.disk.makeFolder(folder);
     return await withLakeLock(folder, parts, (lock) => read((mirror) => underLock(mirror, ask, parts, lock)));
   } catch (error) {
-    throw diskFault(folder, error);
+    throw (await damageFault(folder, error, parts.signal)) ?? diskFault(folder, error);
   }
+}
+
+/**
+ * Returns the fault for an error of DuckDB that a missing or damaged file of the lake explains; null for any other. Only
+ * such an error is worth reading every file.
+ */
+async function damageFault(folder: string, error: unknown, signal: AbortSignal): Promise<Fault | null> {
+  if (error instanceof Fault || (error instanceof Error && 'code' in error)) return null;
+  const checked = await checkLake(folder, () => signal.throwIfAborted()).catch(() => null);
+  const [damaged] = checked?.problems ?? [];
+  if (damaged === undefined) return null;
+  return new Fault(
+    'database_unusable',
+    `a file of the lake is damaged: ${damaged.path} (${damaged.problem})`,
+    {
+      hint: damagedLakeHint(folder),
+      cause: error,
+    },
+  );
 }
 
 async function underLock(
