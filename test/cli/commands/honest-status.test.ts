@@ -95,3 +95,17 @@ test('status counts webhooks that were given up, and its query shows them', asyn
   raw.exec("DELETE FROM webhook_inbox WHERE event_id = 'evt_1'");
   raw.close();
 });
+
+test('sync names the source to list again after a changed filter, and no help for a secret file that is not private', async () => {
+  const file = join(world.folder, 'config.json');
+  const config = JSON.parse(readFileSync(file, 'utf8')) as { sources: object[] };
+  const configure = (source: object) => writeFileSync(file, JSON.stringify({ ...config, sources: [source] }));
+  configure({ ...config.sources[0], filters: { offeringId: world.company.offering } });
+  expect((await world.run(['sync'])).err).toMatch(
+    /\nTry: rosterd sync --source acme --resync, if the change is intended\n$/,
+  );
+  writeFileSync(join(world.folder, 'open.json'), '{}', { mode: 0o644 });
+  configure({ name: 'person', credentials: { file: 'open.json', clientId: 'pk_test_1' } });
+  expect((await world.run(['sync'])).err).toMatch(/is open to others .*\(chmod 600 [^\n]*open\.json\)\n$/);
+  configure(config.sources[0] ?? {});
+});
