@@ -146,7 +146,7 @@ export class DatabasePair {
   /** The replica becomes the primary; the former one has to be dead or out of reach. */
   async promote(): Promise<void> {
     const { replica } = this;
-    await this.query(replica, 'SELECT pg_promote(true, 30)', 'postgres');
+    await this.query(replica, 'SELECT pg_promote(true, 300)', 'postgres');
     this.primary = replica;
   }
 
@@ -200,7 +200,7 @@ export class DatabasePair {
       try {
         return await this.#startOnce(host);
       } catch (error) {
-        if (tries === 50) throw error;
+        if (tries === 300) throw error;
         await systemClock.wait(200);
       }
   }
@@ -247,7 +247,7 @@ export class DatabasePair {
         () => false,
       );
       if (there) break;
-      if (systemClock.monotonic() - begun > 30_000) {
+      if (systemClock.monotonic() - begun > 120_000) {
         child.kill('SIGKILL');
         throw new Error(`PostgreSQL on ${host} does not start`);
       }

@@ -5,6 +5,8 @@ import { calm } from './proxy.js';
 import type { World } from './world.js';
 
 const tokenMillis = 2 * 3_600_000 + 60_000;
+/** How long a promotion waits for a replica that follows. */
+const followMillisMax = 60_000;
 
 /** Performs faults, each with its end. Faults of different things overlap; two of one thing do not. */
 export class Director {
@@ -155,11 +157,15 @@ export class Director {
     return true;
   }
 
-  /** Promotes only a replica that follows, as a cluster manager does. */
+  /** Promotes only a replica that follows, as a cluster manager does. A busy machine interrupts the replication at times. */
   async #promote(cutOff: boolean): Promise<boolean> {
     const { world } = this;
     const { pair, cuts } = world;
-    if (!(await pair.isFollowing())) return false;
+    const begun = systemClock.monotonic();
+    while (!(await pair.isFollowing())) {
+      if (systemClock.monotonic() - begun > followMillisMax) return false;
+      await systemClock.wait(200);
+    }
     const old = pair.primary;
     const others = hosts.filter((host) => host !== old);
     const isolate = async (isCut: boolean) => {
