@@ -1,8 +1,9 @@
-import type { Known, Listing, Row } from './ports.js';
+import type { CollectionName, Known, Listing, Row } from './ports.js';
 
 /** A company, round or post that differs; `columns` is empty for one that only one side has. */
 export interface CatalogDifference {
   readonly kind: 'record' | 'missing' | 'extra';
+  readonly collection: CollectionName;
   readonly id: string;
   readonly columns: readonly string[];
 }
@@ -24,17 +25,18 @@ export function compareListings(listings: readonly Listing[], known: Known): Com
   for (const listing of listings) {
     const { collection } = listing;
     if (listing.kind !== 'complete' || collection.versions === null) continue;
-    const stored = new Map(known.stored.get(collection.name)?.map((row) => [String(row.id), row]));
+    const { name } = collection;
+    const stored = new Map(known.stored.get(name)?.map((row) => [String(row.id), row]));
     for (const row of listing.rows) {
       const id = String(row.id);
       const own = stored.get(id);
       stored.delete(id);
       compared += 1;
       const columns = own === undefined ? [] : differing(collection.columns, row, own);
-      if (own === undefined) differences.push({ kind: 'missing', id, columns });
-      else if (columns.length > 0) differences.push({ kind: 'record', id, columns });
+      if (own === undefined) differences.push({ kind: 'missing', collection: name, id, columns });
+      else if (columns.length > 0) differences.push({ kind: 'record', collection: name, id, columns });
     }
-    for (const id of stored.keys()) differences.push({ kind: 'extra', id, columns: [] });
+    for (const id of stored.keys()) differences.push({ kind: 'extra', collection: name, id, columns: [] });
   }
   return { compared, differences };
 }

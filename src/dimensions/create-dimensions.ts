@@ -1,6 +1,6 @@
 import { isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
-import { millisOf } from '../domain/instant.js';
+import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
@@ -37,6 +37,14 @@ export interface DimensionsParts {
   readonly onNames?: (source: SourceName, names: Names) => void;
 }
 
+/** When the stored rows were listed. */
+export interface Listed {
+  /** By collection; one that never was is missing. */
+  readonly listedAt: ReadonlyMap<CollectionName, Instant>;
+  /** When everything is listed again without a reason, give or take a tenth of the interval. */
+  readonly dueAt: Instant;
+}
+
 export interface Dimensions extends Closable {
   /** Adds a source. Throws when one of this name exists. */
   add(source: SourceParts): void;
@@ -57,7 +65,7 @@ export interface Dimensions extends Closable {
    * Returns how the stored rows differ from what the platform serves now, and how many rows were compared. Writes nothing.
    * Figures that change with every investment are left out. Throws the fault of a listing that did not end.
    */
-  compare(source: SourceName): Promise<Compared>;
+  compare(source: SourceName): Promise<Compared & Listed>;
   /** Resolves when no listing is running. */
   idle(): Promise<void>;
 }
@@ -289,6 +297,15 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       });
   };
 
+  /** The oldest collection tells when everything was listed: events list some of them. */
+  const dueAfter = (listedAt: ReadonlyMap<CollectionName, Instant>): Instant => {
+    const times = collectionNames.map((name) => listedAt.get(name));
+    const oldest = times.some((time) => time === undefined)
+      ? Number.NEGATIVE_INFINITY
+      : Math.min(...times.flatMap((time) => (time === undefined ? [] : [millisOf(time)])));
+    return instantFromMillis(Math.max(clock.now(), oldest + parts.intervalMillis));
+  };
+
   const laneOf = (name: SourceName): Lane | undefined => lanes.get(name);
 
   return {
@@ -331,7 +348,9 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     },
     compare: async (source) => {
       const lane = laneOf(source);
-      if (lane === undefined) return { compared: 0, differences: [] };
+      const { listedAt } = await store.state(source);
+      const listed = { listedAt, dueAt: dueAfter(listedAt) };
+      if (lane === undefined) return { compared: 0, differences: [], ...listed };
       const known = await store.begin(source, [], Object.values(collections));
       const { listings, fault } = await listCollections({
         source: lane.source,
@@ -344,7 +363,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
         signal: lane.ended,
       });
       if (fault !== null) throw fault;
-      return compareListings(listings, known);
+      return { ...compareListings(listings, known), ...listed };
     },
     idle: async () => {
       for (let seen: Promise<void> | null = null; seen !== queue; ) {

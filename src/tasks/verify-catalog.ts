@@ -53,11 +53,14 @@ export async function withCatalog(receipt: SourceReceipt, parts: CatalogParts): 
           },
         },
         async () => {
-          const { compared, differences } = await dimensions.compare(source);
+          const { compared, differences, listedAt, dueAt } = await dimensions.compare(source);
           catalog = compared;
-          return differences.map(({ kind, id, columns }) =>
-            kind === 'record' ? { kind, id, columns, amounts: [] } : { kind, id },
-          );
+          return differences.map(({ kind, id, columns, collection }) => {
+            const listed = { listed_at: listedAt.get(collection) ?? null, due_at: dueAt };
+            return kind === 'record'
+              ? { kind, id, columns, amounts: [], ...listed }
+              : { kind, id, ...listed };
+          });
         },
       ),
     );

@@ -9,7 +9,7 @@ import type { TickReport } from '../sync/ports.js';
 import type { ManualAsk } from '../sync/schedule.js';
 import { CallBudget } from '../verify/call-budget.js';
 import type { Platform } from '../verify/ports.js';
-import type { Drift, SourceReceipt } from '../verify/receipt.js';
+import { type Drift, isOfCatalog, type SourceReceipt } from '../verify/receipt.js';
 import { type VerifyAsk, verifySource } from '../verify/verify-source.js';
 import { storedRowsOf } from './stored-rows.js';
 import { type WithCatalog, withCatalog } from './verify-catalog.js';
@@ -25,11 +25,12 @@ export interface VerifyOptions extends VerifyAsk {
 }
 
 export interface VerifiedSource extends WithCatalog {
-  /** What the resync repaired; null when none was run. */
+  /** What listing again repaired; null when none was run. */
   readonly repair: Repair | null;
 }
 
 export interface Repair {
+  /** The differences before it. The investments were listed again unless all of these are of companies, rounds and posts. */
   readonly drift: readonly Drift[];
   readonly outcome: TickReport['outcome'];
   readonly added: number;
@@ -76,13 +77,13 @@ export async function verify(
         continue;
       }
       budget.lift();
-      const { report } = await tick(source, parts, engine, { resync: true }, signal);
-      const { outcome, applied } = report;
-      if (options.full && outcome === 'done') await engine.dimensions?.refresh(source.name, true);
+      const repaired = first.drift.every(isOfCatalog)
+        ? nothingListed
+        : await listed(source, parts, engine, signal);
+      if (options.full && repaired.outcome === 'done') await engine.dimensions?.refresh(source.name, true);
       budget.renew();
-      const { added, changed, removed } = applied;
       const again = await whole();
-      sources.push({ ...again, repair: { drift: first.drift, outcome, added, changed, removed } });
+      sources.push({ ...again, repair: { drift: first.drift, ...repaired } });
     }
     return {
       at,
@@ -94,6 +95,22 @@ export async function verify(
     signal.removeEventListener('abort', stop);
     await engine.close();
   }
+}
+
+/** The repair of companies, rounds and posts alone: they are listed without the investments. */
+const nothingListed = { outcome: 'done', added: 0, changed: 0, removed: 0 } as const;
+
+/** Lists the investments of a source again. */
+async function listed(
+  source: SourceConfig,
+  parts: EngineParts,
+  engine: Engine,
+  signal: AbortSignal,
+): Promise<Omit<Repair, 'drift'>> {
+  const { report } = await tick(source, parts, engine, { resync: true }, signal);
+  const { outcome, applied } = report;
+  const { added, changed, removed } = applied;
+  return { outcome, added, changed, removed };
 }
 
 /** Adds what `--full` compares beside the records, to a receipt whose comparison reached its end. */

@@ -9,6 +9,17 @@ export interface AmountDifference {
   readonly platform: number | null;
 }
 
+/**
+ * Of a company, round or post. They have no feed: the difference may only wait for the next listing. Other differences
+ * have neither field.
+ */
+export interface ListedDrift {
+  /** When it was last listed; null if it never was. */
+  readonly listed_at?: Instant | null;
+  /** When it is listed again without a reason, give or take a tenth of the interval. */
+  readonly due_at?: Instant;
+}
+
 /** One difference between mirror and platform. Ids, column names and amounts, never a person's identity. */
 export type Drift =
   | {
@@ -17,18 +28,21 @@ export type Drift =
       readonly status: string;
       readonly amounts: readonly AmountDifference[];
     }
-  | {
+  | ({
       readonly kind: 'record';
       readonly id: string;
       readonly columns: readonly string[];
       readonly amounts: readonly AmountDifference[];
-    }
+    } & ListedDrift)
   /** On the platform, not in the mirror. */
-  | { readonly kind: 'missing'; readonly id: string }
+  | ({ readonly kind: 'missing'; readonly id: string } & ListedDrift)
   /** In the mirror, not on the platform. */
-  | { readonly kind: 'extra'; readonly id: string }
+  | ({ readonly kind: 'extra'; readonly id: string } & ListedDrift)
   /** Awaits deletion in the mirror, but exists on the platform. */
   | { readonly kind: 'doubted'; readonly id: string };
+
+/** Whether the difference is one of a company, round or post. */
+export const isOfCatalog = (drift: Drift): boolean => 'listed_at' in drift;
 
 export interface StatsReceipt {
   readonly offerings: number;

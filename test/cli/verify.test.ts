@@ -11,7 +11,7 @@ import { fakeIo, rosterd } from './fake-io.js';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
-  sandbox = await startSeededSandbox({ records: 60, companies: 1 });
+  sandbox = await startSeededSandbox({ records: 60, companies: 1, limits: false });
 });
 afterAll(() => sandbox.close());
 
@@ -33,6 +33,11 @@ function office(token = sandbox.ready.companies[0]?.token) {
         `INSERT INTO quarantine_rows (source_no, id, problem, seen_at)
          VALUES (1, 'inv_1', 'bad', '2026-10-20T12:00:00.000Z')`,
       );
+      raw.close();
+    },
+    renameRound: () => {
+      const raw = new Sqlite(join(folder, 'mirror.db'));
+      raw.exec("UPDATE offering_rows SET name = 'Another' WHERE id = (SELECT min(id) FROM offering_rows)");
       raw.close();
     },
     breakOne: () => {
@@ -74,6 +79,26 @@ test('verify lists drift with the next command and exits 4; --repair exits 0', a
   expect(repaired.code).toBe(0);
   expect(repaired.out).toContain('0 added, 1 changed, 0 removed');
   expect((await verify('--full')).code).toBe(0);
+});
+
+test('verify --full says when a round that differs was listed and is due again, and how to list it now', async () => {
+  const { verify, renameRound } = office();
+  await verify('--full');
+  renameRound();
+  const drifted = await verify('--full');
+  expect(drifted.code).toBe(4);
+  const time = '20\\d\\d-\\d\\d-\\d\\dT[\\d:.]+Z';
+  expect(drifted.out).toMatch(
+    new RegExp(`^acme: ofr_\\w+ differs in name \\(last listed ${time}, due again about ${time}\\)$`, 'm'),
+  );
+  expect(drifted.err).toContain(
+    'Try: rosterd verify --source acme --full --repair, which lists companies, rounds and posts again',
+  );
+  const repaired = await verify('--full', '--repair');
+  expect(repaired.code).toBe(0);
+  expect(repaired.out).toContain(
+    'repair of 1 difference done: companies, rounds and posts were listed again',
+  );
 });
 
 test('verify with records in quarantine is incomplete, not equal: exit 4 and the query that lists them', async () => {

@@ -251,11 +251,33 @@ test('verify --full compares companies, rounds and posts too, and --repair lists
   expect((await verify(partsFor(config), ask, never)).equal).toBe(true);
   const found = await drifts(config, whole);
   // The raised figure moves with every investment, so it is as of the last listing.
-  expect(found.drift).toEqual([{ kind: 'record', id, columns: ['name'], amounts: [] }]);
+  const listed = raw.prepare('SELECT min(listed_at) FROM collection_rows').pluck().get() as string;
+  const dayAfter = new Date(Date.parse(listed) + 86_400_000).toISOString();
+  const times = { listed_at: expect.stringMatching(/^20\d\d-/), due_at: dayAfter };
+  expect(found.drift).toEqual([{ kind: 'record', id, columns: ['name'], amounts: [], ...times }]);
   expect(found.source).toMatchObject({ outcome: 'drift', catalog: 7 });
+  const generation = () => raw.prepare('SELECT generation FROM sources').pluck().get();
+  const before = generation();
   const mended = await drifts(config, { ...whole, repair: true });
   expect(mended.source).toMatchObject({ outcome: 'equal', drift: [], catalog: 7 });
   expect(mended.source?.repair?.drift).toHaveLength(1);
+  // The investments do not differ, so they are not listed again.
+  expect(generation()).toBe(before);
+});
+
+test('verify --full --repair lists investments as well when both they and a round differ', async () => {
+  const { config } = await mirrored(30);
+  breakRow(config, "UPDATE investment_rows SET group_label = 'odd' WHERE row_no = :row");
+  const raw = new Sqlite(sqliteFileOf(config.database));
+  raw.exec(renameRound);
+  raw.close();
+  const mended = await drifts(config, { ...whole, repair: true });
+  expect(mended.source).toMatchObject({
+    outcome: 'equal',
+    drift: [],
+    repair: { outcome: 'done', changed: 1 },
+  });
+  expect(mended.source?.repair?.drift.map((one) => 'listed_at' in one).toSorted()).toEqual([false, true]);
 });
 
 const renameRound =

@@ -99,7 +99,15 @@ function rowOf({ source, outcome, rows, stats, sample, full, published_through }
   ];
 }
 
-function sentenceOf(drift: Drift): string {
+/** Says of a company, round or post when it was listed, since it may only have changed after that. */
+const sentenceOf = (drift: Drift): string =>
+  'listed_at' in drift
+    ? `${differenceOf(drift)} (last listed ${drift.listed_at ?? 'never'}, due again about ${drift.due_at})`
+    : differenceOf(drift);
+
+const isOfCatalog = (drift: Drift): boolean => 'listed_at' in drift;
+
+function differenceOf(drift: Drift): string {
   switch (drift.kind) {
     case 'tally':
       return `${drift.offering}, ${drift.status}: ${drift.amounts.map(amountText).join(', ')}`;
@@ -146,9 +154,10 @@ function remarks({
     );
   if (repair !== null) {
     const { outcome, added, changed, removed, drift } = repair;
-    lines.push(
-      `repair of ${counted(drift.length, 'difference')} ${outcome}: ${added} added, ${changed} changed, ${removed} removed`,
-    );
+    const what = drift.every(isOfCatalog)
+      ? 'companies, rounds and posts were listed again'
+      : `${added} added, ${changed} changed, ${removed} removed`;
+    lines.push(`repair of ${counted(drift.length, 'difference')} ${outcome}: ${what}`);
   }
   return lines;
 }
@@ -172,7 +181,11 @@ function explain(
   if (outcome !== 'drift') return;
   if (full === null && drift.some(({ kind }) => kind === 'tally'))
     out.note(`Try: rosterd verify --source ${source} --full, which names the records`);
-  if (repair === null) out.note(`Try: rosterd verify --source ${source} --repair, which lists it again`);
+  if (repair !== null) return;
+  // Without --full, nothing compares companies and rounds, so nothing would be repaired.
+  const whole = drift.some(isOfCatalog) ? ' --full' : '';
+  const what = drift.every(isOfCatalog) ? 'companies, rounds and posts' : 'it';
+  out.note(`Try: rosterd verify --source ${source}${whole} --repair, which lists ${what} again`);
 }
 
 function exitCodeOf({ outcome, ended }: VerifiedSource): ExitCode {
