@@ -15,8 +15,8 @@ import { installationsApi } from './installations-api.js';
 const noticeMillis = 10_000;
 
 /**
- * Starts following what is installed, and finishes interrupted erasures. Returns null without any of it, and otherwise when the sources that were
- * connected before are part of the set.
+ * Starts following what is installed, and finishes interrupted erasures. Returns null without any of it, and otherwise
+ * when the sources that were connected before are part of the set.
  */
 export async function startFollowing(
   engine: Engine,
