@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import type { BackupConfig } from '../config/config.js';
 import { millisOf } from '../domain/instant.js';
 import type { Closable } from '../runtime/lifecycle.js';
-import { type BackupNames, madeBy, scheduledBackups, scheduledName } from '../store/backup/file-names.js';
+import {
+  type BackupNames,
+  madeBy,
+  type ScheduledBackup,
+  scheduledBackups,
+  scheduledName,
+} from '../store/backup/file-names.js';
 import type { BackupMade } from '../store/backup/made.js';
 import { type FileScheduleParts, startFileSchedule } from './file-schedule.js';
 
@@ -12,10 +18,17 @@ export interface BackupsParts
   readonly settings: BackupConfig & { readonly everyMillis: number };
   readonly names: BackupNames;
   backUp(target: string, signal: AbortSignal): Promise<BackupMade>;
+  /** Whether another daemon is known to lead. */
+  isLed(): boolean;
+  /** The time of another clock than this host's. In a fleet, that of the database. */
+  otherNow(): Promise<number>;
 }
 
-/** Makes backups on a schedule and deletes the oldest ones. Files dated in the future are ignored. */
-export function startBackups({ settings, names, backUp, ...parts }: BackupsParts): Closable {
+/**
+ * Makes backups on a schedule and deletes the oldest ones. Files dated in the future are ignored. While
+ * another daemon leads, this one makes none, so it deletes those from the time when it led by their age.
+ */
+export function startBackups({ settings, names, backUp, isLed, otherNow, ...parts }: BackupsParts): Closable {
   const { clock, logger } = parts;
   const { folder, everyMillis, keep } = settings;
   return startFileSchedule({
@@ -23,6 +36,16 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
     key: 'backup',
     name: 'backup',
     everyMillis,
+    tend: async () => {
+      const outlived = (now: number) =>
+        outlivedBackups(madeBy(scheduledBackups(folder, names), now), settings, now);
+      if (!isLed() || outlived(clock.now()).length === 0) return;
+      // A clock that is ahead must not delete what is kept: both have to agree.
+      for (const { file } of outlived(Math.min(clock.now(), await otherNow()))) {
+        rmSync(file, { force: true });
+        logger.info({ file }, 'deleted a backup that this daemon made when it led');
+      }
+    },
     newestAt: () => {
       const newest = madeBy(scheduledBackups(folder, names), clock.now())[0];
       return newest === undefined ? null : millisOf(newest.made_at);
@@ -41,5 +64,22 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
           'a backup is dated in the future and is never deleted automatically: rename or delete it',
         );
     },
+  });
+}
+
+/**
+ * Returns the backups of a daemon that no longer leads which the leader would have deleted by now: those beyond `keep`, and those
+ * older than `keep` times `every`. The newest one counts as twice as young: in a folder that several daemons share, it may be
+ * the last one there is, if the leader fails to make more.
+ */
+function outlivedBackups(
+  made: readonly ScheduledBackup[],
+  { everyMillis, keep }: BackupsParts['settings'],
+  now: number,
+): readonly ScheduledBackup[] {
+  const millisMax = keep * everyMillis;
+  return made.filter(({ made_at }, index) => {
+    const age = now - millisOf(made_at);
+    return index >= keep || age > (index === 0 ? 2 * millisMax : millisMax);
   });
 }

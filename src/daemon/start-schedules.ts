@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.js';
+import { type Instant, millisOf } from '../domain/instant.js';
 import type { Membership } from '../fleet/membership.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { packageVersion } from '../runtime/package-version.js';
@@ -28,6 +29,9 @@ export function scheduleBackups(
     leads: () => membership.leads,
     isFilled: () => isFilled(config),
     backUp: (target, signal) => backUpApart(database, target, { ...parts, signal }),
+    // Before its first heartbeat, a daemon does not know whether it leads.
+    isLed: () => !membership.leads && membership.living > 1,
+    otherNow: () => databaseNow(config),
   });
   lifecycle.add('backups', () => backups.close());
 }
@@ -57,4 +61,13 @@ function isFilled({ database }: Config): Promise<boolean> {
   return dialectFor(database).inSnapshot(
     async (ask) => (await ask`SELECT 1 FROM sources WHERE listed_at IS NOT NULL LIMIT 1`).length > 0,
   );
+}
+
+/** Returns the time by the clock of a server; a fleet has one. */
+async function databaseNow({ database }: Config): Promise<number> {
+  const [row] = await dialectFor(database).inSnapshot(
+    async (ask) => await ask<{ readonly now: Instant }>`SELECT fleet_clock() AS now`,
+  );
+  if (row === undefined) throw new Error('a query without FROM returned no row');
+  return millisOf(row.now);
 }

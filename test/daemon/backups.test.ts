@@ -1,17 +1,22 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { type BackupsParts, startBackups } from '../../src/daemon/backups.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
+import { startEngine } from '../../src/daemon/engine.js';
 import { startFileSchedule } from '../../src/daemon/file-schedule.js';
+import { scheduleBackups } from '../../src/daemon/start-schedules.js';
 import { Fault } from '../../src/domain/fault.js';
+import { alone } from '../../src/fleet/membership.js';
 import { backupsSeen } from '../../src/reading/backups.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
+import { Lifecycle } from '../../src/runtime/lifecycle.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import type { BackupMade } from '../../src/store/backup/made.js';
 import { dialectFor } from '../../src/store/dialect/dialect-for.js';
+import { migratedDatabase } from '../postgres/fresh-database.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
@@ -22,7 +27,7 @@ function scheduled(more: Partial<BackupsParts> = {}, filled = true) {
   const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
   const folder = join(freshFolder(), 'backups');
   const register = new HealthRegister();
-  const state = { failing: false, leads: true, filled };
+  const state = { failing: false, leads: true, filled, isLed: false, otherAhead: 0 };
   const backups = startBackups({
     settings: { everyMillis: 6 * hour, keep: 3, folder },
     names: { stem: 'mirror', end: '.db' },
@@ -31,6 +36,8 @@ function scheduled(more: Partial<BackupsParts> = {}, filled = true) {
     register,
     leads: () => state.leads,
     isFilled: async () => state.filled,
+    isLed: () => state.isLed,
+    otherNow: async () => clock.now() + state.otherAhead,
     backUp: async (target) => {
       if (state.failing) throw new Fault('database_full', 'no room for the backup');
       mkdirSync(folder, { recursive: true });
@@ -232,6 +239,56 @@ test('scheduled backups: none before the first listing is complete, nor by a dae
   await backups.close();
 });
 
+test('scheduled backups: a daemon that does not know yet whether it leads deletes none', async () => {
+  const { clock, state, backups, names } = scheduled();
+  await clock.advance(13 * hour);
+  const made = names();
+  expect(made).toHaveLength(3);
+  state.leads = false;
+  // As after a start: it is not known yet who leads.
+  await clock.advance(100 * hour);
+  expect(names()).toEqual(made);
+  await backups.close();
+});
+
+test('scheduled backups: a daemon that no longer leads deletes its own by their age', async () => {
+  const { clock, folder, state, backups, names } = scheduled();
+  await clock.advance(13 * hour);
+  const made = names();
+  Object.assign(state, { leads: false, isLed: true });
+  writeFileSync(join(folder, 'mirror-20361101T000000Z.db'), 'dated in the future');
+  writeFileSync(join(folder, 'other-20260101T000000Z.db'), 'of another mirror');
+  const others = ['mirror-20361101T000000Z.db', 'other-20260101T000000Z.db'];
+  await clock.advance(4 * hour);
+  expect(names()).toEqual([...made, ...others]);
+  await clock.advance(2 * hour);
+  expect(names()).toEqual([...made.slice(1), ...others]);
+  // The newest is kept twice as long: in a shared folder, it may be the last one that there is.
+  await clock.advance(16 * hour);
+  expect(names()).toEqual([...made.slice(2), ...others]);
+  await clock.advance(24 * hour);
+  expect(names()).toEqual(others);
+  await backups.close();
+});
+
+test('scheduled backups: a daemon that does not lead deletes none by a clock that is ahead, and none that are within keep', async () => {
+  const { clock, folder, state, backups, names } = scheduled();
+  await clock.advance(13 * hour);
+  Object.assign(state, { leads: false, isLed: true });
+  state.otherAhead = -20 * hour;
+  const made = names();
+  await clock.advance(22 * hour);
+  expect(names()).toEqual(made);
+  // More than `keep`, as after a change of the configuration.
+  writeFileSync(join(folder, 'mirror-20261031T235900Z.db'), 'the oldest');
+  await clock.advance(hour);
+  expect(names()).toEqual(made);
+  state.otherAhead = 0;
+  await clock.advance(hour);
+  expect(names()).toEqual(made.slice(2));
+  await backups.close();
+});
+
 test('a daemon makes a verified backup, and status and metrics report it', async () => {
   const sandbox = await sandboxFor({ companies: 1, records: 60 });
   const folder = freshFolder();
@@ -256,4 +313,24 @@ test('a daemon makes a verified backup, and status and metrics report it', async
   expect(metrics).toMatch(/^rosterd_backup_last_success_timestamp_seconds \d+$/m);
   expect(backupsSeen(config, Date.now() + 26 * hour)).toMatchObject({ overdue: true });
   await daemon.close();
+});
+
+test('in a fleet, a member that does not lead deletes old backups of its host by the clocks of host and database', async () => {
+  const database = await migratedDatabase();
+  onTestFinished(() => database.drop());
+  const sandbox = await sandboxFor({ companies: 1, records: 5, limits: false });
+  const folder = freshFolder();
+  const plain = configFor(sandbox, { folder, database: database.url });
+  const config = { ...plain, backup: { everyMillis: hour, keep: 2, folder: join(folder, 'backups') } };
+  mkdirSync(config.backup.folder);
+  const { stem, end } = dialectFor(config.database).backupNames;
+  writeFileSync(join(config.backup.folder, `${stem}-20260101T000000Z${end}`), 'of a year in which it led');
+  const engine = await startEngine(partsFor(config));
+  const lifecycle = new Lifecycle();
+  onTestFinished(async () => {
+    await lifecycle.close();
+    await engine.close();
+  });
+  scheduleBackups(engine, partsFor(config), { ...alone, leads: false, living: 2 }, lifecycle);
+  await expect.poll(() => readdirSync(config.backup.folder)).toEqual([]);
 });
