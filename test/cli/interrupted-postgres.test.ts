@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { type Cut, cutWay } from '../postgres/cut-way.js';
-import { postgresUrl } from '../postgres/fresh-database.js';
+import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
 import { urlOf, withClient } from '../postgres/run-databases.js';
+import { filledMirror } from './filled-mirror.js';
 import { type FilledPostgres, filledPostgres } from './filled-postgres.js';
 
 let world: FilledPostgres;
@@ -142,3 +143,27 @@ test.each([
   expect(await ask('SELECT count(*)::int AS n FROM pauses')).toEqual([{ n: 0 }]);
   expect(readdirSync(world.folder).filter((name) => name.startsWith('.'))).toEqual([]);
 });
+
+test.each([
+  ['before', 0, /Set "database" to/],
+  ['after', 1, /is not empty, it holds a mirror of acme/],
+] as const)(
+  'migrate that loses the server %s its commit says that it may be complete, and the next one says whether it is',
+  async (when, code, said) => {
+    const mirror = await filledMirror(10);
+    onTestFinished(() => mirror.close());
+    await mirror.sync();
+    const target = await freshDatabase();
+    onTestFinished(() => target.drop());
+    const way = await cutWay(target.url, { at: [/^ANALYZE/, /^COMMIT/], when, back: false });
+    const migrated = (url: string) =>
+      mirror.run(['migrate', '--from', `sqlite:${join(mirror.folder, 'mirror.db')}`, '--to', url]);
+    const first = await migrated(way.url);
+    expect([first.code, first.err]).toEqual([
+      1,
+      expect.stringMatching(/at the commit of the copy\nTry: Run this again: the target is empty, or/),
+    ]);
+    const second = await migrated(target.url);
+    expect([second.code, second.err]).toEqual([code, expect.stringMatching(said)]);
+  },
+);

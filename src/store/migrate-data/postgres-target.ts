@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
-import { Fault } from '../../domain/fault.js';
-import { withPostgresFaults } from '../dialect/postgres/faults.js';
+import { Fault, isFault } from '../../domain/fault.js';
+import { postgresFault, withPostgresFaults } from '../dialect/postgres/faults.js';
 import { isMigrated, openPostgres, type PostgresDatabase } from '../dialect/postgres/open.js';
 import { shippedIndexes } from '../migrate.js';
 import { type MigratedTable, migratedTables } from './migrated-tables.js';
@@ -71,12 +71,23 @@ export function fillTarget<Result>(
       await client.query(`LOCK TABLE ${all} IN EXCLUSIVE MODE`);
       await refuseFilled(client, database);
       const result = await work(targetIn(client, database));
-      await client.query('COMMIT');
+      await client.query('COMMIT').catch((error: unknown) => {
+        throw inDoubt(postgresFault(error, database.url));
+      });
       return result;
     } finally {
       // The server rolls back an uncommitted transaction when the connection ends.
       await client.end().catch(() => {});
     }
+  });
+}
+
+/** Of a commit without an answer, only the target knows whether it happened. */
+function inDoubt(error: unknown): unknown {
+  if (!isFault(error, 'database_busy')) return error;
+  return new Fault('database_busy', `${error.message}, at the commit of the copy`, {
+    hint: 'Run this again: the target is empty, or this says that it holds the mirror, which is then complete.',
+    cause: error,
   });
 }
 

@@ -48,7 +48,7 @@ export function postgresFault(error: unknown, url: string): unknown {
     });
   if (isConnectionLoss(code) || isOfSocket(error))
     return new Fault('database_busy', `${url} cannot be reached or closed the connection (${code})`, {
-      hint: 'Start PostgreSQL or wait for it; nothing was lost and work goes on by itself.',
+      hint: `Start PostgreSQL or wait for it; nothing was lost. ${goesOn}`,
       cause: error,
     });
   if (isStatementLost(error))
@@ -63,13 +63,13 @@ export function postgresFault(error: unknown, url: string): unknown {
   const busy = busyWhen[code];
   if (busy !== undefined)
     return new Fault('database_busy', `${url} ${busy} (${code})`, {
-      hint: 'Nothing was lost and work goes on by itself. If it stays, look for long transactions in pg_stat_activity.',
+      hint: `Nothing was lost. ${goesOn} If it stays, look for long transactions in pg_stat_activity.`,
       cause: error,
     });
   const why = fullWhen[code];
   if (why !== undefined)
     return new Fault('database_full', `${url} ${why} (${code})`, {
-      hint: 'Free space on the server; nothing was lost and work goes on by itself.',
+      hint: `Free space on the server; nothing was lost. ${goesOn}`,
       cause: error,
     });
   const unusable = unusableWhen[code];
@@ -81,7 +81,7 @@ export function postgresFault(error: unknown, url: string): unknown {
   const troubled = isOfServer(error) ? (troubledWhen[code] ?? troubledWhen[code.slice(0, 2)]) : undefined;
   if (troubled !== undefined)
     return new Fault('database_busy', `${url} ${troubled} (${code})`, {
-      hint: 'Work goes on by itself once that is over. Until then the log of the server has the cause.',
+      hint: `${goesOn} Until that is over, the log of the server has the cause.`,
       cause: error,
     });
   return error;
@@ -94,6 +94,8 @@ export async function withPostgresFaults<Result>(url: string, work: () => Promis
     throw postgresFault(error, url);
   }
 }
+
+const goesOn = 'A daemon goes on by itself; run a command again.';
 
 /** Conditions that pass by themselves, so a retry helps. */
 const busyWhen: Readonly<Record<string, string>> = {

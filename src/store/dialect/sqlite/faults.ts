@@ -21,14 +21,14 @@ export function sqliteFault(error: unknown, file: string): unknown {
       });
     case 'SQLITE_PROTOCOL':
       return new Fault('database_busy', `other programs kept ${file} from being read for seconds`, {
-        hint: 'Work goes on by itself. If it stays, close the other programs that use the file.',
+        hint: `${goesOn} If it stays, close the other programs that use the file.`,
         cause: error,
       });
     case 'SQLITE_FULL':
       return full(error, file);
     case 'SQLITE_NOMEM':
       return new Fault('database_busy', `${file} cannot be read or written: no memory left (${error.code})`, {
-        hint: 'Work goes on by itself once memory is free. If it stays, give the process or its machine more.',
+        hint: `${goesOn} If it stays, give the process or its machine more memory.`,
         cause: error,
       });
     case 'SQLITE_CORRUPT':
@@ -83,9 +83,11 @@ function roomBeside(file: string): number {
   }
 }
 
+const goesOn = 'A daemon goes on by itself; run a command again.';
+
 function full(error: unknown, file: string): Fault {
   return new Fault('database_full', `no room left to write ${file}`, {
-    hint: 'Free space on the disk; nothing was lost and work goes on by itself.',
+    hint: `Free space on the disk; nothing was lost. ${goesOn}`,
     cause: error,
   });
 }
