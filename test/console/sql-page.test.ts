@@ -57,6 +57,22 @@ test.each([
   expect(body).not.toContain('"><script>');
 });
 
+test('averages that PostgreSQL returns as decimal text are drawn and shown as money, and files keep the text', async () => {
+  const sql = `SELECT day, avg AS average, avg AS avg_cents, 'usd' AS currency FROM
+    (SELECT '2026-01' AS day, '12.5000000000000000' AS avg UNION ALL SELECT '2026-02', 1300 UNION ALL SELECT '2026-03', '-0.25')`;
+  const { body } = await post({ sql });
+  expect(body.match(/data-chart="line"/g)).toHaveLength(2);
+  expect(body).toMatch(/<td[^>]*data-value="12.5"[^>]*>12.5</);
+  expect(body).toContain('<span title="12.5000000000000000 cents USD">$0.13</span>');
+  const file = await post({ do: 'csv', sql });
+  expect(file.body).toContain('2026-01,12.5000000000000000,12.5000000000000000,usd');
+  // An id is no number, although it has only digits and a dot.
+  const ids = await post({
+    sql: "SELECT '2026-01' AS day, '01.50' AS id UNION ALL SELECT '2026-02', '02.50'",
+  });
+  expect(ids.body).not.toContain('data-chart');
+});
+
 test('a chart that cannot be drawn is explained', async () => {
   const { body } = await post({
     sql: 'SELECT status, count(*) AS n FROM investments GROUP BY 1',

@@ -3,6 +3,7 @@ import { chart } from '../parts/chart.js';
 import { count } from '../parts/format.js';
 import { bar, table } from '../parts/table.js';
 import type { QueryCell, QuerySeen } from '../ports/query.js';
+import { queryNumber } from './query-number.js';
 
 /** Charts drawn for one result at most. */
 const plotsMax = 3;
@@ -38,7 +39,7 @@ function drawnAs(result: QuerySeen, choice: Exclude<PlotChoice, 'none'>): Html |
   const first = rows.map((row) => row[0] ?? null);
   if (rows.length < 2 || !first.every((cell) => typeof cell === 'string')) return null;
   const others = columns.map((_, index) => index).slice(1);
-  const plotted = others.filter((index) => rows.every((row) => typeof row[index] === 'number'));
+  const plotted = others.filter((index) => rows.every((row) => typeof queryNumber(row[index]) === 'number'));
   if (plotted.length > 0 && hasRepeats(first))
     return first.every(isTime) ? plotOfSeries(result, plotted, choice) : null;
   const steady = (index: number) => rows.every((row) => row[index] === rows[0]?.[index]);

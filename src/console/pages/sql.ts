@@ -7,6 +7,7 @@ import { type Cell, table } from '../parts/table.js';
 import type { DashboardSource } from '../ports/dashboard.js';
 import type { QueryCell, QuerySeen, RelationSeen } from '../ports/query.js';
 import { type PlotChoice, plotChoices, plotOf } from './plot.js';
+import { queryNumber } from './query-number.js';
 
 export interface SqlProblem {
   readonly message: string;
@@ -125,15 +126,12 @@ ${table(
 }
 
 const isNumeric = ({ rows }: QuerySeen, index: number): boolean =>
-  rows.length > 0 && rows.every((row) => row[index] === null || isNumber(row[index] ?? null));
+  rows.length > 0 && rows.every((row) => row[index] === null || queryNumber(row[index]) !== null);
 
-const isNumber = (cell: QueryCell): cell is number | bigint =>
-  typeof cell === 'number' || typeof cell === 'bigint';
-
-/** A column of the documented kind: whole cents, in the currency of its row. */
+/** A column of the documented kind: cents, in the currency of its row. */
 const isAmount = (result: QuerySeen, index: number): boolean =>
   result.columns[index]?.endsWith('_cents') === true &&
-  result.rows.every((row) => row[index] === null || isNumber(row[index] ?? null));
+  result.rows.every((row) => row[index] === null || queryNumber(row[index]) !== null);
 
 /** Returns the currency of a row; null without a column of currencies. */
 function currencyOf({ columns }: QuerySeen, row: QuerySeen['rows'][number]): string | null {
@@ -143,10 +141,11 @@ function currencyOf({ columns }: QuerySeen, row: QuerySeen['rows'][number]): str
 
 /** The exact cents stay on the cell, for a pointer and for programs. */
 function amountOf(cell: QueryCell, currency: string | null): Cell | Html | string {
-  if (!isNumber(cell)) return cellText(cell);
+  const cents = queryNumber(cell);
+  if (cents === null) return cellText(cell);
   const code = currencyCode(currency);
   const title = `${cell} cents${code === '' ? '' : ` ${code}`}`;
-  return { shown: html`<span title="${title}">${money(cell, currency)}</span>`, value: String(cell) };
+  return { shown: html`<span title="${title}">${money(cents, currency)}</span>`, value: String(cell) };
 }
 
 function cellText(cell: QueryCell): Html | string {
