@@ -71,15 +71,15 @@ export async function openTokenWatch({
   });
   let entriesDue = Number.NEGATIVE_INFINITY;
 
-  /** Returns a digest of the entry; null when it cannot be read. */
-  const markOfEntry = async (key: string): Promise<string | null> => {
+  /** Returns a digest of the entry; null when there is none, and undefined when it cannot be read. */
+  const markOfEntry = async (key: string): Promise<string | null | undefined> => {
     try {
       const secret = await engine.vault.read(key);
       return secret === null ? null : createHash('sha256').update(secret).digest('hex');
     } catch (error) {
       // Ticks that need the entry report it.
       if (!isFault(error)) logger.warn({ error }, 'a sign-in in the vault could not be read');
-      return null;
+      return undefined;
     }
   };
 
@@ -93,7 +93,7 @@ export async function openTokenWatch({
       if ('entry' in place && !withEntries) continue;
       const mark = await markAt(place);
       // A server that is away for a moment has not lost the entry.
-      if (mark === null && 'entry' in place) continue;
+      if (mark === undefined) continue;
       const before = seen.get(key);
       seen.set(key, mark);
       if (before === undefined || before === mark || mark === null || stopping.signal.aborted) continue;
@@ -109,8 +109,8 @@ export async function openTokenWatch({
   };
   await Promise.all(
     watched.map(async ({ key, place }) => {
-      const mark = await markAt(place);
-      if (mark !== null || 'file' in place) seen.set(key, mark);
+      // One that cannot be read yet counts as replaced as soon as it can be: the source has not read it either.
+      seen.set(key, (await markAt(place)) ?? null);
     }),
   );
   let running: Promise<void> | null = null;

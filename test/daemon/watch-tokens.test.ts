@@ -227,6 +227,46 @@ test('a sign-in in the vault that another host replaces while the daemon starts 
   await expect.poll(() => rechecked).toEqual(['crm']);
 });
 
+test.each([
+  ['stored for the first time', null],
+  ['readable again', new Fault('database_unusable', 'the entry does not decrypt')],
+])('a sign-in in the vault that is %s after the daemon started is noticed', async (_, before) => {
+  let entry: string | null | Error = before;
+  const rechecked: string[] = [];
+  const access = {
+    ...{ kind: 'credentials', at: { entry: 'sign-in/crm' }, clientId: 'pk_test_1' },
+    clientSecret: null,
+  };
+  const clock = manualClock(0);
+  const watch = await openTokenWatch({
+    engine: {
+      sources: { all: [{ name: 'crm', access }], onChange: () => () => {} },
+      vault: {
+        read: async () => {
+          if (entry instanceof Error) throw entry;
+          return entry;
+        },
+      },
+      platform: { tokensOf: () => ({ reload: () => {} }) },
+      sync: { recheck: (name: string) => rechecked.push(name) },
+    } as never,
+    rules: [],
+    onRule: () => {},
+    clock,
+    logger: silentLogger,
+  });
+  onTestFinished(() => watch.close());
+  watch.start();
+  await expect.poll(() => clock.waiting, seconds).toBe(1);
+  expect(rechecked).toEqual([]);
+  entry = 'sign-in 1';
+  const noticed = () => {
+    clock.advance(10_000);
+    return rechecked;
+  };
+  await expect.poll(noticed, seconds).toEqual(['crm']);
+});
+
 test('a token that is replaced while the daemon starts is noticed', async () => {
   const file = join(freshFolder(), 'acme.token');
   writeFileSync(file, 'at_test_first');
