@@ -9,6 +9,7 @@ import { erased, isErasureDue, isOpen, planRules } from './plan-following.js';
 import type { FollowedSource, FollowedSources, SourceEraser, TokenVault } from './ports.js';
 import { type FollowedRule, RuleFollower } from './rule-follower.js';
 import { tokenKey } from './token-key.js';
+import { tokenUsers } from './token-users.js';
 
 export interface FollowingParts {
   readonly rules: readonly FollowedRule[];
@@ -146,8 +147,10 @@ export class InstallationFollower {
       return [];
     };
     const kept = new Set(await vault.keys(tokenKey('')).catch(failed));
-    for (const row of this.#book.rows())
-      if (!isOpen(row) && kept.has(tokenKey(row.installation)))
+    const rows = this.#book.rows();
+    const users = tokenUsers(rows);
+    for (const row of rows)
+      if (!isOpen(row) && !users.has(row.installation) && kept.has(tokenKey(row.installation)))
         await vault.remove(tokenKey(row.installation)).catch(failed);
     this.#hasSwept = isDone;
     if (!isDone) this.#sweepFrom = clock.monotonic() + idleMillis;
@@ -180,7 +183,8 @@ export class InstallationFollower {
       await this.#book.refresh();
       const row = this.#book.find(source);
       if (row?.state === 'disconnected') {
-        await vault.remove(tokenKey(row.installation));
+        if (!tokenUsers(this.#book.rows()).has(row.installation))
+          await vault.remove(tokenKey(row.installation));
         await this.#book.save([{ before: row, next: erased(row, rows, clock.now()) }]);
       }
       logger.info({ source, count: rows }, 'a source was erased');

@@ -18,6 +18,7 @@ import type {
   TokenVault,
 } from './ports.js';
 import { tokenKey } from './token-key.js';
+import { tokenUsers } from './token-users.js';
 
 /** A rule with the account that manages its application. */
 export interface FollowedRule extends Rule {
@@ -235,12 +236,18 @@ export class RuleFollower {
   async #save(changes: readonly FollowedSourceChange[]): Promise<void> {
     const { book, vault, logger } = this.#parts;
     // The row is the only record of the previous installation, so its token goes before the row forgets it.
+    const users = tokenUsers(book.rows());
     for (const { before, next } of changes)
-      if (before !== null && before.installation !== next.installation)
-        await vault.remove(tokenKey(before.installation));
-    for (const { before, next } of await book.save(changes)) {
+      if (before !== null && before.installation !== next.installation) {
+        const others = (users.get(before.installation) ?? 0) - (isOpen(before) ? 1 : 0);
+        if (others <= 0) await vault.remove(tokenKey(before.installation));
+      }
+    const saved = await book.save(changes);
+    const remaining = tokenUsers(book.rows());
+    for (const { before, next } of saved) {
       const { source, installation, reason } = next;
-      if (before !== null && !isOpen(next)) await vault.remove(tokenKey(installation));
+      if (before !== null && !isOpen(next) && !remaining.has(installation))
+        await vault.remove(tokenKey(installation));
       if (before === null) logger.info({ source, installation }, 'an installation was found');
       else if (isOpen(next)) logger.info({ source, installation }, 'an installation is active again');
       else logger.info({ source, installation, reason: reason ?? 'unknown' }, 'a source is no longer synced');

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.js';
-import { tokenEntry } from '../daemon/followed-source.js';
+import { isTokenUsed, tokenEntry } from '../daemon/followed-source.js';
 import type { OpenMirror } from '../daemon/mirror-parts.js';
 import { Fault, isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
@@ -55,7 +55,8 @@ export async function forgetSource(
     const erasedAt = instantFromMillis(clock.now());
     const total = recorded === null ? rows : await recordErased(mirror, recorded, rows, erasedAt);
     await mirror.pauses.resume([name]);
-    if (followed !== undefined) await removeToken(config, followed, clock);
+    if (followed !== undefined && !isTokenUsed(followed, await mirror.followed.list()))
+      await removeToken(config, followed, clock);
     return {
       source: name,
       target: followed?.target ?? null,

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../src/config/load.js';
 import { Fault } from '../../src/domain/fault.js';
+import { openVault } from '../../src/reading/open-vault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { restorePostgres } from '../../src/store/dialect/postgres/restore.js';
 import type { ForgetSourceReceipt } from '../../src/tasks/forget-source.js';
@@ -133,6 +135,20 @@ test('sources forget records a followed source as forgotten, and sources follow 
     2,
     expect.stringContaining('no follow rule created a source called "nothing"'),
   ]);
+});
+
+test('sources forget keeps the token of an installation that another source is followed with', async () => {
+  const world = await unlisted();
+  register(world, { rule: 'old', state: 'disconnected', reason: 'rule_removed' });
+  register(world, { source: 'acme-2' });
+  const { config } = loadConfig({ cwd: world.folder, env: {} });
+  const vault = openVault(config, { clock: systemClock });
+  onTestFinished(() => vault.close());
+  await vault.write('installation/inst_1', 'at_live_1');
+  expect((await world.run(['sources', 'forget', 'acme', '--yes'])).code).toBe(0);
+  expect(await vault.read('installation/inst_1')).toBe('at_live_1');
+  expect((await world.run(['sources', 'forget', 'acme-2', '--yes'])).code).toBe(0);
+  expect(await vault.read('installation/inst_1')).toBeNull();
 });
 
 test('sources forget finishes an erasure that a crash ended, and counts the rows of both', async () => {

@@ -299,6 +299,29 @@ test('sources of a rule that is gone stop and keep their rows, and continue when
   expect(world.erasures).toEqual([]);
 });
 
+test('sources of a renamed rule keep the token of the installation that the old rule also had', async () => {
+  const { world, first } = await worldWith('Acme');
+  world.rules = [{ rule: 'other', keepDays: 0 }];
+  await world.settle(world.start());
+  expect(world.row('acme')).toMatchObject({ state: 'disconnected', reason: 'rule_removed' });
+  expect(world.row('acme-2')).toMatchObject({ rule: 'other', state: 'connected', installation: first });
+  const token = world.tokenOf(first);
+  expect(token).not.toBeNull();
+  // Another process wrote, so the next turn looks for tokens that nothing uses.
+  await world.pass(world.start(), 2 * hours);
+  expect(world.tokenOf(first)).toBe(token);
+  // An operator forgets the old source; the daemon finishes the erasure.
+  world.unfinished.add('acme');
+  world.eraseFault = () => world.unfinished.delete('acme');
+  await world.pass(world.start(), 0.1 * hours);
+  expect(world.erasures).toEqual(['acme']);
+  expect(world.tokenOf(first)).toBe(token);
+  world.application.revoke(first);
+  await world.pass(world.start(), 2 * hours);
+  expect(world.row('acme-2')?.state).not.toBe('connected');
+  expect(world.tokenOf(first)).toBeNull();
+});
+
 test('an account of another realm never takes over sources', async () => {
   const { world } = await worldWith('Acme');
   world.application.realmName = 'test';

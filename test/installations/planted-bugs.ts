@@ -25,8 +25,8 @@ export const plantedFollowingBugs = [
   bug(
     'the token of a revoked installation is kept',
     `${folder}/rule-follower.ts`,
-    'if (before !== null && !isOpen(next)) await vault.remove(tokenKey(installation));',
-    '',
+    'if (before !== null && !isOpen(next) && !remaining.has(installation))',
+    'if (before === null && !isOpen(next))',
   ),
   bug(
     'tokens that a crash left behind are not removed at the start',
