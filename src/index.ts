@@ -14,4 +14,4 @@ export type { MirrorDatabase, MirrorQuery } from './store/mirror-database.js';
 export type { Change, ChangedColumns } from './store/reads/changes.js';
 export type { Health, StatusDocument } from './store/reads/status.js';
 export type { TickReport } from './sync/ports.js';
-export type { ManualAsk } from './sync/schedule.js';
+export type { ManualAsk } from './sync/schedule-state.js';

@@ -13,7 +13,7 @@ import type { MirrorQuery } from '../store/mirror-database.js';
 import { newestChange } from '../store/reads/changes.js';
 import { openReader } from '../store/reads/open-reader.js';
 import type { TickResult } from '../sync/run-tick.js';
-import type { ManualAsk } from '../sync/schedule.js';
+import type { ManualAsk } from '../sync/schedule-state.js';
 import { type ChangeListener, ChangePump, isInListener } from './change-pump.js';
 import { watchClock } from './clock-watch.js';
 import { startEngine } from './engine.js';

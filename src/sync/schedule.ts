@@ -1,17 +1,20 @@
 import { defined } from '../domain/defined.js';
 import type { Position } from '../domain/position.js';
-import { afterCheck, type GrantAnswer, type GrantCheck, unchecked } from './grant-check.js';
-import { afterTick, type IdleStretch, stretched, watchful } from './idle-stretch.js';
-import type { Phase, TickReport, Trigger } from './ports.js';
-import { afterRecheck, noRecheck, type RecheckSpacing, recheckDueAt } from './recheck-spacing.js';
+import { afterCheck, unchecked } from './grant-check.js';
+import { afterTick, stretched } from './idle-stretch.js';
+import type { Trigger } from './ports.js';
+import { afterRecheck } from './recheck-spacing.js';
 import type { TickAsk } from './run-tick.js';
-import {
-  type SharedBudget,
-  type SpacingReason,
-  unlimited,
-  waitAfter,
-  webhookSpacing,
-} from './webhook-spacing.js';
+import type {
+  Covered,
+  Schedule,
+  Scheduled,
+  ScheduledTick,
+  ScheduleEffect,
+  ScheduleEvent,
+  ScheduleRules,
+  TickEnded,
+} from './schedule-state.js';
 
 /*
  * When the ticks of one source run, as a pure function: from the state and the event that just happened to the next
@@ -27,151 +30,7 @@ import {
  * All times are on the monotonic clock: setting the wall clock back must not lengthen a wait.
  */
 
-/** Options of a tick that a user requests. */
-export interface ManualAsk {
-  readonly resync?: boolean;
-  readonly acceptDeletions?: boolean;
-  /**
-   * Deletes the rows awaiting deletion if they are exactly this many, and approves no listing. A tick that also begins a
-   * listing on request ignores it.
-   */
-  readonly acceptAwaiting?: number;
-}
-
-export interface Schedule {
-  /**
-   * `not_yet`: no timer runs, ticks run only on request. `elsewhere`: another process syncs this source, so timer and
-   * nudges are ignored and only manual requests run.
-   */
-  readonly follows: 'not_yet' | 'here' | 'elsewhere';
-  readonly closed: boolean;
-  /** An operator paused the source: nothing but a request of a user starts a tick. Nudges are kept. */
-  readonly paused: boolean;
-
-  readonly nudged: boolean;
-  readonly recheck: boolean;
-  readonly manual: readonly ManualAsk[];
-  readonly tick: ScheduledTick;
-
-  readonly timerDue: number;
-  /** Not before this time, whatever the quota allows. */
-  readonly nudgeDue: number;
-  /** When the last tick that answered a nudge ended. */
-  readonly nudgedAt: number;
-  readonly rechecks: RecheckSpacing;
-  readonly stretch: IdleStretch;
-  readonly grant: GrantCheck;
-  /** A failed grant check is retried in a tick of its own. While ticks fail, the timer decides when the next may run. */
-  readonly grantRetry: boolean;
-
-  /** The trigger of the next tick without a request. */
-  readonly unasked: 'start' | 'timer';
-  readonly halted: boolean;
-  readonly failures: number;
-  readonly databaseFailed: boolean;
-  readonly wokenAt: number;
-  /** Position at the end of the last complete tick. Another process may have moved it since. */
-  readonly expected: Position | null;
-}
-
-export type ScheduledTick =
-  | { readonly kind: 'none' }
-  /** Waits for a slot. An urgent one waits only behind other urgent ones. */
-  | { readonly kind: 'queued'; readonly urgent: boolean }
-  | { readonly kind: 'running'; readonly covers: Covered };
-
-/** The requests that a running tick answers. */
-export interface Covered {
-  readonly trigger: Trigger;
-  readonly nudged: boolean;
-  readonly recheck: boolean;
-  readonly checksGrant: boolean;
-}
-
-export type ScheduleEvent =
-  /** `waitMillis`: the first tick need not be due now, because another process read the source before. */
-  | { readonly kind: 'started'; readonly waitMillis?: number }
-  /**
-   * A timed tick is due in so many milliseconds at the latest; a negative number says since when it is due. The first
-   * grant check waits for `grantWaitMillis`: the process before checked it.
-   */
-  | { readonly kind: 'due_within'; readonly waitMillis: number; readonly grantWaitMillis?: number }
-  | { readonly kind: 'left' }
-  | { readonly kind: 'closed' }
-  | { readonly kind: 'paused' }
-  | { readonly kind: 'resumed' }
-  | { readonly kind: 'nudged' }
-  | { readonly kind: 'recheck_asked' }
-  | { readonly kind: 'manual_asked'; readonly ask: ManualAsk }
-  | { readonly kind: 'database_back' }
-  /** `untilDue` returned 0. */
-  | { readonly kind: 'due' }
-  | { readonly kind: 'slot_free' }
-  | { readonly kind: 'ended'; readonly end: TickEnded };
-
-/** How a tick ended, as far as the schedule is concerned. */
-export interface TickEnded {
-  readonly report: TickReport;
-  readonly phase: Phase | null;
-  readonly grant: GrantAnswer;
-  /** Milliseconds until `report.retryAt`; null without one. */
-  readonly retryInMillis: number | null;
-  /** At least 0, below 1. */
-  readonly chance: number;
-}
-
-export type ScheduleEffect =
-  /** Looks again when the next tick is due. */
-  | { readonly kind: 'wake' }
-  | { readonly kind: 'enqueue'; readonly urgent: boolean }
-  /** Moves the queued tick before those that are not urgent. */
-  | { readonly kind: 'raise' }
-  /** Takes the queued tick out of the queue: nothing is left to do. */
-  | { readonly kind: 'withdraw' }
-  /** Ends the running tick after the page it writes. */
-  | { readonly kind: 'cut' }
-  /** Runs the tick. It answers all manual requests so far. */
-  | { readonly kind: 'run'; readonly ask: TickAsk }
-  /** Returns the slot unused: nothing is left to do. */
-  | { readonly kind: 'pass' };
-
-export interface Scheduled {
-  readonly next: Schedule;
-  readonly effects: readonly ScheduleEffect[];
-}
-
-export interface ScheduleRules {
-  readonly intervalMillis: number;
-  /** Upper bound of the interval while webhooks announce every change. */
-  readonly idleIntervalMillis: number;
-  /** Time between two checks of the grant (default: an hour). */
-  readonly grantMillis?: number;
-}
-
 const none: ScheduledTick = { kind: 'none' };
-
-export const unscheduled: Schedule = {
-  follows: 'not_yet',
-  closed: false,
-  paused: false,
-  nudged: false,
-  recheck: false,
-  manual: [],
-  tick: none,
-  timerDue: 0,
-  nudgeDue: 0,
-  nudgedAt: Number.NEGATIVE_INFINITY,
-  rechecks: noRecheck,
-  stretch: watchful,
-  grant: unchecked,
-  grantRetry: false,
-  unasked: 'start',
-  halted: false,
-  failures: 0,
-  databaseFailed: false,
-  wokenAt: Number.NEGATIVE_INFINITY,
-  expected: null,
-};
 
 /** Minimum time between two wake-ups of a healthy source when the database comes back. */
 const wokenMillisMin = 15_000;
@@ -254,92 +113,6 @@ export function schedule(
     case 'ended':
       return ended(state, event.end, now, rules);
   }
-}
-
-/**
- * Returns the milliseconds until a tick is due, or infinity when only a new request can start one. `budgets` is what is
- * left of the source's request quota now; ask again when that may have changed.
- */
-export function untilDue(state: Schedule, now: number, budgets: readonly SharedBudget[]): number {
-  const never = Number.POSITIVE_INFINITY;
-  if (state.manual.length > 0) return 0;
-  if (state.closed || state.paused || state.follows === 'elsewhere') return never;
-  const isTimed = state.follows === 'here';
-  const due = [
-    isTimed ? state.timerDue : never,
-    isTimed && state.grantRetry ? state.grant.dueAt : never,
-    state.nudged ? nudgeDueAt(state, now, budgets) : never,
-    // A recheck ignores the wait for nudges, such as a halt, since its cause may just be gone. Only its own
-    // spacing applies.
-    state.recheck ? recheckDueAt(state.rechecks) : never,
-  ];
-  return Math.max(0, Math.min(...due) - now);
-}
-
-/** Returns whether no tick is queued or running and none is due. */
-export function isIdle(state: Schedule, now: number, budgets: readonly SharedBudget[]): boolean {
-  return state.tick.kind === 'none' && untilDue(state, now, budgets) > 0;
-}
-
-/**
- * Returns when a nudge may start a tick: when every limit allows it. That is not always the limit with the widest gap, because
- * a gap shrinks faster the sooner its window ends.
- */
-export function nudgeDueAt(state: Schedule, now: number, budgets: readonly SharedBudget[]): number {
-  const waits = budgets.map((budget) => waitAfter(webhookSpacing([budget]), now - state.nudgedAt));
-  return Math.max(state.nudgeDue, now + Math.max(0, ...waits));
-}
-
-/** How long a source counts as one that uses webhook ticks. */
-const nudgedLatelyMillis = 60_000;
-
-/** Returns until when the source takes part in what webhooks may use of a shared quota: infinity while that is open. */
-export function usesWebhooksUntil(state: Schedule): number {
-  if (state.nudged || (state.tick.kind === 'running' && state.tick.covers.nudged))
-    return Number.POSITIVE_INFINITY;
-  return state.nudgedAt + nudgedLatelyMillis;
-}
-
-/** Returns since when a timed tick of the source is due. */
-export function timedSince({ timerDue, grantRetry, grant }: Schedule): number {
-  return grantRetry ? Math.min(timerDue, grant.dueAt) : timerDue;
-}
-
-/** Returns whether nothing can happen any more. */
-export function isOver({ closed, manual }: Schedule): boolean {
-  return closed && manual.length === 0;
-}
-
-/** The present spacing of webhook ticks, as a status shows it. */
-export interface SpacingSeen {
-  /** The time between two webhook ticks. */
-  readonly gapMillis: number;
-  /** How long a webhook that arrives now waits for its tick. */
-  readonly waitMillis: number;
-  /**
-   * `plenty`: each webhook starts a tick at once. `scarce`: the quota has to last until its window ends. `spent`: nothing
-   * is left until then. `backing_off`: the last tick failed or the platform asked to wait. `halted`: an operator has to act.
-   * `elsewhere`: another process follows the source. `paused`: no process follows it.
-   */
-  readonly reason: SpacingReason | 'backing_off' | 'halted' | 'elsewhere' | 'paused';
-  /** The limit behind `scarce` and `spent`, and behind `plenty` once it is known. */
-  readonly by: SharedBudget | null;
-}
-
-/** The spacing of a source that is not followed here. */
-export const spacingElsewhere: SpacingSeen = { ...unlimited, waitMillis: 0, reason: 'elsewhere' };
-
-export function spacingSeen(state: Schedule, now: number, budgets: readonly SharedBudget[]): SpacingSeen {
-  const { gapMillis, reason, by } = webhookSpacing(budgets);
-  // A tick under way may have read the feed already, so a webhook that arrives now needs the next one.
-  const isAnswering = state.tick.kind === 'running' && state.tick.covers.nudged;
-  const next = isAnswering ? { ...state, nudgedAt: now } : state;
-  const waitMillis = Math.max(0, nudgeDueAt(next, now, budgets) - now);
-  const seen: SpacingSeen = { gapMillis, waitMillis, reason, by };
-  if (state.follows === 'elsewhere') return { ...seen, reason: 'elsewhere' };
-  if (state.paused) return { ...seen, reason: 'paused' };
-  if (state.halted) return { ...seen, reason: 'halted' };
-  return state.nudgeDue > now && reason !== 'spent' ? { ...seen, reason: 'backing_off' } : seen;
 }
 
 /**

@@ -3,23 +3,18 @@ import { millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { Interrupter } from '../runtime/interruption.js';
 import type { Random } from '../runtime/random.js';
+import { isIdle, isOver, timedSince, untilDue, usesWebhooksUntil } from './next-due.js';
 import type { TickAsk, TickResult } from './run-tick.js';
+import { schedule } from './schedule.js';
 import {
-  isIdle,
-  isOver,
   type ManualAsk,
   type Schedule,
   type ScheduleEvent,
   type ScheduleRules,
-  type SpacingSeen,
-  schedule,
-  spacingSeen,
   type TickEnded,
-  timedSince,
   unscheduled,
-  untilDue,
-  usesWebhooksUntil,
-} from './schedule.js';
+} from './schedule-state.js';
+import { type SpacingSeen, spacingSeen } from './spacing-seen.js';
 import type { SlotWish } from './tick-slots.js';
 import type { SharedBudget } from './webhook-spacing.js';
 

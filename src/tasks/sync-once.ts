@@ -4,7 +4,7 @@ import { pausedResults } from '../daemon/paused-result.js';
 import type { SourceResult } from '../daemon/source-result.js';
 import { followOnce } from '../daemon/start-following.js';
 import { statusOf } from '../reading/status.js';
-import type { ManualAsk } from '../sync/schedule.js';
+import type { ManualAsk } from '../sync/schedule-state.js';
 
 export interface SyncedOnce extends SourceResult {
   /** Records of the source in quarantine now, including those of earlier ticks. */

@@ -6,7 +6,7 @@ import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import type { TickReport } from '../sync/ports.js';
-import type { ManualAsk } from '../sync/schedule.js';
+import type { ManualAsk } from '../sync/schedule-state.js';
 import { CallBudget } from '../verify/call-budget.js';
 import type { Platform } from '../verify/ports.js';
 import { type Drift, isOfCatalog, type SourceReceipt } from '../verify/receipt.js';

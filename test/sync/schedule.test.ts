@@ -1,20 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { Cursor } from '../../src/domain/position.js';
+import { isIdle, isOver, nudgeDueAt, untilDue, usesWebhooksUntil } from '../../src/sync/next-due.js';
 import { nothingApplied, type Phase, type TickReport } from '../../src/sync/ports.js';
+import { schedule } from '../../src/sync/schedule.js';
 import {
   type Covered,
-  isIdle,
-  isOver,
-  nudgeDueAt,
   type Schedule,
   type ScheduleEvent,
-  schedule,
-  spacingSeen,
   type TickEnded,
   unscheduled,
-  untilDue,
-  usesWebhooksUntil,
-} from '../../src/sync/schedule.js';
+} from '../../src/sync/schedule-state.js';
+import { spacingSeen } from '../../src/sync/spacing-seen.js';
 import type { SharedBudget } from '../../src/sync/webhook-spacing.js';
 
 const now = 1_000_000_000;
