@@ -1,7 +1,7 @@
 import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { nothingApplied } from '../sync/ports.js';
-import type { TickResult } from '../sync/run-tick.js';
+import type { TickResult } from '../sync/tick-parts.js';
 import type { Engine } from './engine.js';
 
 /** Returns, for each source that an operator has paused, the result of a tick that is not run. */

@@ -10,8 +10,8 @@ import type { Logger } from '../runtime/logger.js';
 import type { OperatorRequest } from '../store/operator-requests.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import type { Sync } from '../sync/create-sync.js';
-import type { TickResult } from '../sync/run-tick.js';
 import type { ManualAsk } from '../sync/schedule-state.js';
+import type { TickResult } from '../sync/tick-parts.js';
 import type { Engine } from './engine.js';
 import { readPart } from './read-part.js';
 

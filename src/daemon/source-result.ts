@@ -1,5 +1,5 @@
 import type { SourceName } from '../domain/ids.js';
-import type { TickResult } from '../sync/run-tick.js';
+import type { TickResult } from '../sync/tick-parts.js';
 
 /** What one tick of one source did. */
 export interface SourceResult extends TickResult {

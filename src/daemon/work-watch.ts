@@ -3,7 +3,7 @@ import type { SourceName } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthRegister } from '../runtime/health-register.js';
-import type { TickResult } from '../sync/run-tick.js';
+import type { TickResult } from '../sync/tick-parts.js';
 import type { DatabaseServer, OpenMirror } from './mirror-parts.js';
 
 export interface WorkWatchParts {

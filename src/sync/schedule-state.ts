@@ -3,7 +3,7 @@ import { type GrantAnswer, type GrantCheck, unchecked } from './grant-check.js';
 import { type IdleStretch, watchful } from './idle-stretch.js';
 import type { Phase, TickReport, Trigger } from './ports.js';
 import { noRecheck, type RecheckSpacing } from './recheck-spacing.js';
-import type { TickAsk } from './run-tick.js';
+import type { TickAsk } from './tick-parts.js';
 
 /* The state of the schedule of one source, with the events and effects of `schedule`. */
 

@@ -4,7 +4,6 @@ import { afterCheck, unchecked } from './grant-check.js';
 import { afterTick, stretched } from './idle-stretch.js';
 import type { Trigger } from './ports.js';
 import { afterRecheck } from './recheck-spacing.js';
-import type { TickAsk } from './run-tick.js';
 import type {
   Covered,
   Schedule,
@@ -15,6 +14,7 @@ import type {
   ScheduleRules,
   TickEnded,
 } from './schedule-state.js';
+import type { TickAsk } from './tick-parts.js';
 
 /*
  * When the ticks of one source run, as a pure function: from the state and the event that just happened to the next

@@ -4,7 +4,6 @@ import type { Clock } from '../runtime/clock.js';
 import { Interrupter } from '../runtime/interruption.js';
 import type { Random } from '../runtime/random.js';
 import { isIdle, isOver, timedSince, untilDue, usesWebhooksUntil } from './next-due.js';
-import type { TickAsk, TickResult } from './run-tick.js';
 import { schedule } from './schedule.js';
 import {
   type ManualAsk,
@@ -15,6 +14,7 @@ import {
   unscheduled,
 } from './schedule-state.js';
 import { type SpacingSeen, spacingSeen } from './spacing-seen.js';
+import type { TickAsk, TickResult } from './tick-parts.js';
 import type { SlotWish } from './tick-slots.js';
 import type { SharedBudget } from './webhook-spacing.js';
 

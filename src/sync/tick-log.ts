@@ -1,6 +1,6 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
-import type { TickResult } from './run-tick.js';
+import type { TickResult } from './tick-parts.js';
 
 /** How often a source that keeps failing for the same reason logs a warning. */
 const repeatedMillis = 10 * 60_000;

@@ -175,7 +175,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'a halt that was not stored is final',
-    'src/sync/run-tick.ts',
+    'src/sync/perform-tick.ts',
     "end.outcome === 'done' || seen !== phase",
     "end.outcome === 'done'",
   ),
@@ -187,7 +187,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'changed filters keep the cursor',
-    'src/sync/run-tick.ts',
+    'src/sync/perform-tick.ts',
     'if (filtersChanged) return',
     'if (filtersChanged && ask.resync === true) return',
   ),
@@ -278,7 +278,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'a cursor is kept although its page failed to commit',
-    'src/sync/run-tick.ts',
+    'src/sync/perform-tick.ts',
     'await mirror.applyPage(this.lease, this.#pageAtHand().parse(), effect.reached, ending)',
     'await mirror.applyPage(this.lease, { ...this.#pageAtHand().parse(), items: this.#pageAtHand().parse().items.slice(0, 20) }, effect.reached, ending)',
   ),

@@ -5,7 +5,7 @@ import { instantFromMillis } from '../../src/domain/instant.js';
 import type { Position } from '../../src/domain/position.js';
 import { createSync, type Sync } from '../../src/sync/create-sync.js';
 import type { Feed, ReceivedPage, SyncSource, Urgency } from '../../src/sync/ports.js';
-import type { TickResult } from '../../src/sync/run-tick.js';
+import type { TickResult } from '../../src/sync/tick-parts.js';
 import { MemoryMirror } from './support/memory-mirror.js';
 import { acme, partsOf, sourceOf } from './support/parts.js';
 import { Truth } from './support/truth.js';

@@ -35,7 +35,7 @@ export const plantedBugs: readonly TortureBug[] = [
   of(
     'accept-to-tick',
     'a position is stored without its page',
-    'src/sync/run-tick.ts',
+    'src/sync/perform-tick.ts',
     'mirror.applyPage(this.lease, this.#pageAtHand().parse(), effect.reached, ending)',
     'mirror.applyPage(this.lease, { ...this.#pageAtHand().parse(), items: this.#pageAtHand().parse().items.slice(1) }, effect.reached, ending)',
   ),

@@ -2,7 +2,7 @@ import type { SourceName } from '../../../src/domain/ids.js';
 import { silentLogger } from '../../../src/runtime/logger.js';
 import { seededRandom } from '../../../src/runtime/random.js';
 import type { Feed, Mirror, SyncSource } from '../../../src/sync/ports.js';
-import type { TickParts } from '../../../src/sync/run-tick.js';
+import type { TickParts } from '../../../src/sync/tick-parts.js';
 import type { VirtualClock } from './virtual-clock.js';
 
 export const acme = 'acme' as SourceName;
