@@ -3,7 +3,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Pauses } from '../store/pauses.js';
-import type { Sync } from '../sync/create-sync.js';
+import type { Sync } from '../sync/sync.js';
 import type { Engine, EngineParts } from './engine.js';
 import type { SourceSet } from './source-set.js';
 

@@ -1,5 +1,5 @@
 import type { SourceName } from '../domain/ids.js';
-import type { Sync } from '../sync/create-sync.js';
+import type { Sync } from '../sync/sync.js';
 
 /** Pauses a source for several reasons at once, such as an operator's pause and a read of single records. */
 export class SourceHolds implements Pick<Sync, 'pause' | 'resume'> {

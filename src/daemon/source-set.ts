@@ -1,8 +1,8 @@
 import type { Config, SourceConfig } from '../config/config.js';
 import type { Dimensions, SourceParts } from '../dimensions/create-dimensions.js';
 import type { SourceName } from '../domain/ids.js';
-import type { Sync } from '../sync/create-sync.js';
 import type { SyncSource } from '../sync/ports.js';
+import type { Sync } from '../sync/sync.js';
 import { SourceIndex } from './source-index.js';
 
 /** The sources that a process works or could work now. Listed ones stay; others come and go while it runs. */

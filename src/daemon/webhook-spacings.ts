@@ -2,8 +2,8 @@ import type { SourceName } from '../domain/ids.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { WebhookSpacing, WebhookSpacings } from '../reading/webhook-spacing.js';
 import type { Clock } from '../runtime/clock.js';
-import type { Sync } from '../sync/create-sync.js';
 import type { SpacingSeen } from '../sync/spacing-seen.js';
+import type { Sync } from '../sync/sync.js';
 
 /** Returns the present spacing of webhook ticks of the sources that this daemon follows. */
 export function webhookSpacings(

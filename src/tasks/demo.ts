@@ -15,7 +15,7 @@ import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import { isProcessGone, processName } from '../runtime/process-identity.js';
 import { makeRoom, unwritable } from '../runtime/unwritable.js';
-import type { TickListener } from '../sync/create-sync.js';
+import type { TickListener } from '../sync/sync.js';
 import { demoMarkOf } from './demo-mark.js';
 import { openSandbox, type Sandbox, type SandboxOptions } from './sandbox.js';
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createSync, type Sync } from '../../src/sync/create-sync.js';
+import { createSync } from '../../src/sync/create-sync.js';
 import type { Feed, ReceivedPage } from '../../src/sync/ports.js';
+import type { Sync } from '../../src/sync/sync.js';
 import { MemoryMirror } from './support/memory-mirror.js';
 import { acme, partsOf, sourceOf } from './support/parts.js';
 import { Truth } from './support/truth.js';

@@ -8,8 +8,9 @@ import { PostgresFleet } from '../../../src/store/dialect/postgres/fleet.js';
 import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
 import { PostgresMirror } from '../../../src/store/dialect/postgres/mirror.js';
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
-import { createSync, type Sync } from '../../../src/sync/create-sync.js';
+import { createSync } from '../../../src/sync/create-sync.js';
 import type { Feed } from '../../../src/sync/ports.js';
+import type { Sync } from '../../../src/sync/sync.js';
 import { received } from '../../sync/support/truth.js';
 
 /** The fleet parts of a daemon, with a platform that never has changes and responds at once. */
