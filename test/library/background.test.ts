@@ -1,53 +1,29 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { type ConfigInput, createMirror } from '../../src/index.js';
+import type { ConfigInput } from '../../src/index.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
-import { startSeededSandbox } from '../support/seeded-sandbox.js';
+import { freePort } from '../support/free-port.js';
+import { embeddedMirror } from './embedded.js';
 
 const patient = { timeout: 20_000, interval: 50 };
 
-/** Returns a mirror of one company in a library, and what a test does to both sides. */
+/** An embedded mirror until the test ends, and what a test does to its file. */
 async function embedded(settings: Partial<ConfigInput> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'rosterd-embedded-'));
-  const sandbox = await startSeededSandbox({ companies: 1, records: 30, limits: false });
-  const [company] = sandbox.ready.companies;
-  if (company === undefined) throw new Error('a sandbox without a company');
-  const mirror = await createMirror({
-    config: {
-      platform: { baseUrl: sandbox.url },
-      database: 'sqlite:./inner.db',
-      sources: [{ name: 'acme', token: { env: 'TOKEN' }, company: company.id }],
-      sync: { intervalSeconds: 3600 },
-      ...settings,
-    },
-    cwd: folder,
-    env: { TOKEN: company.token, NOTICE_SECRET: 'a-secret-that-signs-notices-for-tests' },
-  });
-  const reader = new Sqlite(join(folder, 'inner.db'));
+  const world = await embeddedMirror(settings);
+  const reader = new Sqlite(join(world.folder, 'inner.db'));
   onTestFinished(async () => {
     reader.close();
-    await mirror.stop();
-    await sandbox.close();
-    rmSync(folder, { recursive: true, force: true });
+    await world.close();
   });
   return {
-    mirror,
+    ...world,
     all: <Row>(sql: string): Row[] => reader.prepare<[], Row>(sql).all(),
     run: (sql: string) => void reader.exec(sql),
-    control: async (method: string, path: string, body?: unknown) => {
-      const answer = await fetch(`${sandbox.url}/_sandbox${path}`, {
-        method,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      expect(answer.status).toBe(200);
-    },
   };
 }
 
@@ -71,15 +47,6 @@ async function receiver() {
     server.close();
   });
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 const noticesTo = (url: string): Partial<ConfigInput> => ({

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Sqlite from 'better-sqlite3';
@@ -12,43 +11,22 @@ import {
   type Mirror,
   type MirrorDatabase,
 } from '../../src/index.js';
-import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { publicRelations } from '../../src/store/dictionary/relations.js';
-import { startSeededSandbox } from '../support/seeded-sandbox.js';
+import { type Embedded, embeddedMirror } from './embedded.js';
 
 const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), 'rosterd-library-'));
-let sandbox: Sandbox;
-let company: Sandbox['ready']['companies'][number];
+let world: Embedded;
 let mirror: Mirror;
 
 beforeAll(async () => {
-  sandbox = await startSeededSandbox({ companies: 1, records: 30, limits: false });
-  [company] = sandbox.ready.companies as [typeof company];
-  mirror = await createMirror({
-    config: {
-      platform: { baseUrl: sandbox.url },
-      database: 'sqlite:./inner.db',
-      sources: [{ name: 'acme', token: { env: 'TOKEN' }, company: company.id }],
-      sync: { intervalSeconds: 3600 },
-    },
-    cwd: folder,
-    env: { TOKEN: company.token },
-  });
+  world = await embeddedMirror();
+  mirror = world.mirror;
 });
+afterAll(() => world.close());
 
-afterAll(async () => {
-  await mirror.stop();
-  await sandbox.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-const control = (method: string, path: string, body?: unknown) =>
-  fetch(`${sandbox.url}/_sandbox${path}`, {
-    method,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
+/** The mirror's file, beside the program. */
+const opened = (options?: Sqlite.Options) => new Sqlite(join(world.folder, 'inner.db'), options);
 
 describe('the library: a mirror inside another program', () => {
   test('the mirror ticks, returns typed queries and emits each change once, in order, before the tick resolves', async () => {
@@ -61,12 +39,12 @@ describe('the library: a mirror inside another program', () => {
     expect(told[0]).toMatchObject({ seq: 1, kind: 'snapshot', source: 'acme' });
     const { id } = await mirror.query.selectFrom('investments').select('id').executeTakeFirstOrThrow();
     const before = told.length;
-    await control('DELETE', `/investments/${id}`);
+    await world.control('DELETE', `/investments/${id}`);
     await mirror.tick('acme');
     expect(told.slice(before)).toMatchObject([{ kind: 'removed', id }]);
     expect(told.map(({ seq }) => seq)).toEqual(told.map((_, index) => index + 1));
     silence();
-    await control('POST', '/investments', { company: company.id });
+    await world.control('POST', '/investments', { company: world.company.id });
     await mirror.tick();
     expect(told).toHaveLength(before + 1);
   });
@@ -77,7 +55,7 @@ describe('the library: a mirror inside another program', () => {
       throw new Error('mine');
     });
     mirror.onChange(async (changes) => void told.push(...changes));
-    await control('POST', '/investments', { company: company.id });
+    await world.control('POST', '/investments', { company: world.company.id });
     await mirror.tick();
     expect(told).toHaveLength(1);
   });
@@ -86,10 +64,10 @@ describe('the library: a mirror inside another program', () => {
     const told: Change[] = [];
     mirror.onChange((changes) => void told.push(...changes));
     await mirror.tick();
-    const other = new Sqlite(join(folder, 'inner.db'));
+    const other = opened();
     const view = other.prepare("SELECT sql FROM sqlite_master WHERE name = 'changes'").pluck().get();
     other.exec('DROP VIEW changes');
-    await control('POST', '/investments', { company: company.id });
+    await world.control('POST', '/investments', { company: world.company.id });
     await expect(mirror.tick()).rejects.toThrow('no such table: changes');
     expect(told).toEqual([]);
     other.exec(String(view));
@@ -100,12 +78,12 @@ describe('the library: a mirror inside another program', () => {
 
   test('a listener added while changes cannot be read receives every change committed from then on, and none before', async () => {
     await mirror.tick();
-    const other = new Sqlite(join(folder, 'inner.db'));
+    const other = opened();
     const view = other.prepare("SELECT sql FROM sqlite_master WHERE name = 'changes'").pluck().get();
     other.exec('DROP VIEW changes');
     const told: Change[] = [];
     mirror.onChange((changes) => void told.push(...changes));
-    await control('POST', '/investments', { company: company.id });
+    await world.control('POST', '/investments', { company: world.company.id });
     await expect(mirror.tick()).rejects.toThrow('no such table: changes');
     other.exec(String(view));
     other.close();
@@ -115,7 +93,7 @@ describe('the library: a mirror inside another program', () => {
 
   test('a listener receives what is committed after the call, however long the read of changes takes', async () => {
     await mirror.tick();
-    const other = new Sqlite(join(folder, 'inner.db'), { readonly: true });
+    const other = opened({ readonly: true });
     const newest = other.prepare<[], number>('SELECT max(seq) FROM changes').pluck();
     const before = newest.get();
     const told: Change[] = [];
@@ -123,7 +101,7 @@ describe('the library: a mirror inside another program', () => {
     // Every read of the mirror waits for this one.
     await mirror.query.connection().execute(async () => {
       mirror.onChange((changes) => void told.push(...changes));
-      await control('POST', '/investments', { company: company.id });
+      await world.control('POST', '/investments', { company: world.company.id });
       ticked = mirror.tick();
       await expect.poll(() => newest.get()).toBe((before ?? 0) + 1);
     });
@@ -205,7 +183,7 @@ describe('the library: a mirror inside another program', () => {
 
   /** As `rosterd pause` and `rosterd resume` do, beside the program. */
   const whilePaused = async (work: () => Promise<void>) => {
-    const other = new Sqlite(join(folder, 'inner.db'));
+    const other = opened();
     try {
       other.exec("INSERT INTO pauses VALUES ('acme', '2026-11-01T00:00:00.000Z')");
       await work();
@@ -217,8 +195,7 @@ describe('the library: a mirror inside another program', () => {
 
   test('a paused source is not read by a tick, and its report names the pause', async () => {
     const requests = async () =>
-      ((await (await control('GET', '/requests')).json()) as { readonly requests: unknown[] }).requests
-        .length;
+      ((await world.control('GET', '/requests')) as { readonly requests: unknown[] }).requests.length;
     await whilePaused(async () => {
       const before = await requests();
       const [result] = await mirror.tick('acme');
@@ -233,16 +210,8 @@ describe('the library: a mirror inside another program', () => {
   });
 
   test('a started mirror reads a paused source only after it is resumed', async () => {
-    const other = await createMirror({
-      config: {
-        platform: { baseUrl: sandbox.url },
-        database: 'sqlite:./paused.db',
-        sources: [{ name: 'acme', token: { env: 'TOKEN' }, company: company.id }],
-      },
-      cwd: folder,
-      env: { TOKEN: company.token },
-    });
-    const raw = new Sqlite(join(folder, 'paused.db'));
+    const other = await world.another({ database: 'sqlite:./paused.db' });
+    const raw = new Sqlite(join(world.folder, 'paused.db'));
     raw.exec("INSERT INTO pauses VALUES ('acme', '2026-11-01T00:00:00.000Z')");
     const ticks = () => raw.prepare('SELECT count(*) FROM tick_rows').pluck().get();
     try {
@@ -273,14 +242,14 @@ describe('the library: a mirror inside another program', () => {
 
   test('createMirror reports every error in its configuration', async () => {
     const config = { platform: { baseUrl: 'ftp://x' }, sources: [{ name: 'A B' }] };
-    const refused = createMirror({ config, cwd: folder, env: {} });
+    const refused = createMirror({ config, cwd: world.folder, env: {} });
     await expect(refused).rejects.toBeInstanceOf(InvalidConfig);
     await expect(refused).rejects.toThrow(/platform\.baseUrl[\s\S]*sources\[0\]\.name/);
   });
 });
 
 test('the example compiles against the built package as for a user, and runs', async () => {
-  const home = join(folder, 'user');
+  const home = join(world.folder, 'user');
   const modules = join(home, 'node_modules');
   const built = join(modules, 'rosterd');
   mkdirSync(built, { recursive: true });
@@ -307,7 +276,7 @@ test('the example compiles against the built package as for a user, and runs', a
   await run(process.execPath, [tsc, ...options, 'example.ts'], { cwd: home });
   const { stdout } = await run(process.execPath, ['example.js'], {
     cwd: home,
-    env: { PLATFORM: sandbox.url, ACME_TOKEN: company.token },
+    env: { PLATFORM: world.sandbox.url, ACME_TOKEN: world.company.token },
   });
   expect(stdout).toMatch(
     /^change snapshot \(all\)\n[\s\S]*tick acme done\nraised \w{3} \d+ \d+\n[\s\S]*active \d+\nhealth \w+\nfault usage\n$/,
