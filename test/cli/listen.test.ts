@@ -1,20 +1,15 @@
-import { spawn } from 'node:child_process';
-import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
-import { packageRoot } from '../../src/runtime/package-root.js';
 import { company, type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import { freePort } from '../support/free-port.js';
-import { desk } from './connect-session.js';
+import { type Desk, desk } from './connect-session.js';
 import { rosterd } from './fake-io.js';
+import { type ListenSession, listenProcess, listenSession, signatureOf } from './listen-session.js';
 
 let world: RunningPlatform;
 let receiver: Receiver;
-const sessions = new Set<{ stop(): Promise<unknown> }>();
+const sessions = new Set<ListenSession>();
 beforeAll(async () => {
   world = await startPlatform({ clock: systemClock });
 });
@@ -28,41 +23,11 @@ afterEach(async () => {
   await receiver.close();
 });
 
-/** Runs the command in this process until `stop`, with a stdin to type on. */
-function listening(args: readonly string[], ioOf = desk().io) {
-  const stdin = new PassThrough();
-  const io = ioOf({ stdin, env: { ROSTERD_SANDBOX: world.url } });
-  const ended = rosterd(['listen', '--forward-to', receiver.url, ...args], io);
-  const session = {
-    io,
-    type: (text: string) => stdin.write(text),
-    stop: () => {
-      io.signals.emit('SIGINT');
-      return ended;
-    },
-    /** Waits until the output has a match. */
-    shows: (pattern: RegExp, where: () => string = () => io.out()) => matched(where, pattern, ended),
-  };
+/** Runs the command until its test ends. */
+function listening(args: readonly string[], ioOf = desk().io): ListenSession {
+  const session = listenSession(['--forward-to', receiver.url, ...args], ioOf, world.url);
   sessions.add(session);
   return session;
-}
-
-async function matched(
-  text: () => string,
-  pattern: RegExp,
-  ended: Promise<unknown>,
-): Promise<RegExpExecArray> {
-  let over = false;
-  void ended.then(() => {
-    over = true;
-  });
-  for (let tries = 0; tries < 800; tries += 1) {
-    const match = pattern.exec(text());
-    if (match !== null) return match;
-    if (over) break;
-    await systemClock.wait(10);
-  }
-  throw new Error(`no ${pattern} in: ${text()}`);
 }
 
 const invest = () => world.control('POST', '/investments', { company: company(world).id });
@@ -83,9 +48,7 @@ test('listen forwards a delivery byte-exact, and the receiver verifies it with t
     .pluck()
     .get(got?.envelope.id);
   expect(got?.body).toBe(stored);
-  const header = String(got?.headers['service-signature']);
-  const t = /^t=(\d+),/.exec(header)?.[1];
-  expect(header).toBe(`t=${t},v1=${createHmac('sha256', secret).update(`${t}.${got?.body}`).digest('hex')}`);
+  expect(got?.headers['service-signature']).toBe(signatureOf(secret, got));
   expect(got?.headers['content-type']).toBe('application/json');
   expect(got?.headers.host).toBe(new URL(receiver.url).host);
   await session.shows(
@@ -181,9 +144,7 @@ test('listen registers again with the same secret after a reset of the sandbox',
   await session.shows(/the sandbox was reset; whe_\w+ is registered/, () => session.io.err());
   await invest();
   const [got] = await receiver.count(1);
-  const header = String(got?.headers['service-signature']);
-  const t = /^t=(\d+),/.exec(header)?.[1];
-  expect(header).toContain(createHmac('sha256', secret).update(`${t}.${got?.body}`).digest('hex'));
+  expect(got?.headers['service-signature']).toBe(signatureOf(secret, got));
 });
 
 test('listen waits for a sandbox that is gone, and still ends with 0', async () => {
@@ -232,53 +193,39 @@ test('listen without a sandbox fails with the next step', async () => {
 });
 
 test('listen as a process forwards, resends what is typed and ends at SIGINT', async () => {
-  const main = join(packageRoot, 'dist', 'cli', 'main.js');
-  const child = spawn(process.execPath, [main, 'listen', '--forward-to', receiver.url, ...changed], {
-    cwd: packageRoot,
-    env: { PATH: process.env.PATH, ROSTERD_SANDBOX: world.url },
-  });
-  let out = '';
-  child.stdout.on('data', (chunk) => {
-    out += String(chunk);
-  });
-  const closed = once(child, 'close');
-  await matched(() => out, /^secret: /m, closed);
+  const running = listenProcess(['--forward-to', receiver.url, ...changed], world.url);
+  await running.shows(/^secret: /m);
   await invest();
-  await matched(() => out, /investment\.changed/, closed);
-  child.stdin.write('r\n');
-  await matched(() => out, /resent/, closed);
-  child.kill('SIGINT');
-  expect(await closed).toEqual([0, null]);
+  await running.shows(/investment\.changed/);
+  running.type('r\n');
+  await running.shows(/resent/);
+  expect(await running.kill('SIGINT')).toEqual([0, null]);
   expect(endpoints()).toEqual([]);
 });
 
 test.skipIf(process.platform === 'win32')(
   'listen as a process removes its endpoint at SIGHUP, as when its terminal closes',
   async () => {
-    const main = join(packageRoot, 'dist', 'cli', 'main.js');
-    const child = spawn(process.execPath, [main, 'listen', '--forward-to', receiver.url], {
-      cwd: packageRoot,
-      env: { PATH: process.env.PATH, ROSTERD_SANDBOX: world.url },
-    });
-    let out = '';
-    child.stdout.on('data', (chunk) => {
-      out += String(chunk);
-    });
-    const closed = once(child, 'close');
-    await matched(() => out, /^secret: /m, closed);
-    child.kill('SIGHUP');
-    expect(await closed).toEqual([0, null]);
+    const running = listenProcess(['--forward-to', receiver.url], world.url);
+    await running.shows(/^secret: /m);
+    expect(await running.kill('SIGHUP')).toEqual([0, null]);
     expect(endpoints()).toEqual([]);
   },
 );
 
-test('listen --public-url creates an endpoint of the platform, forwards signed deliveries only and deletes it', async () => {
-  const port = await freePort();
-  const publicUrl = `http://127.0.0.1:${port}/from-the-tunnel`;
-  const { write, io: ioOf } = desk();
+/** Returns the streams of a folder whose configuration may manage endpoints of the platform. */
+function managing(): Desk['io'] {
+  const { write, io } = desk();
   write('manager.token', user(world).liveToken, 0o600);
   const management = { token: { file: 'manager.token' } };
   write('config.json', JSON.stringify({ platform: { baseUrl: world.url, management } }));
+  return io;
+}
+
+test('listen --public-url creates an endpoint of the platform, forwards signed deliveries only and deletes it', async () => {
+  const port = await freePort();
+  const publicUrl = `http://127.0.0.1:${port}/from-the-tunnel`;
+  const ioOf = managing();
   const args = ['--public-url', publicUrl, '--listen', `127.0.0.1:${port}`];
   const session = listening(args, ioOf);
   const [, secret = ''] = await session.shows(/^secret: (whsec_\S+)$/m);
@@ -293,21 +240,14 @@ test('listen --public-url creates an endpoint of the platform, forwards signed d
   await session.shows(/ms {2}resent$/m);
   const [first, again, ...more] = receiver.received;
   expect([more, again?.body]).toEqual([[], first?.body]);
-  const header = String(again?.headers['service-signature']);
-  const t = /^t=(\d+),/.exec(header)?.[1];
-  expect(header).toBe(
-    `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${first?.body}`).digest('hex')}`,
-  );
+  expect(again?.headers['service-signature']).toBe(signatureOf(secret, again));
 
   expect(await session.stop()).toMatchObject({ code: 0 });
   expect(endpoints()).toEqual([]);
 });
 
 test('listen --public-url passes on that the platform refuses the address, and leaves nothing behind', async () => {
-  const { write, io: ioOf } = desk();
-  write('manager.token', user(world).liveToken, 0o600);
-  const management = { token: { file: 'manager.token' } };
-  write('config.json', JSON.stringify({ platform: { baseUrl: world.url, management } }));
+  const ioOf = managing();
   const at = ['--listen', `127.0.0.1:${await freePort()}`];
   const run = (...args: string[]) =>
     rosterd(['listen', '--forward-to', receiver.url, ...at, ...args], ioOf());
