@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 
@@ -22,14 +21,16 @@ function configure(...hooks: readonly object[]): void {
 
 /** Stores what a daemon stored of the hook. */
 function store(row: Readonly<Record<string, string | number | null>>): void {
-  const raw = new Sqlite(join(mirror.folder, 'mirror.db'));
-  raw.exec('DELETE FROM after_sync_rows');
   const values = { hook: 'dbt', done_seq: 1, tried_seq: 1, ...row };
   const names = Object.keys(values);
-  raw
-    .prepare(`INSERT INTO after_sync_rows (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`)
-    .run(...Object.values(values));
-  raw.close();
+  mirror.inFile((raw) => {
+    raw.exec('DELETE FROM after_sync_rows');
+    raw
+      .prepare(
+        `INSERT INTO after_sync_rows (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+      )
+      .run(...Object.values(values));
+  });
 }
 
 async function shown() {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { placeMigrated } from '../support/migrated-file.js';
@@ -19,6 +20,8 @@ export interface FilledMirror {
   ): Promise<{ code: number; out: string; err: string }>;
   control(method: string, path: string, body?: unknown): Promise<unknown>;
   sync(...flags: readonly string[]): Promise<void>;
+  /** Opens the file of the mirror beside rosterd while `work` reads or damages it. */
+  inFile<Result>(work: (raw: Sqlite.Database) => Result): Result;
   close(): Promise<void>;
 }
 
@@ -55,6 +58,14 @@ export async function filledMirror(records = 40): Promise<FilledMirror> {
     async sync(...flags) {
       const { code, err } = await run(['sync', ...flags]);
       if (code !== 0) throw new Error(`sync ended with ${code}: ${err}`);
+    },
+    inFile(work) {
+      const raw = new Sqlite(join(folder, 'mirror.db'));
+      try {
+        return work(raw);
+      } finally {
+        raw.close();
+      }
     },
     async close() {
       await sandbox.close();

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askLake, contentOf, filesOf } from '../exports/lake/world.js';
 import { stopped } from './fake-io.js';
@@ -11,14 +10,7 @@ const lake = () => join(world.folder, 'lake');
 
 const sums =
   'SELECT count(*) AS rows, sum(committed_cents) AS committed, sum(raised_cents) AS raised FROM investments';
-const ofMirror = () => {
-  const raw = new Sqlite(join(world.folder, 'mirror.db'), { readonly: true });
-  try {
-    return Object.values(raw.prepare(sums).get() as object).map(String);
-  } finally {
-    raw.close();
-  }
-};
+const ofMirror = () => world.inFile((raw) => Object.values(raw.prepare(sums).get() as object).map(String));
 const ofLake = async (views: string) =>
   Object.values((await askLake(lake(), sums, views))[0] ?? {}).map(String);
 

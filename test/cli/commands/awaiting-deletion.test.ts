@@ -97,16 +97,15 @@ test('deletions beyond the brake await approval, and everything else continues u
 test('verify names a row that awaits deletion although it is on the platform', async () => {
   const [{ id }] = await query('SELECT id FROM investments LIMIT 1');
   // The state after a listing that was incomplete, until the next listing.
-  const { default: Sqlite } = await import('better-sqlite3');
-  const raw = new Sqlite(join(world.folder, 'mirror.db'));
-  raw
-    .prepare(
-      `INSERT INTO awaiting_deletion_rows
-       SELECT row_no, source_no, 2, '2026-01-01T00:00:00.000Z' FROM investment_rows WHERE id = ?`,
-    )
-    .run(id);
-  raw.exec('UPDATE sources SET awaiting_deletion = 1');
-  raw.close();
+  world.inFile((raw) => {
+    raw
+      .prepare(
+        `INSERT INTO awaiting_deletion_rows
+         SELECT row_no, source_no, 2, '2026-01-01T00:00:00.000Z' FROM investment_rows WHERE id = ?`,
+      )
+      .run(id);
+    raw.exec('UPDATE sources SET awaiting_deletion = 1');
+  });
   const { code, out, err } = await world.run(['verify', '--full', '--calls', '500']);
   expect(code).toBe(4);
   expect(out).toContain(`acme: ${id} awaits deletion in the mirror and is on the platform`);

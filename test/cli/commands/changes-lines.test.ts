@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
 import { seedHistory, seedInvestment, seedRow, seedSource } from '../../store/support/mirror.js';
@@ -11,14 +10,14 @@ test('changes are aligned for source names of different lengths, and show only u
   const world = await filledMirror(5);
   onTestFinished(() => world.close());
   await world.sync();
-  const raw = new Sqlite(join(world.folder, 'mirror.db'));
-  raw.exec(`INSERT INTO sources (no, name, fingerprint) VALUES (2, 'beta-labs', 'f');
+  world.inFile((raw) =>
+    raw.exec(`INSERT INTO sources (no, name, fingerprint) VALUES (2, 'beta-labs', 'f');
     INSERT INTO change_rows (seq, source_no, id, kind, fields, reason, at) VALUES
       (11, 2, 'inv_b', 'added', '[]', 'changed', '${at}'),
       (12, 1, 'inv_a', 'changed', '["status","group_label"]', 'changed', '${at}'),
       (13, 1, 'inv_a', 'changed', '["group_label"]', 'recomputed', '${at}'),
-      (14, 1, 'inv_a', 'removed', '[]', 'changed', '${at}')`);
-  raw.close();
+      (14, 1, 'inv_a', 'removed', '[]', 'changed', '${at}')`),
+  );
   expect((await world.run(['changes', '--since', '10'])).out.split('\n')).toEqual([
     `     11  ${at}  beta-labs  added     inv_b`,
     `     12  ${at}  acme       changed   inv_a  status,group_label`,

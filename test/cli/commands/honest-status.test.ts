@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FilledMirror, filledMirror } from '../filled-mirror.js';
 
@@ -85,15 +84,15 @@ test('a platform clock that is ahead does not make old data look fresh', async (
 });
 
 test('status counts webhooks that were given up, and its query shows them', async () => {
-  const raw = new Sqlite(join(world.folder, 'mirror.db'));
-  raw.exec(
-    "INSERT INTO webhook_inbox (event_id, installation, event, source, investment, received_at, state) VALUES ('evt_1', 'inst_1', 'investment.changed', 'acme', 'inv_1', '2026-11-02T09:00:00.000Z', 'given_up')",
+  world.inFile((raw) =>
+    raw.exec(
+      "INSERT INTO webhook_inbox (event_id, installation, event, source, investment, received_at, state) VALUES ('evt_1', 'inst_1', 'investment.changed', 'acme', 'inv_1', '2026-11-02T09:00:00.000Z', 'given_up')",
+    ),
   );
   const { out } = await world.run(['status']);
   const query = /^1 webhook given up: rosterd query "(.*)"$/m.exec(out)?.[1] ?? '';
   expect((await world.run(['query', query])).out).toContain('inv_1');
-  raw.exec("DELETE FROM webhook_inbox WHERE event_id = 'evt_1'");
-  raw.close();
+  world.inFile((raw) => raw.exec("DELETE FROM webhook_inbox WHERE event_id = 'evt_1'"));
 });
 
 test('sync names the source to list again after a changed filter, and no help for a secret file that is not private', async () => {

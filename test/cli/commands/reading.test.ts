@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exportTables } from '../../../src/config/export-tables.js';
 import { instantFromMillis } from '../../../src/domain/instant.js';
@@ -20,14 +19,22 @@ let before: string;
 /** Some investments of the platform are hidden from every token. */
 let held: number;
 
-const mirror = <Row>(sql: string): Row[] => {
-  const raw = new Sqlite(join(world.folder, 'mirror.db'), { readonly: true });
+const mirror = <Row>(sql: string): Row[] => world.inFile((raw) => raw.prepare<[], Row>(sql).all());
+
+/** Runs `work` while the mirror has a source that was first listed now. */
+async function withLateSource(work: (late: string) => Promise<void>): Promise<void> {
+  const late = instantFromMillis(Date.now());
+  world.inFile((raw) =>
+    raw
+      .prepare("INSERT INTO sources (no, name, fingerprint, listed_at) VALUES (9, 'late', 'f', ?)")
+      .run(late),
+  );
   try {
-    return raw.prepare<[], Row>(sql).all();
+    await work(late);
   } finally {
-    raw.close();
+    world.inFile((raw) => raw.exec('DELETE FROM sources WHERE no = 9'));
   }
-};
+}
 const jsonOf = (text: string) => JSON.parse(text) as Record<string, unknown>[];
 const leftovers = () => readdirSync(world.folder).filter((name) => /\.tmp/.test(name));
 
@@ -313,22 +320,14 @@ describe('export', () => {
   });
 
   test('export --as-of warns about a source that the mirror did not have yet, and refuses it alone', async () => {
-    const raw = new Sqlite(join(world.folder, 'mirror.db'));
-    const late = instantFromMillis(Date.now());
-    raw
-      .prepare("INSERT INTO sources (no, name, fingerprint, listed_at) VALUES (9, 'late', 'f', ?)")
-      .run(late);
-    try {
+    await withLateSource(async (late) => {
       const { code, out, err } = await world.run(['export', '--as-of', before]);
       expect({ code, rows: out.trim().split('\r\n').length }).toEqual({ code: 0, rows: 1 + held });
       expect(err).toBe(`warning: late: its history begins at ${late}, after the requested time\n`);
       const alone = await world.run(['export', '--as-of', before, '--source', 'late']);
       expect({ code: alone.code, out: alone.out }).toEqual({ code: 2, out: '' });
       expect(alone.err).toContain(`the history of late begins at ${late}, after ${before}`);
-    } finally {
-      raw.exec('DELETE FROM sources WHERE no = 9');
-      raw.close();
-    }
+    });
   });
 
   test.each([
@@ -572,19 +571,11 @@ describe('query', () => {
   });
 
   test('query --as-of warns about a source that the mirror did not have yet', async () => {
-    const raw = new Sqlite(join(world.folder, 'mirror.db'));
-    const late = instantFromMillis(Date.now());
-    raw
-      .prepare("INSERT INTO sources (no, name, fingerprint, listed_at) VALUES (9, 'late', 'f', ?)")
-      .run(late);
-    try {
+    await withLateSource(async (late) => {
       const { code, out, err } = await world.run(['query', '--as-of', before, '--csv', 'SELECT 1 AS one']);
       expect({ code, out }).toEqual({ code: 0, out: 'one\r\n1\r\n' });
       expect(err).toBe(`warning: late: its history begins at ${late}, after the requested time\n`);
-    } finally {
-      raw.exec('DELETE FROM sources WHERE no = 9');
-      raw.close();
-    }
+    });
   });
 
   test('query rejects --csv together with --json', async () => {
