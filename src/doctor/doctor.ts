@@ -100,8 +100,10 @@ async function configured(
     for (const rule of config.follows) checks.push(await followCheck(rule, reachable, session, signal));
     checks.push(...daemonChecks(asked));
     checks.push(...mirrorChecks(status, config.sources));
-    checks.push(await portCheck('receiver.port', 'receiver', config.receiver?.listen ?? null));
-    checks.push(await portCheck('console.port', 'console', config.console?.listen ?? null));
+    // A daemon without a console leaves no trace by which to know it.
+    const isElsewhere = config.console !== null && asked.daemons.length === 0 && asked.problems.length === 0;
+    for (const option of ['receiver', 'console'] as const)
+      checks.push(await portCheck(`${option}.port`, option, config[option]?.listen ?? null, isElsewhere));
     checks.push(await consoleCheck(config));
     checks.push(...(await endpointChecks(config, session, reachable, clock.now(), signal)));
     return checks;

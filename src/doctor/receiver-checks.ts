@@ -13,21 +13,27 @@ type Listen = NonNullable<Config['console']>['listen'];
 const healthMillisMax = 3_000;
 const healthCharactersMax = 1_000_000;
 
-/** Passes when the port is free or a rosterd answers on it. It connects, because listening could block a daemon. */
-export async function portCheck(name: string, option: string, listen: Listen | null): Promise<Check> {
+/**
+ * Passes when the port is free or the daemon answers on it. It connects, because listening could block a daemon. `isElsewhere`:
+ * no daemon over this database runs here, so a rosterd that answers has another one.
+ */
+export async function portCheck(
+  name: string,
+  option: string,
+  listen: Listen | null,
+  isElsewhere: boolean,
+): Promise<Check> {
   if (listen === null) return skip(name, `${option} is not configured`);
   const { host, port } = listen;
   const where = `${host}:${port}`;
   if (port === 0) return pass(name, 'any free port is taken');
   const answer = await healthOf(listen);
   if (answer === 'free') return pass(name, `${where} is free: no daemon runs on it`);
-  return answer === 'ours'
-    ? pass(name, `${where} answers: the daemon runs`)
-    : fail(
-        name,
-        `${where} is in use by another program`,
-        `ss -ltnp 'sport = :${port}'; then ${option}.listen in config.json`,
-      );
+  const mend = `ss -ltnp 'sport = :${port}'; then ${option}.listen in config.json`;
+  if (answer === 'other') return fail(name, `${where} is in use by another program`, mend);
+  return isElsewhere
+    ? warn(name, `${where} is in use by a rosterd that does not work on this database`, mend)
+    : pass(name, `${where} answers: the daemon runs`);
 }
 
 function healthOf({ host, port }: Listen): Promise<'free' | 'ours' | 'other'> {

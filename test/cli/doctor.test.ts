@@ -110,6 +110,20 @@ test('doctor finds a running daemon and reports no problem', async () => {
   expect(code).toBe(0);
   for (const port of ['receiver.port', 'console.port'])
     expect(diagnosis.checks.find(({ name }) => name === port)?.message).toContain('the daemon runs');
+  // The same ports in the configuration of another mirror.
+  const other = await office();
+  const at = ({ host, port } = { host: '', port: 0 }) => `${host}:${port}`;
+  other.configure({
+    console: { listen: at(config.console?.listen) },
+    receiver: { listen: at(config.receiver?.listen), secrets: [{ env: 'HOOK' }] },
+  });
+  const elsewhere = await other.doctor();
+  for (const port of ['receiver.port', 'console.port'])
+    expect(elsewhere.diagnosis.checks.find(({ name }) => name === port)).toMatchObject({
+      verdict: 'warn',
+      message: expect.stringMatching(/is in use by a rosterd that does not work on this database$/),
+      mend: expect.stringMatching(/^ss -ltnp/),
+    });
 });
 
 test('doctor checks a platform even if its clock is wrong', async () => {
