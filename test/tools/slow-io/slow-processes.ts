@@ -29,8 +29,8 @@ function slowMessages(emitter: { emit: (...args: never[]) => boolean }, slowness
 }
 
 /**
- * Delays what a child process prints and sends, and the news that it ended, in this order. Each child process gets a seed of its own, as long as its
- * environment passes the variable on.
+ * Delays what a child process prints and sends, and the news that it ended, in this order. Each child process gets a seed of
+ * its own, as long as its environment passes the variable on.
  */
 export function slowProcesses(slowness: Slowness, { seed, longest }: Setting): void {
   let children = 0;

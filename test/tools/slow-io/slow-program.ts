@@ -1,5 +1,5 @@
 /*
- * A process of its own that does what slowness must not change, and prints what came out as JSON. Its argument is a
+ * A process of its own that does what slowness must not change, and prints the results as JSON. Its argument is an empty
  * folder.
  */
 import { fork } from 'node:child_process';
@@ -11,10 +11,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const folder = process.argv[2] ?? '';
-const [first] = process.argv.slice(3);
+const [folder = '', role = 'parent'] = process.argv.slice(2);
 
-if (first === 'child') {
+if (role === 'child') {
   for (let number = 1; number <= 20; number += 1) {
     process.stdout.write(`${number} `);
     process.send?.(number);
