@@ -1,3 +1,4 @@
+import { Fault, isFault } from '../../../domain/fault.js';
 import { printable } from '../../../domain/printable.js';
 import type { PostgresDatabase } from './open.js';
 
@@ -9,8 +10,34 @@ export interface LockHolder {
 }
 
 /** Whether the server reported that a lock was not granted in time. */
-export function isLockTimeout(error: unknown): boolean {
+function isLockTimeout(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '55P03';
+}
+
+/**
+ * Returns the fault for a lock that was not granted in time, which names who has locks on the mirror; any other error
+ * unchanged. `outcome` is what the hint begins with, such as "Nothing was replaced."
+ */
+export async function namingHolders(
+  database: PostgresDatabase,
+  error: unknown,
+  outcome: string,
+): Promise<unknown> {
+  if (!isFault(error, 'database_busy') || !isLockTimeout(error.about.cause)) return error;
+  const holders = await lockHolders(database);
+  const [first] = holders;
+  const who = holders.map(({ program, user, pid }) => `${program} of ${user} (process ${pid})`);
+  return new Fault(
+    'database_busy',
+    `${database.url} is in use by ${who.join(', ') || 'another transaction'}`,
+    {
+      hint:
+        first === undefined
+          ? `${outcome} Run this again; long transactions are in pg_stat_activity.`
+          : `${outcome} Wait for its end, or end it with SELECT pg_terminate_backend(${first.pid}), then run this again.`,
+      cause: error,
+    },
+  );
 }
 
 /** Returns who has locks on the mirror's tables now, the oldest transaction first. Empty if the server does not say it. */

@@ -8,6 +8,7 @@ import {
   shippedMigrations,
 } from '../../migrate.js';
 import { describePostgres, dropTypedViews } from './described-schema.js';
+import { namingHolders } from './lock-holders.js';
 import { endOlderMembers } from './older-members.js';
 import type { PostgresDatabase } from './open.js';
 import { completeGrants, grantReaders } from './roles.js';
@@ -41,7 +42,8 @@ const lock = "SELECT pg_advisory_xact_lock(x'726f7374'::int, hashtext(current_sc
 
 /**
  * Runs all pending migrations in one transaction: a killed process leaves the schema migrated or untouched. Throws
- * `database_unusable` while daemons of the version before use the database.
+ * `database_unusable` while daemons of the version before use the database, and `database_busy` while another transaction
+ * has a lock that a migration needs.
  */
 export async function migratePostgres(
   database: PostgresDatabase,
@@ -50,6 +52,19 @@ export async function migratePostgres(
   const known = options.migrations ?? shippedMigrations('postgres');
   const pending = pendingMigrations(known, await appliedMigrations(database));
   if (options.dryRun === true) return { ran: pending.map(labelOf), backup: null, withoutTypedViews: null };
+  try {
+    return await migrated(database, known, options);
+  } catch (error) {
+    // Typically a person's transaction that has read a view, which keeps a lock until its end.
+    throw await namingHolders(database, error, 'The schema was not migrated.');
+  }
+}
+
+function migrated(
+  database: PostgresDatabase,
+  known: readonly Migration[],
+  options: PostgresMigrateOptions,
+): Promise<Migrated> {
   return inTransaction(database, async (transaction) => {
     await transaction.run(lock);
     await transaction.run(ledger);

@@ -31,7 +31,7 @@ import { dropIn, recallIn } from './erasures.js';
 import { withPostgresFaults } from './faults.js';
 import { isAlive } from './fleet-life.js';
 import { saveFollowedIn } from './followed-sources.js';
-import { isLockTimeout, lockHolders } from './lock-holders.js';
+import { namingHolders } from './lock-holders.js';
 import { appliedMigrations, migratePostgres } from './migrate.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 import { type Transaction, transactionOn } from './transaction.js';
@@ -242,25 +242,12 @@ async function replaced(
         cause: error,
       });
     if (!isFault(error, 'database_busy') || error.about.lasting === true) throw error;
-    if (!isLockTimeout(error.about.cause))
-      throw new Fault('database_busy', error.message, {
-        hint: 'Nothing was replaced, unless the connection broke in the last step: rosterd status shows it. Run this again.',
-        cause: error,
-      });
-    const holders = await lockHolders(database);
-    const [first] = holders;
-    const who = holders.map(({ program, user, pid }) => `${program} of ${user} (process ${pid})`);
-    throw new Fault(
-      'database_busy',
-      `${database.url} is in use by ${who.join(', ') || 'another transaction'}`,
-      {
-        hint:
-          first === undefined
-            ? 'Nothing was replaced. Run this again; long transactions are in pg_stat_activity.'
-            : `Nothing was replaced. Wait for its end, or end it with SELECT pg_terminate_backend(${first.pid}), then run this again.`,
-        cause: error,
-      },
-    );
+    const named = await namingHolders(database, error, 'Nothing was replaced.');
+    if (named !== error) throw named;
+    throw new Fault('database_busy', error.message, {
+      hint: 'Nothing was replaced, unless the connection broke in the last step: rosterd status shows it. Run this again.',
+      cause: error,
+    });
   }
 }
 

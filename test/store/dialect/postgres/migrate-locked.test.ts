@@ -1,0 +1,41 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../../src/runtime/clock.js';
+import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
+import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
+import { shippedMigrations } from '../../../../src/store/migrate.js';
+import { migratedDatabase } from '../../../postgres/fresh-database.js';
+import { withClient } from '../../../postgres/run-databases.js';
+
+test('a migration that a reading transaction blocks names its session, changes nothing, and runs after its end', async () => {
+  const { url, drop } = await migratedDatabase();
+  const database = await openPostgres(url);
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  const shipped = shippedMigrations('postgres');
+  const next = {
+    number: shipped.length + 1,
+    name: 'next',
+    checksum: 'x',
+    sql: 'SET LOCAL lock_timeout = 50; ALTER TABLE investment_rows ADD COLUMN later text',
+  };
+  const migrate = () =>
+    migratePostgres(database, { clock: systemClock, version: '0.0.0-test', migrations: [...shipped, next] });
+  const address = new URL(url);
+  address.searchParams.set('application_name', 'notebook');
+  await withClient(address.href, async (client) => {
+    const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+    const [{ pid }] = rows as [{ pid: number }];
+    await client.query('BEGIN; SELECT count(*) FROM investments');
+    await expect(migrate()).rejects.toMatchObject({
+      code: 'database_busy',
+      message: expect.stringMatching(new RegExp(` is in use by notebook of \\S+ \\(process ${pid}\\)$`)),
+      about: {
+        hint: expect.stringMatching(`^The schema was not migrated.*pg_terminate_backend\\(${pid}\\)`),
+      },
+    });
+    await client.query('ROLLBACK');
+  });
+  expect((await migrate()).ran).toEqual([expect.stringContaining('next')]);
+});
