@@ -307,6 +307,45 @@ describe('export', () => {
     expect(then.find(({ id }) => id === target)?.committed_cents).not.toBe(777_700);
   });
 
+  test('export --as-of writes the names that companies had then, in every format, as query --as-of does', async () => {
+    const columns = mirror<{ name: string }>("SELECT name FROM pragma_table_info('company_rows')")
+      .map(({ name }) => name)
+      .join(', ');
+    const now = instantFromMillis(Date.now());
+    world.inFile((raw) =>
+      raw.exec(
+        `INSERT INTO company_history_rows (${columns}, valid_to, ended_by)
+           SELECT ${columns}, '${now}', 'update' FROM company_rows;
+         UPDATE company_rows SET name = 'Renamed Ltd', valid_from = '${now}'`,
+      ),
+    );
+    const sql = 'SELECT DISTINCT company_name AS name FROM investments';
+    const [{ name }] = jsonOf((await world.run(['query', '--as-of', before, '--json', sql])).out) as [
+      { name: string },
+    ];
+    expect([name, jsonOf((await world.run(['query', '--json', sql])).out)]).toEqual([
+      expect.stringMatching(/^(?!Renamed Ltd).+/),
+      [{ name: 'Renamed Ltd' }],
+    ]);
+    for (const format of ['csv', 'jsonl', 'xlsx', 'parquet']) {
+      const file = join(world.folder, `named.${format}`);
+      await world.run(['export', '--as-of', before, '--format', format, '--out', file]);
+      const text =
+        format === 'parquet'
+          ? JSON.stringify(askDuckDb('', `SELECT DISTINCT company_name FROM '${file}'`))
+          : format === 'xlsx'
+            ? (sheetsOf(readFileSync(file))[0]?.xml ?? '')
+            : readFileSync(file, 'utf8');
+      expect([format, text.includes(name), text.includes('Renamed Ltd')]).toEqual([format, true, false]);
+    }
+    world.inFile((raw) =>
+      raw.exec(
+        `UPDATE company_rows SET (name, valid_from) = (SELECT name, valid_from FROM company_history_rows);
+         DELETE FROM company_history_rows`,
+      ),
+    );
+  });
+
   test('export --as-of a time before the history writes no file', async () => {
     const file = join(world.folder, 'early.csv');
     for (const only of [[], ['--source', 'acme']]) {
