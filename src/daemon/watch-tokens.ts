@@ -65,10 +65,6 @@ export async function openTokenWatch({
     });
   let watched = watchedNow();
   const seen = new Map<string, string | null>();
-  const off = engine.sources.onChange(({ removed }) => {
-    watched = watchedNow();
-    for (const name of removed) seen.delete(name);
-  });
   let entriesDue = Number.NEGATIVE_INFINITY;
 
   /** Returns a digest of the entry; null when there is none, and undefined when it cannot be read. */
@@ -107,12 +103,23 @@ export async function openTokenWatch({
       await clock.wait(lookMillis, stopping.signal);
     }
   };
-  await Promise.all(
-    watched.map(async ({ key, place }) => {
-      // One that cannot be read yet counts as replaced as soon as it can be: the source has not read it either.
-      seen.set(key, (await markAt(place)) ?? null);
-    }),
-  );
+  const learn = async (some: readonly Watched[]) => {
+    await Promise.all(
+      some.map(async ({ key, place }) => {
+        // One that cannot be read yet counts as replaced as soon as it can be: the source has not read it either.
+        const mark = (await markAt(place)) ?? null;
+        if (!seen.has(key)) seen.set(key, mark);
+      }),
+    );
+  };
+  let learning = learn(watched);
+  const off = engine.sources.onChange(({ removed }) => {
+    watched = watchedNow();
+    for (const name of removed) seen.delete(name);
+    const added = watched.filter(({ key }) => !seen.has(key));
+    learning = Promise.all([learning, learn(added)]).then(() => {});
+  });
+  await learning;
   let running: Promise<void> | null = null;
   return {
     start: () => {
@@ -122,6 +129,7 @@ export async function openTokenWatch({
       off();
       stopping.abort();
       await running;
+      await learning;
     },
   };
 }

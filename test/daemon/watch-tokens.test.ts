@@ -288,3 +288,46 @@ test('a token that is replaced while the daemon starts is noticed', async () => 
   watch.start();
   await expect.poll(() => rechecked, seconds).toEqual(['acme']);
 });
+
+test('a sign-in that is replaced just after its source was added is noticed', async () => {
+  const access = { kind: 'credentials', at: { entry: 'sign-in/crm' }, clientId: 'pk_1', clientSecret: null };
+  const all: unknown[] = [];
+  let changed = (_: { readonly removed: readonly string[] }) => {};
+  let entry = 'sign-in 1';
+  let reads = 0;
+  const rechecked: string[] = [];
+  const clock = manualClock(0);
+  const watch = await openTokenWatch({
+    engine: {
+      sources: {
+        all,
+        onChange: (listener: typeof changed) => {
+          changed = listener;
+          return () => {};
+        },
+      },
+      vault: {
+        read: async () => {
+          reads += 1;
+          return entry;
+        },
+      },
+      platform: { tokensOf: () => ({ reload: () => {} }) },
+      sync: { recheck: (name: string) => rechecked.push(name) },
+    } as never,
+    rules: [],
+    onRule: () => {},
+    clock,
+    logger: silentLogger,
+  });
+  onTestFinished(() => watch.close());
+  watch.start();
+  await expect.poll(() => clock.waiting, seconds).toBe(1);
+  all.push({ name: 'crm', access });
+  changed({ removed: [] });
+  expect(reads).toBe(1);
+  await new Promise(setImmediate);
+  entry = 'sign-in 2';
+  clock.advance(10_000);
+  await expect.poll(() => rechecked, seconds).toEqual(['crm']);
+});
