@@ -25,6 +25,7 @@ export interface Forgotten {
   readonly identities: number;
   /** Whether an earlier request had already forgotten this id. */
   readonly already: boolean;
+  /** When the identity became invisible: with an earlier request, if this one found none to erase. */
   readonly invisibleAt: Instant;
 }
 

@@ -79,16 +79,18 @@ describe('forgetting', () => {
   });
 
   test('forgetting an investment erases only that one, and it stays forgotten until it is lifted', async () => {
-    const { store, erasures } = await fresh();
+    const { clock, store, erasures } = await fresh();
     for (const id of ['inv_a', 'inv_b'])
       await seedIdentity(store, await seedInvestment(store, 1, id), { name: id });
-    expect(await erasures.forget(inv('inv_a'))).toMatchObject({ identities: 1, already: false });
-    expect(await erasures.forget(inv('inv_a'))).toMatchObject({ identities: 0, already: true });
+    const invisibleAt = '2026-10-20T12:00:00.000Z';
+    expect(await erasures.forget(inv('inv_a'))).toEqual({ identities: 1, already: false, invisibleAt });
+    clock.advance(1_000);
+    expect(await erasures.forget(inv('inv_a'))).toEqual({ identities: 0, already: true, invisibleAt });
     expect(await column(store, 'SELECT id FROM identities')).toEqual(['inv_b']);
     expect(await column(store, 'SELECT id FROM forgotten')).toEqual(['inv_a']);
     expect(await erasures.lift(inv('inv_a'))).toBe(true);
     expect(await erasures.lift(inv('inv_a'))).toBe(false);
-    expect([...(await erasures.requests())]).toEqual([['inv_a', '2026-10-20T12:00:00.000Z']]);
+    expect([...(await erasures.requests())]).toEqual([['inv_a', '2026-10-20T12:00:01.000Z']]);
   });
 });
 

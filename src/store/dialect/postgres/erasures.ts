@@ -29,14 +29,18 @@ export class PostgresErasures implements Erasures {
 
   async forget(id: PersonOrInvestment, writeDown: WriteDown = () => {}): Promise<Forgotten> {
     return this.#withAllSources(async (transaction, at) => {
-      const already = (await transaction.rows('SELECT 1 FROM forgotten WHERE id = $1', id)).length > 0;
-      if (!already && !(await isKnown(transaction, id)))
+      const before = await transaction.row<Pick<ForgottenSince, 'at'>>(
+        'SELECT forgotten_at AS at FROM forgotten WHERE id = $1',
+        id,
+      );
+      if (before === undefined && !(await isKnown(transaction, id)))
         throw new Fault('usage', `${id} is neither an investment nor an investor of this mirror`, {
           hint: 'Look it up: rosterd query "SELECT id, investor_id FROM investments". Ids are case-sensitive.',
         });
       remember(transaction, { id, at });
       const identities = await erase(transaction, id, at);
-      const forgotten = { identities, already, invisibleAt: at };
+      const invisibleAt = identities === 0 ? (before?.at ?? at) : at;
+      const forgotten = { identities, already: before !== undefined, invisibleAt };
       writeDown({ id, at }, forgotten);
       return forgotten;
     });

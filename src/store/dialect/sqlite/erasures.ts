@@ -32,13 +32,15 @@ export class SqliteErasures implements Erasures {
   forget(id: PersonOrInvestment, writeDown: WriteDown = () => {}): Forgotten {
     return this.#inTransaction(() => {
       const at = instantFromMillis(this.clock.now());
-      if (!this.#isKnown(id) && !this.#isForgotten(id))
+      const before = this.#forgottenAt(id);
+      if (!this.#isKnown(id) && before === undefined)
         throw new Fault('usage', `${id} is neither an investment nor an investor of this mirror`, {
           hint: 'Look it up: rosterd query "SELECT id, investor_id FROM investments". Ids are case-sensitive.',
         });
-      const fresh = this.#remember({ id, at });
+      this.#remember({ id, at });
       const identities = this.#erase(id, at);
-      const forgotten = { identities, already: !fresh, invisibleAt: at };
+      const invisibleAt = identities === 0 ? (before ?? at) : at;
+      const forgotten = { identities, already: before !== undefined, invisibleAt };
       writeDown({ id, at }, forgotten);
       return forgotten;
     });
@@ -133,18 +135,17 @@ export class SqliteErasures implements Erasures {
     return this.database.raw.prepare(anyMention).get({ id }) !== undefined;
   }
 
-  #isForgotten(id: PersonOrInvestment): boolean {
-    return this.database.raw.prepare('SELECT 1 FROM forgotten WHERE id = ?').get(id) !== undefined;
+  #forgottenAt(id: PersonOrInvestment): Instant | undefined {
+    return this.database.raw
+      .prepare<[string], Instant>('SELECT forgotten_at FROM forgotten WHERE id = ?')
+      .pluck()
+      .get(id);
   }
 
-  /** Returns false if the id was already remembered. */
-  #remember({ id, at }: ForgottenSince): boolean {
-    const { raw } = this.database;
-    return (
-      raw
-        .prepare('INSERT INTO forgotten (id, forgotten_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING')
-        .run(id, at).changes > 0
-    );
+  #remember({ id, at }: ForgottenSince): void {
+    this.database.raw
+      .prepare('INSERT INTO forgotten (id, forgotten_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING')
+      .run(id, at);
   }
 
   /** Erases everything about the person or investment and writes a receipt. Returns the number of identities erased. */
