@@ -62,7 +62,7 @@ const confirmedMax = 100;
 /** Follows the installations of one rule. */
 export class RuleFollower {
   readonly #parts: RuleFollowerParts;
-  /** Null before the token of the account was read. */
+  /** Null before the platform answered the account: a text that is not its token has another realm, or none. */
   #realm: Realm | null = null;
   /** On the monotonic clock: when everything is listed again, and before which the platform is asked nothing. */
   #listAt = Number.NEGATIVE_INFINITY;
@@ -107,8 +107,8 @@ export class RuleFollower {
     }
     try {
       const realm = await rule.api.realm();
-      this.#realm = realm;
       const read = await this.#read(realm, reasons.events, signal);
+      if (read) this.#realm = realm;
       await this.#lookAtRefused(realm, reasons.refused, signal);
       // The newest first: a founder waits for it, and thousands of older ones may wait for the quota.
       const waiting = this.#rows(realm)

@@ -322,6 +322,18 @@ test('sources of a renamed rule keep the token of the installation that the old 
   expect(world.tokenOf(first)).toBeNull();
 });
 
+test('a text that is no token of the account ends no source and removes no token', async () => {
+  const { world, first } = await worldWith('Acme');
+  const token = world.tokenOf(first);
+  world.application.realmName = 'unknown';
+  world.fault = (call) => {
+    if (call === 'list') throw new Fault('unauthorized', 'GET /installations answered 401');
+  };
+  await world.pass(world.start(), 3 * hours);
+  expect(world.row('acme')?.state).toBe('connected');
+  expect([world.names(), world.tokenOf(first)]).toEqual([['acme'], token]);
+});
+
 test('an account of another realm never takes over sources', async () => {
   const { world } = await worldWith('Acme');
   world.application.realmName = 'test';
