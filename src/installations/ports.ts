@@ -49,7 +49,7 @@ export interface FollowedSource {
   /** When to erase what is stored of it; null for never. */
   readonly eraseAfter: Instant | null;
   readonly erasedAt: Instant | null;
-  /** Number of rows that the erasure deleted. */
+  /** Number of rows that the erasure deleted, without those of attempts that were interrupted. */
   readonly erasedRows: number | null;
 }
 

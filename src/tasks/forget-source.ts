@@ -15,7 +15,7 @@ export interface ForgetSourceReceipt extends ErasedReceipt {
   readonly target: string | null;
   readonly rule: string | null;
   readonly forgotten_at: Instant;
-  /** Rows of every kind that were deleted, with those of an earlier, unfinished erasure of a followed source. */
+  /** Rows of every kind that were deleted, without those of attempts that were interrupted. */
   readonly erased_rows: number;
   readonly erased_at: Instant;
   /** Whether a follow rule leaves it out from now on. */

@@ -151,7 +151,7 @@ test('sources forget keeps the token of an installation that another source is f
   expect(await vault.read('installation/inst_1')).toBeNull();
 });
 
-test('sources forget finishes an erasure that a crash ended, and counts the rows of both', async () => {
+test('sources forget finishes an erasure that a crash ended', async () => {
   const world = await unlisted();
   register(world, {
     ...{ state: 'disconnected', reason: 'forgotten', disconnected_at: '2026-11-02T00:00:00.000Z' },

@@ -245,7 +245,12 @@ export const operatingRelations: readonly RelationEntry[] = [
       column('disconnected_at', 'time', 'When it was last disconnected', 'never'),
       column('erase_after', 'time', 'When to erase what is stored of it', 'its rows stay'),
       column('erased_at', 'time', 'When everything stored of it was erased', 'not erased'),
-      column('erased_rows', 'integer', 'Number of rows that the erasure deleted', 'not erased'),
+      column(
+        'erased_rows',
+        'integer',
+        'Number of rows that the erasure deleted; those of an attempt that was interrupted are not counted',
+        'not erased',
+      ),
     ],
   },
   {
