@@ -28,7 +28,9 @@ export async function ownerFor(path: string): Promise<Owner | null> {
     if (!isTheirs || (uid === 0 && !isThere)) return null;
     // One that all could read has the mode of new files, which nobody chose.
     const isShared = isThere && (before.mode & allRead) === 0;
-    return { uid, gid, mode: 0o600 | (isShared ? before.mode & groupReads : 0) };
+    const mode = 0o600 | (isShared ? before.mode & groupReads : 0);
+    const isRoots = uid === 0 && gid === process.getegid?.() && mode === 0o600;
+    return isRoots ? null : { uid, gid, mode };
   } catch {
     return null;
   }
