@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Fault } from '../domain/fault.js';
@@ -43,6 +44,14 @@ export async function secretFileOf({ io, options }: CommandContext): Promise<str
     throw new Fault('usage', `--secret-file: the folder of ${file} cannot be written`, { cause });
   }
   return file;
+}
+
+/**
+ * Returns the file for the secret of a new endpoint: the one asked for, or one beside it that is named after the endpoint if
+ * that exists, because it may contain the secret of another endpoint.
+ */
+export function fileOfNew({ endpoint }: EndpointWithSecret, file: string | undefined): string | undefined {
+  return file === undefined || !existsSync(file) ? file : `${file}.${endpoint.id}`;
 }
 
 /** Prints an endpoint, and its secret or the file the secret was stored in. */

@@ -101,6 +101,19 @@ test('--secret-file writes the secret to a file of mode 0600 and does not print 
   await run('delete', id);
 });
 
+test('--secret-file of another endpoint stays when a second one is created', async () => {
+  const { run, json, folder } = office();
+  const file = join(folder, 'hook.secret');
+  const first = await json('create', receiver.url, '--mode', 'test', '--secret-file', 'hook.secret');
+  const secret = readFileSync(file, 'utf8');
+  const second = await run('create', `${receiver.url}/2`, '--mode', 'test', '--secret-file', 'hook.secret');
+  const id = /whe_\w+/.exec(second.out)?.[0] ?? '';
+  expect(readFileSync(file, 'utf8')).toBe(secret);
+  expect(readFileSync(`${file}.${id}`, 'utf8')).toMatch(/^whsec_\S+\n$/);
+  expect(second.err).toContain(`The signing secret is in ${file}.${id}`);
+  for (const one of [first.id, id]) await run('delete', one);
+});
+
 test('endpoints test exits 1 and prints the reason when the event is not delivered', async () => {
   const { run, json } = office();
   receiver.answer(500);

@@ -29,11 +29,14 @@ export const endpointsCreate: Command = {
     },
     { flags: '--mode <mode>', summary: 'live or test events (default: live)', choices: ['live', 'test'] },
     { flags: '--installation <id>', summary: 'bind it to this installation' },
-    secretFileOption,
+    {
+      ...secretFileOption,
+      summary: `${secretFileOption.summary}; an existing FILE stays, and FILE.whe_… gets the secret`,
+    },
   ],
   async run(context) {
     const { args, options, signal } = context;
-    const { managing, secretFileOf, printWithSecret } = await import('../endpoints.js');
+    const { fileOfNew, managing, secretFileOf, printWithSecret } = await import('../endpoints.js');
     const { createEndpoint } = await import('../../tasks/management.js');
     const file = await secretFileOf(context);
     const events = options.list('event');
@@ -50,7 +53,7 @@ export const endpointsCreate: Command = {
       ...defined({ installation }),
     };
     const created = await managing(context, (api) => createEndpoint(api, wanted, signal));
-    await printWithSecret(created, file, context);
+    await printWithSecret(created, fileOfNew(created, file), context);
     return exitCodes.done;
   },
 };
