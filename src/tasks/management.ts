@@ -33,16 +33,30 @@ export function openManagement(parts: SessionParts, source: string | undefined):
   const session = openSession(parts);
   return {
     api: session.as(access),
-    explained: (error) => explained(error, access, session),
+    explained: (error) => explained(error, access, session, source),
     close: () => session.close(),
   };
 }
 
 /**
- * A 404 concerns the named endpoint. Endpoints are managed with live keys, those for sandbox events included; the
- * platform's refusal does not say so.
+ * A 404 concerns the named endpoint, and a refused token the one that manages. Endpoints are managed with live keys, those
+ * for sandbox events included; the platform's refusal does not say so.
  */
-async function explained(error: unknown, access: Access, session: PlatformSession): Promise<unknown> {
+async function explained(
+  error: unknown,
+  access: Access,
+  session: PlatformSession,
+  source: string | undefined,
+): Promise<unknown> {
+  if (isFault(error, 'unauthorized')) {
+    const command =
+      source === undefined ? 'rosterd connect --management' : `rosterd connect --source ${source}`;
+    const hint =
+      access.kind === 'token'
+        ? `replace the token (${access.token.origin})`
+        : `\`${command}\` signs in again`;
+    return new Fault('unauthorized', error.message, { ...error.about, hint, cause: error });
+  }
   if (isFault(error, 'refused') && error.about.status === 404) {
     return new Fault('refused', error.message, {
       ...error.about,

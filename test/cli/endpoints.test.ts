@@ -139,6 +139,15 @@ test('endpoints without management access reports how to get it', async () => {
   expect([code, err]).toEqual([2, expect.stringContaining('rosterd connect --management')]);
 });
 
+test('endpoints with a refused token names the token to replace', async () => {
+  const { io, write } = desk();
+  write('manager.token', 'at_live_gone', 0o600);
+  const management = { token: { file: 'manager.token' } };
+  write('config.json', JSON.stringify({ platform: { baseUrl: world.url, management } }));
+  const { code, err } = await rosterd(['endpoints', 'list'], io());
+  expect([code, err]).toEqual([3, expect.stringMatching(/^Try: replace the token \(.*manager\.token/m)]);
+});
+
 test("endpoints with a source's own token lists the endpoints of its installation", async () => {
   const { json, run } = office();
   expect(await json('list', '--source', 'acme')).toMatchObject({ endpoints: [] });
