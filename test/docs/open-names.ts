@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import Sqlite from 'better-sqlite3';
 
@@ -7,9 +7,7 @@ const namesMax = 50;
 
 /** Returns the files below a folder that contain names from its mirrors and that other users can read or write. */
 export function openNames(folder: string): readonly string[] {
-  const files = (readdirSync(folder, { recursive: true, withFileTypes: true }) as Dirent[])
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
+  const files = filesIn(folder);
   const names = [...new Set(files.filter((file) => file.endsWith('.db')).flatMap(namesIn))];
   return files
     .filter((file) => (statSync(file).mode & 0o077) !== 0)
@@ -19,6 +17,13 @@ export function openNames(folder: string): readonly string[] {
     })
     .map((file) => relative(folder, file));
 }
+
+/** Follows no links: `recursive` of Node does, and would lead to the packages, where other runs keep short-lived files. */
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesIn(path) : entry.isFile() ? [path] : [];
+  });
 
 function namesIn(file: string): readonly string[] {
   const raw = new Sqlite(file, { readonly: true });

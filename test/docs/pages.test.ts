@@ -1,4 +1,12 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -63,6 +71,12 @@ test('openNames finds a file with names of the mirror when other users can read 
   expect([...openNames(folder)].sort()).toEqual(['mirror.db', 'rows.csv']);
   for (const name of ['mirror.db', 'rows.csv']) chmodSync(join(folder, name), 0o600);
   expect(openNames(folder)).toEqual([]);
+
+  const elsewhere = mkdtempSync(join(tmpdir(), 'rosterd-packages-'));
+  onTestFinished(() => rmSync(elsewhere, { recursive: true }));
+  writeFileSync(join(elsewhere, 'rows.csv'), 'id,name\ninv_1,Ada Lovelace\n', { mode: 0o644 });
+  symlinkSync(elsewhere, join(folder, 'node_modules'));
+  expect(openNames(folder), 'the packages are behind a link').toEqual([]);
 });
 
 test('most commands on the pages run, and README and the task pages have several that do', () => {
