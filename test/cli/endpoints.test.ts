@@ -148,6 +148,19 @@ test('endpoints with a refused token names the token to replace', async () => {
   expect([code, err]).toEqual([3, expect.stringMatching(/^Try: replace the token \(.*manager\.token/m)]);
 });
 
+test('endpoints with a wrong secret of the application says to compare it', async () => {
+  const { io, write } = desk();
+  const signIn = {
+    ...{ clientId: 'pk_test_1', clientSecret: null, accessToken: 'at_live_old', refreshToken: 'rt_old' },
+    ...{ previousRefreshToken: null, expiresAt: '2020-01-01T00:00:00.000Z', scope: '' },
+  };
+  write('manager.json', JSON.stringify(signIn), 0o600);
+  const credentials = { file: 'manager.json', clientId: 'pk_test_1', clientSecret: { env: 'WRONG' } };
+  write('config.json', JSON.stringify({ platform: { baseUrl: world.url, management: { credentials } } }));
+  const { code, err } = await rosterd(['endpoints', 'list'], io({ env: { WRONG: 'sk_test_wrong' } }));
+  expect([code, err]).toEqual([1, expect.stringMatching(/^Try: compare clientId and clientSecret/m)]);
+});
+
 test("endpoints with a source's own token lists the endpoints of its installation", async () => {
   const { json, run } = office();
   expect(await json('list', '--source', 'acme')).toMatchObject({ endpoints: [] });

@@ -170,10 +170,9 @@ const aboutRefresh: ReadonlySet<FaultCode> = new Set(['refused', 'unauthorized',
 function failedRefresh({ code, message, about }: Fault): Fault {
   const { status: _, ...rest } = about;
   if (code === 'contract_broken') return new Fault(code, message, rest);
-  return new Fault('refused', message, {
-    ...rest,
-    hint: 'check the client id and the client secret of the source',
-  });
+  if (about.type === 'invalid_client') return new Fault('refused', message, rest);
+  const hint = 'check clientId and clientSecret in the configuration';
+  return new Fault('refused', message, { ...rest, hint });
 }
 
 function takenOver(place: string): Fault {

@@ -393,7 +393,7 @@ test.each([
       .catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code });
     if (code === 'refused')
-      expect(refusal).toMatchObject({ about: { hint: expect.stringContaining('client secret') } });
+      expect(refusal).toMatchObject({ about: { hint: expect.stringContaining('clientSecret') } });
     expect(refusal).not.toHaveProperty('about.status');
     expect(await readCredentials(path)).toEqual(stored);
   },
