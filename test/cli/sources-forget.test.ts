@@ -196,7 +196,8 @@ test('restore brings back an erased source that is followed again', async () => 
   expect([rowsOf(world), registered(world)?.state]).toEqual([before, 'connected']);
 });
 
-test('on PostgreSQL, sources forget erases a followed source and records it, and so does a later restore', async () => {
+/** A mirror on PostgreSQL with the followed source acme, and a backup of it as `copy.pgbackup`. */
+async function backedUpOnPostgres() {
   const world = await filledPostgres();
   onTestFinished(() => world.close());
   expect((await world.run(['sync'])).code).toBe(0);
@@ -207,6 +208,11 @@ test('on PostgreSQL, sources forget erases a followed source and records it, and
   );
   const env = { PATH: '/nowhere' };
   expect((await world.run(['backup', 'copy.pgbackup'], { env })).code).toBe(0);
+  return { world, env };
+}
+
+test('on PostgreSQL, sources forget erases a followed source and records it, and so does a later restore', async () => {
+  const { world, env } = await backedUpOnPostgres();
   const { code, out } = await world.run(['sources', 'forget', 'acme', '--yes', '--json']);
   const receipt = JSON.parse(out) as ForgetSourceReceipt;
   expect([code, receipt.stays_forgotten]).toEqual([0, true]);
@@ -225,16 +231,7 @@ test('on PostgreSQL, sources forget erases a followed source and records it, and
 });
 
 test('on PostgreSQL, a restore that ends after its commit leaves an erased source hidden, and the next one erases it', async () => {
-  const world = await filledPostgres();
-  onTestFinished(() => world.close());
-  expect((await world.run(['sync'])).code).toBe(0);
-  world.configure({ sources: [{ name: 'other', token: { env: 'ACME' }, company: 'co_other' }] });
-  await world.admin(
-    `INSERT INTO followed_sources (source, rule, realm, target_type, target, installation, state, mints, first_seen_at)
-     VALUES ('acme', 'crm', 'live', 'company', 'co_1', 'inst_1', 'connected', 1, '2026-11-01T00:00:00.000Z')`,
-  );
-  const env = { PATH: '/nowhere' };
-  expect((await world.run(['backup', 'copy.pgbackup'], { env })).code).toBe(0);
+  const { world, env } = await backedUpOnPostgres();
   expect((await world.run(['sources', 'forget', 'acme', '--yes'])).code).toBe(0);
   const parts = {
     clock: systemClock,
