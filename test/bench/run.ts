@@ -36,6 +36,11 @@ records, three rounds, a few minutes.
     companies: whole('of it', 200, size),
     database: choice('it alone', databases, null),
     keep: word('keeps its files there for the next run', null, 'FOLDER'),
+    postgres: word(
+      'the server it uses instead of one of its own; with --keep, databases stay there',
+      null,
+      'URL',
+    ),
     json: flag('for programs'),
     write: flag('also appends table and JSON to test/bench/results.md'),
   },
@@ -48,7 +53,7 @@ if (options.huge) {
 
 /** Measures one large mirror at three sizes, instead of the sections. */
 async function runHuge(): Promise<void> {
-  const { database, companies, keep } = options;
+  const { database, companies, keep, postgres } = options;
   const records = options.records ?? 10_000_000;
   const text = await huge({
     records,
@@ -57,7 +62,7 @@ async function runHuge(): Promise<void> {
     databases: database === null ? databases : [database],
     keep,
     apart: true,
-    postgres: null,
+    postgres,
     sizes: 3,
     turns: 100,
     say: (line) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`),

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withClient } from '../../postgres/run-databases.js';
+import { createDatabase, urlOf, withClient } from '../../postgres/run-databases.js';
 import { startPostgres } from '../../postgres/server.js';
 import { onFreshDatabase } from '../sections/into-postgres.js';
 import { startCompanies } from './companies-feed.js';
@@ -30,7 +30,10 @@ import {
 import { bytesIn } from './watch.js';
 
 export interface HugeOptions extends Amount {
-  /** Keeps mirrors and figures there; a run that was ended goes on with the step that it had not finished. */
+  /**
+   * Keeps mirrors and figures there; a run that was ended goes on with the step that it had not finished. With `postgres`, its
+   * databases are kept on that server as well.
+   */
   readonly keep: string | null;
   /** Whether commands are processes of their own. */
   readonly apart: boolean;
@@ -131,15 +134,20 @@ async function measureSize(options: HugeOptions, records: number, base: string):
         for (const steps of [[listingStep], postgresSteps]) {
           const left = remaining('postgres', steps);
           if (left.length === 0) continue;
-          // Its database is not kept, so the first step fills it again.
-          const again = steps.filter((step, at) => at === 0 || left.includes(step));
-          await onFreshDatabase(url, async (fresh) => {
-            const { pid, data } = await serverOf(fresh);
+          const kept = options.keep !== null && options.postgres !== null ? nameOf(records, steps) : null;
+          const goesOn = left.length < steps.length;
+          await onDatabase(url, kept, goesOn, async (target, isFilled) => {
+            const { pid, data } = await serverOf(target);
             const runner = runnerOf({ ...parts, folders: [folder, data], server: pid });
-            const target = { ...place, database: fresh };
+            const context = {
+              ...{ ...common, database: 'postgres', runner, size: () => sizeOf(target) },
+              place: { ...place, database: target },
+            };
+            if (isFilled) await listAgain(context);
+            // The first step fills a new database.
             await perform(
-              { ...common, place: target, database: 'postgres', runner, size: () => sizeOf(fresh) },
-              again,
+              context,
+              isFilled ? left : steps.filter((step, at) => at === 0 || left.includes(step)),
             );
           });
         }
@@ -152,6 +160,34 @@ async function measureSize(options: HugeOptions, records: number, base: string):
     if (options.keep === null) rmSync(folder, { recursive: true, force: true });
   }
   return figures;
+}
+
+/** The name of the database that the first of these steps fills. */
+const nameOf = (records: number, [first]: readonly Step[]) =>
+  `rosterd_huge_${records}_${first?.name.replaceAll(' ', '_')}`;
+
+/**
+ * Works on a new database, dropped afterwards. One with a name stays when the work fails or ends early; the next run goes on
+ * with it if its first step was done.
+ */
+async function onDatabase(
+  server: string,
+  name: string | null,
+  goesOn: boolean,
+  work: (url: string, isFilled: boolean) => Promise<void>,
+): Promise<void> {
+  if (name === null) return await onFreshDatabase(server, (url) => work(url, false));
+  const { rowCount } = await withClient(server, (client) =>
+    client.query('SELECT FROM pg_database WHERE datname = $1', [name]),
+  );
+  const isFilled = goesOn && rowCount !== 0;
+  if (!isFilled) await dropDatabase(server, name);
+  await work(isFilled ? urlOf(server, name) : await createDatabase(server, name), isFilled);
+  await dropDatabase(server, name);
+}
+
+async function dropDatabase(server: string, name: string): Promise<void> {
+  await withClient(server, (client) => client.query(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`));
 }
 
 async function sizeOf(database: string): Promise<number> {
