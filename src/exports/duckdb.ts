@@ -54,6 +54,8 @@ export async function withWorkshop<Result>(
   };
   try {
     await run("SET TimeZone = 'UTC'");
+    // The caller deletes the file: what is only buffered need not be written into it at the end.
+    await run('PRAGMA disable_checkpoint_on_shutdown');
     return await work({
       run,
       rows: async (sql) => (await connection.runAndReadAll(sql)).getRows(),
