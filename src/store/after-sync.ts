@@ -8,7 +8,7 @@ import type {
   SourceChanges,
 } from '../outbox/ports.js';
 import type { Connection } from './connection.js';
-import type { AfterSyncRowsTable } from './schema.js';
+import type { AfterSyncRowsTable } from './operating-schema.js';
 
 /** The columns of a message, without one. */
 const settled = { body: null, last_seq: null, queued_at: null, next_at: null, attempts: 0 } as const;

@@ -1,5 +1,5 @@
 import type { AcceptedEvent } from '../inbox/ports.js';
-import type { WebhookInboxTable } from './schema.js';
+import type { WebhookInboxTable } from './operating-schema.js';
 
 /** What became of a delivery: `duplicate` when its event and installation were known, which changes nothing. */
 export type Stored = 'stored' | 'duplicate';

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { InstallationId, SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 import type { FollowedSource, FollowedSourceChange } from '../installations/ports.js';
-import type { FollowedSourcesTable } from './schema.js';
+import type { FollowedSourcesTable } from './operating-schema.js';
 
 type Row = Selectable<FollowedSourcesTable>;
 

@@ -1,5 +1,22 @@
 import type { Generated } from 'kysely';
 import type {
+  AfterSyncRowsTable,
+  AlertRowsTable,
+  AuditLogTable,
+  BudgetsTable,
+  DataDictionaryTable,
+  ErasuresTable,
+  FollowedRevisionTable,
+  FollowedSourcesTable,
+  LeasesTable,
+  MigrationsTable,
+  NoticeRowsTable,
+  OpenAlertsTable,
+  OperatorRequestsTable,
+  PausesTable,
+  WebhookInboxTable,
+} from './operating-schema.js';
+import type {
   About,
   ActiveState,
   Bit,
@@ -9,7 +26,6 @@ import type {
   DriftColumns,
   EndedBy,
   IdentityColumns,
-  NoticeColumns,
   QuarantineColumns,
   RecordColumns,
   RoundColumns,
@@ -39,7 +55,8 @@ import type {
 
 /**
  * The mirror's tables and views as Kysely types. The views and `sources` are public; tables ending in `_rows` and the
- * working tables may change between versions.
+ * working tables may change between versions. The tables of this file hold the sources and what they read; those of rosterd's
+ * own work are in `operating-schema.ts`.
  */
 export interface Database {
   migrations: MigrationsTable;
@@ -94,14 +111,6 @@ export interface Database {
   data_dictionary: DataDictionaryTable;
 }
 
-export interface MigrationsTable {
-  number: number;
-  name: string;
-  checksum: string;
-  applied_at: string;
-  version: string;
-}
-
 export interface SourcesTable {
   no: Generated<number>;
   name: string;
@@ -136,32 +145,6 @@ export interface SourcesTable {
   awaiting_deletion: Generated<number>;
   names_from_generation: number | null;
   erasing_since: string | null;
-}
-
-export interface FollowedSourcesTable {
-  source: string;
-  rule: string;
-  realm: 'live' | 'test' | 'unknown';
-  target_type: string;
-  target: string;
-  installation: string;
-  state: 'waiting' | 'connected' | 'disconnected' | 'erased';
-  reason: 'revoked' | 'gone' | 'excepted' | 'rule_removed' | 'forgotten' | null;
-  /** Separated by spaces. */
-  scopes: string | null;
-  mints: number;
-  last_mint_at: string | null;
-  first_seen_at: string;
-  connected_at: string | null;
-  disconnected_at: string | null;
-  erase_after: string | null;
-  erased_at: string | null;
-  erased_rows: number | null;
-}
-
-export interface FollowedRevisionTable {
-  one: number;
-  revision: number;
 }
 
 export interface ListingsTable {
@@ -280,125 +263,4 @@ export interface QuarantineRowsTable extends QuarantineColumns {
 
 export interface DriftRowsTable extends DriftColumns {
   source_no: number;
-}
-
-export interface WebhookInboxTable {
-  inbox_no: Generated<number>;
-  event_id: string;
-  installation: string;
-  event: string;
-  source: string | null;
-  investment: string | null;
-  observed_at: string | null;
-  test: Generated<Bit>;
-  received_at: string;
-  state: Generated<'pending' | 'worked' | 'ignored' | 'given_up'>;
-  attempts: Generated<number>;
-  next_at: string | null;
-  worked_at: string | null;
-  body: string | null;
-}
-
-export interface NoticeRowsTable extends NoticeColumns {
-  source_no: number;
-}
-
-export interface LeasesTable {
-  source_no: number;
-  holder: string;
-  fence: number;
-  expires_at: string;
-}
-
-export interface BudgetsTable {
-  token: string;
-  window_start: string;
-  spent: number;
-  blocked_until: string | null;
-  fixed_start: string | null;
-  fixed_spent: number | null;
-}
-
-export interface ErasuresTable {
-  erasure: Generated<number>;
-  source_no: number | null;
-  id: string | null;
-  cause: string;
-  invisible_at: string;
-  scrubbed_at: string | null;
-}
-
-export interface PausesTable {
-  source: string;
-  paused_at: string;
-}
-
-export interface AuditLogTable {
-  entry: Generated<number>;
-  at: string;
-  actor: string;
-  role: string;
-  action: string;
-  outcome: 'asked' | 'done' | 'refused' | 'failed';
-  source: string | null;
-  subject: string | null;
-  rows_seen: number | null;
-  note: string | null;
-}
-
-export interface OperatorRequestsTable {
-  source: string;
-  kind: 'resync' | 'accept_deletions' | 'retry_quarantine';
-  actor: string;
-  role: string;
-  asked_at: string;
-  /** The number of rows whose deletion the operator confirmed; null for other kinds. */
-  confirmed_rows: number | null;
-}
-
-export interface OpenAlertsTable {
-  key: string;
-  kind: string;
-  source: string | null;
-  text: string;
-  since: string;
-  gone_since: string | null;
-}
-
-export interface AlertRowsTable {
-  notice: Generated<number>;
-  key: string;
-  /** Empty for an alert about the whole daemon. */
-  source: string;
-  target: string;
-  body: string;
-  queued_at: string;
-  state: Generated<'pending' | 'delivered' | 'given_up'>;
-  attempts: Generated<number>;
-  next_at: string;
-  delivered_at: string | null;
-  last_error: string | null;
-}
-
-export interface AfterSyncRowsTable {
-  hook: string;
-  done_seq: number;
-  tried_seq: number;
-  body: string | null;
-  last_seq: number | null;
-  queued_at: string | null;
-  next_at: string | null;
-  attempts: Generated<number>;
-  ran_at: string | null;
-  succeeded_at: string | null;
-  last_error: string | null;
-}
-
-export interface DataDictionaryTable {
-  relation: string;
-  position: number;
-  column_name: string | null;
-  type: string;
-  meaning: string;
-  null_when: string | null;
 }

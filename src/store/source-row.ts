@@ -1,7 +1,8 @@
 import type { Selectable } from 'kysely';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { FeedPage } from '../sync/ports.js';
-import type { LeasesTable, ListingsTable, SourcesTable, SweepsTable } from './schema.js';
+import type { LeasesTable } from './operating-schema.js';
+import type { ListingsTable, SourcesTable, SweepsTable } from './schema.js';
 import type { ActiveState } from './schema-columns.js';
 
 export type SourceRow = Selectable<SourcesTable>;

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { SourceName } from '../../../domain/ids.js';
 import type { FollowedSource, FollowedSourceChange, FollowedSources } from '../../../installations/ports.js';
 import { followedFrom, listFollowed, raiseRevision, readRevision, writeOf } from '../../followed-sources.js';
-import type { FollowedSourcesTable } from '../../schema.js';
+import type { FollowedSourcesTable } from '../../operating-schema.js';
 import type { PostgresDatabase } from './open.js';
 import { inTransaction, type Transaction } from './transaction.js';
 

@@ -11,7 +11,7 @@ import { followedFrom, listFollowed } from '../../followed-sources.js';
 import { isLeaseRunning } from '../../lease-rules.js';
 import { type MigratedTable, migratedTables } from '../../migrate-data/migrated-tables.js';
 import { qualified, targetIn } from '../../migrate-data/postgres-target.js';
-import type { FollowedSourcesTable } from '../../schema.js';
+import type { FollowedSourcesTable } from '../../operating-schema.js';
 import type { SourceRow } from '../../source-row.js';
 import { hideIn } from './erase-source.js';
 import { dropIn, recallIn } from './erasures.js';

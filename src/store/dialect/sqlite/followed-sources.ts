@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { SourceName } from '../../../domain/ids.js';
 import type { FollowedSource, FollowedSourceChange, FollowedSources } from '../../../installations/ports.js';
 import { followedFrom, listFollowed, raiseRevision, readRevision, writeOf } from '../../followed-sources.js';
-import type { FollowedSourcesTable } from '../../schema.js';
+import type { FollowedSourcesTable } from '../../operating-schema.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
 import { inTransaction } from './transaction.js';

@@ -27,7 +27,7 @@ import { type ErasedSource, erasedNames, erasedSources } from '../../erased-sour
 import type { ForgottenSince } from '../../erasures.js';
 import { followedFrom, listFollowed } from '../../followed-sources.js';
 import { refuseInUse } from '../../migrate-data/sqlite-source.js';
-import type { FollowedSourcesTable } from '../../schema.js';
+import type { FollowedSourcesTable } from '../../operating-schema.js';
 import { compareProofs, proofOf, refuseDamage, storedProof } from './backup.js';
 import { removeBackups } from './backups.js';
 import { connectSqlite, type SqliteConnection } from './connect.js';
