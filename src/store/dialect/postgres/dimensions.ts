@@ -33,6 +33,7 @@ import { commitTimes } from '../../source-row.js';
 import { reserveNumbers } from './changes.js';
 import { lockedSource } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
+import { numbered } from './placeholders.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
 /**
@@ -127,13 +128,4 @@ function rows(
   ...values: readonly (string | number | null)[]
 ): Promise<Row[]> {
   return transaction.rows<Row>(numbered(sql), ...values);
-}
-
-/** Returns the statement with `$1`, `$2` … for each `?`. None of these statements has a question mark in a text. */
-function numbered(sql: string): string {
-  let count = 0;
-  return sql.replaceAll('?', () => {
-    count += 1;
-    return `$${count}`;
-  });
 }

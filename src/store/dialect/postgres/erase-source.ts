@@ -22,6 +22,7 @@ import type { SourceRow } from '../../source-row.js';
 import { claimLease, renewLease } from './leases.js';
 import { lockedSource } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
+import { numbered } from './placeholders.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
 export interface PostgresErasingOptions extends LeasePolicy {
@@ -131,10 +132,4 @@ async function emptySmall(
     ...namingTables.map((table) => transaction.run(`DELETE FROM ${table} WHERE source = $1`, name)),
   ]);
   return deleted.reduce((sum, rows) => sum + rows, 0);
-}
-
-/** Numbers the question marks. */
-function numbered(sql: string): string {
-  let index = 0;
-  return sql.replaceAll('?', () => `$${++index}`);
 }

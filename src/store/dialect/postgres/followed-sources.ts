@@ -4,6 +4,7 @@ import type { FollowedSource, FollowedSourceChange, FollowedSources } from '../.
 import { followedFrom, listFollowed, raiseRevision, readRevision, writeOf } from '../../followed-sources.js';
 import type { FollowedSourcesTable } from '../../operating-schema.js';
 import type { PostgresDatabase } from './open.js';
+import { numbered } from './placeholders.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
 /** The registry of followed sources in PostgreSQL. */
@@ -46,10 +47,4 @@ export async function saveFollowedIn(
   const missed = changes.filter((_, index) => written[index] === 0);
   if (missed.length < changes.length) transaction.send(raiseRevision);
   return missed.map(({ next }) => next.source);
-}
-
-/** Numbers the question marks. */
-function numbered(sql: string): string {
-  let index = 0;
-  return sql.replaceAll('?', () => `$${++index}`);
 }

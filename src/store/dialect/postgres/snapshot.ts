@@ -3,6 +3,7 @@ import type { Ask, AskRows, Snapshots } from '../port.js';
 import { beginSnapshot } from './cursor.js';
 import { postgresFault } from './faults.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
+import { numbered } from './placeholders.js';
 import { storableValue } from './values.js';
 
 export async function postgresSnapshot<Result>(
@@ -29,10 +30,8 @@ export async function postgresRowSnapshot<Result>(
   try {
     return await transactionOn(opened, (client) =>
       work(async function* <Row>(sql: string, values: readonly (string | number)[] = []) {
-        let mark = 0;
-        const numbered = sql.replaceAll('?', () => `$${++mark}`);
         await client.query(
-          `DECLARE rosterd_rows NO SCROLL CURSOR FOR ${numbered}`,
+          `DECLARE rosterd_rows NO SCROLL CURSOR FOR ${numbered(sql)}`,
           values.map(storableValue),
         );
         for (;;) {
@@ -85,8 +84,8 @@ function snapshotOn<Result>(
 ): Promise<Result> {
   return transactionOn(database, (client) =>
     work(async (text, ...values) => {
-      const numbered = text.reduce((sql, part, at) => `${sql}$${at}${part}`);
-      return (await client.query(numbered, values.map(storableValue))).rows;
+      const sql = text.reduce((before, part, at) => `${before}$${at}${part}`);
+      return (await client.query(sql, values.map(storableValue))).rows;
     }),
   );
 }
