@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { Bit, NoticeColumns } from './schema-columns.js';
+import type { Bit, MessageColumns, NoticeColumns } from './schema-columns.js';
 
 /*
  * The tables of rosterd's own work: migrations and dictionary, leases and budgets, inbox, notices and alerts, erasures,
@@ -132,19 +132,10 @@ export interface OpenAlertsTable {
   gone_since: string | null;
 }
 
-export interface AlertRowsTable {
-  notice: Generated<number>;
+export interface AlertRowsTable extends MessageColumns {
   key: string;
   /** Empty for an alert about the whole daemon. */
   source: string;
-  target: string;
-  body: string;
-  queued_at: string;
-  state: Generated<'pending' | 'delivered' | 'given_up'>;
-  attempts: Generated<number>;
-  next_at: string;
-  delivered_at: string | null;
-  last_error: string | null;
 }
 
 export interface AfterSyncRowsTable {

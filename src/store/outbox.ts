@@ -1,24 +1,22 @@
-import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
-import {
-  type DueNotice,
-  noticeWaitMillisMax,
-  type Outbox as OutboxPort,
-  type Spacing,
-} from '../outbox/ports.js';
+import type { Instant } from '../domain/instant.js';
+import type { DueNotice, Outbox as OutboxPort, Spacing } from '../outbox/ports.js';
 import type { Connection } from './connection.js';
+import { latestAttempt, MessageQueue, unblocked } from './message-queue.js';
 
 /**
  * Notices, each queued by the commit of its change. Delivery is at least once: a crash after sending causes a repeat.
  */
-export class Outbox implements OutboxPort {
-  constructor(private readonly connection: Connection) {}
+export class Outbox extends MessageQueue implements OutboxPort {
+  constructor(connection: Connection) {
+    super(connection, 'notice_rows');
+  }
 
   /**
    * Returns due notices in the order of their changes. A notice that waits for another attempt blocks those behind it.
    * A notice that was never attempted and only waits for its minute to end does not.
    */
   async dueFor(target: string, now: Instant, max: number): Promise<readonly DueNotice[]> {
-    const latest = instantFromMillis(millisOf(now) + noticeWaitMillisMax);
+    const latest = latestAttempt(now);
     const rows = await this.connection.run((db) =>
       db
         .selectFrom('notices')
@@ -32,11 +30,7 @@ export class Outbox implements OutboxPort {
         .limit(max)
         .execute(),
     );
-    const blocking = rows.findIndex(({ next_at }) => next_at > now && next_at <= latest);
-    return (blocking === -1 ? rows : rows.slice(0, blocking)).map(({ queued_at, next_at: _, ...row }) => ({
-      ...row,
-      queuedAt: queued_at as Instant,
-    }));
+    return unblocked(rows, now);
   }
 
   async waiting(): Promise<readonly { readonly target: string; readonly dueAt: Instant }[]> {
@@ -94,12 +88,6 @@ export class Outbox implements OutboxPort {
     };
   }
 
-  async putOff(notice: number, until: Instant): Promise<void> {
-    await this.connection.run((db) =>
-      db.updateTable('notice_rows').set({ next_at: until }).where('notice', '=', notice).execute(),
-    );
-  }
-
   /** Writes before it deletes: a crash in between leaves both notices, and merging them again gives the same result. */
   async merge(into: number, notice: number, body: string): Promise<void> {
     await this.connection.run((db) =>
@@ -115,38 +103,6 @@ export class Outbox implements OutboxPort {
     await this.drop([notice]);
   }
 
-  async drop(notices: readonly number[]): Promise<void> {
-    await this.connection.run((db) =>
-      db.deleteFrom('notice_rows').where('notice', 'in', notices).where('state', '=', 'pending').execute(),
-    );
-  }
-
-  async begin(notice: number): Promise<string | null> {
-    const row = await this.connection.run((db) =>
-      db
-        .updateTable('notice_rows')
-        .set((set) => ({ attempts: set('attempts', '+', 1) }))
-        .where('notice', '=', notice)
-        .where('state', '=', 'pending')
-        .returning('body')
-        .executeTakeFirst(),
-    );
-    return row?.body ?? null;
-  }
-
-  delivered(notice: number, at: Instant): Promise<void> {
-    return this.settle(notice, { state: 'delivered', delivered_at: at, next_at: at, last_error: null });
-  }
-
-  /** `error` is rosterd's own text, without any part of the receiver's response. */
-  retryLater(notice: number, nextAt: Instant, error: string): Promise<void> {
-    return this.settle(notice, { next_at: nextAt, last_error: error });
-  }
-
-  giveUp(notice: number, at: Instant, error: string): Promise<void> {
-    return this.settle(notice, { state: 'given_up', next_at: at, last_error: error });
-  }
-
   /** Returns the newest notices that were given up or whose last attempt failed. */
   async undelivered(max: number) {
     return await this.connection.run((db) =>
@@ -157,50 +113,6 @@ export class Outbox implements OutboxPort {
         .where('last_error', 'is not', null)
         .orderBy('notice', 'desc')
         .limit(max)
-        .execute(),
-    );
-  }
-
-  /** Makes an undelivered notice due now, as if it had not been tried. Returns false when there is no such notice. */
-  async resend(notice: number, at: Instant): Promise<boolean> {
-    const result = await this.connection.run((db) =>
-      db
-        .updateTable('notice_rows')
-        .set({ state: 'pending', next_at: at, attempts: 0, last_error: null })
-        .where('notice', '=', notice)
-        .where('state', '<>', 'delivered')
-        .executeTakeFirstOrThrow(),
-    );
-    return Number(result.numUpdatedRows) > 0;
-  }
-
-  /** Deletes notices delivered before `before`. Notices that were given up stay, for an operator to see. */
-  async purge(before: Instant): Promise<number> {
-    const result = await this.connection.run((db) =>
-      db
-        .deleteFrom('notice_rows')
-        .where('state', '=', 'delivered')
-        .where('delivered_at', '<', before)
-        .executeTakeFirstOrThrow(),
-    );
-    return Number(result.numDeletedRows);
-  }
-
-  private async settle(
-    notice: number,
-    change: {
-      state?: 'delivered' | 'given_up';
-      delivered_at?: string;
-      next_at: string;
-      last_error: string | null;
-    },
-  ): Promise<void> {
-    await this.connection.run((db) =>
-      db
-        .updateTable('notice_rows')
-        .set(change)
-        .where('notice', '=', notice)
-        .where('state', '=', 'pending')
         .execute(),
     );
   }

@@ -176,9 +176,13 @@ export interface DriftColumns {
   last_seen: string;
 }
 
-export interface NoticeColumns {
-  notice: Generated<number>;
+export interface NoticeColumns extends MessageColumns {
   seq: number;
+}
+
+/** A queued message and its attempts at delivery. */
+export interface MessageColumns {
+  notice: Generated<number>;
   target: string;
   body: string;
   queued_at: string;
