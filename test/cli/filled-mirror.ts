@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { type Control, controlOf } from '../support/control-sandbox.js';
 import { placeMigrated } from '../support/migrated-file.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { fakeIo, rosterd } from './fake-io.js';
@@ -18,7 +19,7 @@ export interface FilledMirror {
     args: readonly string[],
     options?: Parameters<typeof fakeIo>[0],
   ): Promise<{ code: number; out: string; err: string }>;
-  control(method: string, path: string, body?: unknown): Promise<unknown>;
+  readonly control: Control;
   sync(...flags: readonly string[]): Promise<void>;
   /** Opens the file of the mirror beside rosterd while `work` reads or damages it. */
   inFile<Result>(work: (raw: Sqlite.Database) => Result): Result;
@@ -47,14 +48,7 @@ export async function filledMirror(records = 40): Promise<FilledMirror> {
     company,
     io,
     run,
-    async control(method, path, body) {
-      const answer = await fetch(`${sandbox.url}/_sandbox${path}`, {
-        method,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`);
-      return await answer.json();
-    },
+    control: controlOf(sandbox),
     async sync(...flags) {
       const { code, err } = await run(['sync', ...flags]);
       if (code !== 0) throw new Error(`sync ended with ${code}: ${err}`);

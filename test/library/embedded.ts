@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ConfigInput, createMirror, type Mirror } from '../../src/index.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
+import { type Control, controlOf } from '../support/control-sandbox.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
 export interface Embedded {
@@ -13,7 +14,7 @@ export interface Embedded {
   readonly mirror: Mirror;
   /** Creates another mirror of the company. The caller stops it. */
   another(settings: Partial<ConfigInput>): Promise<Mirror>;
-  control(method: string, path: string, body?: unknown): Promise<unknown>;
+  readonly control: Control;
   close(): Promise<void>;
 }
 
@@ -41,14 +42,7 @@ export async function embeddedMirror(settings: Partial<ConfigInput> = {}): Promi
     company,
     mirror,
     another,
-    async control(method, path, body) {
-      const answer = await fetch(`${sandbox.url}/_sandbox${path}`, {
-        method,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`);
-      return await answer.json();
-    },
+    control: controlOf(sandbox),
     async close() {
       await mirror.stop();
       await sandbox.close();

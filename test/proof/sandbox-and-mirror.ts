@@ -10,6 +10,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/platf
 import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { stillClock } from '../platform/still-clock.js';
+import { type Control, controlOf } from '../support/control-sandbox.js';
 
 export interface Record {
   readonly id: string;
@@ -34,7 +35,7 @@ export interface SandboxAndMirror {
   ): Promise<Engine>;
   /** Opens a separate connection, like an analyst's. */
   reader(): Sqlite.Database;
-  control(method: string, path: string, body?: unknown): Promise<unknown>;
+  readonly control: Control;
   /**
    * Returns everything the platform lists to this token, read page by page without rosterd's code. Waits out rate
    * limits.
@@ -78,14 +79,7 @@ export async function startSandboxAndMirror(options: SandboxOptions): Promise<Sa
       readers.push(reader);
       return reader;
     },
-    async control(method, path, body) {
-      const answer = await fetch(`${sandbox.url}/_sandbox${path}`, {
-        method,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`);
-      return await answer.json();
-    },
+    control: controlOf(sandbox),
     async truth(token, filters = {}) {
       const found: Record[] = [];
       for (let cursor = ''; ; ) {
