@@ -4,11 +4,11 @@ import { pathOf } from '../../src/console/guard/own-forms.js';
 import { Refusals } from '../../src/console/guard/refusals.js';
 import { Sessions } from '../../src/console/guard/sessions.js';
 import { Fault } from '../../src/domain/fault.js';
-import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { type LogFields, silentLogger } from '../../src/runtime/logger.js';
 import { StandingClock } from '../store/support/mirror.js';
 import { testRandom } from '../support/chance.js';
 import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
+import { MovableClock } from './movable-clock.js';
 import {
   ask,
   type ConsoleOptions,
@@ -21,17 +21,6 @@ import {
 const token = 'a-token-of-decent-length';
 const actor = { name: 'token', role: 'analyst' } as const;
 const marks = new Set(['mark']);
-
-/** A clock that a test can move forward. */
-class MovableClock implements Clock {
-  #ahead = 0;
-  readonly wait = systemClock.wait;
-  now = () => systemClock.now() + this.#ahead;
-  monotonic = () => systemClock.monotonic() + this.#ahead;
-  move(millis: number): void {
-    this.#ahead += millis;
-  }
-}
 
 async function worldFor(wish: ConsoleOptions): Promise<RunningConsole> {
   const world = await startConsole({ rows: 1, ...wish });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { ConsoleAuth, Credential } from '../../src/console/guard/authenticator.js';
 import type { ProxySignIn } from '../../src/console/guard/proxy-users.js';
-import { type Clock, systemClock } from '../../src/runtime/clock.js';
+import { MovableClock } from './movable-clock.js';
 import {
   ask,
   type ConsoleOptions,
@@ -428,17 +428,6 @@ test('signing in with another token does not inherit shown names', async () => {
   await visitor.post('/sign-in', { token: secrets.operator, to: '/' });
   expect((await visitor.get('/records/acme/inv_ada')).body).not.toContain(person);
 });
-
-/** A clock that a test can move forward. */
-class MovableClock implements Clock {
-  #ahead = 0;
-  readonly wait = systemClock.wait;
-  now = () => systemClock.now() + this.#ahead;
-  monotonic = () => systemClock.monotonic() + this.#ahead;
-  move(millis: number): void {
-    this.#ahead += millis;
-  }
-}
 
 test('rotating one token ends its sessions only', async () => {
   const clock = new MovableClock();
