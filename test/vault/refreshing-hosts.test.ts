@@ -9,8 +9,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { processName } from '../../src/runtime/process-identity.js';
 import { openPostgresVault } from '../../src/store/dialect/postgres/vault.js';
 import { type EncryptedVault, openEncryptedVault } from '../../src/vault/encrypted-vault.js';
-import { listen } from '../client/fetch/wire-server.js';
-import { TokenServer } from '../client/tokens/token-server.js';
+import { serveTokens } from '../client/tokens/token-server.js';
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { testRandom } from '../support/chance.js';
@@ -53,17 +52,6 @@ beforeEach(async () => {
   });
 });
 
-async function serve() {
-  const tokens = new TokenServer();
-  const { url } = await listen(async (request, response) => {
-    const answer = await tokens.answer(await text(request));
-    response.writeHead(answer.status, { 'content-type': 'application/json' });
-    for await (const chunk of answer.body ?? []) response.write(chunk);
-    response.end();
-  });
-  return { tokens, url };
-}
-
 async function refresh(url: string, when: string) {
   const child = spawn(process.execPath, [await compiledScript(script), url, database.url, key, when], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -75,7 +63,7 @@ async function refresh(url: string, when: string) {
 test.each(['before', 'after'])(
   'CLIENT-11 OAUTH-19 a host killed %s it stored a refreshed sign-in in the vault leaves one that the next host goes on with',
   async (when) => {
-    const { tokens, url } = await serve();
+    const { tokens, url } = await serveTokens();
     expect(await refresh(url, when)).toEqual({ printed: '', ended: 'SIGKILL' });
     const { printed, ended } = await refresh(url, 'never');
     expect(ended).toBeNull();
@@ -92,7 +80,7 @@ test.each(['before', 'after'])(
 );
 
 test('of several hosts that refresh one sign-in at once, one sends the request', async () => {
-  const { tokens, url } = await serve();
+  const { tokens, url } = await serveTokens();
   const done = await Promise.all([1, 2, 3].map(() => refresh(url, 'never')));
   expect(done.map(({ printed }) => printed)).toEqual(['at_1', 'at_1', 'at_1']);
   expect(tokens.asked).toBe(1);

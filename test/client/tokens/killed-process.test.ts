@@ -8,8 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readCredentials, writeCredentials } from '../../../src/client/tokens/credentials-file.js';
 import { compiledScript } from '../../support/compiled-script.js';
-import { listen } from '../fetch/wire-server.js';
-import { TokenServer } from './token-server.js';
+import { serveTokens } from './token-server.js';
 
 const script = fileURLToPath(new URL('./dying-refresher.ts', import.meta.url));
 let folder: string;
@@ -30,17 +29,6 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-async function serve() {
-  const tokens = new TokenServer();
-  const { url } = await listen(async (request, response) => {
-    const answer = await tokens.answer(await text(request));
-    response.writeHead(answer.status, { 'content-type': 'application/json' });
-    for await (const chunk of answer.body ?? []) response.write(chunk);
-    response.end();
-  });
-  return { tokens, url };
-}
-
 async function refresh(url: string, step: string, when: string) {
   const child = spawn(process.execPath, [await compiledScript(script), url, path, step, when], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -56,7 +44,7 @@ test.each([
 ])(
   'CLIENT-11 OAUTH-19 a refresh killed at "%s" (%s) leaves a lock and a file that the next process continues from',
   async (step, when) => {
-    const { tokens, url } = await serve();
+    const { tokens, url } = await serveTokens();
     expect(await refresh(url, step, when)).toEqual({ printed: '', signal: 'SIGKILL' });
     expect((await readdir(folder)).some((file) => file.endsWith('.lock'))).toBe(true);
     const { printed, signal } = await refresh(url, 'never', '');
@@ -69,7 +57,7 @@ test.each([
 );
 
 test('of several processes that refresh at once, one sends the request', async () => {
-  const { tokens, url } = await serve();
+  const { tokens, url } = await serveTokens();
   const done = await Promise.all([1, 2, 3].map(() => refresh(url, 'never', '')));
   expect(done.map(({ printed }) => printed)).toEqual(['at_1', 'at_1', 'at_1']);
   expect(tokens.asked).toBe(1);

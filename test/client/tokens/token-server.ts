@@ -1,8 +1,10 @@
+import { text } from 'node:stream/consumers';
 import { type Api, createApi } from '../../../src/client/api.js';
 import type { WireFetch, WireResponse } from '../../../src/client/fetch/fetch.js';
 import { withCaps } from '../../../src/client/fetch/with-caps.js';
 import type { Clock } from '../../../src/runtime/clock.js';
 import { headerNames } from '../../../src/wire/headers.js';
+import { listen } from '../fetch/wire-server.js';
 
 /** What happens to one request to the token endpoint. */
 export type Wire = (send: () => Promise<WireResponse>) => Promise<WireResponse>;
@@ -99,4 +101,16 @@ export function response(status: number, body: unknown): WireResponse {
       yield Buffer.from(JSON.stringify(body));
     })(),
   };
+}
+
+/** Starts a token endpoint as a server on loopback, for child processes. It closes with the test. */
+export async function serveTokens() {
+  const tokens = new TokenServer();
+  const { url } = await listen(async (request, response) => {
+    const answer = await tokens.answer(await text(request));
+    response.writeHead(answer.status, { 'content-type': 'application/json' });
+    for await (const chunk of answer.body ?? []) response.write(chunk);
+    response.end();
+  });
+  return { tokens, url };
 }
