@@ -1,5 +1,5 @@
 import nock from 'nock';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   getInstallation,
   install,
@@ -9,7 +9,7 @@ import {
   revokeInstallation,
 } from '../../src/client/installations.js';
 import type { InstallationId } from '../../src/domain/ids.js';
-import { api, host, signal } from './nocked-api.js';
+import { api, host, onlyMocked, signal } from './nocked-api.js';
 
 const id = 'inst_1' as InstallationId;
 const target = { type: 'company', id: 'co_1' } as const;
@@ -39,13 +39,7 @@ const minted = {
   meta: null,
 };
 
-beforeEach(() => nock.disableNetConnect());
-afterEach(() => {
-  const unused = nock.pendingMocks();
-  nock.cleanAll();
-  nock.enableNetConnect();
-  expect(unused).toEqual([]);
-});
+onlyMocked();
 
 test('INST-03 installing returns the install with its token and the granted scopes', async () => {
   nock(host)

@@ -1,5 +1,5 @@
 import nock from 'nock';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createApi } from '../../src/client/api.js';
 import { withCaps } from '../../src/client/fetch/with-caps.js';
 import {
@@ -14,6 +14,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { headerNames } from '../../src/wire/headers.js';
 import { deltaPage, wholeRecord } from '../client/fixtures.js';
 import { globalFetch } from './global-fetch.js';
+import { onlyMocked } from './nocked-api.js';
 
 const host = 'https://api.test';
 const signal = new AbortController().signal;
@@ -25,13 +26,7 @@ const api = createApi({
 });
 const scope: FeedScope = { company: 'co_1', filters: { offering_id: 'ofr_1' }, perPage: 100 };
 
-beforeEach(() => nock.disableNetConnect());
-afterEach(() => {
-  const unused = nock.pendingMocks();
-  nock.cleanAll();
-  nock.enableNetConnect();
-  expect(unused).toEqual([]);
-});
+onlyMocked();
 
 function listing(next: string, has_more: boolean) {
   return {

@@ -1,3 +1,5 @@
+import nock from 'nock';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { createApi } from '../../src/client/api.js';
 import { withCaps } from '../../src/client/fetch/with-caps.js';
 import { systemClock } from '../../src/runtime/clock.js';
@@ -13,3 +15,14 @@ export const api = createApi({
   names: headerNames(),
   clock: systemClock,
 });
+
+/** Allows the tests of a file no real connection, and fails one that does not send every request it prepared for. */
+export function onlyMocked(): void {
+  beforeEach(() => nock.disableNetConnect());
+  afterEach(() => {
+    const unused = nock.pendingMocks();
+    nock.cleanAll();
+    nock.enableNetConnect();
+    expect(unused).toEqual([]);
+  });
+}

@@ -1,5 +1,5 @@
 import nock from 'nock';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   createEndpoint,
   deleteEndpoint,
@@ -10,7 +10,7 @@ import {
   testEndpoint,
   updateEndpoint,
 } from '../../src/client/webhook-endpoints.js';
-import { api, host, signal } from './nocked-api.js';
+import { api, host, onlyMocked, signal } from './nocked-api.js';
 
 const attributes = {
   url: 'https://mirror.test/webhooks',
@@ -38,13 +38,7 @@ const endpoint = {
   createdAt: '2026-10-01T00:00:00Z',
 };
 
-beforeEach(() => nock.disableNetConnect());
-afterEach(() => {
-  const unused = nock.pendingMocks();
-  nock.cleanAll();
-  nock.enableNetConnect();
-  expect(unused).toEqual([]);
-});
+onlyMocked();
 
 test('the client reads the list of endpoints with the quota', async () => {
   nock(host)
