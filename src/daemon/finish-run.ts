@@ -15,7 +15,7 @@ export interface RunEnd {
 }
 
 /**
- * What a run without a daemon does after its ticks: sends the notices they queued, and scrubs erased bytes out of the file.
+ * What a run without a daemon does after its ticks: sends the notices they queued, and scrubs erased bytes.
  * What cannot be done now waits for the next run.
  */
 export async function finishRun(
@@ -28,9 +28,9 @@ export async function finishRun(
   await deliverOnce(engine, parts, signal);
   // The process that holds a source scrubs as well, and two scrubs would only block each other.
   if (results.some(({ report }) => report.code === 'lease_lost')) return;
-  const { pending, scrub, scrubAlone } = maintenanceOf(config, engine.mirror);
+  const { pending, scrub, scrubAlone, words } = maintenanceOf(config, engine.mirror);
   if (!isScrubDue(await pending())) return;
-  const scrubbing = { pending, scrub: mayBlock ? scrubAlone : scrub, clock };
+  const scrubbing = { pending, scrub: mayBlock ? scrubAlone : scrub, words, clock };
   await scrubOnce({ ...scrubbing, logger: logger.child({ component: 'erasure' }) }, signal);
 }
 

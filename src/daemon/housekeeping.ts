@@ -7,6 +7,7 @@ import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import type { Awaitable, PendingErasures, Scrubbed } from '../store/erasures.js';
+import type { ScrubWords } from './scrub-words.js';
 
 const minuteMillis = 60_000;
 const dayMillis = 24 * 60 * minuteMillis;
@@ -40,6 +41,7 @@ export interface HousekeepingParts {
   pending(): Awaitable<PendingErasures>;
   /** `rewritten`: the progress of the previous, blocked scrub. */
   scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
+  readonly words: ScrubWords;
   /** Deletes everything past its retention. Returns the number of rows and files. */
   purge(now: number): Promise<number>;
 }
@@ -51,7 +53,7 @@ export interface Housekeeping extends Closable {
 
 /** Starts the background jobs: scrubbing erased bytes, and deleting what is past its retention. */
 export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
-  const { clock, logger } = parts;
+  const { clock, logger, words } = parts;
   const stopping = new AbortController();
   /** Monotonic times of the last scrub and, below, the last purge: a wall clock set back must not delay them. */
   let scrubbedAt: number | null = null;
@@ -81,7 +83,7 @@ export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
       scrubbedAt = begun;
       complained = null;
       const tookMs = Math.round(clock.monotonic() - begun);
-      logger.info({ count: result.erasures, tookMs }, 'erased identities are out of the file');
+      logger.info({ count: result.erasures, tookMs }, words.done);
       return;
     }
     if (result.kind === 'clean') return;
@@ -89,11 +91,8 @@ export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
     // Logged once per cause, because the cause may last for hours.
     if (complained !== result.kind) {
       complained = result.kind;
-      const why =
-        result.kind === 'blocked'
-          ? 'erased identities are still in the file: another process reads or writes it; close long reads'
-          : 'erased identities are still in the file: the disk has no room to rewrite it';
-      logger.warn({ count: result.erasures, state: result.kind }, why);
+      const why = result.kind === 'blocked' ? words.blocked : words.noRoom;
+      logger.warn({ count: result.erasures, state: result.kind }, `${words.remain}: ${why}`);
     }
   };
 
@@ -146,7 +145,7 @@ export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
   };
 
   return startWakeableLoop(clock, stopping, async () => {
-    await attempt(scrub, 'the file could not be scrubbed; retrying');
+    await attempt(scrub, 'erased bytes could not be scrubbed; retrying');
     await attempt(purge, 'expired entries could not be deleted; retrying');
     return lookMillis;
   });

@@ -9,16 +9,17 @@ import type { HousekeepingParts } from './housekeeping.js';
  * scrub finds nothing left.
  */
 
-type Maintenance = Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge' | 'askPlatform'>;
+type Maintenance = Pick<HousekeepingParts, 'pending' | 'scrub' | 'words' | 'purge' | 'askPlatform'>;
 
 const nothingPending: PendingErasures = { receipts: 0, since: null, residue: false, listing: false };
 
 export function maintenanceByLeader(
-  { pending, scrub, purge, askPlatform }: Maintenance,
+  { pending, scrub, words, purge, askPlatform }: Maintenance,
   membership: Membership,
 ): Maintenance {
   return {
     scrub,
+    words,
     pending: () => (membership.leads ? pending() : nothingPending),
     purge: async (now) => (membership.leads ? await purge(now) : 0),
     askPlatform: async (signal) => {

@@ -3,8 +3,9 @@ import { backupKeepMillis } from '../store/dialect/sqlite/backups.js';
 import { inboxKeepMillis } from '../store/inbox.js';
 import { type HousekeepingParts, keepMillis, keptSince } from './housekeeping.js';
 import type { OpenMirror } from './mirror-parts.js';
+import { scrubWords } from './scrub-words.js';
 
-interface Maintenance extends Pick<HousekeepingParts, 'pending' | 'scrub' | 'purge'> {
+interface Maintenance extends Pick<HousekeepingParts, 'pending' | 'scrub' | 'words' | 'purge'> {
   /** For one-shot commands, which may block their event loop. */
   readonly scrubAlone: HousekeepingParts['scrub'];
 }
@@ -20,6 +21,7 @@ export function maintenanceOf(config: Config, mirror: OpenMirror): Maintenance {
   const { keepDays } = config.history;
   const auditKeepDays = config.console?.auditKeepDays ?? null;
   return {
+    words: scrubWords[config.database.kind],
     pending: () => erasures.pending(),
     scrub: async (rewritten, signal) => {
       await removeBackupsOnErasure(mirror);

@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Awaitable, PendingErasures, Scrubbed } from '../store/erasures.js';
+import type { ScrubWords } from './scrub-words.js';
 
 export interface ScrubOnceParts {
   readonly clock: Clock;
@@ -8,6 +9,7 @@ export interface ScrubOnceParts {
   pending(): Awaitable<PendingErasures>;
   /** `rewritten`: the progress of the previous, blocked scrub. */
   scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
+  readonly words: ScrubWords;
 }
 
 /** Most readers finish within these attempts; longer ones are not waited for. */
@@ -15,29 +17,23 @@ const attemptsMax = 5;
 const pauseMillis = 1_000;
 
 /**
- * Scrubs for a run without a daemon, such as one from cron: erased bytes leave the file before it ends. A scrub blocked
- * by a reader or a full disk is logged, stays pending in `status`, and is retried by the next run.
+ * Scrubs for a run without a daemon, such as one from cron: erased bytes are gone before it ends. A scrub blocked by
+ * a reader or a full disk is logged, stays pending in `status`, and is retried by the next run.
  */
 export async function scrubOnce(parts: ScrubOnceParts, signal: AbortSignal): Promise<void> {
-  const { clock, logger } = parts;
+  const { clock, logger, words } = parts;
   let rewritten = 0;
   for (let attempt = 1; isWaiting(await parts.pending()) && !signal.aborted; attempt += 1) {
     const result = await parts.scrub(rewritten, signal);
     if (result.kind === 'clean') return;
     if (result.kind === 'scrubbed') {
-      logger.info({ count: result.erasures }, 'erased identities are out of the file');
+      logger.info({ count: result.erasures }, words.done);
       return;
     }
     if (result.kind === 'blocked') rewritten = result.rewritten;
     if (result.kind === 'no_room' || attempt === attemptsMax) {
-      const hint =
-        result.kind === 'no_room'
-          ? 'make room on its disk for two more copies of it, then run rosterd sync again'
-          : 'another process reads it: run rosterd sync again when it is done';
-      logger.warn(
-        { count: result.erasures, state: result.kind, hint },
-        'erased identities are still in the file',
-      );
+      const { kind: state, erasures: count } = result;
+      logger.warn({ count, state, hint: words.hints[state] }, words.remain);
       return;
     }
     await clock.wait(pauseMillis, signal);

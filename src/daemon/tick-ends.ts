@@ -40,7 +40,7 @@ export class TickEnds implements Closable {
       await finishRun(this.engine, this.parts, end, signal);
     } catch (error) {
       if (!signal.aborted)
-        this.parts.logger.warn({ error }, 'notices, or erased bytes in the file, wait for the next tick');
+        this.parts.logger.warn({ error }, 'notices, or bytes of erased identities, wait for the next tick');
     }
   }
 

@@ -172,7 +172,7 @@ function hookCheck({ hook, last_error, ran_at, succeeded_at }: FullStatus['after
 
 function erasuresCheck({ pending, since }: StatusDocument['erasures'], now: number): Check {
   const age = ageOf(since, now);
-  const overdue = `${counted(pending, 'erasure')} not yet scrubbed from the bytes of the file, since ${since}`;
+  const overdue = `${counted(pending, 'erasure')} whose bytes are not scrubbed yet, since ${since}`;
   if (age > scrubMillisMax) return fail('erasures', overdue, 'rosterd run');
   return age > scrubMillisWarn
     ? warn('erasures', overdue, 'rosterd run')

@@ -1,6 +1,7 @@
 import { existsSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { isScrubDue, startHousekeeping } from '../../src/daemon/housekeeping.js';
+import { scrubWords } from '../../src/daemon/scrub-words.js';
 import { Fault } from '../../src/domain/fault.js';
 import type { Instant } from '../../src/domain/instant.js';
 import { silentLogger } from '../../src/runtime/logger.js';
@@ -15,7 +16,12 @@ import { VirtualClock } from '../sync/support/virtual-clock.js';
 const now = Date.parse('2026-10-20T12:00:00.000Z');
 const minutes = (count: number) => count * 60_000;
 const since = (age: number) => new Date(now - minutes(age)).toISOString() as Instant;
-const agreeing = { aheadMillis: 0, sinceObservedMillis: 0 };
+const usual = {
+  platform: { aheadMillis: 0, sinceObservedMillis: 0 },
+  askPlatform: async () => {},
+  logger: silentLogger,
+  words: scrubWords.sqlite,
+};
 const nothing: PendingErasures = { receipts: 0, since: null, residue: false, listing: false };
 
 test.each<[string, Partial<PendingErasures>, number | null, boolean]>([
@@ -45,10 +51,8 @@ test('a scrub that cannot finish backs off, however often it is requested, and r
   let receipts = 1;
   let blocked = true;
   const housekeeping = startHousekeeping({
-    platform: agreeing,
-    askPlatform: async () => {},
+    ...usual,
     clock,
-    logger: silentLogger,
     pending: () => (receipts === 0 ? nothing : { ...nothing, receipts, since: since(20) }),
     scrub: async () => {
       tried.push((clock.now() - now) / 1000);
@@ -75,49 +79,51 @@ test('a scrub that cannot finish backs off, however often it is requested, and r
   expect(tried).toHaveLength(2);
 });
 
-test('a blocked scrub is retried and logged once; failures do not stop the background jobs', async () => {
-  const clock = new VirtualClock(now);
-  const results: (Scrubbed | Error)[] = [
-    { kind: 'blocked', erasures: 1, rewritten: 7 },
-    new Error('the disk went away'),
-    { kind: 'blocked', erasures: 1, rewritten: 7 },
-    { kind: 'scrubbed', erasures: 1 },
-  ];
-  const asked: number[] = [];
-  const warned: string[] = [];
-  let waiting = true;
-  const housekeeping = startHousekeeping({
-    platform: agreeing,
-    askPlatform: async () => {},
-    clock,
-    logger: { ...silentLogger, warn: (_, message) => warned.push(message) },
-    pending: () => (waiting ? { ...nothing, receipts: 1, since: since(0) } : nothing),
-    scrub: async (rewritten) => {
-      asked.push(rewritten);
-      const result = results.shift();
-      if (result === undefined || result instanceof Error) throw result;
-      waiting = result.kind !== 'scrubbed';
-      return result;
-    },
-    purge: async () => 0,
-  });
-  for (let look = 0; look < 8; look += 1) await clock.advance(30_000);
-  await housekeeping.close();
-  // The progress of a blocked scrub is passed to the next one, which need not rewrite the file again.
-  expect(asked).toEqual([0, 7, 7, 7]);
-  expect(warned).toEqual([
-    expect.stringContaining('another process reads or writes it'),
-    expect.stringContaining('retrying'),
-  ]);
-});
+test.each([
+  ['sqlite', 'in the file: another process reads or writes it'],
+  ['postgres', 'in the tables: an older transaction may still see them'],
+] as const)(
+  'a blocked scrub on %s is retried and logged once; failures do not stop the background jobs',
+  async (kind, why) => {
+    const clock = new VirtualClock(now);
+    const results: (Scrubbed | Error)[] = [
+      { kind: 'blocked', erasures: 1, rewritten: 7 },
+      new Error('the disk went away'),
+      { kind: 'blocked', erasures: 1, rewritten: 7 },
+      { kind: 'scrubbed', erasures: 1 },
+    ];
+    const asked: number[] = [];
+    const warned: string[] = [];
+    let waiting = true;
+    const housekeeping = startHousekeeping({
+      ...usual,
+      words: scrubWords[kind],
+      clock,
+      logger: { ...silentLogger, warn: (_, message) => warned.push(message) },
+      pending: () => (waiting ? { ...nothing, receipts: 1, since: since(0) } : nothing),
+      scrub: async (rewritten) => {
+        asked.push(rewritten);
+        const result = results.shift();
+        if (result === undefined || result instanceof Error) throw result;
+        waiting = result.kind !== 'scrubbed';
+        return result;
+      },
+      purge: async () => 0,
+    });
+    for (let look = 0; look < 8; look += 1) await clock.advance(30_000);
+    await housekeeping.close();
+    // The progress of a blocked scrub is passed to the next one, which need not rewrite the file again.
+    expect(asked).toEqual([0, 7, 7, 7]);
+    expect(warned).toEqual([expect.stringContaining(why), expect.stringContaining('retrying')]);
+  },
+);
 
 test('a scrub whose process a signal ended is no failure, and is repeated', async () => {
   const clock = new VirtualClock(now);
   const warned: string[] = [];
   let tried = 0;
   const housekeeping = startHousekeeping({
-    platform: agreeing,
-    askPlatform: async () => {},
+    ...usual,
     clock,
     logger: { ...silentLogger, warn: (_, message) => warned.push(message) },
     pending: () => ({ ...nothing, receipts: 1, since: since(0) }),
@@ -138,8 +144,7 @@ test('a database that stays locked is logged once, and again after it was free i
   let warned = 0;
   let locked = true;
   const housekeeping = startHousekeeping({
-    platform: agreeing,
-    askPlatform: async () => {},
+    ...usual,
     clock,
     logger: {
       ...silentLogger,
@@ -171,10 +176,8 @@ test('expired rows are deleted every hour', async () => {
   const clock = new VirtualClock(now);
   const at: number[] = [];
   const housekeeping = startHousekeeping({
-    platform: agreeing,
-    askPlatform: async () => {},
+    ...usual,
     clock,
-    logger: silentLogger,
     pending: () => nothing,
     scrub: async () => ({ kind: 'clean' }),
     purge: async (when) => at.push(when),
@@ -262,10 +265,8 @@ test('after the clock was set, nothing expires for an hour', async () => {
   const clock = new VirtualClock(now);
   const purged: string[] = [];
   const housekeeping = startHousekeeping({
-    platform: agreeing,
-    askPlatform: async () => {},
+    ...usual,
     clock,
-    logger: silentLogger,
     pending: () => nothing,
     scrub: async () => ({ kind: 'clean' }),
     purge: async (at) => {
@@ -289,10 +290,9 @@ test('nothing expires before the platform has answered, and a clock that is ahea
   const purged: string[] = [];
   const platform = { aheadMillis: 0, sinceObservedMillis: Number.POSITIVE_INFINITY };
   const housekeeping = startHousekeeping({
+    ...usual,
     platform,
-    askPlatform: async () => {},
     clock,
-    logger: silentLogger,
     pending: () => nothing,
     scrub: async () => ({ kind: 'clean' }),
     purge: async (at) => {
@@ -319,13 +319,13 @@ test('a due purge asks a platform that has not answered for its time, at most ev
   const purged: number[] = [];
   const platform = { aheadMillis: 0, sinceObservedMillis: Number.POSITIVE_INFINITY };
   const housekeeping = startHousekeeping({
+    ...usual,
     platform,
     askPlatform: async () => {
       asked.push((clock.now() - now) / 60_000);
       if (asked.length === 3) platform.sinceObservedMillis = 0;
     },
     clock,
-    logger: silentLogger,
     pending: () => nothing,
     scrub: async () => ({ kind: 'clean' }),
     purge: async () => purged.push((clock.now() - now) / 60_000),

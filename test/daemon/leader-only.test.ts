@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { maintenanceByLeader, outboxByLeader } from '../../src/daemon/leader-only.js';
+import { scrubWords } from '../../src/daemon/scrub-words.js';
 import { alone } from '../../src/fleet/membership.js';
 
 const pending = { receipts: 3, since: null, residue: true, listing: false };
@@ -11,6 +12,7 @@ function work(leads: boolean) {
     {
       pending: () => pending,
       scrub: async () => ({ kind: 'clean' }),
+      words: scrubWords.postgres,
       purge: async () => done.push('purged'),
       askPlatform: async () => void done.push('asked'),
     },

@@ -2,17 +2,31 @@ import { counted } from '../../domain/counted.js';
 import type { ErasedReceipt } from '../../tasks/erasure-steps.js';
 import type { Output } from './output.js';
 
+type Words = Readonly<Record<ErasedReceipt['bytes'], string>>;
+
+const ofFile: Words = {
+  scrubbed: 'no bytes of it are left in the database files',
+  blocked:
+    'another process is using the database file; a running daemon finishes the erasure, or run this command again',
+  no_room: 'the disk is too full to rewrite the file; free some space, then run this command again',
+};
+
+const ofTables: Words = {
+  scrubbed: 'no bytes of it are left in the tables',
+  blocked:
+    'an older transaction may still see it, or a session uses a table; a running daemon finishes the erasure, or end long transactions and run this command again',
+  no_room:
+    'the disk of the server is too full to rewrite the tables; free some space, then run this command again',
+};
+
 /** Prints what became of the copies of identity that was erased at this time. */
 export function showErasedCopies(copies: ErasedReceipt, erasedAt: string, out: Output): void {
-  const { bytes, pending, pending_since } = copies;
-  if (bytes === 'scrubbed') out.line('no bytes of it are left in the database files');
+  const { bytes, pending, pending_since, other_hosts: onServer } = copies;
+  const words = onServer ? ofTables : ofFile;
+  if (bytes === 'scrubbed') out.line(words.scrubbed);
   else {
     out.line(`bytes: pending, ${counted(pending, 'erasure')} since ${pending_since ?? erasedAt}`);
-    out.warn(
-      bytes === 'blocked'
-        ? 'another process is using the database file; a running daemon finishes the erasure, or run this command again'
-        : 'the disk is too full to rewrite the file; free some space, then run this command again',
-    );
+    out.warn(words[bytes]);
   }
   for (const file of copies.backups_removed) out.line(`removed ${file}, a backup that contained identity`);
   for (const folder of copies.exports_removed)
