@@ -1,0 +1,95 @@
+import { Fault } from '../../../domain/fault.js';
+import { mistakeIn } from '../../mistake.js';
+import {
+  cannotJudge,
+  hasNoPast,
+  hasParameters,
+  notOneStatement,
+  notValid,
+  readsPeople,
+  resultTooLarge,
+  rowTooLarge,
+  tooSlow,
+} from '../../query-refusals.js';
+import { presentOnlyCode } from './as-of.js';
+import { postgresFault } from './faults.js';
+import { resultTooLargeCode, rowTooLargeCode } from './masked-query.js';
+import { declaring, readsOnly, shortAnswer } from './query-without-audit.js';
+
+/** What was asked, and within which limits. */
+interface Failing {
+  readonly timeoutMs: number;
+  readonly url: string;
+  readonly statement: string;
+  readonly masked: boolean;
+  readonly rowBytesMax: number;
+  readonly bytesMax: number | null;
+}
+
+const writingStatement =
+  /near "(?:insert|update|delete|merge|create|drop|alter|truncate|copy|vacuum|set|begin|commit|grant|revoke|call|do|refresh|listen|notify|lock|analyze|reindex)"/i;
+
+/** Returns the `Fault` for a failed query. SQLSTATE class 42 is about the statement's text, 22 about values. */
+export function queryFault(error: unknown, failing: Failing): unknown {
+  const { timeoutMs, url, statement, masked, rowBytesMax, bytesMax } = failing;
+  if (error instanceof Fault) return error;
+  const { code, message } = error as { readonly code?: unknown; readonly message?: string };
+  if (typeof code !== 'string') return postgresFault(error, url);
+  if (code === '57014') return tooSlow(timeoutMs);
+  if (code === presentOnlyCode)
+    return hasNoPast(String(message), `the name with its schema, such as public.${message},`);
+  if (code === rowTooLargeCode) return rowTooLarge(rowBytesMax);
+  if (code === resultTooLargeCode) return resultTooLarge(bytesMax ?? rowBytesMax);
+  if (code === '42501' && masked)
+    return /denied for (?:schema|table|view|column)/.test(message ?? '')
+      ? readsPeople()
+      : cannotJudge('it needs rights that the role rosterd_analyst does not have');
+  if (code === '42501')
+    return new Fault('usage', `the query failed: ${message}`, {
+      hint: 'Names are for the role rosterd_identity, everything else for rosterd_analyst: ask for a grant.',
+    });
+  const writes = code === '25006' || /data-modifying|INTO is not allowed|specify INTO/i.test(message ?? '');
+  if (
+    writes ||
+    (code === '42601' && writingStatement.test(message ?? '')) ||
+    /cannot open [A-Z ]+ query as cursor/.test(message ?? '')
+  )
+    return readsOnly();
+  if (code === '42601' && /multiple commands/.test(message ?? '')) return notOneStatement();
+  if (code === '42P02') return hasParameters();
+  if (/^42/.test(code))
+    return notValid(
+      String(message),
+      undefined,
+      mistakeIn(statement, String(message), placeOf(error, failing)),
+    );
+  if (!/^(?:22|0A|2[135]|54|P0|38|39)/.test(code)) return postgresFault(error, url);
+  return new Fault('usage', `the query failed: ${masked ? withoutValues(code) : message}`);
+}
+
+/** The server counts characters from 1, in the text that it was sent. */
+function placeOf(error: unknown, { statement, masked }: Failing): number | undefined {
+  const { position, internalQuery } = error as {
+    readonly position?: string;
+    readonly internalQuery?: string;
+  };
+  if (position === undefined || internalQuery !== undefined) return undefined;
+  // While names are masked, the statement is described as it is.
+  const before = masked || shortAnswer.test(statement) ? 0 : declaring.length;
+  const from = Number(position) - 1 - before;
+  return from >= 0 && from <= statement.length ? from : undefined;
+}
+
+/** The server's messages may quote values. While names are masked, this message replaces them. */
+const withoutValues = (code: string): string =>
+  `${meanings[code] ?? 'the server refused a value it met'} (SQLSTATE ${code})`;
+
+const meanings: Readonly<Record<string, string>> = {
+  '22P02': 'a text cannot be converted to the type that was asked for',
+  '22003': 'a number is out of range',
+  '22007': 'a text is no date or time',
+  '22008': 'a date or time is out of range',
+  '22012': 'division by zero',
+  '21000': 'a subquery used as a value returned more than one row',
+  '54000': 'a value is larger than the server allows',
+};
