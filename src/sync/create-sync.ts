@@ -1,23 +1,19 @@
 import { Fault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
-import { millisOf } from '../domain/instant.js';
-import { Interrupter, type Interruption } from '../runtime/interruption.js';
 import { Allowance } from './allowance.js';
+import { Crowd, sharesOf } from './crowd.js';
 import { listingWait } from './listing-wait.js';
 import type { SharedRequests, SyncSource } from './ports.js';
 import { runTick } from './run-tick.js';
-import { jitterShare } from './schedule.js';
 import { type QueuedTick, SourceLoop } from './source-loop.js';
 import { SpacedElsewhere } from './spaced-elsewhere.js';
 import { spacingElsewhere } from './spacing-seen.js';
-import type { Sync, SyncOptions, SyncParts, TickListener } from './sync.js';
+import type { Sync, SyncParts, TickListener } from './sync.js';
 import { TickLog } from './tick-log.js';
 import type { TickResult } from './tick-parts.js';
 import { type Ticket, TickSlots } from './tick-slots.js';
 import { isPlenty, type SharedBudget } from './webhook-spacing.js';
 import { WebhookUsers } from './webhook-users.js';
-
-const hourMillis = 60 * 60_000;
 
 /**
  * Keeps sources in sync with the platform. Each source has its own schedule; `concurrency` limits how many tick at
@@ -33,9 +29,6 @@ export function createSync(parts: SyncParts): Sync {
   const users = new WebhookUsers();
   const elsewhere = new SpacedElsewhere(logger);
   const allowance = new Allowance();
-  /** When webhooks were last found to have been missed, on the wall clock: ticks before that do not count. */
-  let behindAt = Number.NEGATIVE_INFINITY;
-  let rechecking = new Interrupter();
   /** What happens to a source that is added. */
   let first: 'waits' | 'starts' | 'leaves' = 'waits';
 
@@ -152,59 +145,12 @@ export function createSync(parts: SyncParts): Sync {
     return one;
   };
 
-  /** Returns whether so many sources are followed here that their first ticks must not all run at once. */
-  const isCrowd = (sources = here.size) => {
-    const { timed } = sharesOf(sources, options);
-    // A first tick also checks the grant.
-    return timed !== null && 2 * sources > timed.atOnce;
-  };
-
-  /** Starts the timers of these sources. Their first ticks are due now, or in a crowd when the last ones were too old. */
+  const crowd = new Crowd(parts, sharesNow);
+  /** Starts the timers of these sources. */
   const follow = (all: readonly Followed[]): void => {
     for (const { source } of all) here.add(source.identity.name);
-    if (!isCrowd()) {
-      for (const { loop } of all) loop.start();
-      return;
-    }
-    // Webhooks start ticks meanwhile.
-    for (const { loop } of all) loop.start(Number.POSITIVE_INFINITY);
-    void recall(all);
+    crowd.start(all, here.size);
   };
-
-  const recall = async (all: readonly Followed[]): Promise<void> => {
-    const names = all.map(({ source }) => source.identity.name);
-    const last =
-      (await parts.lastTicks?.(names).catch((error: unknown) => {
-        logger.warn({ error }, 'the last ticks could not be read: every source is due now');
-        return null;
-      })) ?? null;
-    const now = clock.now();
-    for (const { source, loop } of all) {
-      const seen = last?.get(source.identity.name);
-      const age = seen === undefined ? -1 : now - millisOf(seen.endedAt);
-      const { intervalMillis, grantMillis } = sharesNow();
-      // A source that was not listed completely is due now, and so is one whose tick is dated in the future.
-      if (age < 0 || seen?.follows !== true) {
-        loop.dueWithin(0, { lists: last !== null && seen?.follows !== true });
-        continue;
-      }
-      const within = intervalMillis * spread(random.fraction()) - age;
-      loop.dueWithin(now - age < behindAt ? Math.min(0, within) : within, {
-        lists: false,
-        // Spread, because each check is a request. A grant that changes is announced and checked at once.
-        grantWaitMillis: random.fraction() * grantMillis,
-      });
-    }
-  };
-  const recheckSpread = async (all: readonly SourceLoop[], signal: Interruption): Promise<void> => {
-    const { timed } = sharesNow();
-    for (const [index, loop] of all.entries()) {
-      if (timed !== null && index >= timed.atOnce) await clock.wait(hourMillis / timed.perHour, signal);
-      if (signal.aborted) return;
-      loop.recheck();
-    }
-  };
-  const spread = (chance: number) => 1 + jitterShare * (2 * chance - 1);
 
   for (const source of parts.sources) create(source);
 
@@ -235,14 +181,7 @@ export function createSync(parts: SyncParts): Sync {
       onIdle();
     },
     follow: (...names) => follow(names.flatMap((name) => followed.get(name) ?? [])),
-    catchUp: () => {
-      if (!isCrowd(followed.size)) {
-        for (const loop of loops()) loop.nudge();
-        return;
-      }
-      behindAt = clock.now();
-      for (const loop of [...loops()].sort((a, b) => a.timedSince - b.timedSince)) loop.dueWithin(0);
-    },
+    catchUp: () => crowd.catchUp(loops()),
     leave: async (name) => {
       here.delete(name);
       await loopOf(name)?.leave();
@@ -252,17 +191,11 @@ export function createSync(parts: SyncParts): Sync {
     isBusy: (name) => loopOf(name)?.busy === true,
     nudge: (name) => loopOf(name)?.nudge(),
     recheck: (name) => loopOf(name)?.recheck(),
-    secretsReread: (names) => {
-      rechecking.abort();
-      rechecking = new Interrupter();
-      const all = names.flatMap((name) => loopOf(name) ?? []);
-      if (!isCrowd(followed.size)) for (const loop of all) loop.recheck();
-      else
-        void recheckSpread(
-          all.filter(({ isIll }) => isIll),
-          rechecking,
-        );
-    },
+    secretsReread: (names) =>
+      crowd.recheck(
+        names.flatMap((name) => loopOf(name) ?? []),
+        followed.size,
+      ),
     tick: (name, ask = {}) => {
       const loop = loopOf(name);
       if (loop === undefined) throw new Fault('usage', `no source is called ${name}`);
@@ -285,7 +218,7 @@ export function createSync(parts: SyncParts): Sync {
     idle: () =>
       isIdle() ? Promise.resolve() : new Promise((resolve) => waitingForIdle.add(() => resolve())),
     close: async () => {
-      rechecking.abort();
+      crowd.close();
       await Promise.all(loops().map((loop) => loop.close()));
     },
   };
@@ -302,10 +235,3 @@ interface Followed {
 }
 
 const none: ReadonlySet<SourceName> = new Set();
-
-function sharesOf(sources: number, options: SyncOptions): SharedRequests {
-  const { intervalMillis, idleIntervalMillis } = options;
-  return (
-    options.shares?.(sources) ?? { intervalMillis, idleIntervalMillis, grantMillis: hourMillis, timed: null }
-  );
-}
