@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Sandbox, startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { all } from '../../src/platform/state/statements.js';
+import { noPrograms, type OutsidePrograms } from '../judges/outside-programs.js';
 import { freePort } from '../support/free-port.js';
 import { askPlatform } from './ask-platform.js';
 import { Deadline } from './deadline.js';
@@ -19,6 +20,7 @@ export interface Place {
   readonly folder: string;
   readonly storage: Storage;
   readonly hook: { readonly url: string; readonly secret: string };
+  readonly programs: OutsidePrograms;
   /** Starts `rosterd` with these arguments in this folder. */
   rosterd(args: readonly string[], options?: Pick<LifeOptions, 'stop' | 'pagesMax' | 'configuration'>): Life;
   /** Its processes that have not ended. */
@@ -49,6 +51,9 @@ export interface Place {
 /** The configuration of a second daemon, whose port the first has. */
 export const withoutReceiver = 'without-receiver.json';
 
+/** A mirror of the same platform in a file of this folder that no daemon uses, and the configuration that names it. */
+export const afresh = { configuration: 'afresh.json', file: 'afresh.db' };
+
 export interface PlaceOptions {
   readonly program: Program;
   readonly records: number;
@@ -57,6 +62,7 @@ export interface PlaceOptions {
   readonly server?: string | null;
   readonly base?: string;
   readonly tablespace?: string;
+  readonly programs?: OutsidePrograms;
 }
 
 export async function openLocation({
@@ -66,11 +72,14 @@ export async function openLocation({
   server = null,
   base = tmpdir(),
   tablespace,
+  programs = noPrograms,
 }: PlaceOptions): Promise<Place> {
   const sandbox = await startSandbox({ seed: 7, companies: 1, records, limits: false });
   const folder = mkdtempSync(join(base, 'rosterd-torture-'));
   const storage =
-    server === null ? sqliteStorage(join(folder, 'mirror.db')) : await postgresStorage(server, tablespace);
+    server === null
+      ? sqliteStorage(join(folder, 'mirror.db'))
+      : await postgresStorage(server, { tablespace, pgAmcheck: programs.pgAmcheck });
   const [company] = sandbox.ready.companies;
   if (company === undefined) throw new Error('the sandbox has no company');
   const port = await freePort();
@@ -100,6 +109,8 @@ export async function openLocation({
   };
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
   writeFileSync(join(folder, withoutReceiver), JSON.stringify({ ...config, receiver: null }));
+  const database = `sqlite:${afresh.file}`;
+  writeFileSync(join(folder, afresh.configuration), JSON.stringify({ ...config, database, receiver: null }));
   const env = { TOKEN: company.token, HOOK: secret };
   const forgiven = new Set<string>();
   const byHand = new Set<string>();
@@ -140,6 +151,7 @@ export async function openLocation({
     storage,
     look: storage.look,
     hook: { url, secret },
+    programs,
     rosterd: (args, options = {}) => {
       const life = startLife(args, { program, folder, env, ...options });
       lives.add(life);

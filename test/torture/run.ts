@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { systemClock } from '../../src/runtime/clock.js';
 import { seededRandom } from '../../src/runtime/random.js';
+import { findPrograms, toldPgAmcheck, toldSqldiff } from '../judges/outside-programs.js';
 import { startPostgres } from '../postgres/server.js';
 import { amount, choice, flag, readOptions, refuse, whole } from '../support/options.js';
 import { Counters } from './counters.js';
@@ -12,7 +13,8 @@ const names = [...new Set([...scenarios.sqlite, ...scenarios.postgres].map(({ na
 const options = readOptions({
   name: 'npm run torture',
   about: `Mistreats real processes: rounds of each scenario, several at once, because a round is idle while its daemon starts.
-With --database postgres, the mirrors are on a server that the run starts, or on servers of the scenarios that harm theirs.`,
+With --database postgres, the mirrors are on a server that the run starts, or on servers of the scenarios that harm theirs.
+Where they are installed, pg_amcheck checks these mirrors, and sqldiff compares a mirror after a round with one listed afresh.`,
   options: {
     rounds: whole('rounds of each scenario', 100, { least: 1 }),
     seed: whole('seed of the first round', 1),
@@ -37,7 +39,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 
 const postgres = database === 'postgres' ? await startPostgres() : null;
-const setting: Setting = { program: isBuilt() ? built : sources, server: postgres?.url ?? null };
+const programs = findPrograms(process.env.PATH ?? '');
+const setting: Setting = { program: isBuilt() ? built : sources, server: postgres?.url ?? null, programs };
+if (database === 'postgres') process.stdout.write(`${toldPgAmcheck(programs)}\n`);
+process.stdout.write(`${toldSqldiff(programs)}\n`);
 let violations = 0;
 for (const scenario of chosen) {
   if (stopping) break;

@@ -1,4 +1,5 @@
 import type { Random } from '../../src/runtime/random.js';
+import type { OutsidePrograms } from '../judges/outside-programs.js';
 import type { Counters } from './counters.js';
 import type { Program } from './life.js';
 import type { Place } from './place.js';
@@ -14,6 +15,8 @@ export interface Setting {
   readonly program: Program;
   /** A server that all scenarios share; null keeps the mirrors in files. A scenario that harms a server starts its own. */
   readonly server: string | null;
+  /** Programs that judge as well; none by default. */
+  readonly programs?: OutsidePrograms;
 }
 
 export interface Opened {

@@ -4,6 +4,7 @@ import { migratePostgres } from '../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
 import { valueTypes } from '../../src/store/dialect/postgres/values.js';
 import { type Migration, shippedMigrations } from '../../src/store/migrate.js';
+import { damageByPgAmcheck } from '../judges/pg-amcheck.js';
 import { damageOf } from '../postgres/amcheck.js';
 import { urlOf, withClient } from '../postgres/run-databases.js';
 import { filledBy } from '../upgrade/postgres-crashes.js';
@@ -19,12 +20,14 @@ export class PostgresExam implements Exam {
   private constructor(
     readonly database: string,
     readonly migrations: Exam['migrations'],
+    readonly pgAmcheck: string | null,
   ) {}
 
-  /** Fills an empty database. */
-  static async open(url: string, from: Written): Promise<PostgresExam> {
+  /** Fills an empty database. With `pgAmcheck`, that program checks it as well. */
+  static async open(url: string, from: Written, pgAmcheck: string | null = null): Promise<PostgresExam> {
     await filledBy(url, from.version, from.migrations.postgres);
-    return new PostgresExam(url, { first: from.migrations.postgres, all: shippedMigrations('postgres') });
+    const migrations = { first: from.migrations.postgres, all: shippedMigrations('postgres') };
+    return new PostgresExam(url, migrations, pgAmcheck);
   }
 
   async upgrade(migrations: readonly Migration[], clock: Clock, version: string): Promise<number> {
@@ -85,7 +88,8 @@ export class PostgresExam implements Exam {
 
   async problems(): Promise<readonly string[]> {
     const damage = await damageOf(await this.#connected());
-    return damage === null ? [] : [`amcheck: ${damage}`];
+    const also = this.pgAmcheck === null ? null : await damageByPgAmcheck(this.pgAmcheck, this.database);
+    return [...(damage === null ? [] : [`amcheck: ${damage}`]), ...(also === null ? [] : [also])];
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import type { WireFetch } from '../../src/client/fetch/fetch.js';
 import { configFrom } from '../../src/config/config-from.js';
 import { settingsSchema } from '../../src/config/settings.js';
@@ -21,7 +22,9 @@ import { seededRandom } from '../../src/runtime/random.js';
 import { inboxKeepMillis } from '../../src/store/inbox.js';
 import { forget, personOrInvestment } from '../../src/tasks/forget.js';
 import { latestVersion, type Version, versions } from '../../src/wire/versions.js';
+import { comparedRelations } from '../judges/compared-relations.js';
 import { type FeedRead, judgeFeed, judgeSet } from '../judges/histories.js';
+import { compareBySqldiff } from '../judges/sqldiff.js';
 import { unpacked, type Written, writtenFolder, writtenVersions } from '../upgrade/written.js';
 import type { Exam, Row } from './exam.js';
 import { judgeQuarters, type Quarter } from './judge-quarters.js';
@@ -41,6 +44,8 @@ export interface YearsAsk {
   readonly logger?: Logger;
   /** Replaces jobs of the daemon's upkeep. */
   readonly planted?: Partial<Upkeep>;
+  /** The program that compares the mirror at the end with one listed afresh; by default none does. */
+  readonly sqldiff?: string | null;
 }
 
 export interface YearsReport {
@@ -346,6 +351,7 @@ class YearsRun {
     await this.#judgeInbox();
     const { engine } = this.#engineNow();
     await this.#tick(-1);
+    await listCatalog(engine);
     await this.#scrub(`quarter ${this.#quarters.length + 1}`);
     const [before, asked] = [this.exam.statements(), this.#requests];
     const [source] = engine.sources.all;
@@ -394,10 +400,12 @@ class YearsRun {
       this.time.advance(2 * hour);
       await this.#tick(-1);
     }
+    await listCatalog(this.#engineNow().engine);
     await this.#scrub('the end');
     await this.#compare();
     await this.#judgeInbox();
     await this.#stop();
+    await this.#compareAfresh();
     const feed = await this.#feed(0);
     this.#violations.push(...(await this.exam.problems()), ...judgeFeed(this.#reads, feed));
     this.#add('feed entries', feed.length);
@@ -456,7 +464,42 @@ class YearsRun {
     }
   }
 
-  #config() {
+  /** Compares what the mirror shows with what a mirror shows that is listed now. */
+  async #compareAfresh(): Promise<void> {
+    const { sqldiff = null, folder } = this.ask;
+    if (sqldiff === null) return;
+    const file = join(folder, 'afresh.db');
+    const engine = await this.#engineOn(`sqlite:${file}`);
+    try {
+      for (const { name } of engine.sources.all) {
+        const { report } = await engine.sync.tick(name, {});
+        if (report.outcome !== 'done')
+          this.#violations.push(`listed afresh: ${name} ${report.outcome}: ${report.message}`);
+      }
+      await listCatalog(engine);
+    } finally {
+      await engine.close();
+    }
+    const raw = new Sqlite(file, { readonly: true });
+    try {
+      const { same, differences } = await compareBySqldiff(
+        sqldiff,
+        folder,
+        comparedRelations('with figures'),
+        {
+          lived: (sql) => this.exam.rows(sql),
+          fresh: async (sql) => raw.prepare<[], Row>(sql).all(),
+        },
+      );
+      this.#add('rows that sqldiff found equal in a mirror listed afresh', same);
+      this.#violations.push(...differences.map((one) => `sqldiff: ${one}`));
+      if (same === 0) this.#violations.push('sqldiff compared no row');
+    } finally {
+      raw.close();
+    }
+  }
+
+  #config(database = this.exam.database) {
     const settings = JSON.parse(readFileSync(join(writtenFolder(this.from.version), 'config.json'), 'utf8'));
     const env = Object.fromEntries(
       readFileSync(join(writtenFolder(this.from.version), 'environment.env'), 'utf8')
@@ -466,13 +509,10 @@ class YearsRun {
     );
     const platform = { ...settings.platform, version: this.#version };
     const history = { keepDays: historyDays };
-    return configFrom(
-      settingsSchema.parse({ ...settings, platform, history, database: this.exam.database }),
-      {
-        env,
-        folderOf: () => this.ask.folder,
-      },
-    );
+    return configFrom(settingsSchema.parse({ ...settings, platform, history, database }), {
+      env,
+      folderOf: () => this.ask.folder,
+    });
   }
 
   #clock(): Clock {
@@ -485,7 +525,14 @@ class YearsRun {
   }
 
   async #start(): Promise<Engine> {
-    const config = this.#config();
+    const engine = await this.#engineOn(this.exam.database);
+    this.#webhooks ??= new Webhooks(this.sandbox, this.#founder());
+    await this.#webhooks.open(engine, this.#clock());
+    return engine;
+  }
+
+  async #engineOn(database: string): Promise<Engine> {
+    const config = this.#config(database);
     const { url, ready } = this.sandbox;
     const narrow = new Map(
       ready.companies.map(({ token, tokenWithoutIdentity }) => [token, tokenWithoutIdentity]),
@@ -507,7 +554,7 @@ class YearsRun {
       } as RequestInit);
     };
     const clock = this.#clock();
-    const engine = await startEngine({
+    return await startEngine({
       ...{ config, clock, wire, random: seededRandom(this.ask.seed) },
       logger: this.ask.logger ?? silentLogger,
       openMirror: async (database, parts) => {
@@ -515,9 +562,6 @@ class YearsRun {
         return { ...mirror, upkeep: { ...mirror.upkeep, ...this.ask.planted } };
       },
     });
-    this.#webhooks ??= new Webhooks(this.sandbox, this.#founder());
-    await this.#webhooks.open(engine, clock);
-    return engine;
   }
 
   get #day(): number {
@@ -540,6 +584,11 @@ class YearsRun {
   #add(name: string, more: number): void {
     this.#counts[name] = (this.#counts[name] ?? 0) + more;
   }
+}
+
+/** Lists companies and rounds, which ticks alone do not. */
+async function listCatalog({ dimensions, sources }: Engine): Promise<void> {
+  for (const { name } of sources.all) await dimensions?.refresh(name, true);
 }
 
 /** What the platform answers to an API version that it no longer has. */

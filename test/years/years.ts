@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '../../src/daemon/logging.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { findPrograms, toldPgAmcheck, toldSqldiff } from '../judges/outside-programs.js';
 import { createDatabase, dropDatabasesOf, runName } from '../postgres/run-databases.js';
 import { serverForRuns } from '../simulation/postgres/server-for-runs.js';
 import { amount, choice, readOptions, refuse, whole } from '../support/options.js';
@@ -15,7 +16,8 @@ const options = readOptions({
   name: 'npm run simulate:years',
   about: `Virtual years of two companies, one seed after another. Prints what each quarter left and what grew or was wrong, and
 errors that were logged to standard error. PostgreSQL is a server of its own, or the one that ROSTERD_TEST_POSTGRES names
-to a superuser. With a planted fault it succeeds if the judge notices it; growth is judged from three quarters on.`,
+to a superuser. Where they are installed, pg_amcheck checks it at the end, and sqldiff compares what the mirror shows with a mirror
+listed then. With a planted fault it succeeds if the judge notices it; growth is judged from three quarters on.`,
   options: {
     database: choice('where the mirror is', ['sqlite', 'postgres'], 'sqlite'),
     years: amount('how long', 2),
@@ -35,13 +37,16 @@ if (options.planted !== null && days < 3 * options.quarter)
     `${days} days are fewer than three quarters of ${options.quarter} days, and growth is judged from the third on: name more --years or a shorter --quarter`,
   );
 const server = onPostgres ? await serverForRuns() : null;
+const programs = findPrograms(process.env.PATH ?? '');
+if (onPostgres) console.log(toldPgAmcheck(programs));
+console.log(toldSqldiff(programs));
 const run = runName();
 const examOf =
   (folder: string, seed: number): YearsAsk['exam'] =>
   async (from) =>
     server === null
       ? new SqliteExam(folder, from)
-      : PostgresExam.open(await createDatabase(server.url, `${run}_${seed}`), from);
+      : PostgresExam.open(await createDatabase(server.url, `${run}_${seed}`), from, programs.pgAmcheck);
 const logger = createLogger({
   level: 'error',
   format: 'json',
@@ -64,6 +69,7 @@ for (let { seed } = options; seed < options.seed + options.seeds; seed += 1) {
     seed,
     daysPerQuarter: options.quarter,
     planted: planted[options.planted ?? ''] ?? {},
+    sqldiff: programs.sqldiff,
     logger,
     progress: (day) => {
       if (day % 50 === 0) process.stderr.write(`day ${day} of ${days}\n`);

@@ -3,6 +3,7 @@ import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
 import { comesUp, endOf, following, saysItPlainly, stopAtRest } from '../deadline.js';
 import { judgeAtRest, judgeStopped } from '../judge.js';
+import { judgeEnded } from '../judge-afresh.js';
 import type { Life } from '../life.js';
 import { openLocation, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
@@ -36,7 +37,7 @@ async function round(place: Place, signal: Signal, random: Random, counters: Cou
   await following(last);
   await judgeAtRest(place);
   await stopAtRest(last);
-  await judgeStopped(place);
+  await judgeEnded(place, counters);
 }
 
 async function strike(place: Place, signal: Signal, random: Random, counters: Counters) {

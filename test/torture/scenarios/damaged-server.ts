@@ -4,6 +4,7 @@ import pg from 'pg';
 import { systemClock } from '../../../src/runtime/clock.js';
 import type { Random } from '../../../src/runtime/random.js';
 import { fakeIo, rosterd } from '../../cli/fake-io.js';
+import { damageByPgAmcheck } from '../../judges/pg-amcheck.js';
 import { damageOf } from '../../postgres/amcheck.js';
 import { urlOf, withClient } from '../../postgres/run-databases.js';
 import { type PostgresServer, startPostgres } from '../../postgres/server.js';
@@ -16,7 +17,8 @@ import { Violation } from '../violation.js';
 
 /**
  * Changes bytes in the server's file of a table or index while no process has it in memory: a command must report it, and
- * none may serve it silently. `amcheck` of PostgreSQL says what it finds, as an outside judge.
+ * none may serve it silently. `amcheck` of PostgreSQL says what it finds, as an outside judge, and `pg_amcheck` where it is
+ * installed.
  */
 export const damagedServer: Scenario = {
   name: 'damaged-file',
@@ -111,6 +113,13 @@ async function play(
   await run('status');
   const found = await outsideJudge(place.storage.setting);
   counters.add(`amcheck ${found === null ? 'finds nothing' : 'finds it'}`);
+  const { pgAmcheck } = place.programs;
+  if (pgAmcheck !== null) {
+    const also = await damageByPgAmcheck(pgAmcheck, place.storage.setting);
+    counters.add(`pg_amcheck ${also === null ? 'finds nothing' : 'finds it'}`);
+    if ((also === null) !== (found === null))
+      counters.add(`only one of the two finds: ${also ?? found} (${kind} in ${relation.name})`);
+  }
   if (doctor.code !== 0 && /^fail {2}database\./m.test(doctor.told))
     return counters.add(`${kind}: doctor names it`);
   const verify = await run('verify', '--full');

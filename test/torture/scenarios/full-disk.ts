@@ -6,6 +6,7 @@ import type { Counters } from '../counters.js';
 import { comesUp, endOf, following, saysItPlainly, stopAtRest } from '../deadline.js';
 import { deliver, hasRow } from '../deliver.js';
 import { judgeAtRest, judgeStopped } from '../judge.js';
+import { judgeEnded } from '../judge-afresh.js';
 import type { Life } from '../life.js';
 import { openLocation, type Place } from '../place.js';
 import { between, roundsIn, type Scenario, type Setting } from '../scenario.js';
@@ -204,5 +205,5 @@ async function play(place: Place, room: Room, random: Random, counters: Counters
   await place.churn(1);
   await judgeAtRest(place);
   await stopAtRest(life);
-  await judgeStopped(place);
+  await judgeEnded(place, counters);
 }

@@ -5,7 +5,8 @@ import { type PostgresServer, startPostgres } from '../../postgres/server.js';
 import type { Counters } from '../counters.js';
 import { Deadline, following, stopAtRest } from '../deadline.js';
 import { deliver, hasRow } from '../deliver.js';
-import { judgeAtRest, judgeStopped } from '../judge.js';
+import { judgeAtRest } from '../judge.js';
+import { judgeEnded } from '../judge-afresh.js';
 import { openLocation, type Place } from '../place.js';
 import { between, pick, roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
@@ -88,5 +89,5 @@ async function play(place: Place, server: PostgresServer, random: Random, counte
   if (life.over) throw new Violation(`the daemon ended with the server: ${life.printed()}`);
   await judgeAtRest(place);
   await stopAtRest(life);
-  await judgeStopped(place);
+  await judgeEnded(place, counters);
 }

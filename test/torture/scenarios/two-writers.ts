@@ -1,7 +1,8 @@
 import type { Random } from '../../../src/runtime/random.js';
 import type { Counters } from '../counters.js';
 import { endOf, following, inTime, saysItPlainly, stopAtRest } from '../deadline.js';
-import { differences, held, judgeAtRest, judgeStopped, truth } from '../judge.js';
+import { differences, held, judgeAtRest, truth } from '../judge.js';
+import { judgeEnded } from '../judge-afresh.js';
 import { openLocation, type Place, withoutReceiver } from '../place.js';
 import { roundsIn, type Scenario } from '../scenario.js';
 import { Violation } from '../violation.js';
@@ -45,7 +46,7 @@ async function overtaken(place: Place, counters: Counters): Promise<void> {
   await following(sleeper);
   await judgeAtRest(place);
   await stopAtRest(sleeper);
-  await judgeStopped(place);
+  await judgeEnded(place, counters);
 }
 
 /**
@@ -75,7 +76,7 @@ async function fleetOfTwo(place: Place, random: Random, counters: Counters): Pro
   await following(last);
   await judgeAtRest(place);
   await stopAtRest(last);
-  await judgeStopped(place);
+  await judgeEnded(place, counters);
 }
 
 /** Runs both programs at full speed at the same time. */
@@ -95,5 +96,5 @@ async function side(place: Place, random: Random, counters: Counters): Promise<v
   await place.churn(1);
   await judgeAtRest(place);
   await stopAtRest(daemon);
-  await judgeStopped(place);
+  await judgeEnded(place, counters);
 }

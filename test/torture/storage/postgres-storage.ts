@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import { isServerAway } from '../../../src/store/dialect/postgres/faults.js';
 import { valueTypes } from '../../../src/store/dialect/postgres/values.js';
 import { newestMigration } from '../../../src/store/newest-migration.js';
+import { damageByPgAmcheck } from '../../judges/pg-amcheck.js';
 import { damageOf } from '../../postgres/amcheck.js';
 import { urlOf, withClient } from '../../postgres/run-databases.js';
 import type { PostgresServer } from '../../postgres/server.js';
@@ -21,8 +22,17 @@ export async function smallTablespace({ url, data }: PostgresServer, folder: str
   return 'small';
 }
 
+interface PostgresOptions {
+  readonly tablespace?: string | undefined;
+  /** The program that checks the database as well; null where it is not installed. */
+  readonly pgAmcheck?: string | null;
+}
+
 /** A mirror in a database of its own on this server, in this tablespace or the default one. */
-export async function postgresStorage(server: string, tablespace = 'pg_default'): Promise<Storage> {
+export async function postgresStorage(
+  server: string,
+  { tablespace = 'pg_default', pgAmcheck = null }: PostgresOptions = {},
+): Promise<Storage> {
   const name = `rosterd_torture_${randomBytes(5).toString('hex')}`;
   const url = urlOf(server, name);
   const administer = (...commands: readonly string[]) =>
@@ -32,7 +42,7 @@ export async function postgresStorage(server: string, tablespace = 'pg_default')
   const drop = `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`;
   const create = `CREATE DATABASE "${name}" TABLESPACE ${tablespace}`;
   await administer(create);
-  const look = <Result>(work: (sight: Sight) => Promise<Result>) => looking(url, work);
+  const look = <Result>(work: (sight: Sight) => Promise<Result>) => looking(url, pgAmcheck, work);
   return {
     kind: 'postgres',
     setting: url,
@@ -47,7 +57,11 @@ export async function postgresStorage(server: string, tablespace = 'pg_default')
   };
 }
 
-async function looking<Result>(url: string, work: (sight: Sight) => Promise<Result>): Promise<Result> {
+async function looking<Result>(
+  url: string,
+  pgAmcheck: string | null,
+  work: (sight: Sight) => Promise<Result>,
+): Promise<Result> {
   const client = await connected(url);
   try {
     return await work({
@@ -62,7 +76,10 @@ async function looking<Result>(url: string, work: (sight: Sight) => Promise<Resu
         );
         return newest[0]?.number === newestMigration('postgres');
       },
-      damage: () => damageOf(client),
+      damage: async () => {
+        const damage = await damageOf(client);
+        return damage === null && pgAmcheck !== null ? damageByPgAmcheck(pgAmcheck, url) : damage;
+      },
     });
   } finally {
     await client.end();
