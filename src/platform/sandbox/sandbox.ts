@@ -12,6 +12,7 @@ import { createServices, listen } from '../platform.js';
 import type { PlatformOptions, Services } from '../services.js';
 import { type MovableClock, movableClock } from './clock.js';
 import { controlRoutes } from './control/routes.js';
+import { SlicedCalls } from './control/sliced-calls.js';
 import type { ReadyDocument } from './document.js';
 import { Faults } from './faults.js';
 import { controlPath, RequestLedger } from './requests.js';
@@ -86,6 +87,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       const running = feature.start?.(services);
       if (running !== undefined) parts.add('feature', () => running.close());
     }
+    const calls = new SlicedCalls(services);
+    parts.add('control calls', () => calls.close());
     let url = '';
     const ready = (): ReadyDocument => ({
       event: 'ready',
@@ -95,13 +98,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     });
     const reset = () => {
       resetWorld(world);
+      calls.end('The sandbox was reset.');
       faults.clear();
       requests.clear();
       traffic.clear();
     };
     services.events.onAttempt((attempt) => traffic.attempted(attempt));
     const routes = features.flatMap((feature) => [...feature.routes, ...(feature.sandboxRoutes ?? [])]);
-    const controlled = { clock, faults, requests, ready, reset };
+    const controlled = { clock, faults, requests, calls, ready, reset };
     const start = startRoutes({ clock, faults, traffic, ready, reset, api: new Router(routes) });
     const server = await listen(
       services,

@@ -6,17 +6,21 @@ import { between, pick, weighted } from '../seed/picks.js';
 import { type ActingCompany, amend, convert, invest, recompute, withdraw } from './act.js';
 import type { RecordPatch } from './record-patch.js';
 
-/** Makes that many random changes. Returns the ids of the changed investments, in order. */
+/** Makes that many random changes at once. Returns the ids of the changed investments, in order. */
 export function churn(
   services: Services,
   changes: number,
   company: ActingCompany | null,
   now: number,
 ): string[] {
+  const change = randomChange(services, company);
+  return Array.from({ length: changes }, () => change(now));
+}
+
+/** Returns a function that makes one random change and returns the id of the changed investment. */
+export function randomChange(services: Services, company: ActingCompany | null): (now: number) => string {
   const companies = company === null ? all<ActingCompany>(services.state, installedCompaniesSql) : [company];
-  return Array.from({ length: changes }, () =>
-    changeSomething(services, pick(services.random, companies), now),
-  );
+  return (now) => changeSomething(services, pick(services.random, companies), now);
 }
 
 /** Changes only companies with an installation and a round. Companies that only fill the catalog do not change. */

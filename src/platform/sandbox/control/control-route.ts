@@ -13,7 +13,7 @@ export function controlRoute<Body extends z.ZodType>(
   method: Operation['method'],
   path: string,
   body: Body | null,
-  handler: (exchange: Exchange, body: z.output<Body>) => Reply,
+  handler: (exchange: Exchange, body: z.output<Body>) => Reply | Promise<Reply>,
 ): Route {
   const operation: Operation = {
     id: `${method} ${path}`,

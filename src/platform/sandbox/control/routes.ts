@@ -8,7 +8,7 @@ import type { ReadyDocument } from '../document.js';
 import type { Faults } from '../faults.js';
 import { controlPath, type RequestLedger } from '../requests.js';
 import { amend, companyOf, deactivate, invest, revoke, withdraw } from './act.js';
-import { churn } from './churn.js';
+import { randomChange } from './churn.js';
 import { controlRoute } from './control-route.js';
 import { installRoutes } from './install-routes.js';
 import { recordPatch } from './record-patch.js';
@@ -23,11 +23,13 @@ import {
   updateBody,
   withdrawUpdate,
 } from './rounds.js';
+import type { SlicedCalls } from './sliced-calls.js';
 
 export interface Controlled {
   readonly clock: MovableClock;
   readonly faults: Faults;
   readonly requests: RequestLedger;
+  readonly calls: SlicedCalls;
   readonly ready: () => ReadyDocument;
   /** Returns to the state of the seed, without faults and without recorded requests. */
   reset(): void;
@@ -100,11 +102,9 @@ export function controlRoutes(controlled: Controlled): readonly Route[] {
   return [
     controlRoute('GET', controlPath, null, () => ok(controlled.ready())),
     controlRoute('POST', at('/investments'), createBody, (exchange, body) =>
-      acting(exchange, () => {
+      actingInSlices(controlled, body.count, () => {
         const company = companyOf(exchange.services, body.company);
-        return Array.from({ length: body.count }, () =>
-          invest(exchange.services, company, body.set, exchange.now),
-        );
+        return (now) => invest(exchange.services, company, body.set, now);
       }),
     ),
     controlRoute('PATCH', at('/investments/{id}'), recordPatch, (exchange, body) =>
@@ -154,9 +154,9 @@ export function controlRoutes(controlled: Controlled): readonly Route[] {
       }),
     ),
     controlRoute('POST', at('/churn'), churnBody, (exchange, body) =>
-      acting(exchange, () => {
+      actingInSlices(controlled, body.changes, () => {
         const company = body.company === undefined ? null : companyOf(exchange.services, body.company);
-        return churn(exchange.services, body.changes, company, exchange.now);
+        return randomChange(exchange.services, company);
       }),
     ),
     controlRoute('POST', at('/users/{id}/deactivate'), null, (exchange) =>
@@ -197,6 +197,14 @@ export function controlRoutes(controlled: Controlled): readonly Route[] {
 
 function acting(exchange: Exchange, act: () => readonly string[]): Reply {
   return ok({ ids: exchange.services.state.transaction(act)() });
+}
+
+async function actingInSlices(
+  { calls }: Controlled,
+  count: number,
+  begin: () => (now: number) => string,
+): Promise<Reply> {
+  return ok({ ids: await calls.run(count, begin()) });
 }
 
 const timeOf = (clock: MovableClock) => ({ now: new Date(clock.now()).toISOString() });
