@@ -29,14 +29,20 @@ export class Pauses {
       );
   }
 
-  /** Ends the pause of these sources, or of all. */
-  async resume(sources: readonly string[] | null): Promise<void> {
-    if (sources === null) {
-      await this.connection.run((db) => db.deleteFrom('pauses').execute());
-      return;
+  /** Ends the pause of these sources, or of all. Returns the names of those that were paused. */
+  async resume(sources: readonly string[] | null): Promise<readonly string[]> {
+    const resumed: string[] = [];
+    for (const some of sources === null ? [null] : inChunks(sources)) {
+      const rows = await this.connection.run((db) =>
+        db
+          .deleteFrom('pauses')
+          .$if(some !== null, (statement) => statement.where('source', 'in', some ?? []))
+          .returning('source')
+          .execute(),
+      );
+      resumed.push(...rows.map(({ source }) => source));
     }
-    for (const some of inChunks(sources))
-      await this.connection.run((db) => db.deleteFrom('pauses').where('source', 'in', some).execute());
+    return resumed.sort();
   }
 }
 

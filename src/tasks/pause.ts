@@ -14,28 +14,35 @@ export function pause(
   sources: readonly string[],
   clock: Clock,
 ): Promise<readonly PausedSource[]> {
-  return withPauses(config, clock, (pauses) => pauses.pause(sources, instantFromMillis(clock.now())));
+  return withPauses(config, clock, async (pauses) => {
+    await pauses.pause(sources, instantFromMillis(clock.now()));
+    return await pauses.list();
+  });
 }
 
-/** Ends the pause of these sources, or of all. Returns the sources that are still paused. */
-export function resume(
-  config: Config,
-  sources: readonly string[] | null,
-  clock: Clock,
-): Promise<readonly PausedSource[]> {
-  return withPauses(config, clock, (pauses) => pauses.resume(sources));
+export interface Resumed {
+  /** The names of the sources whose pause ended. */
+  readonly resumed: readonly string[];
+  readonly stillPaused: readonly PausedSource[];
 }
 
-async function withPauses(
+/** Ends the pause of these sources, or of all. */
+export function resume(config: Config, sources: readonly string[] | null, clock: Clock): Promise<Resumed> {
+  return withPauses(config, clock, async (pauses) => ({
+    resumed: await pauses.resume(sources),
+    stillPaused: await pauses.list(),
+  }));
+}
+
+async function withPauses<Result>(
   { database, identity, forget }: Config,
   clock: Clock,
-  work: (pauses: Pauses) => Promise<void>,
-): Promise<readonly PausedSource[]> {
+  work: (pauses: Pauses) => Promise<Result>,
+): Promise<Result> {
   const ledger = new ForgottenLedger(forget.ledger);
   const mirror = await openMirror(database, { clock, identity, ledger, logger: silentLogger });
   try {
-    await work(mirror.pauses);
-    return await mirror.pauses.list();
+    return await work(mirror.pauses);
   } finally {
     await mirror.close();
   }

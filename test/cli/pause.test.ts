@@ -95,7 +95,7 @@ test('pause stops a running daemon, which accepts webhooks and works them after 
   const ticks = count('tick_rows');
 
   const resumed = await run('resume');
-  expect([resumed.code, resumed.out]).toEqual([0, 'no source is paused\n']);
+  expect([resumed.code, resumed.out, resumed.err]).toEqual([0, 'resumed: acme\n', '']);
   await expect.poll(state).toBe('worked');
   expect(count('tick_rows')).toBeGreaterThan(ticks);
 });
@@ -117,6 +117,32 @@ test('sync refuses a paused source with exit code 5, and a pause survives a rest
   await daemon.close();
   expect((await run('resume', '--source', 'acme')).code).toBe(0);
   expect((await run('sync')).code).toBe(0);
+});
+
+test('resume says what it looked for when nothing was paused, the state of a named source, and what to do next', async () => {
+  const all = await run('resume');
+  expect([all.code, all.out, all.err]).toEqual([
+    0,
+    'nothing to resume: acme is not paused\n',
+    'What each source does: rosterd sources list\n',
+  ]);
+  const one = await run('resume', '--source', 'acme');
+  expect([one.code, one.out, one.err]).toEqual([
+    0,
+    'acme: not paused; its state is fine\n',
+    'More about it: rosterd sources show acme\n',
+  ]);
+  const writer = new Sqlite(join(world.folder, 'mirror.db'));
+  onTestFinished(() => {
+    writer.exec('UPDATE sources SET state = halted_from, halted_from = NULL, last_error = NULL');
+    writer.close();
+  });
+  writer.exec("UPDATE sources SET halted_from = state, state = 'halted', last_error = 'token refused'");
+  for (const args of [
+    ['resume', '--source', 'acme'],
+    ['sources', 'resume', 'acme'],
+  ])
+    expect((await run(...args)).out).toBe('acme: not paused; its state is halted: token refused\n');
 });
 
 test('pause and resume reject an unknown source', async () => {

@@ -2,6 +2,7 @@ import { type Command, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { chosenSources } from '../engine-of.js';
 import { exitCodes } from '../exit-codes.js';
+import { printResumed } from '../print-resumed.js';
 
 export const resume: Command = {
   name: 'resume',
@@ -19,12 +20,11 @@ export const resume: Command = {
     const { io, out, options } = context;
     const loaded = await configOf(context);
     const asked = options.list('source');
-    const sources = asked.length === 0 ? null : (await chosenSources(loaded, asked)).map(({ name }) => name);
+    const chosen = (await chosenSources(loaded, asked)).map(({ name }) => name);
     const { resume } = await import('../../tasks/pause.js');
-    const paused = await resume(loaded.config, sources, io.clock);
-    if (options.flag('json')) out.json(paused);
-    else if (paused.length === 0) out.line('no source is paused');
-    else for (const { source, paused_at } of paused) out.line(`${source}: still paused since ${paused_at}`);
+    const done = await resume(loaded.config, asked.length === 0 ? null : chosen, io.clock);
+    if (options.flag('json')) out.json(done.stillPaused);
+    else await printResumed(context, loaded.config, { ...done, names: chosen, isAll: asked.length === 0 });
     return exitCodes.done;
   },
 };

@@ -1,7 +1,7 @@
-import { counted } from '../../domain/counted.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
-import { namesMax, selectedSources, selectionOptions } from '../named-sources.js';
+import { selectedSources, selectionOptions } from '../named-sources.js';
+import { printResumed } from '../print-resumed.js';
 
 export const sourcesResume: Command = {
   name: 'sources resume',
@@ -16,17 +16,10 @@ export const sourcesResume: Command = {
     const { io, out, options } = context;
     const { config, names } = await selectedSources(context);
     const { resume } = await import('../../tasks/pause.js');
-    const left = await resume(config, options.flag('all') ? null : names, io.clock);
-    if (options.flag('json')) out.json(left);
-    else {
-      out.line(
-        names.length > namesMax
-          ? `${counted(names.length, 'source')} resumed`
-          : `resumed: ${names.join(', ')}`,
-      );
-      if (left.length > 0)
-        out.note(`${counted(left.length, 'source')} still paused: rosterd sources list --state paused`);
-    }
+    const isAll = options.flag('all');
+    const done = await resume(config, isAll ? null : names, io.clock);
+    if (options.flag('json')) out.json(done.stillPaused);
+    else await printResumed(context, config, { ...done, names, isAll });
     return exitCodes.done;
   },
 };
