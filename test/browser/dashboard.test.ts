@@ -56,6 +56,30 @@ test('the dashboard draws charts in a browser without a language, as on a Linux 
   await context.close();
 });
 
+test('the legend of a chart shows the amount of the table beside it, with all its digits', async () => {
+  const { context, page, complaints } = await visit();
+  // As a number with hundredths, this amount is a cent larger.
+  const amount = '$70,368,744,177,664.01';
+  await page.route(`**${pages.company}`, async (route) => {
+    const response = await route.fetch();
+    const body = (await response.text()).replace(/data-chart="line".*?<\/table>/s, (chart) =>
+      chart.replaceAll(
+        /data-value="[\d.]+">\$[\d,.]+</g,
+        `data-value="70368744177664.01">${amount.replace('$', '$$$$')}<`,
+      ),
+    );
+    await route.fulfill({ response, body });
+  });
+  await page.goto(world.url + pages.company);
+  const chart = page.locator('[data-chart="line"]').first();
+  await chart.locator('.u-over').hover();
+  const legend = chart.locator('.readout:not(:empty)');
+  await legend.waitFor();
+  expect(await legend.textContent()).toMatch(/^\d{4}-\d{2}-\d{2} · Raised so far \$70,368,744,177,664\.01$/);
+  expect(complaints).toEqual([]);
+  await context.close();
+});
+
 test('Clear ends a name search, the back button restores it, and a second tab never shows it', async () => {
   const { context, page, complaints } = await visit();
   await page.goto(`${world.url}/roster`);

@@ -57,6 +57,14 @@ test.each([
   expect(body).not.toContain('"><script>');
 });
 
+test('the legend of a chart of cents has each amount with all its digits', async () => {
+  const { body } = await post({
+    sql: "SELECT '2026-01' AS day, 9007199254740991 AS sum_cents UNION ALL SELECT '2026-02', 7036874417766401",
+  });
+  expect(body).toContain('data-words="90,071,992,547,409.91">9,007,199,254,740,991<');
+  expect(body).toContain('data-words="70,368,744,177,664.01">7,036,874,417,766,401<');
+});
+
 test('averages that PostgreSQL returns as decimal text are drawn and shown as money, and files keep the text', async () => {
   const sql = `SELECT day, avg AS average, avg AS avg_cents, 'usd' AS currency FROM
     (SELECT '2026-01' AS day, '12.5000000000000000' AS avg UNION ALL SELECT '2026-02', 1300 UNION ALL SELECT '2026-03', '-0.25')`;

@@ -21,6 +21,7 @@ function read(box) {
       rows.map(([first]) => seconds(first.dataset.value)),
       ...columns.map((index) => rows.map((row) => Number(row[index].dataset.value))),
     ],
+    words: columns.map((index) => rows.map((row) => row[index].dataset.words ?? row[index].textContent)),
   };
 }
 
@@ -40,19 +41,17 @@ function color(name) {
   return value;
 }
 
+/** Returns the format of the labels of the axis, which are round numbers. */
 function format(unit) {
   const options = /^[A-Z]{3}$/.test(unit)
     ? { style: 'currency', currency: unit, currencyDisplay: 'narrowSymbol' }
     : {};
-  return {
-    short: new Intl.NumberFormat('en-US', { ...options, notation: 'compact', maximumFractionDigits: 1 }),
-    long: new Intl.NumberFormat('en-US', { ...options, maximumFractionDigits: 2 }),
-  };
+  return new Intl.NumberFormat('en-US', { ...options, notation: 'compact', maximumFractionDigits: 1 });
 }
 
 function options(chart, width) {
   const { box, names, data } = chart;
-  const { short, long } = format(box.dataset.unit);
+  const short = format(box.dataset.unit);
   const bars = box.dataset.chart === 'bars';
   const inks = [color('--accent'), color('--second'), color('--ok')];
   const axis = {
@@ -95,7 +94,7 @@ function options(chart, width) {
     hooks: {
       setCursor: [
         ({ cursor: { idx } }) => {
-          readout.textContent = idx === null || idx === undefined ? '' : said(chart, idx, bars, long);
+          readout.textContent = idx === null || idx === undefined ? '' : said(chart, idx);
         },
       ],
     },
@@ -122,13 +121,10 @@ function dates(_plot, ticks, _axis, _space, step) {
 const bounds = (low, high) => (low === high ? [0, 1] : [low * 1.05, high * 1.05]);
 const faint = (ink) => ink.replace(/^rgb\((.*)\)$/, 'rgba($1, 0.1)');
 
-function said({ names, data }, index, bars, long) {
+/** Returns the values of one day as the table writes them: a number could not hold every digit of a large amount. */
+function said({ names, data, words }, index) {
   const day = new Date(data[0][index] * 1_000).toISOString().slice(0, 10);
-  const values = names.map((name, at) => {
-    const value = data[at + 1][index];
-    return `${name} ${long.format(bars ? Math.abs(value) : value)}`;
-  });
-  return [day, ...values].join(' · ');
+  return [day, ...names.map((name, at) => `${name} ${words[at][index]}`)].join(' · ');
 }
 
 function draw(chart) {

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../runtime/html.js';
 import { chart } from '../parts/chart.js';
-import { count } from '../parts/format.js';
+import { count, money } from '../parts/format.js';
 import { bar, table } from '../parts/table.js';
 import type { QueryCell, QuerySeen } from '../ports/query.js';
 import { queryNumber } from './query-number.js';
@@ -87,7 +87,7 @@ function overTime(
   const name = columns[index] ?? '';
   const cents = name.includes('_cents');
   const points = rows
-    .map((row) => ({ at: String(row[0]), value: Number(row[index]), shown: shownCount(row[index]) }))
+    .map((row) => ({ at: String(row[0]), value: numberOf(row[index]) }))
     .toSorted((one, other) => (one.at < other.at ? -1 : 1));
   return chart({
     id: series === undefined ? `plot-${index}` : `plot-${index}-${series.place}`,
@@ -96,9 +96,11 @@ function overTime(
     unit: '',
     ...(cents ? { note: 'The chart shows whole currency units; the result and the table show cents.' } : {}),
     columns: [{ title: columns[0] ?? '' }, { title: name, number: true, series: name }],
-    rows: points.map(({ at, value, shown }) => [
+    rows: points.map(({ at, value }) => [
       { shown: at, value: at },
-      { shown, value: cents ? value / 100 : value },
+      cents
+        ? { shown: count(value), value: Number(value) / 100, words: money(value, null) }
+        : { shown: count(value), value: Number(value) },
     ]),
     summary: `${count(points.length)} points from ${points[0]?.at} to ${points.at(-1)?.at}.`,
     empty: '',
@@ -106,8 +108,8 @@ function overTime(
 }
 
 /** A total beyond 2^53 is exact as a bigint only. */
-const shownCount = (cell: QueryCell | undefined): string =>
-  count(typeof cell === 'bigint' ? cell : Number(cell));
+const numberOf = (cell: QueryCell | undefined): number | bigint =>
+  typeof cell === 'bigint' ? cell : Number(cell);
 
 function byCategory({ columns, rows }: QuerySeen, index: number): Html {
   const name = columns[index] ?? '';
@@ -116,7 +118,7 @@ function byCategory({ columns, rows }: QuerySeen, index: number): Html {
     `${name} by ${columns[0] ?? ''}`,
     [{ title: columns[0] ?? '' }, { title: name, number: true }, { title: 'Share of the largest' }],
     rows.map((row) => [
-      ...[String(row[0]), shownCount(row[index]), bar(Math.abs(Number(row[index])), largest)],
+      ...[String(row[0]), count(numberOf(row[index])), bar(Math.abs(Number(row[index])), largest)],
     ]),
     '',
   )}</section>`;

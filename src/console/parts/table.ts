@@ -13,6 +13,8 @@ export interface Cell {
   readonly shown: string | number | Html;
   /** The exact value for the chart. */
   readonly value?: string | number;
+  /** What the legend of the chart shows, if not `shown`. */
+  readonly words?: string;
 }
 
 export type Cells = readonly (string | number | Html | Cell)[];
@@ -66,8 +68,9 @@ function heading({ title, number, sort, series }: Column): Html {
 }
 
 function written(cell: Cells[number], column: Column | undefined, first: boolean): Html {
-  const { shown, value } = isCell(cell) ? cell : { shown: cell, value: undefined };
-  const data = value === undefined ? null : html` data-value="${value}"`;
+  const { shown, value, words }: Cell = isCell(cell) ? cell : { shown: cell };
+  const named = words === undefined ? null : html` data-words="${words}"`;
+  const data = value === undefined ? null : html` data-value="${value}"${named}`;
   const kind = column?.number === true ? html` class="number"` : isProse(shown) ? html` class="prose"` : null;
   return first ? html`<th scope="row"${kind}${data}>${shown}</th>` : html`<td${kind}${data}>${shown}</td>`;
 }

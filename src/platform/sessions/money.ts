@@ -1,10 +1,13 @@
+import { decimalOfCents } from '../../domain/money.js';
+
 /** Formats an amount for a page. */
 export function written(cents: number, currency: string): string {
   return new Intl.NumberFormat('en-US', {
     style: 'currency',
     currency: currency.toUpperCase(),
     ...(cents % 100 === 0 ? { maximumFractionDigits: 0 } : {}),
-  }).format(cents / 100);
+    // The format takes the digits of a text as they are.
+  }).format(decimalOfCents(cents) as `${number}`);
 }
 
 /** Parses a typed amount: `2500`, `2,500`, `2500.50`. Returns null for anything else or an amount below the minimum. */
