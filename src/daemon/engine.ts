@@ -93,6 +93,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     });
     lifecycle.add('mirror', () => opened.close());
     const mirror = watch.over(opened);
+    lifecycle.add('health of the database', () => watch.close());
     const vault = openVault(config, { clock, random });
     lifecycle.add('vault', () => vault.close());
     // A daemon that cannot read its secrets does not start.

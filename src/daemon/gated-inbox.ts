@@ -1,7 +1,7 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { DeliveryRow } from '../store/delivery-row.js';
-import { acceptingOnSqlite } from '../store/dialect/sqlite/accept-deliveries.js';
+import { acceptingOnSqlite, tryingOnSqlite } from '../store/dialect/sqlite/accept-deliveries.js';
 import { DeliveryJournal, recoverDeliveries } from '../store/dialect/sqlite/delivery-journal.js';
 import type { SqliteDatabase } from '../store/dialect/sqlite/open.js';
 import { waitingAtMost } from '../store/dialect/sqlite/transaction.js';
@@ -22,6 +22,8 @@ export interface GatedInbox {
   readonly gate: WriteGate;
   /** Accepts deliveries in a journal while the gate is closed. All else waits until it is open. */
   readonly inbox: Inbox;
+  /** Writes as for a delivery and leaves nothing. Rejects while a delivery could not be stored. */
+  tryWrite(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -100,11 +102,16 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
   recover();
   if (!isRecovered) startRetrying();
   const inbox = sqliteInbox(database, busyMillis, (rows) => (gate.isClosed ? accept(rows) : store(rows)));
+  const tryNow = tryingOnSqlite(raw, file);
+  const tryWrite = async () => {
+    await gate.opened(timeoutMillis);
+    waitingAtMost(raw, busyMillis, tryNow);
+  };
   const close = async () => {
     closing.abort();
     await retrying;
     await empty();
     journal.leave();
   };
-  return { gate, inbox: gate.guard(inbox, timeoutMillis, ['accept']), close };
+  return { gate, inbox: gate.guard(inbox, timeoutMillis, ['accept']), tryWrite, close };
 }

@@ -93,6 +93,7 @@ export async function openPostgresMirror(
       fleet: (member, ears) =>
         new PostgresFleet(member, { server: place, database: main, version: packageVersion() }, ears),
       server: { isAway, ask: () => reachPostgres(place) },
+      tryWrite: null,
       waits: () => [],
       close: async () => {
         await watch.close();

@@ -45,7 +45,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
     if (ran.length > 0)
       logger.info({ count: ran.length, ...(backup === null ? {} : { file: backup }) }, 'schema migrated');
     // Every writer of this process passes the gate.
-    const { gate, inbox, close: closeInbox } = openGatedInbox(main, clock, logger);
+    const { gate, inbox, tryWrite, close: closeInbox } = openGatedInbox(main, clock, logger);
     const checkpoints = new IdleCheckpoints(main, clock);
     const mirror = new SqliteMirror(
       main,
@@ -110,6 +110,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       },
       fleet: null,
       server: null,
+      tryWrite,
       waits: () => gate.waits,
       close: async () => {
         await checkpoints.close();

@@ -3,6 +3,8 @@ import type { SourceName } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthRegister } from '../runtime/health-register.js';
+import { Interrupter } from '../runtime/interruption.js';
+import type { Closable } from '../runtime/lifecycle.js';
 import type { TickResult } from '../sync/tick-parts.js';
 import type { DatabaseServer, OpenMirror } from './mirror-parts.js';
 
@@ -31,19 +33,32 @@ const areas = {
 
 type Area = keyof typeof areas;
 
+/** How often a write is tried after a failure: health is right again this soon after the database is. */
+const tryMillis = 5_000;
+
 /**
  * Reports database failures of this process to the health register. A failed tick is normally recorded in the database;
- * this class covers failures the database could not record, and those of work that is not a tick.
+ * this class covers failures the database could not record, and those of work that is not a tick. Such a failure is over
+ * when its call succeeds, or any later write does. The next delivery or tick may be hours away, so a write is tried until then.
  */
-export class WorkWatch {
+export class WorkWatch implements Closable {
   /** By area: the monotonic time of the last failure, and the failed calls that have not succeeded since. */
   readonly #failed = new Map<Area, { at: number; readonly calls: Set<string> }>();
 
+  readonly #stopping = new Interrupter();
+  #tryWrite: OpenMirror['tryWrite'] = null;
+  #isTrying = false;
+
   constructor(private readonly parts: WorkWatchParts) {}
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+  }
 
   /** Returns the same mirror with its inbox, outbox and budgets watched. */
   over(mirror: OpenMirror): OpenMirror {
     const { server, fleet } = mirror;
+    this.#tryWrite = mirror.tryWrite;
     const inbox = this.#guard('inbox', mirror.inbox, server);
     return {
       ...mirror,
@@ -161,5 +176,23 @@ export class WorkWatch {
       text: `${areas[area].means}: ${error.message}`,
       since: instantFromMillis(clock.now()),
     });
+    if (!this.#isTrying && this.#tryWrite !== null) void this.#keepTrying(this.#tryWrite);
+  }
+
+  /** Tries a write until no failure is left. One that fails changes nothing: the problem stays. */
+  async #keepTrying(tryWrite: () => Promise<void>): Promise<void> {
+    const { clock } = this.parts;
+    this.#isTrying = true;
+    while (this.#failed.size > 0 && !this.#stopping.aborted) {
+      await clock.wait(tryMillis, this.#stopping);
+      if (this.#failed.size === 0 || this.#stopping.aborted) break;
+      const begunAt = clock.monotonic();
+      const succeeded = await tryWrite().then(
+        () => true,
+        () => false,
+      );
+      if (succeeded) this.#wrote(begunAt);
+    }
+    this.#isTrying = false;
   }
 }

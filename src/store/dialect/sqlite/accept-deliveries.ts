@@ -35,3 +35,23 @@ export function acceptingOnSqlite(
       rows.length === 1 ? rows.map(store) : inTransaction(raw, () => rows.map(storeAmongOthers)),
     );
 }
+
+/**
+ * Returns a function that stores a delivery and deletes it again in one durable transaction, which no reader notices.
+ * Throws what the storing of a delivery would throw.
+ */
+export function tryingOnSqlite(raw: RawDatabase, file: string): () => void {
+  const columns: Readonly<Record<string, string | number>> = {
+    ...{ event_id: 'rosterd:try', installation: '', event: 'rosterd:try', test: 1, state: 'ignored' },
+    // As large as most deliveries, so that it needs as much room.
+    ...{ received_at: '', worked_at: '', body: ' '.repeat(4_096) },
+  };
+  const row: DeliveryRow = deliveryColumns.map((name) => columns[name] ?? null);
+  return () =>
+    withSqliteFaults(file, () =>
+      inTransaction(raw, () => {
+        const { lastInsertRowid } = raw.prepare<DeliveryRow>(insert).run(...row);
+        raw.prepare('DELETE FROM webhook_inbox WHERE inbox_no = ?').run(lastInsertRowid);
+      }),
+    );
+}

@@ -1,0 +1,70 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openGatedInbox } from '../../src/daemon/gated-inbox.js';
+import type { OpenMirror } from '../../src/daemon/mirror-parts.js';
+import { WorkWatch } from '../../src/daemon/work-watch.js';
+import type { EventId, SourceName } from '../../src/domain/ids.js';
+import type { Instant } from '../../src/domain/instant.js';
+import { type AcceptedEvent, ownLane } from '../../src/inbox/ports.js';
+import { HealthRegister } from '../../src/runtime/health-register.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { freshMirror } from '../store/support/mirror.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+const delivery: AcceptedEvent = {
+  eventId: 'evt_1' as EventId,
+  installation: 'inst_1',
+  event: 'investment.changed',
+  lane: ownLane('acme' as SourceName),
+  company: null,
+  investment: 'inv_1',
+  observedAt: null,
+  test: false,
+  receivedAt: '2026-10-20T12:00:00.000Z' as Instant,
+  body: 'x'.repeat(100_000),
+};
+
+function watchedInbox() {
+  const { file } = freshMirror();
+  const database = openSqlite(file);
+  onTestFinished(() => database.close());
+  const clock = new VirtualClock();
+  const register = new HealthRegister();
+  const { inbox, tryWrite } = openGatedInbox(database, clock, silentLogger);
+  const watch = new WorkWatch({ register, clock, onAway: () => {}, onWorks: () => {} });
+  const rest = { mirror: {}, dimensions: {}, outbox: {}, budgets: {}, server: null, fleet: null };
+  const watched = watch.over({ ...rest, inbox, tryWrite } as unknown as OpenMirror);
+  database.raw.exec('VACUUM');
+  const limit = (pages: number) => database.raw.pragma(`max_page_count = ${pages}`);
+  const fill = () => limit(Number(database.raw.pragma('page_count', { simple: true })));
+  const rows = () => database.raw.prepare('SELECT count(*) FROM webhook_inbox').pluck().get();
+  return { clock, register, watch, inbox: watched.inbox, fill, empty: () => limit(1_000_000), rows };
+}
+
+test('work watch: health is well again without a delivery or a tick, once the database takes writes', async () => {
+  const { clock, register, inbox, fill, empty, rows } = watchedInbox();
+  fill();
+  await expect(inbox.accept(delivery)).rejects.toMatchObject({ code: 'database_full' });
+  const ill = [expect.objectContaining({ key: 'inbox', severity: 'ill' })];
+  expect(register.list()).toEqual(ill);
+  await clock.advance(60_000);
+  expect(register.list()).toEqual(ill);
+  empty();
+  await clock.advance(5_000);
+  expect(register.list()).toEqual([]);
+  // What was tried has left nothing, and nothing is tried any more.
+  expect([rows(), clock.sleeping]).toEqual([0, 0]);
+  fill();
+  await expect(inbox.accept(delivery)).rejects.toMatchObject({ code: 'database_full' });
+  expect(register.list()).toEqual(ill);
+});
+
+test('work watch: a closed watch tries no write, and what it knew stays', async () => {
+  const { clock, register, watch, inbox, fill, empty } = watchedInbox();
+  fill();
+  await expect(inbox.accept(delivery)).rejects.toMatchObject({ code: 'database_full' });
+  await watch.close();
+  empty();
+  await clock.advance(60_000);
+  expect([register.list().length, clock.sleeping]).toEqual([1, 0]);
+});
