@@ -1,13 +1,17 @@
 import type pg from 'pg';
 import type { Clock } from '../../../runtime/clock.js';
+import { Interrupter } from '../../../runtime/interruption.js';
 import { isServerAway } from './faults.js';
 import { makeClient, type ServerAddress } from './make-client.js';
 
 /** A connection that is in use for longer is looked at. No page takes that long; a published listing may. */
 const busyMillis = 30_000;
 const pauseMillis = 10_000;
-/** A reachable server answers within milliseconds. */
-const answerMillis = 1_000;
+/**
+ * How long the server may take to accept a connection and answer: as long as for any other new connection. A server at the
+ * limit of its processors takes seconds, and what it works on must not be ended for that.
+ */
+const answerMillis = 5_000;
 /** One lost answer can be an accident. */
 const missesMax = 3;
 
@@ -30,7 +34,8 @@ export function watchPool(pool: pg.Pool, server: ServerAddress, clock: Clock): {
   const look = async () => {
     const longest = clock.monotonic() - busyMillis;
     const busy = [...since].flatMap(([client, from]) => (from <= longest ? [client] : []));
-    const waits = busy.length === 0 ? () => null : await waitsOf(server, busy);
+    const waits = busy.length === 0 ? () => null : await waitsOf(server, busy, clock, closing.signal);
+    if (closing.signal.aborted) return;
     misses = waits === null ? misses + 1 : 0;
     const now = new Map<pg.PoolClient, string>();
     for (const client of busy) {
@@ -57,6 +62,8 @@ export function watchPool(pool: pg.Pool, server: ServerAddress, clock: Clock): {
   };
 }
 
+type Waits = (client: pg.PoolClient) => string | null;
+
 /**
  * Returns since when the server waits for each connection to send something, as a function that returns null for one
  * that it works for; or null when the server does not answer. A connection pooler hides which connection is whose:
@@ -65,35 +72,45 @@ export function watchPool(pool: pg.Pool, server: ServerAddress, clock: Clock): {
 async function waitsOf(
   server: ServerAddress,
   clients: readonly pg.PoolClient[],
-): Promise<((client: pg.PoolClient) => string | null) | null> {
+  clock: Clock,
+  closing: AbortSignal,
+): Promise<Waits | null> {
+  const done = new Interrupter();
+  const end = () => done.abort();
+  closing.addEventListener('abort', end, { once: true });
   let probe: pg.Client | undefined;
+  let answer: Waits | null = null;
   try {
-    probe = makeClient(server, {
-      connectionTimeoutMillis: answerMillis,
-      query_timeout: answerMillis,
-      application_name: 'rosterd-probe',
-    });
+    probe = makeClient(server, { application_name: 'rosterd-probe' });
     probe.on('error', () => {});
-    await probe.connect();
-    const { rows } = await probe.query<{ pid: number; own: boolean; since: string | null }>(
-      `SELECT pid, pid = pg_backend_pid() AS own, CASE WHEN state LIKE 'idle%' THEN state_change::text END AS since
-       FROM pg_stat_activity WHERE pid = ANY($1) OR pid = pg_backend_pid()`,
-      [clients.map(processOf)],
-    );
-    const mine = processOf(probe);
-    if (!rows.some(({ pid, own }) => own && pid === mine)) return () => null;
-    const found = new Map(rows.map((row) => [row.pid, row.since]));
-    return (client) => {
-      const since = found.get(processOf(client));
-      return since === undefined ? 'ended' : since;
-    };
+    answer = await Promise.race([ask(probe, clients), clock.wait(answerMillis, done).then(() => null)]);
+    return answer;
   } catch (error) {
     // A server that refuses another connection is there.
     return isServerAway(error) ? null : () => null;
   } finally {
-    // Not awaited: `end` waits for the server, which may be unreachable again.
-    void probe?.end().catch(() => {});
+    closing.removeEventListener('abort', end);
+    end();
+    // Without an answer, `end` would wait for a server that may never send one.
+    if (answer === null) probe?.connection.stream.destroy();
+    else void probe?.end().catch(() => {});
   }
+}
+
+async function ask(probe: pg.Client, clients: readonly pg.PoolClient[]): Promise<Waits> {
+  await probe.connect();
+  const { rows } = await probe.query<{ pid: number; own: boolean; since: string | null }>(
+    `SELECT pid, pid = pg_backend_pid() AS own, CASE WHEN state LIKE 'idle%' THEN state_change::text END AS since
+     FROM pg_stat_activity WHERE pid = ANY($1) OR pid = pg_backend_pid()`,
+    [clients.map(processOf)],
+  );
+  const mine = processOf(probe);
+  if (!rows.some(({ pid, own }) => own && pid === mine)) return () => null;
+  const found = new Map(rows.map((row) => [row.pid, row.since]));
+  return (client) => {
+    const since = found.get(processOf(client));
+    return since === undefined ? 'ended' : since;
+  };
 }
 
 /** Returns the server's number of the process behind a connection. */
