@@ -59,6 +59,20 @@ test('every command on a page that copies the mirror runs under umask 077', () =
   expect(copies.filter((line) => !line.includes('umask 077'))).toEqual([]);
 });
 
+test('a command on a page that waits for a sandbox ends when the sandbox ends, as with a port that is taken', async () => {
+  const waits = new Set(pages.flatMap((path) => page(path).match(/^until \[ -s .*$/gm) ?? []));
+  expect(waits.size).toBeGreaterThan(0);
+  // A command without this would not end.
+  expect([...waits].filter((line) => !line.includes('kill -0 $! || break'))).toEqual([]);
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-waits-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const text = [...waits].map((line) => `\`\`\`sh ci\ntrue &\nwait $!\n${line}\n\`\`\`\n`).join('\n');
+  expect(await tryPage(text, { folder, seconds: 300, preamble: '' })).toMatchObject({
+    run: waits.size,
+    wrong: null,
+  });
+});
+
 test('openNames finds a file with names of the mirror when other users can read it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-names-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
