@@ -8,8 +8,8 @@ import {
   isWebAddress,
 } from '../config/answer-checks.js';
 import type { FirstAnswers, SecretPlace } from '../config/first-config.js';
+import { shownValue } from '../config/shown-value.js';
 import { Fault } from '../domain/fault.js';
-import { maskCredentials } from '../wire/credential-shapes.js';
 import type { CommandContext } from './command.js';
 import { Conversation, type Objection } from './conversation.js';
 import type { Options } from './options.js';
@@ -128,7 +128,7 @@ function refuseWrong(options: Options): void {
     const told = options.text(name);
     const wanted = told === undefined ? undefined : check(told);
     if (told === undefined || wanted === undefined) continue;
-    throw new Fault('usage', `${dashed(name)} is ${JSON.stringify(maskCredentials(told))}`, { hint: wanted });
+    throw new Fault('usage', `${dashed(name)} is ${shownValue(told)}`, { hint: wanted });
   }
   const ways = ['tokenEnv', 'tokenFile', 'clientId'].filter((name) => options.text(name) !== undefined);
   if (ways.length > 1) throw oneToo(ways);

@@ -60,11 +60,15 @@ export function withoutPassword(text: string): { readonly url: string; readonly 
   return { url: url.href, password };
 }
 
-/** Returns the address for printing, without a password even when the URL is malformed. */
+/** Returns the address for printing, without a password even when the URL is malformed. A user name may contain an `@`. */
 export function shownAddress(text: string): string {
   if (!isPostgres(text)) return text;
-  return text.replace(/^([a-z]+:\/\/[^/@:]*):[^/]*@/, '$1:…@');
+  return text.replace(isPostgresUrl(text) ? valid : malformed, '$1:…@');
 }
+
+const valid = /^([a-z]+:\/\/[^/:]*):[^/]*@/;
+/** Its password may contain a slash. */
+const malformed = /^([a-z]+:\/\/[^/:]*):.*@/;
 
 /** Returns the SQLite file of the mirror. Throws for PostgreSQL. */
 export function sqliteFileOf(database: DatabaseConfig): string {

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { closest } from '../domain/closest.js';
 import { printable } from '../domain/printable.js';
-import { maskCredentials } from '../wire/credential-shapes.js';
 import type { Problem } from './invalid-config.js';
 import { type Path, pathText, valueAt } from './path.js';
 import { isSecretPath, nodeAt, propertiesOf, type SchemaNode, typeText, variantsOf } from './schema-tree.js';
 import { refusedKeys } from './settings.js';
+import { shownValue } from './shown-value.js';
 import { secretForms } from './values.js';
 
 export interface Examined {
@@ -87,7 +87,7 @@ function badValue(issue: z.core.$ZodIssue, path: Path, { root, input, whereOf }:
         ? typeof value === 'string'
           ? 'must not contain the secret itself'
           : 'is not a reference to a secret'
-        : `is ${shown(value)}`;
+        : `is ${shownValue(value)}`;
   const choices = (issue.code === 'invalid_value' ? issue.values : kinds).map(String);
   const meant = typeof value === 'string' ? closest(value, choices) : undefined;
   return {
@@ -143,16 +143,4 @@ function expectedBy(
     default:
       return issue.message;
   }
-}
-
-const shownMax = 60;
-
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (typeof value === 'object' && value !== null) return 'an object';
-  // Mask the user part of a URL up to its last `@`, since an unencoded password may contain one, and all query options.
-  const text = maskCredentials(printable(JSON.stringify(value)))
-    .replace(/\/\/.*@/, '//…@')
-    .replace(/(\/\/[^?#]*[?#]).+"/, '$1…"');
-  return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
 }

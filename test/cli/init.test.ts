@@ -147,6 +147,7 @@ describe('init from flags', () => {
     [['--token-env', 'A', '--token-file', 'b'], '--token-env and --token-file exclude each other'],
     [['--client-id', 'pk_test_1', '--source', 'a'], '--source cannot be combined with --client-id'],
     [['--database', 'mysql://x'], 'sqlite:PATH'],
+    [['--database', 'postgres://app:1/2@db/mirror'], '--database is "postgres://…@db/mirror"\n'],
     [['--company', 'acme'], 'an id such as co_…'],
   ])('init %j is rejected with a message and writes no file', async (args, message) => {
     const folder = tempFolder();

@@ -35,13 +35,17 @@ test('the effective settings never show the password, whatever the origin of the
   for (const loaded of [
     load({ ...minimal, database: withPassword }),
     load(minimal, { env: { ROSTERD_DATABASE: withPassword } }),
+    // Azure's names of users contain an `@`, which people do not encode.
+    load({ ...minimal, database: 'postgres://app@dept:canary@db/mirror' }),
     load({ ...minimal, database: 'postgres://app:slash/canary@db/mirror'.replace('/canary', '%2Fcanary') }),
   ]) {
     const rows = effectiveSettings(loaded);
     expect(JSON.stringify(rows)).not.toMatch(/canary/);
-    expect(rows.find(({ path }) => path === 'database')?.value).toMatch(/^postgres:\/\/app:…@db/);
+    expect(rows.find(({ path }) => path === 'database')?.value).toMatch(/^postgres:\/\/app(?:@dept)?:…@db/);
   }
   expect(shownAddress('sqlite:./a:b@c.db')).toBe('sqlite:./a:b@c.db');
+  expect(shownAddress('postgres://app@db:5432/mirror')).toBe('postgres://app@db:5432/mirror');
+  expect(shownAddress('postgres://app:slash/canary@db/mirror')).toBe('postgres://app:…@db/mirror');
 });
 
 test.each([
@@ -51,6 +55,10 @@ test.each([
   ['postgres://app:canary@db:port/mirror', /expected postgres:\/\/USER@HOST/],
   ['postgres://app:canary@db/mirror#canary', /expected postgres:\/\/USER@HOST/],
   ['mysql://app:canary@db/mirror', /expected sqlite:PATH/],
+  ['postgres:app:canary@db/mirror', /expected sqlite:PATH/],
+  ['postgres:/app:canary@db/mirror', /expected sqlite:PATH/],
+  ['host=db user=app password=canary dbname=mirror', /expected sqlite:PATH/],
+  ["user=app PASSWORD = 'two canary'", /expected sqlite:PATH/],
   ['mysql://app:slash/canary@db/mirror', /expected sqlite:PATH/],
   ['postgres://app:slash/canary@db/mirror', /expected postgres:\/\/USER@HOST/],
   ['postgres://app:12/canary@db/mirror', /expected postgres:\/\/USER@HOST/],
