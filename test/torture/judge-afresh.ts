@@ -16,10 +16,13 @@ export async function judgeEnded(place: Place, counters: Counters): Promise<void
   await judgeStopped(place);
   const { sqldiff } = place.programs;
   if (sqldiff === null) return;
-  const sync = place.rosterd(['sync'], { configuration: afresh.configuration });
-  const { code } = await endOf(sync);
-  if (code !== 0) throw new Violation(`listed afresh, sync exits with ${code}: ${sync.printed()}`);
-  // Companies and rounds are listed at start, after their own events and daily.
+  // A daemon may end before it has listed companies, rounds and posts for the first time.
+  for (const configuration of ['config.json', afresh.configuration]) {
+    const sync = place.rosterd(['sync'], { configuration });
+    const { code } = await endOf(sync);
+    if (code !== 0) throw new Violation(`at the end, sync exits with ${code}: ${sync.printed()}`);
+  }
+  // Their figures change with each investment, and are listed at start, after events of companies and rounds, and daily.
   const relations = comparedRelations('without figures');
   const storage = sqliteStorage(join(place.folder, afresh.file));
   const { same, differences } = await place.look((lived) =>

@@ -8,7 +8,9 @@ export interface Quarter {
   /** Of a tick that finds nothing new. */
   readonly idleStatements: number;
   readonly idleRequests: number;
-  /** Rows of tables that have a retention, or that only hold what is in progress. */
+  /** Rows past the retention of their table. */
+  readonly overdue: Readonly<Record<string, number>>;
+  /** Rows of other tables that have a retention, or that only hold what is in progress. */
   readonly bounded: Readonly<Record<string, number>>;
 }
 
@@ -22,8 +24,22 @@ const growth = {
   rowsSlack: 50,
 } as const;
 
-/** Returns what grew from the first full quarter to the last one although it should stay flat; empty if nothing did. */
+/**
+ * Returns which tables had rows past their retention, and what grew from the first full quarter to the last one although
+ * it should stay flat.
+ */
 export function judgeQuarters(quarters: readonly Quarter[]): readonly string[] {
+  return [...overdueIn(quarters), ...grownIn(quarters)];
+}
+
+const overdueIn = (quarters: readonly Quarter[]): readonly string[] =>
+  quarters.flatMap(({ overdue }, at) =>
+    Object.entries(overdue).flatMap(([table, rows]) =>
+      rows === 0 ? [] : [`quarter ${at + 1}: ${rows} rows of ${table} are past their retention`],
+    ),
+  );
+
+function grownIn(quarters: readonly Quarter[]): readonly string[] {
   const [, first] = quarters;
   const last = quarters.at(-1);
   if (first === undefined || last === undefined || quarters.length < 3) return [];

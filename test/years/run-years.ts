@@ -63,10 +63,11 @@ const historyDays = 120;
 const retained = [
   ['history_rows', 'valid_to', historyDays],
   ['tick_rows', 'started_at', keepMillis.ticks / (24 * hour)],
+  ['budgets', 'window_start', keepMillis.budgets / (24 * hour)],
 ] as const;
 /** Other tables with a retention, and those that only hold what is in progress. */
 const boundedTables = [
-  ...['notice_rows', 'webhook_inbox', 'alert_rows', 'budgets', 'leases'],
+  ...['notice_rows', 'webhook_inbox', 'alert_rows', 'leases'],
   ...['staged_rows', 'staged_pages', 'listings', 'sweeps', 'quarantine_rows', 'drift_rows'],
 ];
 
@@ -202,14 +203,19 @@ class YearsRun {
       // What a tick made the platform publish is sent before the clock moves on.
       await this.#webhooks?.settled();
     }
-    const maintenance = maintenanceOf(this.#engineNow().parts, this.#engineNow().engine.mirror);
-    this.#add('rows past their retention', await maintenance.purge(clock.now()));
+    await this.#purge();
     if (chance(0.1)) await this.#scrub(`day ${day}`);
     await this.exam.daily();
     if (chance(0.02)) {
       await this.#stop();
       this.#count('restarts');
     }
+  }
+
+  async #purge(): Promise<void> {
+    const { engine, parts } = this.#engineNow();
+    const deleted = await maintenanceOf(parts, engine.mirror).purge(this.sandbox.clock.now());
+    this.#add('rows past their retention', deleted);
   }
 
   async #stop(): Promise<void> {
@@ -352,6 +358,7 @@ class YearsRun {
     const { engine } = this.#engineNow();
     await this.#tick(-1);
     await listCatalog(engine);
+    await this.#purge();
     await this.#scrub(`quarter ${this.#quarters.length + 1}`);
     const [before, asked] = [this.exam.statements(), this.#requests];
     const [source] = engine.sources.all;
@@ -362,14 +369,15 @@ class YearsRun {
     const bounded: Record<string, number> = {};
     for (const table of boundedTables)
       bounded[table] = Number((await this.#rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n);
+    const overdue: Record<string, number> = {};
     // Their sizes follow what happened within the retention, such as a lost grant or a pause, so only older rows count.
     for (const [table, column, days] of retained) {
       const since = new Date(this.sandbox.clock.now() - (days + 2) * 24 * hour).toISOString();
-      const overdue = await this.#rows(`SELECT count(*) AS n FROM ${table} WHERE ${column} < ?`, since);
-      bounded[`${table} past their retention`] = Number(overdue[0]?.n);
+      const found = await this.#rows(`SELECT count(*) AS n FROM ${table} WHERE ${column} < ?`, since);
+      overdue[table] = Number(found[0]?.n);
     }
     await this.#stop();
-    this.#quarters.push({ ...(await this.exam.size()), heapBytes, ...idle, bounded });
+    this.#quarters.push({ ...(await this.exam.size()), heapBytes, ...idle, overdue, bounded });
   }
 
   /** Erases bytes, as the program does soon after every erasure, and looks for people who are not shown any more. */
