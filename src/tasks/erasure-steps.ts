@@ -47,48 +47,76 @@ export async function afterErasing(
     return await cleaned(config, mirror, clock, signal);
   } catch (error) {
     if (!isFault(error)) throw error;
+    const again = 'un the same command again: it does the rest. A running daemon scrubs the database, too.';
     throw new Fault(error.code, `the erasure is committed, but bytes of it may remain: ${error.message}`, {
-      hint: 'Run the same command again: it does the rest. A running daemon scrubs the database, too.',
+      // Files of another user do not go by themselves, as the trouble of a server does.
+      hint: error.code === 'usage' ? `${error.about.hint}, then r${again}` : `R${again}`,
       cause: error,
     });
   }
 }
 
-/** Files come first: a scrub may have to wait, or fail with the database, and names in files are read by others. */
+/**
+ * Files come first: a scrub may have to wait, or fail with the database, and names in files are read by others. Files that
+ * cannot be deleted do not keep the bytes in the database.
+ */
 async function cleaned(
   config: Config,
   { erasures, upkeep }: OpenMirror,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ErasedReceipt> {
-  const backups = upkeep.removeBackups(Number.POSITIVE_INFINITY);
-  const published = await eraseInPublished(config, clock, signal);
+  const [files] = await Promise.allSettled([eraseInFiles(config, upkeep, clock, signal)]);
   const scrubbed = await upkeep.scrub(0, signal);
+  if (files.status === 'rejected') throw files.reason;
   const { receipts, since } = await erasures.pending();
   return {
+    ...files.value,
     // The process that blocked the scrub may have been scrubbing itself, this erasure included.
     bytes: scrubbed.kind === 'clean' || receipts === 0 ? 'scrubbed' : scrubbed.kind,
     pending: receipts,
     pending_since: since,
-    backups_removed: backups,
-    ...published,
     other_hosts: dialectFor(config.database).file === null,
   };
 }
 
 /**
- * Removes from the exports and the lake of this host what was erased in the mirror: deletes the scheduled exports with
- * names, rewrites the files of people of the configured lake, and deletes the previous ones.
+ * Removes from the files of this host what was erased in the mirror: deletes old backups and the scheduled exports with
+ * names, rewrites the files of people of the configured lake, and deletes the previous ones. Throws the first failure, after
+ * the other files. Throws `usage` for backups and exports that this user may not delete.
  */
-async function eraseInPublished(
+async function eraseInFiles(
   { database, exports, lake: { folder, keep } }: Pick<Config, 'database' | 'exports' | 'lake'>,
+  upkeep: OpenMirror['upkeep'],
   clock: Clock,
   signal: AbortSignal,
-): Promise<PublishedErased> {
-  const { removed, damaged } = await removeNamedExports(exports.folder, mirrorName(database));
+): Promise<PublishedErased & Pick<ErasedReceipt, 'backups_removed'>> {
   // A lake that cannot be written now is rewritten by the next run of `lake sync`, which also reports why this one failed.
   const lake = await eraseInLake(database, { folder, keep }, clock, signal).catch(() => 'pending' as const);
-  return { exports_removed: removed, exports_damaged: damaged, lake };
+  const [exported, backups] = await Promise.allSettled([
+    undeleted(`exports with names in ${exports.folder}`, () =>
+      removeNamedExports(exports.folder, mirrorName(database)),
+    ),
+    undeleted('backups made before a schema migration', () => upkeep.removeBackups(Number.POSITIVE_INFINITY)),
+  ]);
+  if (exported.status === 'rejected') throw exported.reason;
+  if (backups.status === 'rejected') throw backups.reason;
+  const { removed, damaged } = exported.value;
+  return { backups_removed: backups.value, exports_removed: removed, exports_damaged: damaged, lake };
+}
+
+/** Throws `usage` where the system does not let this user delete files. */
+async function undeleted<Result>(what: string, work: () => Awaitable<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = isFault(error) ? undefined : (error as NodeJS.ErrnoException).code;
+    if (code === undefined) throw error;
+    throw new Fault('usage', `${what} cannot be deleted (${code})`, {
+      hint: 'Delete them as the user who owns them',
+      cause: error,
+    });
+  }
 }
 
 /** Opens the mirror for an erasure. Throws `database_unusable` when there is none: a command that erases creates none. */

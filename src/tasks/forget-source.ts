@@ -55,8 +55,10 @@ export async function forgetSource(
     const erasedAt = instantFromMillis(clock.now());
     const total = recorded === null ? rows : await recordErased(mirror, recorded, rows, erasedAt);
     await mirror.pauses.resume([name]);
-    if (followed !== undefined && !isTokenUsed(followed, await mirror.followed.list()))
-      await removeToken(config, followed, clock);
+    // A vault that is away keeps no name in exports, the lake and the bytes.
+    const [token] = await Promise.allSettled([removeToken(config, followed, mirror, clock)]);
+    const receipt = await afterErasing(config, mirror, clock, signal);
+    if (token.status === 'rejected') throw token.reason;
     return {
       source: name,
       target: followed?.target ?? null,
@@ -65,16 +67,28 @@ export async function forgetSource(
       erased_rows: total,
       erased_at: erasedAt,
       stays_forgotten: followed !== undefined,
-      ...(await afterErasing(config, mirror, clock, signal)),
+      ...receipt,
     };
   });
 }
 
-/** The installation may still be active, so its token would still work. */
-async function removeToken(config: Config, followed: FollowedSource, clock: Clock): Promise<void> {
+/** The installation may still be active, so its token would still work. Another source may use it. */
+async function removeToken(
+  config: Config,
+  followed: FollowedSource | undefined,
+  mirror: OpenMirror,
+  clock: Clock,
+): Promise<void> {
+  if (followed === undefined || isTokenUsed(followed, await mirror.followed.list())) return;
   const vault = openVault(config, { clock });
   try {
     await vault.remove(tokenEntry(followed));
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    throw new Fault(error.code, `${followed.source} is erased, but not its token: ${error.message}`, {
+      ...error.about,
+      cause: error,
+    });
   } finally {
     await vault.close();
   }

@@ -146,6 +146,23 @@ test('forget reports a lake whose first run is under way as pending', async () =
   expect(JSON.parse((await all.forget('usr_1', '--json')).out)).toMatchObject({ lake: 'pending' });
 });
 
+test('forget that cannot delete exports scrubs the file all the same, and says who has to delete them', async () => {
+  const { config, forget, holding } = world();
+  const exports = join(dirname(config), 'exports');
+  // The system refuses to list it, to whoever runs the test.
+  writeFileSync(exports, '');
+  const { code, err } = await forget('usr_1');
+  expect([code, err]).toEqual([
+    2,
+    `error: the erasure is committed, but bytes of it may remain: exports with names in ${exports} cannot be deleted (ENOTDIR)
+Try: Delete them as the user who owns them, then run the same command again: it does the rest. A running daemon scrubs the database, too.
+`,
+  ]);
+  expect(holding()).toEqual([]);
+  rmSync(exports);
+  expect((await forget('usr_1')).code).toBe(0);
+});
+
 test('forget warns about a folder named like an export whose manifest cannot be read, and keeps it', async () => {
   const { folder, forget } = world();
   const damaged = join(folder, 'exports', '20261101T000000Z');

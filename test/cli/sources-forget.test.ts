@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Sqlite from 'better-sqlite3';
@@ -9,6 +9,7 @@ import { openVault } from '../../src/reading/open-vault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { restorePostgres } from '../../src/store/dialect/postgres/restore.js';
 import type { ForgetSourceReceipt } from '../../src/tasks/forget-source.js';
+import { fileOfEntry } from '../../src/vault/entry-file.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 import { filledPostgres } from './filled-postgres.js';
 
@@ -149,6 +150,27 @@ test('sources forget keeps the token of an installation that another source is f
   expect(await vault.read('installation/inst_1')).toBe('at_live_1');
   expect((await world.run(['sources', 'forget', 'acme-2', '--yes'])).code).toBe(0);
   expect(await vault.read('installation/inst_1')).toBeNull();
+});
+
+test('sources forget scrubs the file all the same when the vault lets nobody remove the token, and says that it is left', async () => {
+  const world = await unlisted();
+  register(world);
+  const name = onDatabase(world, (db) =>
+    db.prepare<[], string>('SELECT email FROM identities WHERE email IS NOT NULL').pluck().get(),
+  );
+  const file = join(world.folder, 'mirror.db');
+  expect(readFileSync(file).includes(String(name))).toBe(true);
+  const { vault } = loadConfig({ cwd: world.folder, env: {} }).config;
+  // A folder in the place of the entry, which is not removed as a file is, whoever runs the test.
+  mkdirSync(join(vault.folder, fileOfEntry('installation/inst_1')), { recursive: true });
+  const { code, err } = await world.run(['sources', 'forget', 'acme', '--yes']);
+  expect([code, err]).toEqual([
+    2,
+    expect.stringContaining(
+      'error: acme is erased, but not its token: the vault entry "installation/inst_1" in',
+    ),
+  ]);
+  expect(readFileSync(file).includes(String(name))).toBe(false);
 });
 
 test('sources forget finishes an erasure that a crash ended', async () => {
