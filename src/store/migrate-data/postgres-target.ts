@@ -6,6 +6,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { Fault, isFault } from '../../domain/fault.js';
 import { postgresFault, withPostgresFaults } from '../dialect/postgres/faults.js';
 import { isMigrated, openPostgres, type PostgresDatabase } from '../dialect/postgres/open.js';
+import { noTimeLimitHere } from '../dialect/postgres/time-limits.js';
 import { shippedIndexes } from '../migrate.js';
 import { type MigratedTable, migratedTables } from './migrated-tables.js';
 
@@ -64,7 +65,7 @@ export function fillTarget<Result>(
     try {
       await client.connect();
       await client.query(
-        `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 10000;
+        `BEGIN ISOLATION LEVEL READ COMMITTED; ${noTimeLimitHere}; SET LOCAL lock_timeout = 10000;
          SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
       );
       const all = migratedTables.map((table) => qualified(table, database)).join(', ');

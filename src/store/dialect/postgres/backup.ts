@@ -20,6 +20,7 @@ import { readDump } from './dump.js';
 import { withPostgresFaults } from './faults.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 import { connectingEnv, majorOf, runTool } from './pg-tools.js';
+import { noTimeLimitHere } from './time-limits.js';
 
 /**
  * Writes a consistent backup while daemons read and write, through pg_dump where it is installed and not older than the
@@ -72,7 +73,7 @@ function inSnapshot<Result>(
     client.on('error', () => {});
     try {
       await client.connect();
-      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0');
+      await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${noTimeLimitHere}`);
       return await work(client);
     } finally {
       await client.end().catch(() => {});

@@ -20,6 +20,7 @@ import { isAlive } from './fleet-life.js';
 import { saveFollowedIn } from './followed-sources.js';
 import type { PostgresDatabase } from './open.js';
 import { type Backup, feedCounter } from './open-backup.js';
+import { noTimeLimitHere } from './time-limits.js';
 import { type Transaction, transactionOn } from './transaction.js';
 
 /** If this host freezes, the server releases the locks after this time. */
@@ -46,7 +47,7 @@ export function replaceRows(
     try {
       await client.connect();
       await client.query(
-        `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${parts.lockMs ?? lockMillis};
+        `BEGIN ISOLATION LEVEL READ COMMITTED; ${noTimeLimitHere}; SET LOCAL lock_timeout = ${parts.lockMs ?? lockMillis};
          SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
       );
       const tables = await presentTables(client, database);

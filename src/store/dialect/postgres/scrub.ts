@@ -5,6 +5,7 @@ import type { Clock } from '../../../runtime/clock.js';
 import type { Scrubbed } from '../../erasures.js';
 import { postgresFault, withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
+import { noTimeLimit, usualTimeLimits } from './time-limits.js';
 import { inTransaction } from './transaction.js';
 
 /**
@@ -13,8 +14,8 @@ import { inTransaction } from './transaction.js';
  * deletes the old one. It locks the table, so only tables marked by the triggers are rewritten; history, the largest, is
  * marked only when unknown fields were erased in it. The planner's samples of values are taken again, where there are any.
  *
- * Never waits, and a disk without room for the copy changes nothing. VACUUM FULL also copies rows that an older transaction may still see, so nothing is rewritten while there
- * is one. The write-ahead log, replicas and backups keep the bytes until their own retention removes them.
+ * Never waits, and a disk without room for the copy changes nothing. VACUUM FULL also copies rows that an older transaction
+ * may still see, so nothing is rewritten while there is one. The write-ahead log, replicas and backups keep the bytes until their own retention removes them.
  */
 export async function scrub(database: PostgresDatabase, clock: Clock): Promise<Scrubbed> {
   const pending = await takePending(database, clock);
@@ -107,7 +108,7 @@ async function rewrite({ pool, url }: PostgresDatabase, relation: string): Promi
   try {
     // VACUUM cannot run in a transaction, so the settings apply to the session until they are reset. A time limit that the
     // role or the database has would end the rewrite of a large table at every attempt.
-    await client.query('SET lock_timeout = 200; SET statement_timeout = 0');
+    await client.query(`SET lock_timeout = 200; ${noTimeLimit}`);
     await client.query(`VACUUM (FULL, ANALYZE) ${relation}`);
     await sampleAgain(client, relation);
     return true;
@@ -116,7 +117,7 @@ async function rewrite({ pool, url }: PostgresDatabase, relation: string): Promi
     failed = error instanceof Error ? error : true;
     throw postgresFault(error, url);
   } finally {
-    if (failed === false) await client.query('RESET lock_timeout; RESET statement_timeout').catch(() => {});
+    if (failed === false) await client.query(`RESET lock_timeout; ${usualTimeLimits}`).catch(() => {});
     client.release(failed);
   }
 }

@@ -39,3 +39,27 @@ test('a migration that a reading transaction blocks names its session, changes n
   });
   expect((await migrate()).ran).toEqual([expect.stringContaining('next')]);
 });
+
+test('time limits that the database has do not end a migration', async () => {
+  const { url, drop } = await migratedDatabase();
+  onTestFinished(drop);
+  const limits = ['statement_timeout', 'transaction_timeout'];
+  await withClient(url, async (client) => {
+    // Servers before PostgreSQL 17 do not know `transaction_timeout`.
+    for (const limit of limits)
+      await client.query(
+        `DO $$ BEGIN ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET ${limit} = '1h';
+         EXCEPTION WHEN undefined_object THEN NULL; END $$`,
+      );
+  });
+  const database = await openPostgres(url);
+  onTestFinished(() => database.close());
+  const shipped = shippedMigrations('postgres');
+  const sql = `CREATE TABLE limits AS SELECT DISTINCT setting FROM pg_settings WHERE name IN ('${limits.join("', '")}')`;
+  const next = { number: shipped.length + 1, name: 'next', checksum: 'x', sql };
+  await migratePostgres(database, {
+    ...{ clock: systemClock, version: '0.0.0-test' },
+    migrations: [...shipped, next],
+  });
+  expect((await database.pool.query('SELECT setting FROM limits')).rows).toEqual([{ setting: '0' }]);
+});

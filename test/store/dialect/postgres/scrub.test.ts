@@ -30,10 +30,10 @@ test('a writer in another database of the server blocks the scrub, which reports
 });
 
 /**
- * A mirror with an erasure that waits for its scrub, on a connection made after `setting` became the database's. The rewrite of
+ * A mirror with an erasure that waits for its scrub, on a connection made after `settings` became the database's. The rewrite of
  * the names runs the body of a PL/pgSQL function, which may throw.
  */
-async function rewriting(setting: string, body: string) {
+async function rewriting(settings: readonly string[], body: string) {
   const { url, drop } = await migratedDatabase();
   const opened = async () => {
     const postgres = await openPostgres(url);
@@ -52,9 +52,14 @@ async function rewriting(setting: string, body: string) {
   await postgres.pool.query(
     `CREATE FUNCTION rosterd_identity.rewritten(no bigint) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS
        $$ BEGIN ${body} RETURN no; END $$;
-     CREATE INDEX ON rosterd_identity.identity_rows (rosterd_identity.rewritten(row_no));
-     ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET ${setting}`,
+     CREATE INDEX ON rosterd_identity.identity_rows (rosterd_identity.rewritten(row_no));`,
   );
+  // Servers before PostgreSQL 17 do not know `transaction_timeout`.
+  for (const setting of settings)
+    await postgres.pool.query(
+      `DO $$ BEGIN ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET ${setting};
+       EXCEPTION WHEN undefined_object THEN NULL; END $$`,
+    );
   const limited = await opened();
   // Writers of other tests on the server block it for moments.
   const scrub = async (): Promise<Scrubbed> => {
@@ -64,19 +69,24 @@ async function rewriting(setting: string, body: string) {
   return { scrub, limited, erasures };
 }
 
-test('a time limit for statements that the database has does not apply to the rewrite of a table, and stays for others', async () => {
+test('time limits that the database has do not apply to the rewrite of a table, and stay for others', async () => {
+  const limits = ['statement_timeout', 'transaction_timeout'];
   const { scrub, limited } = await rewriting(
-    "statement_timeout = '1h'",
-    "IF current_setting('statement_timeout') <> '0' THEN RAISE EXCEPTION 'limited'; END IF;",
+    limits.map((limit) => `${limit} = '1h'`),
+    `IF EXISTS (SELECT 1 FROM pg_settings WHERE name IN ('${limits.join("', '")}') AND setting <> '0')
+     THEN RAISE EXCEPTION 'limited'; END IF;`,
   );
   expect(await scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
-  const { rows } = await limited.pool.query('SHOW statement_timeout');
-  expect(rows).toEqual([{ statement_timeout: '1h' }]);
+  const { rows } = await limited.pool.query(
+    'SELECT DISTINCT setting FROM pg_settings WHERE name = ANY ($1)',
+    [limits],
+  );
+  expect(rows).toEqual([{ setting: '3600000' }]);
 });
 
 test('a server without room for the rewrite of a table keeps the erasure pending, and the scrub reports it', async () => {
   const { scrub, erasures } = await rewriting(
-    "rosterd_test.no_room = 'on'",
+    ["rosterd_test.no_room = 'on'"],
     `IF current_setting('rosterd_test.no_room', true) = 'on'
      THEN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END IF;`,
   );
