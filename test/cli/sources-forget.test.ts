@@ -218,6 +218,31 @@ test('restore brings back an erased source that is followed again', async () => 
   expect([rowsOf(world), registered(world)?.state]).toEqual([before, 'connected']);
 });
 
+test('restore of a backup without an erased source does not let a later restore of another one bring it back', async () => {
+  const world = await filledMirror();
+  onTestFinished(() => world.close());
+  expect((await world.run(['backup', 'before.db'])).code).toBe(0);
+  await world.sync();
+  expect((await world.run(['backup', 'copy.db'])).code).toBe(0);
+  const file = join(world.folder, 'config.json');
+  const config = JSON.parse(readFileSync(file, 'utf8'));
+  const other = { name: 'other', token: { env: 'ACME' }, company: 'co_other' };
+  writeFileSync(file, JSON.stringify({ ...config, sources: [other] }));
+  expect((await world.run(['sources', 'forget', 'acme', '--yes'])).code).toBe(0);
+  for (const [backup, sources_erased] of [
+    ['before.db', []],
+    ['before.db', []],
+    ['copy.db', ['acme']],
+  ] as const)
+    expect(JSON.parse((await world.run(['restore', '--force', '--json', backup])).out)).toMatchObject({
+      sources_erased,
+    });
+  expect([rowsOf(world), identitiesOf(world)]).toEqual([0, 0]);
+  expect(
+    onDatabase(world, (db) => db.prepare('SELECT id FROM erasures WHERE id IS NOT NULL').pluck().all()),
+  ).toEqual(['acme']);
+});
+
 /** A mirror on PostgreSQL with the followed source acme, and a backup of it as `copy.pgbackup`. */
 async function backedUpOnPostgres() {
   const world = await filledPostgres();
@@ -283,10 +308,19 @@ test('on PostgreSQL, a restore that ends after its commit leaves an erased sourc
     { name: 'acme', listed_at: null },
   ]);
   expect(await world.admin('SELECT 1 FROM roster')).toEqual([]);
+  expect(await world.admin('SELECT name FROM companies')).toEqual([]);
   expect(await world.admin('SELECT state, reason FROM followed_sources')).toEqual([
     { state: 'erased', reason: 'forgotten' },
   ]);
   const again = await world.run(['restore', '--force', '--json', 'copy.pgbackup'], { env });
   expect(JSON.parse(again.out)).toMatchObject({ sources_erased: ['acme'] });
   expect(await world.admin('SELECT 1 FROM rosterd_identity.identity_rows')).toEqual([]);
+  // Of a backup without the source, the mirror keeps in mind what was erased.
+  await world.admin('DELETE FROM sources; DELETE FROM erasures; DELETE FROM followed_sources');
+  expect((await world.run(['backup', 'empty.pgbackup'], { env })).code).toBe(0);
+  await world.admin(
+    "INSERT INTO erasures (id, cause, invisible_at) VALUES ('acme', 'source_erased', '2026-11-01T00:00:00.000Z')",
+  );
+  expect((await world.run(['restore', '--force', 'empty.pgbackup'], { env })).code).toBe(0);
+  expect(await world.admin('SELECT id FROM erasures WHERE id IS NOT NULL')).toEqual([{ id: 'acme' }]);
 });

@@ -122,10 +122,10 @@ export function hideIn(
   transaction.send(numbered(hideSource), at, source.no);
 }
 
-/** Returns the number of rows deleted. */
-async function emptySmall(
+/** Empties the tables that have no view which hides a source. Returns the number of rows deleted. */
+export async function emptySmall(
   transaction: Transaction,
-  { no, name }: Pick<SourceErasure, 'no' | 'name'>,
+  { no, name }: Pick<SourceRow, 'no' | 'name'>,
 ): Promise<number> {
   const deleted = await Promise.all([
     ...smallTables.map((table) => transaction.run(`DELETE FROM ${table} WHERE source_no = $1`, no)),

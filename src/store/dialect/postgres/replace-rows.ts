@@ -5,7 +5,7 @@ import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
 import { isSharedProcessGone } from '../../../runtime/process-identity.js';
 import { type RestoreHooks, type RestoreParts, type TableProof, throwIfStopped } from '../../backup/made.js';
-import { type ErasedSource, erasedNames, erasedSources } from '../../erased-sources.js';
+import { type ErasedSource, erasedNames, erasedSources, keepErased } from '../../erased-sources.js';
 import type { ForgottenSince } from '../../erasures.js';
 import { followedFrom, listFollowed } from '../../followed-sources.js';
 import { isLeaseRunning } from '../../lease-rules.js';
@@ -13,13 +13,14 @@ import { type MigratedTable, migratedTables } from '../../migrate-data/migrated-
 import { qualified, targetIn } from '../../migrate-data/postgres-target.js';
 import type { FollowedSourcesTable } from '../../operating-schema.js';
 import type { SourceRow } from '../../source-row.js';
-import { hideIn } from './erase-source.js';
+import { emptySmall, hideIn } from './erase-source.js';
 import { dropIn, recallIn } from './erasures.js';
 import { withPostgresFaults } from './faults.js';
 import { isAlive } from './fleet-life.js';
 import { saveFollowedIn } from './followed-sources.js';
 import type { PostgresDatabase } from './open.js';
 import { type Backup, feedCounter } from './open-backup.js';
+import { numbered } from './placeholders.js';
 import { noTimeLimitHere } from './time-limits.js';
 import { type Transaction, transactionOn } from './transaction.js';
 
@@ -103,7 +104,11 @@ async function beginErasing(
          (SELECT 1 FROM followed_sources f WHERE f.source = sources.name AND f.state IN ('waiting', 'connected')))`,
     ...[names, known],
   );
-  for (const source of hidden) hideIn(transaction, source, at);
+  for (const source of hidden) {
+    hideIn(transaction, source, at);
+    await emptySmall(transaction, source);
+  }
+  for (const name of names) transaction.send(numbered(keepErased), name, at);
   const rows = await transaction.rows<Selectable<FollowedSourcesTable>>(listFollowed);
   const stored = new Map(rows.map(followedFrom).map((entry) => [entry.source, entry]));
   await saveFollowedIn(

@@ -13,6 +13,7 @@ import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Selectable } from 'kysely';
 import { Fault, isFault } from '../../../domain/fault.js';
+import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import { processesUsing } from '../../../runtime/processes-using.js';
 import { stampOf } from '../../backup/file-names.js';
 import {
@@ -23,7 +24,7 @@ import {
   throwIfStopped,
 } from '../../backup/made.js';
 import { intoPrivateFile, isSameFile, removeWithLog, syncFile } from '../../backup/private-target.js';
-import { type ErasedSource, erasedNames, erasedSources } from '../../erased-sources.js';
+import { type ErasedSource, erasedNames, erasedSources, keepErased } from '../../erased-sources.js';
 import type { ForgottenSince } from '../../erasures.js';
 import { followedFrom, listFollowed } from '../../followed-sources.js';
 import { refuseInUse } from '../../migrate-data/sqlite-source.js';
@@ -62,7 +63,7 @@ export async function restoreSqlite(
         // Made before a migration of the copy.
         removeBackups(copy, Number.POSITIVE_INFINITY);
       }
-      asOneFile(copy);
+      asOneFile(copy, held?.erased ?? [], instantFromMillis(parts.clock.now()));
       if (held !== null) giveLike(target, copy);
       throwIfStopped(parts.signal);
       const aside = held?.makeWay(`${target}.damaged-${stampOf(parts.clock.now())}`) ?? null;
@@ -132,12 +133,17 @@ async function copied(backup: string, copy: string, parts: RestoreParts): Promis
   );
 }
 
-/** Puts everything into the file itself: its log must not stay behind when it is renamed. */
-function asOneFile(copy: string): void {
+/**
+ * Notes which sources are erased, and puts everything into the file itself: its log must not stay behind when it is renamed.
+ */
+function asOneFile(copy: string, erased: readonly ErasedSource[], at: Instant): void {
   const closed = markOpen(copy);
   const raw = new Sqlite(copy, { fileMustExist: true });
   try {
-    withSqliteFaults(copy, () => raw.pragma('journal_mode = DELETE'));
+    withSqliteFaults(copy, () => {
+      for (const { name } of erased) raw.prepare(keepErased).run(name, at);
+      raw.pragma('journal_mode = DELETE');
+    });
   } finally {
     raw.close();
     closed();
