@@ -3,32 +3,24 @@ import { join } from 'node:path';
 import type { BackupConfig } from '../config/config.js';
 import { millisOf } from '../domain/instant.js';
 import type { Closable } from '../runtime/lifecycle.js';
-import {
-  type BackupNames,
-  madeBy,
-  type ScheduledBackup,
-  scheduledBackups,
-  scheduledName,
-} from '../store/backup/file-names.js';
+import { type BackupNames, madeBy, scheduledBackups, scheduledName } from '../store/backup/file-names.js';
 import type { BackupMade } from '../store/backup/made.js';
 import { type FileScheduleParts, startFileSchedule } from './file-schedule.js';
+import { type FormerLeader, outlived } from './former-leader.js';
 
 export interface BackupsParts
-  extends Pick<FileScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {
+  extends FormerLeader,
+    Pick<FileScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {
   readonly settings: BackupConfig & { readonly everyMillis: number };
   readonly names: BackupNames;
   backUp(target: string, signal: AbortSignal): Promise<BackupMade>;
-  /** Whether another daemon is known to lead. */
-  isLed(): boolean;
-  /** The time of another clock than this host's. In a fleet, that of the database. */
-  otherNow(): Promise<number>;
 }
 
 /**
  * Makes backups on a schedule and deletes the oldest ones. Files dated in the future are ignored. While
  * another daemon leads, this one makes none, so it deletes those from the time when it led by their age.
  */
-export function startBackups({ settings, names, backUp, isLed, otherNow, ...parts }: BackupsParts): Closable {
+export function startBackups({ settings, names, backUp, ...parts }: BackupsParts): Closable {
   const { clock, logger } = parts;
   const { folder, everyMillis, keep } = settings;
   return startFileSchedule({
@@ -37,11 +29,7 @@ export function startBackups({ settings, names, backUp, isLed, otherNow, ...part
     name: 'backup',
     everyMillis,
     tend: async () => {
-      const outlived = (now: number) =>
-        outlivedBackups(madeBy(scheduledBackups(folder, names), now), settings, now);
-      if (!isLed() || outlived(clock.now()).length === 0) return;
-      // A clock that is ahead must not delete what is kept: both have to agree.
-      for (const { file } of outlived(Math.min(clock.now(), await otherNow()))) {
+      for (const { file } of await outlived(parts, () => scheduledBackups(folder, names), settings)) {
         rmSync(file, { force: true });
         logger.info({ file }, 'deleted a backup that this daemon made when it led');
       }
@@ -64,22 +52,5 @@ export function startBackups({ settings, names, backUp, isLed, otherNow, ...part
           'a backup is dated in the future and is never deleted automatically: rename or delete it',
         );
     },
-  });
-}
-
-/**
- * Returns the backups of a daemon that no longer leads which the leader would have deleted by now: those beyond `keep`, and those
- * older than `keep` times `every`. The newest one counts as twice as young: in a folder that several daemons share, it may be
- * the last one there is, if the leader fails to make more.
- */
-function outlivedBackups(
-  made: readonly ScheduledBackup[],
-  { everyMillis, keep }: BackupsParts['settings'],
-  now: number,
-): readonly ScheduledBackup[] {
-  const millisMax = keep * everyMillis;
-  return made.filter(({ made_at }, index) => {
-    const age = now - millisOf(made_at);
-    return index >= keep || age > (index === 0 ? 2 * millisMax : millisMax);
   });
 }

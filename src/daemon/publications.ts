@@ -1,10 +1,11 @@
 import type { Config } from '../config/config.js';
 import { isFault } from '../domain/fault.js';
-import { millisOf } from '../domain/instant.js';
+import { instantFromMillis, millisOf } from '../domain/instant.js';
 import { forgetMarkOf } from '../reading/forget-mark.js';
 import { lakeHasPeople, lakeSyncedAt } from '../reading/lake.js';
 import { publishApart } from '../reading/publish-apart.js';
 import {
+  discardExport,
   mirrorName,
   pruneExports,
   publishedExports,
@@ -14,9 +15,11 @@ import type { Closable } from '../runtime/lifecycle.js';
 import { madeBy } from '../store/backup/file-names.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { type FileScheduleParts, startFileSchedule } from './file-schedule.js';
+import { type FormerLeader, outlived } from './former-leader.js';
 
 export interface PublicationsParts
-  extends Pick<FileScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {
+  extends FormerLeader,
+    Pick<FileScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {
   readonly config: Pick<Config, 'database' | 'exports' | 'lake'>;
 }
 
@@ -34,6 +37,12 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
       for (const file of await removeOutdatedExports(database, folder))
         logger.info({ file }, 'deleted an export with names that was made before a forget request');
       if (!parts.leads()) await pruneExports(folder, mirror, keep, clock.now());
+      // People whom the platform deleted since are in the files until these are deleted.
+      const named = () => publishedExports(folder, mirror).exports.filter((one) => one.identity);
+      for (const { folder: file } of await outlived(parts, named, { everyMillis, keep })) {
+        await discardExport(file, mirror);
+        logger.info({ file }, 'deleted an export with names that this daemon made when it led');
+      }
     },
     key: 'export',
     name: 'export',
@@ -71,14 +80,22 @@ export function startLake({ config, ...parts }: PublicationsParts): Closable | n
       logger.info({ file: folder, count: published.made.changed }, 'the lake was brought up to date');
   };
   let markWritten: string | null = null;
+  const isOutlived = async () => {
+    const synced = () => {
+      const at = lakeSyncedAt(folder);
+      return at === null ? [] : [{ made_at: instantFromMillis(at) }];
+    };
+    return (await outlived(parts, synced, { everyMillis, keep: 1 })).length > 0;
+  };
   return startFileSchedule({
     ...parts,
-    // In a fleet, a forget request of another host did not see this lake. `forget` rewrites a lake of its own host.
+    // In a fleet, a forget request of another host did not see this lake, and a former leader's has people whom the platform
+    // deleted since. `forget` rewrites a lake of its own host.
     tend: async (signal) => {
       const isOfFleet = dialectFor(database).file === null || !parts.leads();
       if (!isOfFleet || !lakeHasPeople(folder) || !(await parts.isFilled())) return;
       const mark = await forgetMarkOf(database);
-      if (mark === markWritten) return;
+      if (mark === markWritten && !(await isOutlived())) return;
       try {
         await make(signal);
         markWritten = mark;

@@ -29,9 +29,7 @@ export function scheduleBackups(
     leads: () => membership.leads,
     isFilled: () => isFilled(config),
     backUp: (target, signal) => backUpApart(database, target, { ...parts, signal }),
-    // Before its first heartbeat, a daemon does not know whether it leads.
-    isLed: () => !membership.leads && membership.living > 1,
-    otherNow: () => databaseNow(config),
+    ...ledBy(membership, config),
   });
   lifecycle.add('backups', () => backups.close());
 }
@@ -49,12 +47,19 @@ export function schedulePublications(
     register: health,
     leads: () => membership.leads,
     isFilled: () => isFilled(config),
+    ...ledBy(membership, config),
   };
   const exports = startExports({ ...parts, logger: logger.child({ component: 'export' }) });
   if (exports !== null) lifecycle.add('exports', () => exports.close());
   const lake = startLake({ ...parts, logger: logger.child({ component: 'lake' }) });
   if (lake !== null) lifecycle.add('lake', () => lake.close());
 }
+
+const ledBy = (membership: Membership, config: Config) => ({
+  // Before its first heartbeat, a daemon does not know whether it leads.
+  isLed: () => !membership.leads && membership.living > 1,
+  otherNow: () => databaseNow(config),
+});
 
 /** Returns whether the first listing of a source is complete. */
 function isFilled({ database }: Config): Promise<boolean> {

@@ -153,14 +153,14 @@ export async function removeUnfinishedExports(folder: string, mirror: string): P
   const start = unfinishedStart(mirror);
   for (const name of readdirSync(folder))
     if (name.startsWith(start) && unfinishedEnd.test(name.slice(start.length)))
-      await discard(join(folder, name), mirror);
+      await discardExport(join(folder, name), mirror);
 }
 
 /**
  * Deletes a folder of an export. It is renamed first, so that it is never seen with only some of its files, and so that
  * a process that still writes it cannot publish it.
  */
-async function discard(path: string, mirror: string): Promise<void> {
+export async function discardExport(path: string, mirror: string): Promise<void> {
   const doomed = unfinishedIn(dirname(path), mirror, systemRandom);
   try {
     await rename(path, doomed);
@@ -265,7 +265,7 @@ function manifestIn(file: string): ExportManifest | null {
 /** Deletes all but the newest `keep` exports of a mirror. Those dated in the future are not counted and stay. */
 export async function pruneExports(folder: string, mirror: string, keep: number, now: number): Promise<void> {
   const { exports } = publishedExports(folder, mirror);
-  for (const old of madeBy(exports, now).slice(keep)) await discard(old.folder, mirror);
+  for (const old of madeBy(exports, now).slice(keep)) await discardExport(old.folder, mirror);
 }
 
 export interface NamedExportsRemoved {
@@ -280,7 +280,7 @@ export async function removeNamedExports(folder: string, mirror: string): Promis
   await removeUnfinishedExports(folder, mirror);
   const { exports, damaged } = publishedExports(folder, mirror);
   const named = exports.filter(({ identity }) => identity);
-  for (const one of named) await discard(one.folder, mirror);
+  for (const one of named) await discardExport(one.folder, mirror);
   return { removed: named.map((one) => one.folder), damaged };
 }
 
@@ -294,6 +294,6 @@ export async function removeOutdatedExports(
   if (named.length === 0) return [];
   const mark = await forgetMarkOf(location);
   const outdated = named.filter(({ forget_mark }) => forget_mark !== mark);
-  for (const one of outdated) await discard(one.folder, mirror);
+  for (const one of outdated) await discardExport(one.folder, mirror);
   return outdated.map((one) => one.folder);
 }

@@ -17,7 +17,7 @@ import { contentOf } from '../exports/lake/world.js';
 import { sheetsOf } from '../exports/workbook.js';
 import { test as onBoth } from '../store/both-databases.js';
 import { mirrorFixture, placeOf } from '../store/mirror-fixture.js';
-import { identity, record } from '../store/samples.js';
+import { identity, record, tombstone } from '../store/samples.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
@@ -36,7 +36,7 @@ async function scheduled(names: boolean) {
   const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
   const folder = freshFolder();
   const register = new HealthRegister();
-  const state = { leads: true };
+  const state = { leads: true, isLed: false };
   const tables = names ? (['roster', 'changes'] as const) : (['investments', 'round_totals'] as const);
   const config = {
     database: placeOf(fixture.store) as never,
@@ -50,6 +50,8 @@ async function scheduled(names: boolean) {
     ...{ config, clock, register, logger: silentLogger },
     leads: () => state.leads,
     isFilled: async () => true,
+    isLed: () => state.isLed,
+    otherNow: async () => clock.now(),
   };
   return { fixture, clock, folder, register, state, config, parts };
 }
@@ -175,6 +177,26 @@ onBoth(
     await Promise.all(jobs.map((job) => job?.close()));
   },
 );
+
+test('scheduled exports and lake: a member that no longer leads keeps no person whom the platform deleted since', async () => {
+  const { fixture, clock, state, config, parts } = await scheduled(true);
+  const jobs = [startExports(parts), startLake(parts)];
+  await until(() => [published(config).length, lakeHasPeople(config.lake.folder)], [1, true]);
+  await until(() => clock.sleeping, 2);
+  await fixture.delta([tombstone('inv_1')]);
+  // A member that has just started does not know who leads.
+  state.leads = false;
+  await clock.advance(25 * hour);
+  await until(() => clock.sleeping, 2);
+  expect(published(config)).toHaveLength(1);
+  state.isLed = true;
+  await until(async () => {
+    await clock.advance(60_000);
+    const people = await contentOf(config.lake.folder).catch(() => 'Quillfeather');
+    return [published(config).length, people.includes('Quillfeather')];
+  }, [0, false]);
+  await Promise.all(jobs.map((job) => job?.close()));
+});
 
 test('scheduled exports: a member that does not lead deletes all but the newest of its own', async () => {
   const { clock, state, config, parts } = await scheduled(false);
