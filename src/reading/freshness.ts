@@ -29,10 +29,19 @@ export interface FreshnessAsk {
   /** How far behind a source may be. */
   readonly ageMillis: number;
   readonly timeoutMillis: number;
-  /** Null waits for every source of the mirror. */
-  readonly sources: readonly string[] | null;
-  /** Whether the mirror and the sources may not exist yet, because a daemon is only starting. */
-  readonly mayBeMissing: boolean;
+  /** The sources to wait for; none for all. */
+  readonly sources: readonly string[];
+  /**
+   * What the configuration names. The mirror and its sources may not exist yet, because a daemon is only starting. Null
+   * waits for the sources of the mirror, which has to exist.
+   */
+  readonly configured: Configured | null;
+}
+
+/** The listed sources, and the follow rules that create others. */
+export interface Configured {
+  readonly listed: readonly string[];
+  readonly rules: readonly string[];
 }
 
 /** How often the mirror is read, and so how late a commit is noticed at most. */
@@ -44,17 +53,15 @@ const pollMillis = 500;
  */
 export async function waitForFreshness(
   location: DatabaseLocation,
-  { ageMillis, timeoutMillis, sources, mayBeMissing }: FreshnessAsk,
+  ask: FreshnessAsk,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Freshness> {
-  if (!mayBeMissing)
-    await readMirror(location, async (db) => {
-      for (const source of sources ?? []) await requireSource(db, source);
-    });
+  const { timeoutMillis } = ask;
+  await requireSources(location, ask);
   const deadline = clock.monotonic() + timeoutMillis;
   for (;;) {
-    const seen = await freshnessOf(location, sources, ageMillis, clock.now());
+    const seen = await freshnessOf(location, ask, clock.now());
     const left = deadline - clock.monotonic();
     if (seen.verdict !== 'waiting' || left <= 0) return seen;
     await clock.wait(Math.min(pollMillis, left), signal);
@@ -62,24 +69,74 @@ export async function waitForFreshness(
   }
 }
 
-async function freshnessOf(
+/** Throws `usage` for a source that neither the configuration nor the mirror has. */
+async function requireSources(
   location: DatabaseLocation,
-  wanted: readonly string[] | null,
-  ageMillis: number,
-  now: number,
-): Promise<Freshness> {
-  const limit = now - ageMillis;
-  // A starting daemon may not have created the mirror yet.
-  const rows = (await isThere(location)) ? await readMirror(location, freshnessRows) : [];
-  const names = wanted ?? rows.map(({ source }) => source);
-  const sources = names.map((name) =>
-    judged(
-      name,
-      rows.find(({ source }) => source === name),
-      limit,
-      now,
-    ),
+  { sources, configured }: FreshnessAsk,
+): Promise<void> {
+  if (configured === null) {
+    await readMirror(location, async (db) => {
+      for (const source of sources) await requireSource(db, source);
+    });
+    return;
+  }
+  if (sources.every((name) => configured.listed.includes(name))) return;
+  const known = wanted({ sources: [], configured }, await seenIn(location));
+  const unknown = sources.find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new Fault('usage', `no source is called ${JSON.stringify(unknown)}`, {
+    hint: known.length > namesMax ? 'rosterd sources list' : `one of: ${known.join(', ')}`,
+  });
+}
+
+/** A hint names this many sources. */
+const namesMax = 20;
+
+interface Seen {
+  readonly rows: ReadonlyMap<string, FreshnessRow>;
+  /** The registry of followed sources. */
+  readonly followed: readonly FollowedRow[];
+}
+
+/** A starting daemon may not have created the mirror yet. */
+async function seenIn(location: DatabaseLocation): Promise<Seen> {
+  if (!(await isThere(location))) return { rows: new Map(), followed: [] };
+  return await readMirror(location, async (db) => ({
+    rows: new Map((await freshnessRows(db)).map((row) => [row.source, row])),
+    followed: await followedRows(db),
+  }));
+}
+
+/**
+ * Returns the sources to wait for. A followed source whose installation ended is never up to date again, so it counts only
+ * when it is named.
+ */
+function wanted(
+  { sources, configured }: Pick<FreshnessAsk, 'sources' | 'configured'>,
+  { rows, followed }: Seen,
+): readonly string[] {
+  if (sources.length > 0) return sources;
+  if (configured === null) {
+    const ended = new Set(followed.filter((row) => !isOpen(row)).map(({ source }) => source));
+    return [...rows.keys()].filter((name) => !ended.has(name));
+  }
+  const { listed, rules } = configured;
+  const ours = followed.filter((row) => isOpen(row) && rules.includes(row.rule));
+  return [...new Set([...listed, ...ours.map(({ source }) => source)])];
+}
+
+const isOpen = ({ state }: FollowedRow): boolean => state === 'waiting' || state === 'connected';
+
+async function freshnessOf(location: DatabaseLocation, ask: FreshnessAsk, now: number): Promise<Freshness> {
+  const limit = now - ask.ageMillis;
+  const seen = await seenIn(location);
+  const waiting = new Set(
+    seen.followed.filter(({ state }) => state === 'waiting').map(({ source }) => source),
   );
+  const sources = wanted(ask, seen).map((name) => {
+    const found = judged(name, seen.rows.get(name), limit, now);
+    return waiting.has(name) ? { ...found, fresh: false, meaning: 'waits for its token' } : found;
+  });
   const stale = sources.filter(({ fresh }) => !fresh);
   const fresh = sources.length > 0 && stale.length === 0;
   return {
@@ -91,6 +148,11 @@ async function freshnessOf(
 }
 
 type FreshnessRow = Awaited<ReturnType<typeof freshnessRows>>[number];
+type FollowedRow = Awaited<ReturnType<typeof followedRows>>[number];
+
+function followedRows(db: MirrorReader) {
+  return db.selectFrom('followed_sources').select(['source', 'rule', 'state']).orderBy('source').execute();
+}
 
 function freshnessRows(db: MirrorReader) {
   return db

@@ -111,6 +111,34 @@ test('wait accepts a configured mirror that does not exist yet, but not a missin
   expect(stranger).toMatchObject({ code: 2, err: expect.stringContaining('one of: acme') });
 });
 
+test('wait asks the registry for the sources of a follow rule, and does not pass without them', async () => {
+  const folder = tempFolder();
+  const here = world({ published_through: minutesAgo(1) });
+  const rule = { follow: 'installations', rule: 'crm', token: { env: 'MANAGER' } };
+  const listed = { name: 'beta', token: { env: 'T' } };
+  const config = (sources: readonly object[]) =>
+    writeFileSync(
+      join(folder, 'config.json'),
+      JSON.stringify({
+        platform: { baseUrl: 'https://api.example.com' },
+        sources,
+        database: `sqlite:${here.mirror.file}`,
+      }),
+    );
+  const ask = (...args: string[]) =>
+    rosterd(['wait', '--timeout', '0', ...args], fakeIo({ cwd: folder, clock: here.clock }));
+  config([rule]);
+  expect((await ask()).code).toBe(5);
+  here.mirror.raw.exec(`INSERT INTO followed_sources
+    (source, rule, realm, target_type, target, installation, state, mints, first_seen_at)
+    VALUES ('acme', 'crm', 'live', 'company', 'co_1', 'inst_1', 'connected', 1, '${minutesAgo(90)}')`);
+  expect((await ask()).code).toBe(0);
+  expect((await ask('--source', 'acme')).code).toBe(0);
+  config([listed, rule]);
+  here.mirror.raw.exec(`UPDATE sources SET published_through = '${minutesAgo(60)}' WHERE name = 'acme'`);
+  expect(await ask()).toMatchObject({ code: 5, err: expect.stringContaining('error: acme not complete') });
+});
+
 test.each([
   [['--fresh', '5'], '--fresh is "5"\nTry: a whole number with its unit'],
   [['--timeout', 'soon'], '--timeout is "soon"'],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { conditionsOf } from '../../src/daemon/alert-conditions.js';
+import { waitForFreshness } from '../../src/reading/freshness.js';
 import { listSources, type SourcesWanted, showSource } from '../../src/reading/sources.js';
 import { statusOf } from '../../src/reading/status.js';
 import { inSnapshot } from '../../src/store/reads/snapshot.js';
@@ -113,6 +114,28 @@ describe.each(databases)('followed sources in $database', ({ open }) => {
     expect(await showSource(place, clock, config, nothing, 'past')).toMatchObject({
       ...{ origin: 'followed', overall: 'erased', rows: 0, follow: { erased_rows: 77 } },
     });
+  });
+
+  test('wait: every source that a rule follows counts, one without a token too, and none that left', async () => {
+    const { place, rows } = await filled();
+    await rows(`UPDATE sources SET published_through = '${at(-1_000)}' WHERE name = 'left'`);
+    const look = async (sources: string[], configured: { listed: string[]; rules: string[] } | null) => {
+      const ask = { ageMillis: 300_000, timeoutMillis: 0, sources, configured };
+      const seen = await waitForFreshness(place, ask, clock, new AbortController().signal);
+      return [seen.verdict, ...seen.sources.map(({ source, fresh }) => `${source} ${fresh}`)];
+    };
+    const crm = { listed: ['listed'], rules: ['crm'] };
+    expect(await look([], crm)).toEqual(['waiting', 'listed true', 'here true', 'new false']);
+    await rows("DELETE FROM followed_sources WHERE source = 'new'");
+    expect(await look([], crm)).toEqual(['fresh', 'listed true', 'here true']);
+    expect(await look([], { ...crm, listed: [] })).toEqual(['fresh', 'here true']);
+    expect(await look([], { listed: [], rules: ['empty'] })).toEqual(['waiting']);
+    expect(await look(['here'], crm)).toEqual(['fresh', 'here true']);
+    await expect(look(['stray'], crm)).rejects.toMatchObject({ about: { hint: 'one of: listed, here' } });
+    expect(await look([], null)).toEqual(['fresh', 'here true', 'listed true', 'stray true']);
+    expect(await look(['left'], null)).toEqual(['waiting', 'left false']);
+    await rows(`UPDATE sources SET published_through = '${at(-1_000)}' WHERE name = 'here'`);
+    expect(await look([], crm)).toEqual(['waiting', 'listed true', 'here false']);
   });
 
   test('alerts: a disconnected source raises none, whatever its row says', async () => {

@@ -1,5 +1,5 @@
 import { Fault } from '../../domain/fault.js';
-import type { Freshness } from '../../reading/freshness.js';
+import type { Configured, Freshness } from '../../reading/freshness.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { type ChosenMirror, databaseOptions, mirrorOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -31,8 +31,8 @@ export const wait: Command = {
     const timeoutMillis = durationOf(options, 'timeout', 10 * minuteMillis);
     const chosen = await mirrorOf(context);
     const { waitForFreshness } = await import('../../reading/freshness.js');
-    const sources = wantedSources(chosen, options.list('source'));
-    const ask = { ageMillis, timeoutMillis, sources, mayBeMissing: chosen.config !== null };
+    const sources = options.list('source');
+    const ask = { ageMillis, timeoutMillis, sources, configured: configuredIn(chosen) };
     const seen = await waitForFreshness(chosen.location, ask, io.clock, signal);
     if (options.flag('json')) out.json(seen);
     else show(seen, context);
@@ -41,15 +41,9 @@ export const wait: Command = {
   },
 };
 
-/** Returns the named sources or all configured ones; null, without a configuration, means those in the mirror. */
-function wantedSources({ config }: ChosenMirror, names: readonly string[]): readonly string[] | null {
-  if (config === null) return names.length === 0 ? null : names;
-  const known = config.sources.map(({ name }) => String(name));
-  const unknown = names.find((name) => !known.includes(name));
-  if (unknown === undefined) return names.length === 0 ? known : names;
-  throw new Fault('usage', `no source is called ${JSON.stringify(unknown)}`, {
-    hint: `one of: ${known.join(', ')}`,
-  });
+function configuredIn({ config }: ChosenMirror): Configured | null {
+  if (config === null) return null;
+  return { listed: config.sources.map(({ name }) => name), rules: config.follows.map(({ rule }) => rule) };
 }
 
 const unitMillis: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
