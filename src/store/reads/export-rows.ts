@@ -3,7 +3,7 @@ import type { Instant } from '../../domain/instant.js';
 import type { ColumnEntry, ColumnType } from '../dictionary/column.js';
 import { publicRelations } from '../dictionary/relations.js';
 import { investmentsAsOf, rosterAsOf } from './as-of.js';
-import { investmentColumns, rosterColumns } from './columns.js';
+import { columnsBeforeNames, investmentColumns, personColumns, rosterColumns } from './columns.js';
 import { namesOf } from './names.js';
 import type { ReadDatabase } from './views.js';
 
@@ -40,7 +40,7 @@ export function exportRows(db: Kysely<ReadDatabase>, wanted: ExportWanted): Expo
   return {
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {
-      const cellOf = await cellsOf(db, wanted.asOf);
+      const cellOf = await cellsOf(db, wanted);
       for await (const row of exportQuery(db, wanted).stream(rowsPerFetch))
         yield names.map((name) => (isHidden(name, wanted.identity) ? null : cellOf(row, name)));
     },
@@ -110,7 +110,9 @@ const rowsPerFetch = 1_000;
 type ExportRow = Record<string, ExportCell>;
 
 export function exportQuery(db: Kysely<ReadDatabase>, wanted: ExportWanted) {
-  let query = db.selectFrom(relation(wanted)).selectAll('i');
+  // Without the names of companies and rounds: see `cellsOf`.
+  const columns = wanted.identity ? [...columnsBeforeNames, ...personColumns] : columnsBeforeNames;
+  let query = db.selectFrom(relation(wanted)).select(columns.map((name) => `i.${name}` as const));
   if (wanted.source !== undefined) query = query.where('i.source', '=', wanted.source);
   if (wanted.company !== undefined) query = query.where('i.company_id', '=', wanted.company);
   return wanted.order === 'newest'
@@ -129,15 +131,14 @@ function relation({ asOf, identity }: ExportWanted): AliasedRawBuilder<ExportRow
 }
 
 /**
- * Returns what a cell of a past row contains: the names of then, which are no columns of the row, and the columns
- * themselves. Without `asOf`, the view has the names.
+ * Returns what a cell of a row contains: the names of its company and round, and the columns of the row themselves. The
+ * names are read once, because the views look up two of them for each row.
  */
 export async function cellsOf(
   db: Kysely<ReadDatabase>,
-  asOf: Instant | undefined,
+  { asOf, source }: { readonly asOf?: Instant | undefined; readonly source?: string | undefined },
 ): Promise<(row: ExportRow, name: string) => ExportCell> {
-  if (asOf === undefined) return (row, name) => row[name] ?? null;
-  const names = await namesOf(db, { at: asOf });
+  const names = await namesOf(db, { at: asOf, source });
   const text = (cell: ExportCell | undefined) => (cell === null || cell === undefined ? null : String(cell));
   return (row, name) => {
     if (name === 'company_name') return names.company(String(row.source), text(row.company_id));

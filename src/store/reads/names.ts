@@ -16,17 +16,20 @@ interface Belonging {
   readonly offering_id?: string | null;
 }
 
+interface NamesWanted {
+  readonly at?: Instant | undefined;
+  readonly of?: readonly Belonging[];
+  readonly source?: string | undefined;
+}
+
 /** More ids than these are not listed in a statement: it reads all names then. */
 const idsMax = 500;
 
 /**
  * Returns what companies and rounds are called or, with `at`, were called then, as `query --as-of` shows it. `of` limits
- * them to those of these rows. Two statements, however many rows there are.
+ * them to those of these rows, `source` to those of one source. Two statements, however many rows there are.
  */
-export async function namesOf(
-  db: Kysely<ReadDatabase>,
-  { at, of }: { readonly at?: Instant | undefined; readonly of?: readonly Belonging[] },
-): Promise<Names> {
+export async function namesOf(db: Kysely<ReadDatabase>, { at, of, source }: NamesWanted): Promise<Names> {
   const read = async (
     view: 'companies' | 'rounds',
     ids: readonly (string | null | undefined)[] | undefined,
@@ -36,6 +39,7 @@ export async function namesOf(
     const rows = await db
       .selectFrom(versionsAt(view, ['source', 'id', 'name'], at, 'n'))
       .select(['n.source', 'n.id', 'n.name'])
+      .$if(source !== undefined, (query) => query.where('n.source', '=', source ?? ''))
       .$if(some !== undefined && some.length <= idsMax, (query) => query.where('n.id', 'in', some ?? []))
       .execute();
     return new Map(rows.map(({ source, id, name }) => [keyOf(source, id), name]));

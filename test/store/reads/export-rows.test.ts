@@ -1,15 +1,17 @@
 import { describe, expect, test as onSqlite } from 'vitest';
+import { defined } from '../../../src/domain/defined.js';
 import type { Instant } from '../../../src/domain/instant.js';
 import { csv } from '../../../src/exports/csv.js';
 import type { RowSource } from '../../../src/exports/ports.js';
 import { buildIndexes } from '../../../src/store/dialect/sqlite/indexes.js';
 import { openSqlite, type SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
+import { rosterRows } from '../../../src/store/reads/dashboard/roster.js';
 import { type ExportWanted, exportQuery, exportRows } from '../../../src/store/reads/export-rows.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
 import { withViews } from '../../../src/store/reads/views.js';
 import { test } from '../both-databases.js';
 import { freshStore, placeOf, type Store } from '../mirror-fixture.js';
-import { seedHistory, seedIdentity, seedInvestment, seedSource } from '../support/seeds.js';
+import { seedHistory, seedIdentity, seedInvestment, seedRow, seedSource } from '../support/seeds.js';
 
 async function seeded(kind?: Store['kind']): Promise<Store> {
   const store = await freshStore(kind);
@@ -42,17 +44,47 @@ async function seededFile(): Promise<SqliteDatabase> {
   return store.sqlite;
 }
 
+async function objects(source: RowSource, only?: readonly string[]): Promise<Record<string, unknown>[]> {
+  const rows: Record<string, unknown>[] = [];
+  for await (const row of source.rows()) {
+    const cells = source.columns.map(({ name }, index) => [name, row[index]] as const);
+    rows.push(Object.fromEntries(cells.filter(([name]) => only?.includes(name) ?? true)));
+  }
+  return rows;
+}
+
 async function read(store: Store, wanted: Partial<ExportWanted>) {
   return await readMirror(placeOf(store), async (db) => {
     const source: RowSource = exportRows(db, { identity: false, order: 'id', ...wanted });
-    const rows: Record<string, unknown>[] = [];
-    for await (const row of source.rows())
-      rows.push(Object.fromEntries(source.columns.map(({ name }, index) => [name, row[index]])));
-    return { columns: source.columns, rows };
+    return { columns: source.columns, rows: await objects(source) };
   });
 }
 
 describe('rows to export', () => {
+  test('an export and a download name the companies and rounds of each source as the view does', async () => {
+    const store = await seeded();
+    const known = { valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1 };
+    for (const no of [1, 2]) {
+      const company = { ...known, source_no: no, reported_rounds: '[]' };
+      await seedRow(store, 'company_rows', { ...company, id: 'co_1', name: `Company of source ${no}` });
+      const round = { ...known, source_no: no, id: 'ofr_1', company_id: 'co_1', name: `Round ${no}` };
+      await seedRow(store, 'offering_rows', round);
+    }
+    const named = ['source', 'id', 'company_name', 'round_name'] as const;
+    for (const source of [undefined, 'source2'])
+      await readMirror(placeOf(store), async (db) => {
+        const viewed = db.selectFrom('investments').select(named).orderBy('id').orderBy('source');
+        const shown = await (source === undefined ? viewed : viewed.where('source', '=', source)).execute();
+        const names = { company_name: 'Company of source 2', round_name: 'Round 2' };
+        expect(shown).toContainEqual({ source: 'source2', id: 'inv_a', ...names });
+        for (const rows of [
+          exportRows(db, { identity: true, order: 'id', ...defined({ source }) }),
+          rosterRows(db, defined({ source }), true),
+        ])
+          expect(await objects(rows, named)).toEqual(shown);
+      });
+  });
+
   test('an export is ordered by id and has identity columns only on request', async () => {
     const store = await seeded();
     const bare = await read(store, {});

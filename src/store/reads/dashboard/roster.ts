@@ -158,10 +158,9 @@ export function rosterRows(db: Db, filter: FoundFilter, identity: boolean, asOf?
   return {
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {
-      const cellOf = await cellsOf(db, asOf);
+      const cellOf = await cellsOf(db, { asOf, source: filter.source });
       const query = narrowed(db, filter, identity, asOf)
         .select(columnsBeforeNames)
-        .$if(asOf === undefined, (all) => all.select(nameColumns))
         .$if(identity, (all) => all.select(personColumns));
       for await (const row of query.orderBy('id').orderBy('source').stream()) {
         const cells = row as Readonly<Record<string, string | number | null>>;
