@@ -6,7 +6,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { Fault, isFault } from '../../domain/fault.js';
 import { postgresFault, withPostgresFaults } from '../dialect/postgres/faults.js';
 import { isMigrated, openPostgres, type PostgresDatabase } from '../dialect/postgres/open.js';
-import { noTimeLimitHere } from '../dialect/postgres/time-limits.js';
+import { withoutTimeLimits } from '../dialect/postgres/time-limits.js';
 import { shippedIndexes } from '../migrate.js';
 import { type MigratedTable, migratedTables } from './migrated-tables.js';
 
@@ -48,6 +48,8 @@ export async function lookAtTarget(url: string): Promise<void> {
 
 /** If this host freezes during the copy, the server releases the table locks after this time. */
 const idleMillis = 5 * 60_000;
+/** How long to wait for a transaction that uses the empty target. */
+const lockMillis = 10_000;
 
 /**
  * Runs `work` in one transaction on a dedicated connection, because COPY cannot be mixed with pipelined statements. If
@@ -65,8 +67,7 @@ export function fillTarget<Result>(
     try {
       await client.connect();
       await client.query(
-        `BEGIN ISOLATION LEVEL READ COMMITTED; ${noTimeLimitHere}; SET LOCAL lock_timeout = 10000;
-         SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockMillis}; ${withoutTimeLimits(database, idleMillis)}`,
       );
       const all = migratedTables.map((table) => qualified(table, database)).join(', ');
       await client.query(`LOCK TABLE ${all} IN EXCLUSIVE MODE`);

@@ -16,11 +16,11 @@ import type { AppliedMigration } from '../../migrate.js';
 import { migratedTables } from '../../migrate-data/migrated-tables.js';
 import { qualified } from '../../migrate-data/postgres-target.js';
 import { type ArchiveHead, lineEnds, readArchive, writeArchive } from './archive.js';
+import { beginLongSnapshot } from './cursor.js';
 import { readDump } from './dump.js';
 import { withPostgresFaults } from './faults.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 import { connectingEnv, majorOf, runTool } from './pg-tools.js';
-import { noTimeLimitHere } from './time-limits.js';
 
 /**
  * Writes a consistent backup while daemons read and write, through pg_dump where it is installed and not older than the
@@ -63,17 +63,17 @@ export async function backUpPostgres(
 
 /** Runs `work` on one state of the database, on a dedicated connection: COPY cannot be mixed with pipelined statements. */
 function inSnapshot<Result>(
-  { url: safeUrl }: PostgresDatabase,
+  database: PostgresDatabase,
   url: string,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
-  return withPostgresFaults(safeUrl, async () => {
+  return withPostgresFaults(database.url, async () => {
     const client = new pg.Client({ connectionString: url, application_name: 'rosterd-backup' });
     // A lost connection fails its current statement. Without this listener it would also end the process.
     client.on('error', () => {});
     try {
       await client.connect();
-      await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${noTimeLimitHere}`);
+      await client.query(beginLongSnapshot(database));
       return await work(client);
     } finally {
       await client.end().catch(() => {});

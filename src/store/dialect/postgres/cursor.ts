@@ -1,9 +1,18 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
+import type { PostgresDatabase } from './open.js';
+import { withoutTimeLimits } from './time-limits.js';
 import { storableValue } from './values.js';
 
 /** All queries of a transaction at this level see the same snapshot. */
 export const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
+/**
+ * Begins one that may last: what it reads is written to a file or sent on between two batches, for as long as that takes,
+ * and the connection is idle meanwhile.
+ */
+export const beginLongSnapshot = (database: Pick<PostgresDatabase, 'version'>): string =>
+  `${beginSnapshot}; ${withoutTimeLimits(database, 0)}`;
 
 /**
  * Reads a result of any size in batches, for Kysely's `stream`. It uses a server-side cursor in a transaction of its own
@@ -11,6 +20,7 @@ export const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
  */
 export class DeclaredCursor<Row> implements PostgresCursor<Row> {
   #client: pg.PoolClient | undefined;
+  #begin = beginSnapshot;
   #declared = false;
 
   constructor(
@@ -18,8 +28,10 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
     private readonly parameters: unknown[],
   ) {}
 
-  on(client: pg.PoolClient): this {
+  /** `begin`: the statements that begin its transaction. */
+  on(client: pg.PoolClient, begin: string): this {
     this.#client = client;
+    this.#begin = begin;
     return this;
   }
 
@@ -41,7 +53,7 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
   }
 
   protected async begin(client: pg.PoolClient): Promise<void> {
-    await client.query(beginSnapshot);
+    await client.query(this.#begin);
   }
 
   /** Rolls the transaction back, which closes the cursor. */
@@ -66,9 +78,11 @@ export class InnerCursor<Row> extends DeclaredCursor<Row> {
 }
 
 /** Adapts the pool to Kysely: a connection that is given a `DeclaredCursor` as its query runs that cursor. */
-export function withCursors(pool: pg.Pool): PostgresPool {
+export function withCursors(database: Pick<PostgresDatabase, 'pool' | 'version'>): PostgresPool {
+  const { pool } = database;
+  const begin = beginLongSnapshot(database);
   return {
-    connect: async () => wrapped(await pool.connect()),
+    connect: async () => wrapped(await pool.connect(), begin),
     end: () => pool.end(),
     options: pool.options,
   };
@@ -76,26 +90,30 @@ export function withCursors(pool: pg.Pool): PostgresPool {
 
 /** The same for one connection of the pool, which the caller releases. */
 export function withCursorsOn(client: pg.PoolClient, { options }: pg.Pool): PostgresPool {
-  const wrapper = adapted(client, () => {});
+  const wrapper = adapted(client, beginSnapshot, () => {});
   return { connect: async () => wrapper, end: async () => {}, options };
 }
 
 /** One wrapper per connection, because Kysely compares connections by identity. */
 const wrappers = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
-function wrapped(client: pg.PoolClient): PostgresPoolClient {
+function wrapped(client: pg.PoolClient, begin: string): PostgresPoolClient {
   const existing = wrappers.get(client);
   if (existing !== undefined) return existing;
   // Kysely passes true for a connection whose transaction could not be ended: it is destroyed, not reused.
-  const wrapper = adapted(client, (destroy) => client.release(destroy));
+  const wrapper = adapted(client, begin, (destroy) => client.release(destroy));
   wrappers.set(client, wrapper);
   return wrapper;
 }
 
-function adapted(client: pg.PoolClient, release: (destroy?: boolean) => void): PostgresPoolClient {
+function adapted(
+  client: pg.PoolClient,
+  begin: string,
+  release: (destroy?: boolean) => void,
+): PostgresPoolClient {
   const query = (request: unknown, parameters?: readonly unknown[]) =>
     request instanceof DeclaredCursor
-      ? request.on(client)
+      ? request.on(client, begin)
       : client.query(request as string, parameters?.map(storableValue));
   return { query, release } as PostgresPoolClient;
 }

@@ -13,7 +13,6 @@ import { endOlderMembers } from './older-members.js';
 import type { PostgresDatabase } from './open.js';
 import { completeGrants, grantReaders } from './roles.js';
 import { withSchemas } from './schema-sql.js';
-import { noTimeLimitHere } from './time-limits.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
 export interface Migrated {
@@ -67,7 +66,6 @@ function migrated(
   options: PostgresMigrateOptions,
 ): Promise<Migrated> {
   return inTransaction(database, async (transaction) => {
-    await transaction.run(noTimeLimitHere);
     await transaction.run(lock);
     await transaction.run(ledger);
     // Another process may have migrated while this one waited for the lock.

@@ -19,6 +19,8 @@ export interface PostgresDatabase {
   /** The schema of the mirror's tables and views, and the schema of the tables that can contain names. */
   readonly schema: string;
   readonly identitySchema: string;
+  /** Of the server, such as 170004. */
+  readonly version: number;
   close(): Promise<void>;
 }
 
@@ -110,7 +112,7 @@ async function openWith(
     });
   if (options.readonly !== true) retireReadOnly(pool);
   try {
-    const schema = await withPostgresFaults(safeUrl, () =>
+    const { schema, version } = await withPostgresFaults(safeUrl, () =>
       checkServer(pool, safeUrl, options.readonly === true),
     );
     return {
@@ -119,6 +121,7 @@ async function openWith(
       url: safeUrl,
       schema,
       identitySchema: identitySchemaOf(schema),
+      version,
       close: () => closeOnce(pool),
     };
   } catch (error) {
@@ -197,8 +200,12 @@ interface Server {
   readonly migrated: 0 | 1;
 }
 
-/** Returns the schema in which unqualified names are created. Throws `database_unusable`. */
-async function checkServer(pool: pg.Pool, url: string, readonly: boolean): Promise<string> {
+/** Returns the version, and the schema in which unqualified names are created. Throws `database_unusable`. */
+async function checkServer(
+  pool: pg.Pool,
+  url: string,
+  readonly: boolean,
+): Promise<Pick<PostgresDatabase, 'schema' | 'version'>> {
   const { rows } = await pool.query<Server>(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
             current_schema() AS schema, to_regclass('migrations') IS NOT NULL AS migrated`,
@@ -230,7 +237,7 @@ async function checkServer(pool: pg.Pool, url: string, readonly: boolean): Promi
       'holds no mirror yet',
       'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
     );
-  return server.schema;
+  return { schema: server.schema, version: server.version };
 }
 
 async function refuseNewer(pool: pg.Pool, url: string): Promise<void> {

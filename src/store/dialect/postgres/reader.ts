@@ -1,7 +1,7 @@
 import { PostgresDialect } from 'kysely';
 import { readingsOf } from '../../mirror-database.js';
 import type { Reader, ReaderOptions } from '../port.js';
-import { beginSnapshot, DeclaredCursor, InnerCursor, withCursors, withCursorsOn } from './cursor.js';
+import { beginLongSnapshot, DeclaredCursor, InnerCursor, withCursors, withCursorsOn } from './cursor.js';
 import { postgresFault } from './faults.js';
 import type { ServerAddress } from './make-client.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
@@ -16,7 +16,7 @@ export async function openPostgresReader(
   const max = oneState ? 1 : connectionsMax;
   const opened = await openPostgres(server, { readonly: true, max, ...options });
   if (oneState) return await readerOfOneState(opened);
-  const dialect = new PostgresDialect({ pool: withCursors(opened.pool), cursor: DeclaredCursor });
+  const dialect = new PostgresDialect({ pool: withCursors(opened), cursor: DeclaredCursor });
   return {
     ...readingsOf(dialect),
     faultOf: (error) => postgresFault(error, opened.url),
@@ -29,8 +29,7 @@ async function readerOfOneState(opened: PostgresDatabase): Promise<Reader> {
   const faultOf = (error: unknown) => postgresFault(error, opened.url);
   try {
     const client = await opened.pool.connect();
-    // The reader writes to a file between two batches, for as long as that takes.
-    await client.query(`${beginSnapshot}; SET LOCAL idle_in_transaction_session_timeout = 0`);
+    await client.query(beginLongSnapshot(opened));
     const dialect = new PostgresDialect({ pool: withCursorsOn(client, opened.pool), cursor: InnerCursor });
     return {
       ...readingsOf(dialect),

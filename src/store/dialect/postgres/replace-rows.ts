@@ -21,7 +21,7 @@ import { saveFollowedIn } from './followed-sources.js';
 import type { PostgresDatabase } from './open.js';
 import { type Backup, feedCounter } from './open-backup.js';
 import { numbered } from './placeholders.js';
-import { noTimeLimitHere } from './time-limits.js';
+import { withoutTimeLimits } from './time-limits.js';
 import { type Transaction, transactionOn } from './transaction.js';
 
 /** If this host freezes, the server releases the locks after this time. */
@@ -48,8 +48,8 @@ export function replaceRows(
     try {
       await client.connect();
       await client.query(
-        `BEGIN ISOLATION LEVEL READ COMMITTED; ${noTimeLimitHere}; SET LOCAL lock_timeout = ${parts.lockMs ?? lockMillis};
-         SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${parts.lockMs ?? lockMillis};
+         ${withoutTimeLimits(database, idleMillis)}`,
       );
       const tables = await presentTables(client, database);
       const all = tables.map((table) => qualified(table, database)).join(', ');

@@ -5,7 +5,7 @@ import type { Clock } from '../../../runtime/clock.js';
 import type { Scrubbed } from '../../erasures.js';
 import { postgresFault, withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
-import { noTimeLimit, usualTimeLimits } from './time-limits.js';
+import { longWorkLimits } from './time-limits.js';
 import { inTransaction } from './transaction.js';
 
 /**
@@ -102,13 +102,15 @@ async function isSeenByOthers(database: PostgresDatabase, horizon: string): Prom
 }
 
 /** Rewrites one table. Returns false if another session is using it. */
-async function rewrite({ pool, url }: PostgresDatabase, relation: string): Promise<boolean> {
+async function rewrite(database: PostgresDatabase, relation: string): Promise<boolean> {
+  const { pool, url } = database;
+  const limits = longWorkLimits(database);
   const client = await withPostgresFaults(url, () => pool.connect());
   let failed: Error | boolean = false;
   try {
     // VACUUM cannot run in a transaction, so the settings apply to the session until they are reset. A time limit that the
     // role or the database has would end the rewrite of a large table at every attempt.
-    await client.query(`SET lock_timeout = 200; ${noTimeLimit}`);
+    await client.query(['SET lock_timeout = 200', ...limits.map((name) => `SET ${name} = 0`)].join('; '));
     await client.query(`VACUUM (FULL, ANALYZE) ${relation}`);
     await sampleAgain(client, relation);
     return true;
@@ -117,7 +119,8 @@ async function rewrite({ pool, url }: PostgresDatabase, relation: string): Promi
     failed = error instanceof Error ? error : true;
     throw postgresFault(error, url);
   } finally {
-    if (failed === false) await client.query(`RESET lock_timeout; ${usualTimeLimits}`).catch(() => {});
+    const reset = ['lock_timeout', ...limits].map((name) => `RESET ${name}`).join('; ');
+    if (failed === false) await client.query(reset).catch(() => {});
     client.release(failed);
   }
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Ask, AskRows, Snapshots } from '../port.js';
-import { beginSnapshot } from './cursor.js';
+import { beginLongSnapshot, beginSnapshot } from './cursor.js';
 import { postgresFault } from './faults.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 import { numbered } from './placeholders.js';
@@ -28,7 +28,7 @@ export async function postgresRowSnapshot<Result>(
 ): Promise<Result> {
   const opened = await openPostgres(url, { readonly: true, max: 1 });
   try {
-    return await transactionOn(opened, (client) =>
+    return await transactionOn(opened, beginLongSnapshot(opened), (client) =>
       work(async function* <Row>(sql: string, values: readonly (string | number)[] = []) {
         await client.query(
           `DECLARE rosterd_rows NO SCROLL CURSOR FOR ${numbered(sql)}`,
@@ -82,7 +82,7 @@ function snapshotOn<Result>(
   database: PostgresDatabase,
   work: (ask: Ask) => Promise<Result>,
 ): Promise<Result> {
-  return transactionOn(database, (client) =>
+  return transactionOn(database, beginSnapshot, (client) =>
     work(async (text, ...values) => {
       const sql = text.reduce((before, part, at) => `${before}$${at}${part}`);
       return (await client.query(sql, values.map(storableValue))).rows;
@@ -92,13 +92,14 @@ function snapshotOn<Result>(
 
 async function transactionOn<Result>(
   { pool, url }: PostgresDatabase,
+  begin: string,
   work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> {
   try {
     const client = await pool.connect();
     let usable = false;
     try {
-      await client.query(beginSnapshot);
+      await client.query(begin);
       const result = await work(client);
       await client.query('COMMIT');
       usable = true;

@@ -1,17 +1,23 @@
-/*
- * Time limits that a role or a database may have. They end work whose time grows with the mirror, such as the rewrite of a
- * large table, at every attempt. Servers before PostgreSQL 17 have no `transaction_timeout` and reject its name, so it is set
- * where it is listed.
+import type { PostgresDatabase } from './open.js';
+
+/** The first version of the server that has `transaction_timeout`. An older one refuses to set it. */
+const transactionTimeoutSince = 170_000;
+
+type Server = Pick<PostgresDatabase, 'version'>;
+
+/** The limits of the server that would end a long transaction, or a long statement outside one. */
+export const longWorkLimits = ({ version }: Server): readonly string[] => [
+  'statement_timeout',
+  ...(version >= transactionTimeoutSince ? ['transaction_timeout'] : []),
+];
+
+/**
+ * Returns the statements that lift the time limits of a role or a database for the open transaction, because publishing a
+ * large listing, a migration or a restore takes as long as it takes. The server still ends a transaction that is idle for
+ * `idleMillis`; zero means never.
  */
-
-const setWhereKnown = (value: string, isLocal: boolean): string =>
-  `SELECT set_config(name, ${value}, ${isLocal}) FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout')`;
-
-/** Lifts the limits for the rest of the transaction, which has begun. */
-export const noTimeLimitHere = setWhereKnown("'0'", true);
-
-/** Lifts the limits for the session, for a statement that cannot run in a transaction. */
-export const noTimeLimit = setWhereKnown("'0'", false);
-
-/** Returns a session to the limits of its role or database. */
-export const usualTimeLimits = setWhereKnown('reset_val', false);
+export const withoutTimeLimits = (server: Server, idleMillis: number): string =>
+  [
+    ...longWorkLimits(server).map((name) => `SET LOCAL ${name} = 0`),
+    `SET LOCAL idle_in_transaction_session_timeout = ${idleMillis}`,
+  ].join('; ');

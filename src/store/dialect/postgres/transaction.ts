@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { Turns } from '../../../runtime/turns.js';
 import { isStatementLost, withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
+import { withoutTimeLimits } from './time-limits.js';
 import { storableValue } from './values.js';
 
 /** A named prepared statement: each connection parses it once. */
@@ -45,12 +46,11 @@ const lockTimeoutMs = 10_000;
  */
 const idleTimeoutMs = 10_000;
 
-const begin = (mayBeLost: boolean) =>
+const begin = (database: PostgresDatabase, mayBeLost: boolean) =>
   [
     'BEGIN',
     `SET LOCAL lock_timeout = ${lockTimeoutMs}`,
-    'SET LOCAL statement_timeout = 0',
-    `SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`,
+    withoutTimeLimits(database, idleTimeoutMs),
     // JIT-compiling these wide statements costs more than running them.
     'SET LOCAL jit = off',
     ...(mayBeLost ? ['SET LOCAL synchronous_commit = off'] : []),
@@ -73,7 +73,7 @@ export function inTransaction<Result>(
     const running = new OpenTransaction(client);
     let broken: Error | boolean = false;
     try {
-      running.send(begin(mayBeLost));
+      running.send(begin(database, mayBeLost));
       const result = await work(running);
       await running.commit();
       return result;

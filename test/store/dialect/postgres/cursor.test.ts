@@ -6,9 +6,10 @@ import { freshDatabase } from '../../../postgres/fresh-database.js';
 test('withCursors closes a connection that Kysely destroys and reuses one that it releases', async () => {
   const { url, drop } = await freshDatabase();
   onTestFinished(drop);
-  const { pool, close } = await openPostgres(url);
-  onTestFinished(close);
-  const lent = withCursors(pool);
+  const database = await openPostgres(url);
+  onTestFinished(database.close);
+  const { pool } = database;
+  const lent = withCursors(database);
   const open = pool.totalCount;
   (await lent.connect()).release();
   expect(pool.totalCount).toBe(open);
