@@ -5,12 +5,13 @@ import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { Fault, isFault } from '../../domain/fault.js';
 import { postgresFault, withPostgresFaults } from '../dialect/postgres/faults.js';
+import { namingHolders } from '../dialect/postgres/lock-holders.js';
 import { isMigrated, openPostgres, type PostgresDatabase } from '../dialect/postgres/open.js';
 import { withoutTimeLimits } from '../dialect/postgres/time-limits.js';
+import { inTransaction } from '../dialect/postgres/transaction.js';
 import { shippedIndexes } from '../migrate.js';
 import { type MigratedTable, migratedTables } from './migrated-tables.js';
 
-type Queries = Pick<pg.ClientBase, 'query'>;
 type Schemas = Pick<PostgresDatabase, 'schema' | 'identitySchema'>;
 
 /** The operations of the transaction that fills the target mirror. */
@@ -31,25 +32,43 @@ export interface TableDigest {
   readonly sha256: string;
 }
 
+/** If this host freezes during the copy, the server releases the table locks after this time. */
+const idleMillis = 5 * 60_000;
+/** How long to wait for a transaction that uses the empty target. */
+const lockMillis = 10_000;
+
 /**
- * Throws `database_unusable` when the target already has a mirror, or other tables where one would be. Writes nothing.
+ * Throws `database_unusable` when the target already has a mirror, or other tables where one would be, and `database_busy`
+ * while another transaction has locked it. Writes nothing.
  */
-export async function lookAtTarget(url: string): Promise<void> {
+export async function lookAtTarget(url: string, lockMs = lockMillis): Promise<void> {
   const migrated = await isMigrated(url);
   const database = await openPostgres(url, { max: 1 });
   try {
-    await withPostgresFaults(database.url, () =>
-      migrated ? refuseFilled(database.pool, database) : refuseForeign(database),
-    );
+    if (migrated)
+      await namedIfLocked(database, () =>
+        inTransaction(database, async (transaction) => {
+          await transaction.run(`SET LOCAL lock_timeout = ${lockMs}`);
+          await refuseFilled((text) => transaction.rows(text), database);
+        }),
+      );
+    else await withPostgresFaults(database.url, () => refuseForeign(database));
   } finally {
     await database.close();
   }
 }
 
-/** If this host freezes during the copy, the server releases the table locks after this time. */
-const idleMillis = 5 * 60_000;
-/** How long to wait for a transaction that uses the empty target. */
-const lockMillis = 10_000;
+/** Runs `work` on the target. A lock that it did not get in time is reported with the sessions that have locks. */
+async function namedIfLocked<Result>(
+  database: PostgresDatabase,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw await namingHolders(database, error, 'Nothing was copied.');
+  }
+}
 
 /**
  * Runs `work` in one transaction on a dedicated connection, because COPY cannot be mixed with pipelined statements. If
@@ -59,6 +78,16 @@ export function fillTarget<Result>(
   database: PostgresDatabase,
   url: string,
   work: (target: MigrationTarget) => Promise<Result>,
+  lockMs = lockMillis,
+): Promise<Result> {
+  return namedIfLocked(database, () => filled(database, url, work, lockMs));
+}
+
+function filled<Result>(
+  database: PostgresDatabase,
+  url: string,
+  work: (target: MigrationTarget) => Promise<Result>,
+  lockMs: number,
 ): Promise<Result> {
   return withPostgresFaults(database.url, async () => {
     const client = new pg.Client({ connectionString: url, application_name: 'rosterd-migrate' });
@@ -67,11 +96,12 @@ export function fillTarget<Result>(
     try {
       await client.connect();
       await client.query(
-        `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockMillis}; ${withoutTimeLimits(database, idleMillis)}`,
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = ${lockMs};
+         ${withoutTimeLimits(database, idleMillis)}`,
       );
       const all = migratedTables.map((table) => qualified(table, database)).join(', ');
       await client.query(`LOCK TABLE ${all} IN EXCLUSIVE MODE`);
-      await refuseFilled(client, database);
+      await refuseFilled(async (text) => (await client.query(text)).rows, database);
       const result = await work(targetIn(client, database));
       await client.query('COMMIT').catch((error: unknown) => {
         throw inDoubt(postgresFault(error, database.url));
@@ -134,14 +164,17 @@ export function targetIn(
   };
 }
 
-async function refuseFilled(queries: Queries, database: PostgresDatabase): Promise<void> {
+async function refuseFilled(
+  rowsOf: <Row>(text: string) => Promise<Row[]>,
+  database: PostgresDatabase,
+): Promise<void> {
   const counts = migratedTables.map(
     (table) => `SELECT '${table.name}' AS name, count(*)::int AS rows FROM ${qualified(table, database)}`,
   );
-  const { rows } = await queries.query<{ name: string; rows: number }>(counts.join(' UNION ALL '));
+  const rows = await rowsOf<{ name: string; rows: number }>(counts.join(' UNION ALL '));
   const filled = rows.filter((table) => table.rows > 0);
   if (filled.length === 0) return;
-  const { rows: sources } = await queries.query<{ name: string }>('SELECT name FROM sources ORDER BY no');
+  const sources = await rowsOf<{ name: string }>('SELECT name FROM sources ORDER BY no');
   const names = sources.length === 0 ? '' : ` of ${sources.map(({ name }) => name).join(', ')}`;
   throw new Fault(
     'database_unusable',

@@ -3,6 +3,7 @@ import { systemClock } from '../../../../src/runtime/clock.js';
 import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { shippedMigrations } from '../../../../src/store/migrate.js';
+import { fillTarget, lookAtTarget } from '../../../../src/store/migrate-data/postgres-target.js';
 import { migratedDatabase } from '../../../postgres/fresh-database.js';
 import { withClient } from '../../../postgres/run-databases.js';
 
@@ -62,4 +63,41 @@ test('time limits that the database has do not end a migration', async () => {
     migrations: [...shipped, next],
   });
   expect((await database.pool.query('SELECT setting FROM limits')).rows).toEqual([{ setting: '0' }]);
+});
+
+test('a migration from SQLite names the session that has locked its empty target, before it copies and when it does', async () => {
+  const { url, drop } = await migratedDatabase();
+  const database = await openPostgres(url);
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  const copied: string[] = [];
+  const copy = () =>
+    fillTarget(
+      database,
+      url,
+      async () => {
+        copied.push('everything');
+      },
+      50,
+    );
+  const address = new URL(url);
+  address.searchParams.set('application_name', 'notebook');
+  await withClient(address.href, async (client) => {
+    const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+    const [{ pid }] = rows as [{ pid: number }];
+    await client.query('BEGIN; LOCK TABLE investment_rows');
+    const named = {
+      code: 'database_busy',
+      message: expect.stringMatching(new RegExp(` is in use by notebook of \\S+ \\(process ${pid}\\)$`)),
+      about: { hint: expect.stringMatching(`^Nothing was copied.*pg_terminate_backend\\(${pid}\\)`) },
+    };
+    await expect(lookAtTarget(url, 50)).rejects.toMatchObject(named);
+    await expect(copy()).rejects.toMatchObject(named);
+    await client.query('ROLLBACK');
+  });
+  await lookAtTarget(url, 50);
+  await copy();
+  expect(copied).toEqual(['everything']);
 });
