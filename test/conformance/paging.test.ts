@@ -20,15 +20,8 @@ const lists = operationsIn(apiDescription()).filter(({ parameters }) =>
 /** The oldest version still has the removed lists. */
 const headers = { 'Service-Version': versions[0] };
 
-/** The lists of records that applications make refuse an invalid query like an invalid body. */
-const refusedAsBodies = new Set([
-  'listOfferingInvestmentSessions',
-  'listInvestmentSessions',
-  'listIntents',
-  'listReferralCodes',
-  'listInviteLinks',
-  'listAttributedInvestments',
-]);
+/** The specification declares 422, and no 400, for the lists of investment sessions. */
+const refusedAsBodies = new Set(['listOfferingInvestmentSessions', 'listInvestmentSessions']);
 
 function pathOf(template: string): string {
   const place = company(world);
@@ -56,12 +49,13 @@ async function readerOf(list: (typeof lists)[number]): Promise<(query: string) =
 }
 
 test.each(lists)(
-  'PAGE-10 $id: page_count is the number of records on the page, and an invalid position or number is refused',
+  'PAGE-10 ERR-06 $id: page_count is the number of records on the page, and an invalid position or number is refused',
   async (list) => {
     const read = await readerOf(list);
     const page = (await read('per_page=2')).body;
     expect(page.meta.page_count).toBe(page.data.length);
     const found: unknown[] = [];
+    const asBody = refusedAsBodies.has(list.id);
     const queries = [
       'cursor=',
       'cursor=x',
@@ -73,10 +67,11 @@ test.each(lists)(
     ];
     for (const query of queries) {
       const { status, body } = await read(query);
-      found.push([query, status, body.error?.type]);
+      const { type, details } = body.error;
+      found.push([query, status, type, asBody ? details.errors[0].field : details.parameter]);
     }
-    const refusal = refusedAsBodies.has(list.id) ? [422, 'validation_error'] : [400, 'invalid_parameter'];
-    expect(found).toEqual(queries.map((query) => [query, ...refusal]));
+    const refusal = asBody ? [422, 'validation_error'] : [400, 'invalid_parameter'];
+    expect(found).toEqual(queries.map((query) => [query, ...refusal, query.split('=')[0]]));
   },
 );
 

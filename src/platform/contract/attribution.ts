@@ -112,7 +112,7 @@ export const attributionInvestments = operation({
       }),
     },
   },
-  errors: [400, 403, 404, 422],
+  errors: [400, 403, 404],
 });
 
 const partner = z.object({

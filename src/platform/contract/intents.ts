@@ -137,7 +137,7 @@ export const listIntents = operation({
       }),
     },
   },
-  errors: [403, 422],
+  errors: [400, 403],
 });
 
 export const getIntent = operation({

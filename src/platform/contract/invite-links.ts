@@ -154,7 +154,7 @@ export const listInviteLinks = operation({
       }),
     },
   },
-  errors: [403, 404, 422],
+  errors: [400, 403, 404],
 });
 
 export const getInviteLink = operation({

@@ -70,7 +70,7 @@ export const listReferralCodes = operation({
       }),
     },
   },
-  errors: [403, 422],
+  errors: [400, 403],
 });
 
 export const getReferralCode = operation({

@@ -1,9 +1,6 @@
 import type { Exchange } from './exchange.js';
 import { type Asked, pageSizeOf, type Refusal, readPage } from './paging.js';
-import { invalidFields } from './problem.js';
-
-/** Lists of sessions, intents, links and codes report an invalid query as 422, like an invalid body. */
-export const refuseField: Refusal = (field, message) => invalidFields([{ field, code: 'invalid', message }]);
+import { badParameter } from './problem.js';
 
 /** Pages by descending row number, so that every page costs the same. `read` returns rows below a number. */
 export function newestFirst<Row extends { readonly no: number }>(
@@ -12,11 +9,12 @@ export function newestFirst<Row extends { readonly no: number }>(
   asked: Asked,
   read: (before: number, limit: number) => readonly Row[],
   present: (row: Row) => unknown,
+  refuse: Refusal = badParameter,
 ) {
-  const size = pageSizeOf(asked.per_page, undefined, undefined, refuseField);
+  const size = pageSizeOf(asked.per_page, undefined, undefined, refuse);
   const page = readPage<Row, readonly [number]>(
     exchange.services.state,
-    { list, cursor: asked.cursor, size, refuse: refuseField },
+    { list, cursor: asked.cursor, size, refuse },
     (after, limit) => read(after?.[0] ?? Number.MAX_SAFE_INTEGER, limit),
     ({ no }) => [no],
   );

@@ -20,7 +20,7 @@ export interface Page<Item> {
   };
 }
 
-/** Builds the error for an invalid query parameter: 400, or 422 for the lists of `refuseField`. */
+/** Builds the error for an invalid query parameter: 400, or 422 for the lists of investment sessions. */
 export type Refusal = (parameter: string, message: string) => Problem;
 
 export interface PageWish {

@@ -4,7 +4,7 @@ import type { Feature } from '../feature.js';
 import { callerOf, created, type Exchange, ok, type Reply, type Step } from '../http/exchange.js';
 import { accountOf } from '../http/idempotent.js';
 import { newestFirst } from '../http/newest-first.js';
-import { invalidFields, notFound } from '../http/problem.js';
+import { badParameter, notFound } from '../http/problem.js';
 import { route } from '../http/route.js';
 import { bearer } from '../http/steps/bearer.js';
 import { guarded } from '../http/steps/guarded.js';
@@ -92,8 +92,7 @@ function list(exchange: Exchange<typeof operations.listIntents>): Reply {
   const subject = `intents:${holder}`;
   const status = operations.intentStatuses.find((known) => known === query.status) ?? null;
   if (query.status !== undefined && status === null) {
-    const message = `status: must be one of ${operations.intentStatuses.join(', ')}.`;
-    throw invalidFields([{ field: 'status', code: 'invalid', message }]);
+    throw badParameter('status', `status must be one of ${operations.intentStatuses.join(', ')}.`);
   }
   const filter = {
     holder,

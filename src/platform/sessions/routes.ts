@@ -79,15 +79,18 @@ function list(
   };
   const read = (before: number, limit: number) =>
     listSessions(exchange.services.state, { ...filter, before, limit });
-  return ok(newestFirst(exchange, subject, query, read, (row) => presentSession(exchange, row)));
+  return ok(newestFirst(exchange, subject, query, read, (row) => presentSession(exchange, row), refuse));
 }
+
+/** The specification declares 422, and no 400, for the lists of sessions. */
+const refuse = (field: string, message: string): Problem =>
+  invalidFields([{ field, code: 'invalid', message }]);
 
 function statusOf(text: string | undefined): Session['status'] | null {
   if (text === undefined) return null;
   const status = operations.sessionStatuses.find((known) => known === text);
   if (status !== undefined) return status;
-  const message = `status: must be one of ${operations.sessionStatuses.join(', ')}.`;
-  throw invalidFields([{ field: 'status', code: 'invalid', message }]);
+  throw refuse('status', `status: must be one of ${operations.sessionStatuses.join(', ')}.`);
 }
 
 /** Returns the session. Throws a 404 for a session of another application. */
