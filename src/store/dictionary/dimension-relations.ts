@@ -153,7 +153,8 @@ export const dimensionRelations: readonly RelationEntry[] = [
   {
     name: 'company_updates',
     kind: 'view',
-    meaning: 'The posts of each company that the token may see, without their bodies and authors.',
+    meaning:
+      'The posts of each company that the token may see, without their bodies and authors. Only the present: no earlier versions are kept, and `changes` has what a post said before.',
     columns: [
       source,
       column('id', 'text', "The platform's id of the post"),
