@@ -398,7 +398,7 @@ test('VERS-15 without edit access stats return 404 on 2026-10-15 and 403 before'
   expect([older.status, older.body.error.type]).toEqual([403, 'forbidden']);
 });
 
-test('INV-16 INV-17 INV-18 the changes alias bootstraps and then syncs, with either scope', async () => {
+test('INV-07 INV-16 INV-17 INV-18 the changes alias bootstraps and then syncs, with the meta of GET /investments and either scope', async () => {
   const path = `/companies/${company(world).id}/investments/changes`;
   for (const scope of ['read:companies', 'read:investments']) {
     const bearer = tokenWith([scope]);
@@ -408,6 +408,7 @@ test('INV-16 INV-17 INV-18 the changes alias bootstraps and then syncs, with eit
       .data;
     expect(whole.body.data).toEqual(listed);
     expect(whole.body.meta).toMatchObject({ mode: 'bootstrap', company_id: company(world).id });
+    expect(Date.parse(whole.body.meta.published_through)).toBe(worldStart);
     const id = await invest();
     const changed = await world.get(`${path}?cursor=${whole.body.meta.next_cursor}`, { token: bearer });
     expect(changed.body.data.map((record: Item) => record.id)).toEqual([id]);

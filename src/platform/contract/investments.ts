@@ -107,6 +107,7 @@ const pageMeta = {
     .string()
     .describe('The position to persist. Present on every page, including the last and an empty one.'),
   page_count: z.int().describe('Records on this page.'),
+  published_through: timestamp,
 };
 const items = z.array(z.union([investmentRecord, investmentTombstone]));
 
@@ -138,7 +139,7 @@ export const listInvestments = operation({
       description: 'A page of a listing (`bootstrap`) or of the feed (`delta`).',
       schema: z.object({
         data: items,
-        meta: z.object({ ...pageMeta, published_through: timestamp }),
+        meta: z.object(pageMeta),
       }),
     },
   },

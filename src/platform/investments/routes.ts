@@ -41,10 +41,7 @@ function answerList(exchange: Exchange<typeof listInvestments>): Reply {
   );
   return ok({
     data: page.data,
-    meta: {
-      ...feedMeta(page),
-      published_through: new Date(page.publishedThrough).toISOString(),
-    },
+    meta: feedMeta(page),
   });
 }
 
@@ -75,10 +72,7 @@ function answerChanges(exchange: Exchange<typeof listCompanyChanges>): Reply {
   const page = readPage(services, view, { ...noFilters, company: company.no }, asked, now);
   return ok({
     data: page.data,
-    meta: {
-      ...feedMeta(page),
-      company_id: company.id,
-    },
+    meta: { ...feedMeta(page), company_id: company.id },
   });
 }
 
@@ -87,6 +81,7 @@ const feedMeta = (page: InvestmentPage) => ({
   has_more: page.hasMore,
   next_cursor: page.nextCursor,
   page_count: page.data.length,
+  published_through: new Date(page.publishedThrough).toISOString(),
 });
 
 function timeOf(text: string | undefined): number | undefined {
