@@ -20,12 +20,13 @@ import type { ConnectingCommand } from './connecting-command.js';
 import { sessionPartsOf } from './engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import { nextStep } from './next-step.js';
-import { writeConnected } from './write-connected.js';
+import { requireSourcesInFile, writeConnected } from './write-connected.js';
 
 /** `rosterd connect`: installs on each company separately, so that one refusal does not lose the other grants. */
 export async function connectCompanies(command: ConnectingCommand): Promise<ExitCode> {
   const { context, loaded, person } = command;
   const { out, options, signal } = context;
+  if (options.flag('write')) requireSourcesInFile(loaded);
   const parts = {
     ...(await sessionPartsOf(context, loaded)),
     application: applicationOf(loaded.config),

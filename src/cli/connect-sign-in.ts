@@ -15,7 +15,7 @@ import { applicationOf, wantsNames } from './connect-companies.js';
 import type { ConnectingCommand } from './connecting-command.js';
 import { sessionPartsOf } from './engine-of.js';
 import { type ExitCode, exitCodes } from './exit-codes.js';
-import { platformEdits } from './write-connected.js';
+import { platformEdits, refusalOf } from './write-connected.js';
 
 interface Kept {
   readonly application: ApplicationConfig;
@@ -30,9 +30,12 @@ export async function connectSignIn(command: ConnectingCommand): Promise<ExitCod
   const kept = keptBy(command);
   const parts = { ...(await sessionPartsOf(context, loaded)), application: kept.application, person };
   const scopes = await keepSignIn(parts, kept.place, kept.scopes, signal);
-  const config = options.flag('management') ? await saveManagement(command, kept) : undefined;
+  const { config, refusal } = options.flag('management')
+    ? await saveManagement(command, kept)
+    : { config: undefined, refusal: null };
   if (options.flag('json')) out.json({ ...kept.place, scopes, ...defined({ config }) });
   else out.line(`signed in; the tokens are in ${placeText(kept.place)}, and rosterd keeps them refreshed`);
+  if (refusal !== null) throw refusal;
   return exitCodes.done;
 }
 
@@ -103,16 +106,20 @@ function signedInAs(
   };
 }
 
-/**
- * Writes or prints the new value of `platform.management`, and returns it. Returns undefined when the configuration has
- * it already.
- */
+interface SavedManagement {
+  /** The new value; undefined when the configuration has it already. */
+  readonly config: unknown;
+  /** Why it could not be written; it is printed then. */
+  readonly refusal: Fault | null;
+}
+
+/** Writes or prints the new value of `platform.management`. */
 async function saveManagement(
   { context, loaded }: ConnectingCommand,
   kept: Omit<Kept, 'scopes'>,
-): Promise<unknown> {
+): Promise<SavedManagement> {
   const { io, out, options } = context;
-  if (loaded.config.platform.management?.kind === 'credentials') return undefined;
+  if (loaded.config.platform.management?.kind === 'credentials') return { config: undefined, refusal: null };
   const secret = loaded.settings.platform.application?.clientSecret;
   const management = {
     credentials: {
@@ -121,15 +128,13 @@ async function saveManagement(
       ...defined({ clientSecret: secret }),
     },
   };
-  if (options.flag('write')) {
-    const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
-    await editConfigFile(file, [
-      ...platformEdits(options, loaded),
-      { path: ['platform', 'management'], value: management },
-    ]);
-  } else if (!options.flag('json')) {
-    out.note('Add to "platform" in the configuration, or run it again with --write:');
+  const writes = options.flag('write');
+  const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
+  const edits = [...platformEdits(options, loaded), { path: ['platform', 'management'], value: management }];
+  const refusal = writes ? await refusalOf(editConfigFile(file, edits)) : null;
+  if ((!writes || refusal !== null) && !options.flag('json')) {
+    out.note(`Add to "platform" in the configuration${writes ? '' : ', or run it again with --write'}:`);
     out.line(`"management": ${JSON.stringify(management)}`);
   }
-  return management;
+  return { config: management, refusal };
 }

@@ -1,21 +1,27 @@
 import { resolve } from 'node:path';
-import { configFileOf } from '../config/document.js';
+import { configFileOf, type LoadedConfig } from '../config/document.js';
 import { type Edit, editConfigFile } from '../config/edit-file.js';
+import { valueAt } from '../config/path.js';
+import { Fault } from '../domain/fault.js';
 import type { Connected } from './connected.js';
 import type { ConnectingCommand } from './connecting-command.js';
 
-/** Prints what was connected, and writes it to the configuration or prints what to add there. */
+/**
+ * Prints what was connected, and writes it to the configuration or prints what to add there. Throws `usage` afterwards when
+ * it could not be written.
+ */
 export async function writeConnected(
   command: ConnectingCommand,
   connected: readonly Connected[],
 ): Promise<void> {
   const { out, options } = command.context;
   const writes = options.flag('write');
-  if (writes) await writeSources(command, connected);
+  const refusal = writes ? await refusalOf(writeSources(command, connected)) : null;
+  const written = writes && refusal === null;
   const entries = connected.map(entryFor);
   if (options.flag('json')) {
     out.json({
-      written: writes,
+      written,
       connected: connected.map((one, index) => ({
         source: one.source,
         company: one.company.id,
@@ -38,8 +44,8 @@ export async function writeConnected(
         one.file,
       ]),
     );
-    if (!writes) {
-      out.note('\nAdd to "sources" in the configuration, or run it again with --write:');
+    if (!written) {
+      out.note(`\nAdd to "sources" in the configuration${writes ? '' : ', or run it again with --write'}:`);
       for (const entry of entries) out.line(JSON.stringify(entry));
     }
   }
@@ -50,6 +56,31 @@ export async function writeConnected(
       );
   for (const { source, identity } of connected)
     if (!identity) out.warn(`${source}: identity was not granted, so names and addresses stay empty`);
+  if (refusal !== null) throw refusal;
+}
+
+/** Returns the fault of a write that failed; what it was to write is printed first. */
+export async function refusalOf(writing: Promise<void>): Promise<Fault | null> {
+  try {
+    await writing;
+    return null;
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+}
+
+/**
+ * Throws `usage` when the file does not decide about the sources: what is written there would have no effect, or would be
+ * mixed with an entry of the environment.
+ */
+export function requireSourcesInFile({ settings, originOf }: LoadedConfig): void {
+  const places = [['sources'], ...settings.sources.map((_, index) => ['sources', index, 'name'])];
+  const origin = places.map(originOf).find((one) => /^(?:env|flag) /.test(one));
+  if (origin === undefined) return;
+  throw new Fault('usage', `--write cannot add a source: "sources" comes from ${origin}`, {
+    hint: 'leave --write out and add there what this command prints',
+  });
 }
 
 const entryFor = (one: Connected) => ({
@@ -64,17 +95,37 @@ async function writeSources(
   connected: readonly Connected[],
 ): Promise<void> {
   const { io, options } = context;
-  const known = loaded.settings.sources.map(({ follow, name }) => (follow === undefined ? name : null));
-  let next = known.length;
-  const sources = connected.flatMap((one): Edit[] => {
-    const held = known.indexOf(one.source);
+  const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
+  await editConfigFile(resolve(io.cwd, file), (content) => [
+    ...platformEdits(options, loaded),
+    ...sourceEdits(content, connected, loaded),
+  ]);
+}
+
+/** The file may have changed while the person signed in, so each entry is looked up there by its name. */
+function sourceEdits(
+  content: unknown,
+  connected: readonly Connected[],
+  { settings }: LoadedConfig,
+): readonly Edit[] {
+  const found = valueAt(content, ['sources']);
+  const present = Array.isArray(found) ? found : [];
+  const names = present.map((entry: unknown) =>
+    valueAt(entry, ['follow']) === undefined ? valueAt(entry, ['name']) : null,
+  );
+  let next = present.length;
+  return connected.flatMap((one): Edit[] => {
+    const held = names.indexOf(one.source);
+    const isNew = settings.sources.every(({ follow, name }) => follow !== undefined || name !== one.source);
+    if (held >= 0 && isNew && valueAt(present[held], ['company']) !== one.company.id)
+      throw new Fault('usage', `the configuration has another source called ${one.source} meanwhile`, {
+        hint: 'add by hand what this command prints, with another name',
+      });
     const at = held < 0 ? next++ : held;
     // Remove the sign-in of a replaced source: an entry may not have both credentials and a token.
     const edits = Object.entries({ ...entryFor(one), ...(one.replaces ? { credentials: undefined } : {}) });
     return edits.map(([key, value]) => ({ path: ['sources', at, key], value }));
   });
-  const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
-  await editConfigFile(resolve(io.cwd, file), [...platformEdits(context.options, loaded), ...sources]);
 }
 
 /** Returns the edits for platform settings given as flags, without which the file would not work by itself. */

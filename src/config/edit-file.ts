@@ -1,7 +1,7 @@
 import { open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
-import { parseJsonText } from './json-text.js';
+import { JsonMistake, parseJsonText } from './json-text.js';
 import { withValue } from './overrides.js';
 import type { Path } from './path.js';
 
@@ -10,29 +10,38 @@ export interface Edit {
   readonly value: unknown;
 }
 
+/** The edits, or a function that returns them for the present content: a place in a list may have changed since it was read. */
+export type Edits = readonly Edit[] | ((content: unknown) => readonly Edit[]);
+
 /**
  * Sets values in a configuration file and keeps everything else, including its mode, owner and indentation. Creates a missing
  * file. Throws `usage` when the file cannot be edited.
  */
-export async function editConfigFile(file: string, edits: readonly Edit[]): Promise<void> {
+export async function editConfigFile(file: string, edits: Edits): Promise<void> {
   try {
     const existing = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
       throw error;
     });
     const before = existing === undefined ? {} : parseJsonText(existing).value;
-    const after = edits.reduce((value, edit) => withValue(value, edit.path, edit.value), before);
+    const wanted = typeof edits === 'function' ? edits(before) : edits;
+    const after = wanted.reduce((value, edit) => withValue(value, edit.path, edit.value), before);
     const indent = /^([ \t]+)"/m.exec(existing ?? '')?.[1] ?? '  ';
     const mode = existing === undefined ? 0o644 : (await stat(file)).mode & 0o777;
     await replaceWhole(file, `${JSON.stringify(after, null, indent)}\n`, mode);
   } catch (error) {
     if (error instanceof Fault) throw error;
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown reason';
-    throw new Fault('usage', `${file} cannot be edited (${code})`, {
-      hint: 'add the lines printed above by hand',
+    throw new Fault('usage', `${file} cannot be edited (${reasonOf(error)})`, {
+      hint: 'add by hand what this command prints',
       cause: error,
     });
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof JsonMistake)) return (error as NodeJS.ErrnoException).code ?? 'unknown reason';
+  const { line, column } = error.place;
+  return `line ${line}, column ${column}: ${error.message}`;
 }
 
 /**

@@ -101,6 +101,47 @@ test('connecting again creates another token of the same installation for the sa
   expect(statSync(join(folder, 'config.json')).mode & 0o777).toBe(0o640);
 });
 
+test('connect --write keeps a source that was added while the person signed in', async () => {
+  const { folder, io, write } = desk();
+  const content = (...sources: object[]) =>
+    write('config.json', JSON.stringify({ platform: { baseUrl: world.url }, sources }));
+  const acme = { name: 'acme', token: { env: 'T' }, company: 'co_acme' };
+  const beta = { name: 'beta', token: { env: 'T' }, company: 'co_beta' };
+  content(acme);
+  const id = world.ready.companies[1]?.id ?? '';
+  const session = start(args(publicClient, '--company', id, '--write'), io());
+  const link = await session.link();
+  content(beta, acme);
+  await fetch(await consent(world, link, founder(1).email));
+  expect((await session.ended).code).toBe(0);
+  expect(configOf(folder).sources).toMatchObject([beta, acme, { company: id }]);
+});
+
+test('connect --write refuses sources of the environment, and prints what it could not write', async () => {
+  const { folder, io, write } = desk();
+  write('config.json', '{}');
+  const id = world.ready.companies[1]?.id ?? '';
+  const asked = args(publicClient, '--company', id, '--write');
+  const env = { ROSTERD_SOURCES__0__NAME: 'acme', ROSTERD_SOURCES__0__TOKEN: '{"env":"T"}' };
+  const refused = await rosterd(asked, io({ env }));
+  expect([refused.code, refused.err]).toEqual([
+    2,
+    expect.stringContaining('comes from env ROSTERD_SOURCES__0__NAME\nTry: leave --write out'),
+  ]);
+  const session = start(asked, io());
+  const link = await session.link();
+  write('config.json', '{ "log": ');
+  await fetch(await consent(world, link, founder(1).email));
+  const { code, out, err } = await session.ended;
+  expect([code, err]).toEqual([
+    2,
+    expect.stringMatching(/config\.json cannot be edited \(line 1, column 10: /),
+  ]);
+  const entry = JSON.parse(/^\{.*\}$/m.exec(out)?.[0] ?? '');
+  expect(entry).toMatchObject({ company: id, token: { file: expect.any(String) } });
+  expect(readFileSync(join(folder, entry.token.file), 'utf8')).toMatch(/^at_test_/);
+});
+
 test('connecting a company again after it revoked the application names the command that lists it again', async () => {
   const { folder, io } = desk();
   const id = world.ready.companies[2]?.id ?? '';
