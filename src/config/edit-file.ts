@@ -10,6 +10,9 @@ export interface Edit {
   readonly value: unknown;
 }
 
+/** A configuration contains references to secrets but no secrets, so others may read it. */
+export const newFileMode = 0o644;
+
 /** The edits, or a function that returns them for the present content: a place in a list may have changed since it was read. */
 export type Edits = readonly Edit[] | ((content: unknown) => readonly Edit[]);
 
@@ -27,8 +30,7 @@ export async function editConfigFile(file: string, edits: Edits): Promise<void> 
     const wanted = typeof edits === 'function' ? edits(before) : edits;
     const after = wanted.reduce((value, edit) => withValue(value, edit.path, edit.value), before);
     const indent = /^([ \t]+)"/m.exec(existing ?? '')?.[1] ?? '  ';
-    const mode = existing === undefined ? 0o644 : (await stat(file)).mode & 0o777;
-    await replaceWhole(file, `${JSON.stringify(after, null, indent)}\n`, mode);
+    await replaceWhole(file, `${JSON.stringify(after, null, indent)}\n`, newFileMode);
   } catch (error) {
     if (error instanceof Fault) throw error;
     throw new Fault('usage', `${file} cannot be edited (${reasonOf(error)})`, {
@@ -46,18 +48,22 @@ function reasonOf(error: unknown): string {
 
 /**
  * Replaces the file atomically: a concurrent reader sees the old or the new text, never a mix. Of a symbolic link, it
- * replaces the file behind it. Keeps the owner and group, as far as this user may set them: a daemon of another user reads
- * the file.
+ * replaces the file behind it. Keeps owner, group and mode of an existing file, as far as this user may set them: a daemon of
+ * another user reads it. A new file gets `mode`, less the umask.
  */
 export async function replaceWhole(path: string, text: string, mode: number): Promise<void> {
   const file = await realpath(path).catch(() => path);
   const owner = await stat(file).catch(() => null);
   const fresh = `${file}.new`;
   await rm(fresh, { force: true });
-  const handle = await open(fresh, 'wx', mode);
+  const handle = await open(fresh, 'wx', owner === null ? mode : 0o600);
   try {
     await handle.writeFile(text);
-    if (owner !== null) await handle.chown(owner.uid, owner.gid).catch(() => {});
+    if (owner !== null) {
+      await handle.chown(owner.uid, owner.gid).catch(() => {});
+      // The umask of a root that is strict would take the file away from the daemon's group.
+      await handle.chmod(owner.mode & 0o777).catch(() => {});
+    }
     await handle.sync();
   } catch (error) {
     await rm(fresh, { force: true });

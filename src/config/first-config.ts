@@ -3,7 +3,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { packageRoot } from '../runtime/package-root.js';
 import { makeRoom, unwritable } from '../runtime/unwritable.js';
-import { replaceWhole } from './edit-file.js';
+import { newFileMode, replaceWhole } from './edit-file.js';
 
 /** A reference to a secret, never its value. */
 export type SecretPlace = { readonly env: string } | { readonly file: string };
@@ -55,11 +55,9 @@ export async function writeFirstConfig(
   replace: boolean,
 ): Promise<void> {
   const text = `${JSON.stringify(config, null, 2)}\n`;
-  // The file contains references to secrets but no secrets, so others may read it.
-  const mode = 0o644;
   try {
-    if (replace) return await replaceWhole(file, text, mode);
-    const handle = await open(file, 'wx', mode);
+    if (replace) return await replaceWhole(file, text, newFileMode);
+    const handle = await open(file, 'wx', newFileMode);
     try {
       await handle.writeFile(text);
     } catch (error) {

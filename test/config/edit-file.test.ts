@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   chownSync,
   lstatSync,
   mkdirSync,
@@ -23,6 +24,8 @@ test('editing the configuration changes only the given values', async () => {
       mode: 0o640,
     },
   );
+  // The umask does not limit it, as it does that of a new file.
+  chmodSync(file, 0o662);
   await editConfigFile(file, [
     { path: ['sources', 0, 'company'], value: 'co_1' },
     { path: ['sources', 1, 'name'], value: 'other' },
@@ -35,7 +38,7 @@ test('editing the configuration changes only the given values', async () => {
     platform: { application: { clientId: 'pk_test_1' } },
   });
   expect(text).toMatch(/^ {4}"log"/m);
-  expect(statSync(file).mode & 0o777).toBe(0o640);
+  expect(statSync(file).mode & 0o777).toBe(0o662);
   expect(readdirSync(home)).toEqual(['config.json']);
 });
 
