@@ -340,6 +340,21 @@ describe('editing the scopes of an application', () => {
     expect((await remove(client, 'read:nonsense')).status).toBe(422);
   });
 
+  test('APP-09 EVT-06 an installation revoked for want of scopes is announced with an empty list of scopes', async () => {
+    const client = makeClient(world, { scopes: ['read:investments', 'write:installations'] });
+    const { id } = makeCompany(world, { ida: ['founder'] });
+    const body = { target_type: 'company', target_id: id, scopes: ['read:investments'] };
+    const made = await world.post('/installations', { token: userToken(world, client, ida), body });
+    const announced: unknown[] = [];
+    world.services.events.subscribe((event) =>
+      announced.push([event.name, event.dataFor({ scopes: new Set(), kind: 'company' })]),
+    );
+    await remove(client, 'read:investments');
+    expect(announced).toEqual([
+      ['installation.revoked', expect.objectContaining({ id: made.body.data.id, scopes: [] })],
+    ]);
+  });
+
   test('APP-09 removing a referral scope revokes application tokens that hold it', async () => {
     const client = makeClient(world, { scopes: ['write:referral_codes'] });
     const { body } = await world.post('/oauth/token', {

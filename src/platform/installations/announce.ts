@@ -1,3 +1,4 @@
+import { splitScopes } from '../applications/scopes.js';
 import type { Services } from '../services.js';
 import type { Installation } from './model.js';
 
@@ -23,7 +24,7 @@ export function announceInstallation(
       id: installation.id,
       target: { type: installation.target_type, id: installation.target_id },
       tier: installation.tier,
-      scopes: installation.scopes.split(' '),
+      scopes: splitScopes(installation.scopes),
       status: installation.revoked_at === null ? 'active' : 'revoked',
       installed_at: new Date(installation.installed_at).toISOString(),
       revoked_at: installation.revoked_at === null ? null : new Date(installation.revoked_at).toISOString(),

@@ -1,3 +1,4 @@
+import { splitScopes } from '../applications/scopes.js';
 import type { InstallationResource } from '../contract/installations.js';
 import type { State } from '../state/database.js';
 import type { Realm } from '../state/secrets.js';
@@ -81,7 +82,7 @@ export function installationResourceOf(row: Installation): InstallationResource 
     attributes: {
       target: { type: row.target_type, id: row.target_id, name: row.target_name },
       tier: row.tier as Tier,
-      scopes: row.scopes.split(' ').filter((scope) => scope !== ''),
+      scopes: splitScopes(row.scopes),
       status: row.revoked_at === null ? 'active' : 'revoked',
       installed_at: new Date(row.installed_at).toISOString(),
       installed_by: row.installed_by,

@@ -1,6 +1,7 @@
 import { latestVersion } from '../../../wire/versions.js';
 import { type Application, applicationByNo } from '../../applications/model.js';
 import { namedApplication } from '../../applications/named.js';
+import { splitScopes } from '../../applications/scopes.js';
 import { notFound, Problem } from '../../http/problem.js';
 import { installWithoutToken, mintFor } from '../../installations/install.js';
 import { revokeInstallation } from '../../installations/revoke.js';
@@ -154,7 +155,7 @@ export function listInstalls(state: State, { app, realm }: InstalledFor, filter:
     company: row.company,
     syndicate: row.syndicate,
     status: row.revoked_at === null ? 'active' : 'revoked',
-    scopes: row.scopes.split(' '),
+    scopes: splitScopes(row.scopes),
     installedAt: new Date(row.installed_at).toISOString(),
     revokedAt: row.revoked_at === null ? null : new Date(row.revoked_at).toISOString(),
     tokens: row.tokens,
