@@ -48,7 +48,7 @@ describe('the authorize page', () => {
     for (const name of ['client_id', 'redirect_uri'])
       expect([name, (await without(name)).status]).toEqual([name, 400]);
     for (const [name, error] of [
-      ['response_type', 'unsupported_response_type'],
+      ['response_type', 'invalid_request'],
       ['code_challenge', 'invalid_request'],
       ['code_challenge_method', 'invalid_request'],
     ] as const) {
@@ -106,7 +106,8 @@ describe('the authorize page', () => {
     ['a challenge of the wrong form for S256', { code_challenge: 'short' }, 'invalid_request'],
     ['a padded challenge', { code_challenge: `${'A'.repeat(43)}=` }, 'invalid_request'],
     ['the implicit grant', { response_type: 'token' }, 'unsupported_response_type'],
-    ['no response type', { response_type: undefined }, 'unsupported_response_type'],
+    ['no response type', { response_type: undefined }, 'invalid_request'],
+    ['an empty response type', { response_type: '' }, 'invalid_request'],
   ])(
     'OAUTH-05 an authorize request with %s redirects with an error to the application',
     async (_name, more, error) => {

@@ -54,9 +54,9 @@ function checkDetails(client: Client, redirectUri: string, query: URLSearchParam
     kind: 'redirect',
     to: withParameters(redirectUri, { error, error_description: why, state }),
   });
-  if (query.get('response_type') !== 'code') {
-    return failed('unsupported_response_type', 'response_type must be code');
-  }
+  const responseType = query.get('response_type') ?? '';
+  if (responseType === '') return failed('invalid_request', 'response_type is required');
+  if (responseType !== 'code') return failed('unsupported_response_type', 'response_type must be code');
   const challenge = query.get('code_challenge') ?? '';
   if (query.get('code_challenge_method') !== 'S256' || !isChallenge(challenge)) {
     return failed('invalid_request', 'PKCE is required: code_challenge with code_challenge_method S256');
