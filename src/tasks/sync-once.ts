@@ -3,6 +3,7 @@ import { finishRun } from '../daemon/finish-run.js';
 import { pausedResults } from '../daemon/paused-result.js';
 import type { SourceResult } from '../daemon/source-result.js';
 import { followOnce } from '../daemon/start-following.js';
+import { isFault } from '../domain/fault.js';
 import { statusOf } from '../reading/status.js';
 import type { ManualAsk } from '../sync/schedule-state.js';
 
@@ -32,8 +33,10 @@ export async function syncOnce(
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    if (onUnfollowed !== undefined && parts.config.follows.length > 0)
-      for (const [rule, error] of await followOnce(engine, parts, signal)) onUnfollowed(rule, error);
+    if (onUnfollowed !== undefined) {
+      if (parts.config.follows.length === 0) await finishErasures(engine, parts);
+      else for (const [rule, error] of await followOnce(engine, parts, signal)) onUnfollowed(rule, error);
+    }
     const sources = engine.sources.all;
     const paused = await pausedResults(engine, parts.clock);
     const ticks = sources.map(async ({ name }) => ({
@@ -62,6 +65,18 @@ export async function syncOnce(
     signal.removeEventListener('abort', stop);
     await engine.close();
   }
+}
+
+/** Finishes erasures of sources that were interrupted. With follow rules, following them does. */
+async function finishErasures({ mirror: { eraser } }: Engine, { logger }: EngineParts): Promise<void> {
+  for (const source of await eraser.unfinished())
+    try {
+      const { rows } = await eraser.erase(source);
+      logger.info({ source, count: rows }, 'a source was erased');
+    } catch (error) {
+      // The process that has the source, or the next run, erases it.
+      if (!isFault(error, 'lease_lost') && !isFault(error, 'database_busy')) throw error;
+    }
 }
 
 /** Lists companies and rounds that are due, after a complete tick: investments come first. */

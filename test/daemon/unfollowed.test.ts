@@ -2,9 +2,11 @@ import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import type { LoadedConfig } from '../../src/config/document.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
+import type { EngineParts } from '../../src/daemon/engine.js';
 import { diagnose } from '../../src/doctor/doctor.js';
 import { statusOf } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { syncOnce } from '../../src/tasks/sync-once.js';
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
@@ -81,26 +83,38 @@ test.each(['sqlite', 'postgres'] as const)(
   },
 );
 
-test('a daemon without follow rules finishes the erasure of a source that an interrupted command left hidden', async () => {
-  const sandbox = await sandboxFor({ companies: 2, records: 10, limits: false });
-  const both = configFor(sandbox, { folder: freshFolder() });
-  const first = await startDaemon(partsFor(both));
-  await first.engine.sync.idle();
-  await first.close();
-  const { kind, file } = both.database as { kind: 'sqlite'; file: string };
-  expect(kind).toBe('sqlite');
-  const rows = (sql: string) => {
-    const db = new Sqlite(file);
-    try {
-      return db.prepare(sql).pluck().all();
-    } finally {
-      db.close();
-    }
-  };
-  rows("UPDATE sources SET erasing_since = '2026-11-01T00:00:00.000Z' WHERE name = 'c1' RETURNING name");
-  const daemon = await startDaemon(
-    partsFor({ ...both, sources: both.sources.filter(({ name }) => name === 'c0') }),
-  );
-  onTestFinished(() => daemon.close());
-  await expect.poll(() => rows('SELECT name FROM sources')).toEqual(['c0']);
-});
+test.each([
+  ['a daemon', startDaemon],
+  [
+    'rosterd sync',
+    async (parts: EngineParts) => {
+      await syncOnce(parts, {}, new AbortController().signal, () => {});
+      return { close: async () => {} };
+    },
+  ],
+])(
+  '%s without follow rules finishes the erasure of a source that an interrupted command left hidden',
+  async (_, start) => {
+    const sandbox = await sandboxFor({ companies: 2, records: 10, limits: false });
+    const both = configFor(sandbox, { folder: freshFolder() });
+    const first = await startDaemon(partsFor(both));
+    await first.engine.sync.idle();
+    await first.close();
+    const { kind, file } = both.database as { kind: 'sqlite'; file: string };
+    expect(kind).toBe('sqlite');
+    const rows = (sql: string) => {
+      const db = new Sqlite(file);
+      try {
+        return db.prepare(sql).pluck().all();
+      } finally {
+        db.close();
+      }
+    };
+    rows("UPDATE sources SET erasing_since = '2026-11-01T00:00:00.000Z' WHERE name = 'c1' RETURNING name");
+    const started = await start(
+      partsFor({ ...both, sources: both.sources.filter(({ name }) => name === 'c0') }),
+    );
+    onTestFinished(() => started.close());
+    await expect.poll(() => rows('SELECT name FROM sources')).toEqual(['c0']);
+  },
+);
