@@ -66,7 +66,10 @@ export class InstallationFollower {
   constructor(parts: FollowingParts) {
     this.#parts = parts;
     this.#book = new FollowedBook(parts.store, parts.onConnected);
-    this.#rules = parts.rules.map((rule) => new RuleFollower({ ...parts, rule, book: this.#book }));
+    const ruleNames = new Set(parts.rules.map(({ rule }) => rule));
+    this.#rules = parts.rules.map(
+      (rule) => new RuleFollower({ ...parts, rule, ruleNames, book: this.#book }),
+    );
   }
 
   /** Ends waits after failures, because their cause may be gone. */

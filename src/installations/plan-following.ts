@@ -22,7 +22,8 @@ import { freeName, sourceNameFor } from './source-name.js';
  * A source belongs to a target, such as a company, and not to an installation: a target that installs the application
  * again gets a new installation and keeps its source, with its name and history.
  *
- * A target that an operator forgot stays forgotten, also when it installs again, until an operator follows it again.
+ * A target that an operator forgot stays forgotten, also when it installs again or the rule gets another name, until an
+ * operator follows it again.
  */
 
 /** The part of a rule that decides about sources. */
@@ -48,6 +49,8 @@ export interface Known {
   readonly rows: readonly FollowedSource[];
   /** Names that rows of the database or listed sources use. */
   readonly isTaken: (name: SourceName) => boolean;
+  /** The names of all rules of the configuration. */
+  readonly ruleNames: ReadonlySet<string>;
 }
 
 /** Plans what a listing of installations, or a single installation, changes. */
@@ -57,6 +60,7 @@ export function planListing(rule: Rule, listing: InstallationList, known: Known,
   const wished = new Set([...rule.overrides.values()].flatMap(({ name }) => name ?? []));
   const isTaken = (name: SourceName) => names.has(name) || wished.has(name) || known.isTaken(name);
   const active = activeByTarget(rule, listing.installations, byTarget);
+  const forgotten = forgottenTargets(known);
   const ended = new Map(
     listing.installations.filter(({ isActive }) => !isActive).map((one) => [one.id, one]),
   );
@@ -65,6 +69,7 @@ export function planListing(rule: Rule, listing: InstallationList, known: Known,
 
   for (const installation of active.values()) {
     const before = byTarget.get(installation.target) ?? null;
+    if (before === null && forgotten.has(installation.target)) continue;
     const next =
       before === null
         ? newSource(rule, installation, known.realm, nameOf(rule, installation, names, isTaken), now)
@@ -144,6 +149,18 @@ export function erased(before: FollowedSource, rows: number, now: number): Follo
 
 const rowsOf = ({ rule }: Rule, { rows, realm }: Known): readonly FollowedSource[] =>
   rows.filter((row) => row.rule === rule && row.realm === realm);
+
+/**
+ * Returns the targets of which every source of rules that no longer exist was forgotten: such a rule may be this one under
+ * an earlier name. A target with another such source was followed until its rule was renamed, and only the earlier copy of
+ * its rows was forgotten. What is forgotten under another rule of the configuration may be followed under this one.
+ */
+function forgottenTargets({ rows, realm, ruleNames }: Known): ReadonlySet<string> {
+  const earlier = rows.filter((row) => row.realm === realm && !ruleNames.has(row.rule));
+  const targets = new Set(earlier.map(({ target }) => target));
+  for (const { target, reason } of earlier) if (reason !== 'forgotten') targets.delete(target);
+  return targets;
+}
 
 /** Returns one active installation for each target, the stored one if several are active. */
 function activeByTarget(

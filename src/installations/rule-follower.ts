@@ -28,6 +28,8 @@ export interface FollowedRule extends Rule {
 
 export interface RuleFollowerParts {
   readonly rule: FollowedRule;
+  /** The names of all rules of the configuration. */
+  readonly ruleNames: ReadonlySet<string>;
   readonly book: FollowedBook;
   readonly vault: TokenVault;
   readonly takenNames: () => Promise<ReadonlySet<string>>;
@@ -206,11 +208,12 @@ export class RuleFollower {
 
   /** Stores what an answer means. */
   async #store(realm: Realm, list: InstallationList, signal: AbortSignal): Promise<void> {
-    const { rule, book, takenNames } = this.#parts;
+    const { rule, ruleNames, book, takenNames } = this.#parts;
     const targets = new Set(this.#rows(realm).map(({ target }) => target));
     const isNew = list.installations.some(({ isActive, target }) => isActive && !targets.has(target));
     const taken = isNew ? await takenNames() : new Set<string>();
-    const known = { realm, rows: book.rows(), isTaken: (name: SourceName) => taken.has(name) };
+    const isTaken = (name: SourceName) => taken.has(name);
+    const known = { realm, rows: book.rows(), isTaken, ruleNames };
     const { changes, missing } = planListing(rule, list, known, this.#endNow());
     await this.#save(changes);
     await this.#confirmEach(realm, missing, signal);

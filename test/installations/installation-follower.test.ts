@@ -355,6 +355,40 @@ test('a source that an operator forgot is not brought back, not even by a new in
   expect(world.names()).toEqual([]);
 });
 
+test('a source that an operator forgot is not brought back under another name of its rule, unless it was followed since', async () => {
+  const { world } = await worldWith('Acme', 'Beta');
+  const forget = (name: string) => {
+    const row = world.row(name);
+    if (row === undefined) throw new Error('there is a row');
+    world.store.rows.set(name, { ...row, state: 'erased', reason: 'forgotten' });
+  };
+  const renameTo = async (rule: string) => {
+    world.rules = [{ rule }];
+    await world.settle(world.start());
+  };
+  forget('acme');
+  await renameTo('second');
+  expect(world.names()).toEqual(['beta-2']);
+  // Only the earlier copy of its rows.
+  forget('beta');
+  await renameTo('third');
+  expect(world.names()).toEqual(['beta-3']);
+  forget('beta-2');
+  forget('beta-3');
+  await renameTo('fourth');
+  expect(world.names()).toEqual([]);
+});
+
+test('a source that an operator forgot may be followed by another rule beside its own', async () => {
+  const { world } = await worldWith('Acme');
+  const row = world.row('acme');
+  if (row === undefined) throw new Error('there is a row');
+  world.store.rows.set('acme', { ...row, state: 'erased', reason: 'forgotten' });
+  world.rules = [{}, { rule: 'beside' }];
+  await world.settle(world.start());
+  expect(world.names()).toEqual(['acme-2']);
+});
+
 test('names of listed sources and of other rows are never used', async () => {
   const world = new FollowingWorld();
   world.taken.add('acme');
