@@ -55,7 +55,11 @@ export function schedulePublications(
   if (lake !== null) lifecycle.add('lake', () => lake.close());
 }
 
-const ledBy = (membership: Membership, config: Config) => ({
+/** Returns what a daemon knows of the leader. */
+export const ledBy = (
+  membership: Pick<Membership, 'leads' | 'living'>,
+  config: Pick<Config, 'database'>,
+) => ({
   // Before its first heartbeat, a daemon does not know whether it leads.
   isLed: () => !membership.leads && membership.living > 1,
   otherNow: () => databaseNow(config),
@@ -69,7 +73,7 @@ function isFilled({ database }: Config): Promise<boolean> {
 }
 
 /** Returns the time by the clock of a server; a fleet has one. */
-async function databaseNow({ database }: Config): Promise<number> {
+async function databaseNow({ database }: Pick<Config, 'database'>): Promise<number> {
   const [row] = await dialectFor(database).inSnapshot(
     async (ask) => await ask<{ readonly now: Instant }>`SELECT fleet_clock() AS now`,
   );

@@ -7,7 +7,7 @@ import { type BackupsParts, startBackups } from '../../src/daemon/backups.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { startEngine } from '../../src/daemon/engine.js';
 import { startFileSchedule } from '../../src/daemon/file-schedule.js';
-import { scheduleBackups } from '../../src/daemon/start-schedules.js';
+import { ledBy, scheduleBackups } from '../../src/daemon/start-schedules.js';
 import { Fault } from '../../src/domain/fault.js';
 import { alone } from '../../src/fleet/membership.js';
 import { backupsSeen } from '../../src/reading/backups.js';
@@ -249,6 +249,12 @@ test('scheduled backups: a daemon that does not know yet whether it leads delete
   await clock.advance(100 * hour);
   expect(names()).toEqual(made);
   await backups.close();
+});
+
+test('a daemon counts another one as the leader only after a heartbeat that found others', () => {
+  const config = { database: { kind: 'sqlite', file: '/nowhere/mirror.db' } } as const;
+  const isLed = (leads: boolean, living: number) => ledBy({ leads, living }, config).isLed();
+  expect([isLed(false, 1), isLed(false, 2), isLed(true, 2)]).toEqual([false, true, false]);
 });
 
 test('scheduled backups: a daemon that no longer leads deletes its own by their age', async () => {

@@ -334,6 +334,27 @@ test('a text that is no token of the account ends no source and removes no token
   expect([world.names(), world.tokenOf(first)]).toEqual([['acme'], token]);
 });
 
+test('a text that is no token ends no source between two listings, when the platform is not asked', async () => {
+  const { world, follower } = await worldWith('Acme');
+  world.application.realmName = 'unknown';
+  await world.pass(follower, 0.5 * hours);
+  expect(world.names()).toEqual(['acme']);
+});
+
+test('the token of an installation stays when one of two rules that follow it leaves it out', async () => {
+  const { world, first } = await worldWith('Acme');
+  world.rules = [{}, { rule: 'beside' }];
+  await world.settle(world.start());
+  expect(world.names()).toEqual(['acme', 'acme-2']);
+  const token = world.tokenOf(first);
+  world.rules = [{}, { rule: 'beside', except: [installation(first)] }];
+  await world.settle(world.start());
+  expect([world.names(), world.tokenOf(first)]).toEqual([['acme'], token]);
+  world.rules = [{ except: [installation(first)] }, { rule: 'beside', except: [installation(first)] }];
+  await world.settle(world.start());
+  expect([world.names(), world.tokenOf(first)]).toEqual([[], null]);
+});
+
 test('an account of another realm never takes over sources', async () => {
   const { world } = await worldWith('Acme');
   world.application.realmName = 'test';
