@@ -87,9 +87,11 @@ const ofPeople = ['name', 'legal_name', 'email'];
 const isOneOf = (ids: readonly string[]) =>
   ids.length === 0 ? sql<SqlBool>`1 = 0` : sql<SqlBool>`id IN (${sql.join(ids)})`;
 
-/** Whether the company or the round of a row has the text in its name, of now or of then. */
+/**
+ * Whether the company or the round of a row has the text in its name, of now or of then. They are looked for once: the name
+ * columns of the view would be looked up and compared for each row.
+ */
 function holdsName(db: Db, text: string, asOf: Instant | undefined): Expression<SqlBool>[] {
-  if (asOf === undefined) return nameColumns.map((column) => holds(column, text));
   const found = (view: 'companies' | 'rounds') =>
     db
       .selectFrom(versionsAt(view, ['source', 'id', 'name'], asOf, 'n'))
