@@ -7,9 +7,9 @@ import type { ProcessMetrics } from './process-metrics.js';
 
 /**
  * Probes for a supervisor, without sign-in. `/livez`: the process runs; only this probe should cause a restart.
- * `/readyz`: every source of the configuration has a complete dataset, and the daemon can do its work. `/healthz`: the health of the daemon;
- * 503 when it cannot do its work, and with `?strict=1` for any problem. The details are included only when `knows` is
- * true.
+ * `/readyz`: every source of the configuration has a complete dataset, and the daemon can do its work. `/healthz`: the
+ * health of the daemon; 503 when it cannot do its work, and with `?strict=1` for any problem. The details are included only
+ * when `knows` is true.
  *
  * For both, "cannot do its work" means that the database cannot be read or that a problem of the process is `ill`, such
  * as a database that accepts no writes. An unreachable platform is not such a problem. The message of a failure may
@@ -54,7 +54,8 @@ const isIll = (problems: readonly ProblemSeen[]): boolean =>
 
 /**
  * Serves the problems of this process and what its ticks wait for to `rosterd status` on this machine, and its last log
- * lines to `support-bundle`. They come from memory, so an unreachable or locked database does not delay the response. The key is in a file that only its owner can read.
+ * lines to `support-bundle`. They come from memory, so an unreachable or locked database does not delay the response. The
+ * key is in a file that only its owner can read.
  */
 export function answerOwn(
   app: Express,

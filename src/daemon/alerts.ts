@@ -87,7 +87,7 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
       await report();
       hasFailed = false;
     } catch (error) {
-      // Nobody is alerted meanwhile. Each interval has the same cause, so the first one is enough.
+      // No alert can be sent meanwhile. Later checks fail for the same reason, so the first warning is enough.
       if (!stopping.signal.aborted)
         logger[hasFailed ? 'debug' : 'warn']({ error }, 'alerts could not be checked');
       hasFailed = true;

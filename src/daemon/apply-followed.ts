@@ -5,7 +5,8 @@ import { followedSource } from './followed-source.js';
 import type { SourceSet } from './source-set.js';
 
 /**
- * Makes the followed sources of the set equal to the connected ones. A source with another token is replaced. Returns the names that cannot be synced, because a listed source has them.
+ * Makes the followed sources of the set equal to the connected ones. A source with another token is replaced. Returns the
+ * names that cannot be synced, because a listed source has them.
  */
 export async function applyFollowed(
   sources: SourceSet,

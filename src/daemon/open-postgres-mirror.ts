@@ -84,7 +84,7 @@ export async function openPostgresMirror(
       upkeep: {
         scrub: () => erasures.scrub(),
         scrubAlone: () => erasures.scrub(),
-        // Backups of a server are not made by rosterd.
+        // A migration of a server makes no backup.
         removeBackups: () => [],
         purgeHistory: (before) => inBatches(() => purgeHistory(main, before)),
         purgeTicks: (before) => inBatches(() => purgeTicks(main, before)),

@@ -15,8 +15,8 @@ import { installationsApi } from './installations-api.js';
 const noticeMillis = 10_000;
 
 /**
- * Starts following what is installed, and finishes interrupted erasures. Returns null without any of it, and otherwise
- * when the sources that were connected before are part of the set.
+ * Starts following what is installed, and finishes interrupted erasures. Resolves once the sources that were connected
+ * before are part of the set; with null when there is nothing to follow and nothing to finish.
  */
 export async function startFollowing(
   engine: Engine,

@@ -6,7 +6,7 @@ import { isScrubDue } from './housekeeping.js';
 import type { SourceResult } from './source-result.js';
 
 /**
- * What follows the ticks of a program that does not start its mirror: notices are sent, and erased bytes leave the file, as
+ * What follows the ticks of a program that does not start its mirror: notices are sent and erased bytes are scrubbed, as
  * after `rosterd sync`. A program may tick every second, so scrubs have the spacing that a daemon gives them.
  */
 export class TickEnds implements Closable {

@@ -55,8 +55,8 @@ export type Message =
  */
 export interface FleetStore {
   /**
-   * Registers this member and the sources it can work, also again with other sources. Throws `database_unusable` when a later version of
-   * rosterd has migrated the database.
+   * Registers this member and the sources it can work, or replaces them. Throws `database_unusable` when a later version
+   * of rosterd has migrated the database.
    */
   join(sources: readonly SourceName[]): Promise<void>;
   /**

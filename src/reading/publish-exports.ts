@@ -60,8 +60,8 @@ const manifestName = 'manifest.json';
 /**
  * Writes one file for each table, all of them read at one moment, and a manifest into a new folder, which gets its name,
  * the time, when they are on disk. Folders have mode 0700 and files 0600. A failure leaves nothing; what a killed process
- * left is removed first. Throws `database_busy` when a person is forgotten while files with names are written: a retry writes them
- * without.
+ * left is removed first. Throws `database_busy` when a person is forgotten while files with names are written: a retry
+ * writes them without that person.
  */
 export async function publishExports(
   location: DatabaseLocation,

@@ -27,9 +27,9 @@ export const positionAt = (reached: Reached): CommittedPosition =>
     : `sweeping ${JSON.stringify({ kind: 'cursor', cursor: reached.cursor })}`;
 
 /**
- * Throws `lease_lost` when the source is no longer at the position that this process wrote last. A crash of the server loses commits
- * that did not wait for the disk, and a promotion those that the replica had not received. The fence may be lost with
- * them, or be as it was; a page written now would leave a gap behind it.
+ * Throws `lease_lost` when the source is no longer at the position that this process wrote last. A crash of the server
+ * loses commits that did not wait for the disk, and a promotion those that the replica had not received. The fence may be
+ * lost with them, or be as it was; a page written now would leave a gap behind it.
  */
 export function checkPosition(
   lease: Lease,

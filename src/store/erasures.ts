@@ -33,7 +33,10 @@ export type Scrubbed =
   /** No bytes of erased data are waiting to be scrubbed. */
   | { readonly kind: 'clean' }
   | { readonly kind: 'scrubbed'; readonly erasures: number }
-  /** Another process is reading or writing the file; retry later. The attempt neither waited nor blocked anyone. */
+  /**
+   * Another process uses the file, or a transaction of the server may still see the rows; retry later. The attempt neither
+   * waited nor blocked anyone.
+   */
   | { readonly kind: 'blocked'; readonly erasures: number; readonly rewritten: number }
   /** The disk is too full: rewriting needs room for copies. `bytesMissing` is null on a server, which does not say it. */
   | { readonly kind: 'no_room'; readonly erasures: number; readonly bytesMissing: number | null };
@@ -42,7 +45,7 @@ export interface PendingErasures {
   readonly receipts: number;
   /** Time of the oldest pending receipt. */
   readonly since: Instant | null;
-  /** Replaced or trimmed values may still have bytes in the file. */
+  /** Replaced or trimmed values may still have bytes in the file or the tables. */
   readonly residue: boolean;
   /** Whether a listing is in progress. */
   readonly listing: boolean;

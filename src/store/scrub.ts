@@ -6,10 +6,12 @@ import type { Scrubbed } from './erasures.js';
 import type { ScrubReply, ScrubRequest } from './scrub-messages.js';
 
 /**
- * Scrubs in a child process. A large file takes seconds, and a daemon whose event loop is blocked loses deliveries. It is a process and not a thread so that it can be killed at any moment. The next process
- * that opens the file then rolls back the transaction, and the scrub can run again.
+ * Scrubs a SQLite file in a child process. A large file takes seconds, and a daemon whose event loop is blocked loses
+ * deliveries. It is a process and not a thread so that it can be killed at any moment. The next process that opens the file
+ * then rolls back the transaction, and the scrub can run again.
  *
- * Returns null if the file cannot be scrubbed in place. Throws `database_unusable`, `database_full`, and `stopped` when `signal` fires.
+ * Returns null if the file cannot be scrubbed in place. Throws `database_unusable`, `database_full`, and `stopped` when
+ * `signal` fires.
  */
 export async function scrubApart(request: ScrubRequest, signal: AbortSignal): Promise<Scrubbed | null> {
   // SQLite puts its temporary copy beside the database, on the disk sized for it.

@@ -6,10 +6,9 @@ export type GrantAnswer = 'followed' | 'regained' | 'failed' | 'not_asked';
 
 /**
  * When to check next whether the token may still read identity: once an hour, a small part of the hourly quota, and more
- * rarely where many sources share an address. A
- * failed check is retried after 15 seconds, then with doubled waits up to an hour: names under a withdrawn grant
- * should not stay for an hour because of one bad response, and a check that never succeeds should not use up the
- * quota.
+ * rarely where many sources share an address. A failed check is retried after 15 seconds, then with doubled waits up to an
+ * hour: names under a withdrawn grant should not stay for an hour because of one bad response, and a check that never
+ * succeeds should not use up the quota.
  */
 export interface GrantCheck {
   /** Moment on the monotonic clock. */

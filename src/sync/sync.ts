@@ -29,7 +29,7 @@ export interface SyncParts extends Omit<TickParts, 'options'> {
 export type TickListener = (source: SourceName, result: TickResult) => void;
 
 /**
- * What names a source does nothing once it was removed, except that `tick` throws: events about it may still arrive.
+ * Calls that name a removed source do nothing, because events about it may still arrive. Only `tick` throws.
  */
 export interface Sync extends Closable {
   /**

@@ -65,7 +65,7 @@ const reconsiderMillis = 60_000;
 /**
  * Limits how many ticks run at once, and decides which one is next: urgent ones first, then the one that is due longest.
  *
- * A tick that reads long never keeps a webhook waiting. Listings leave one slot to other ticks (unless there is only one).
+ * A long tick never keeps a webhook waiting. Listings leave one slot to other ticks (unless there is only one).
  * While an urgent tick waits and every slot is taken, the first other tick that comes to the end of a page is cut: what it
  * read is stored, and it continues after its turn. A listing takes turns of half a minute with others that wait for its
  * slot.

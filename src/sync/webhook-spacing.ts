@@ -8,8 +8,8 @@
  * starts over.
  *
  * Processes that share a quota see one count of what is left. Members of a fleet also report to each other which of
- * their sources use webhook ticks, so that the rest is divided among all of them. A process that does not is no danger: if
- * it spends more, less is left, and the gaps of all grow.
+ * their sources use webhook ticks, so that the rest is divided among all of them. A process that does not report does no
+ * harm: if it spends more, less is left, and the gaps of all grow.
  */
 
 /** What is left of one limit that a source's requests count against. */

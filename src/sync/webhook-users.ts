@@ -2,7 +2,7 @@ import type { SourceName } from '../domain/ids.js';
 
 /**
  * The sources here that use webhook ticks now, counted by the limits that they share. Every question takes as long as
- * there are sources that share the limit or that have just ended to use webhooks, however many sources there are.
+ * there are sources that share the limit or that have just stopped using webhooks, however many sources there are.
  */
 export class WebhookUsers {
   readonly #limits = new Map<SourceName, readonly string[]>();

@@ -35,7 +35,8 @@ export interface RestoreReceipt extends Restored {
 
 /**
  * Replaces the configured mirror by a backup. Refuses while a daemon or any other process uses the mirror. Everyone in
- * the ledger of forgotten ids, and everyone the replaced mirror had forgotten, is erased before it can be read. So is every source that the replaced mirror had erased.
+ * the ledger of forgotten ids, and everyone the replaced mirror had forgotten, is erased before it can be read. So is every
+ * source that the replaced mirror had erased.
  */
 export async function restore(request: RestoreRequest): Promise<RestoreReceipt> {
   const { config, backup, force, clock, env, signal } = request;

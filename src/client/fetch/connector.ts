@@ -12,7 +12,7 @@ export interface ConnectorOptions {
 /**
  * Returns undici's own connector, except that it resets a connection on which a request was given up. Of a connection
  * that is only closed, the system sends for minutes what the other side has not acknowledged. After an interruption of
- * the network, a request could so arrive after its own repetition: a refresh token that is used again looks stolen and
+ * the network, a request could arrive after its own repetition: a refresh token that is used again looks stolen and
  * ends the sign-in.
  */
 export function openConnector({ timeoutMillis, ca, isAwaited }: ConnectorOptions): buildConnector.connector {

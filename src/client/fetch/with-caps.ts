@@ -17,7 +17,8 @@ export interface Caps {
  * a limit is exceeded, because a small gzip body can expand to a huge one.
  *
  * Only gzip is requested and accepted. Redirects are never followed: they would carry the token along, and the API
- * has none. 304 is the answer to a conditional request, and a redirect otherwise. A connection error becomes `unreachable`; every response with a status is returned.
+ * has none. 304 is the answer to a conditional request, and a redirect otherwise. A connection error becomes `unreachable`;
+ * every response with a status is returned.
  */
 export function withCaps(wire: WireFetch, caps?: Caps): Fetch {
   return async (call) => {

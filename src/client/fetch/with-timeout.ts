@@ -12,7 +12,7 @@ export function withTimeout(fetch: Fetch, clock: Clock, totalMillis: number): Fe
     if (call.signal.aborted) throw new Fault('stopped', `${callName(call)} was stopped`);
     const request = new AbortController();
     const answered = new Interrupter();
-    // Not AbortSignal.any: on Node 20 it leaks memory for every call on a long-lived signal.
+    // Not AbortSignal.any: in several versions of Node it leaks memory for each call on a long-lived signal.
     const stop = () => request.abort(new Fault('stopped', `${callName(call)} was stopped`));
     call.signal.addEventListener('abort', stop, { once: true });
     void clock.wait(totalMillis, answered).then(() => {

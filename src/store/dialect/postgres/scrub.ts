@@ -15,7 +15,8 @@ import { inTransaction } from './transaction.js';
  * marked only when unknown fields were erased in it. The planner's samples of values are taken again, where there are any.
  *
  * Never waits, and a disk without room for the copy changes nothing. VACUUM FULL also copies rows that an older transaction
- * may still see, so nothing is rewritten while there is one. The write-ahead log, replicas and backups keep the bytes until their own retention removes them.
+ * may still see, so nothing is rewritten while there is one. The write-ahead log, replicas and backups keep the bytes until
+ * their own retention removes them.
  */
 export async function scrub(database: PostgresDatabase, clock: Clock): Promise<Scrubbed> {
   const pending = await takePending(database, clock);

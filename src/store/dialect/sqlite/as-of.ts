@@ -10,8 +10,9 @@ import { moneySelect } from './described-schema.js';
  * ones that do not compile. Returns the sources that the mirror did not have yet. Throws `usage` when the history does
  * not reach back to `at`. Begins a read transaction and leaves it open, so that no purge can happen in between.
  *
- * `stored` names the relations that they read. A temporary view belongs to this connection, which stays read-only for the file. It can read no table that a
- * statement could not name itself, and the check of masked names judges the compiled program, with the views in it.
+ * `stored` names the relations that they read. A temporary view belongs to this connection, which stays read-only for the
+ * file. It can read no table that a statement could not name itself, and the check of masked names judges the compiled
+ * program, with the views in it.
  */
 export function readAsOf(
   raw: Sqlite.Database,

@@ -7,8 +7,8 @@ import { prepareReading } from './reading-statement.js';
 
 /**
  * Compiles a statement to run while names are masked. Throws `usage` if it could read names. Begins a read transaction,
- * unless there is one, and leaves it open: root pages move when the file is rewritten, and within one transaction the schema cannot change, so
- * the program that was checked is the one that runs.
+ * unless there is one, and leaves it open: root pages move when the file is rewritten, and within one transaction the
+ * schema cannot change, so the program that was checked is the one that runs.
  */
 export function prepareMasked(
   raw: Sqlite.Database,

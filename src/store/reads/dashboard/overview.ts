@@ -169,8 +169,8 @@ async function allInWeeks(db: Db, weeks: Weeks): Promise<(currency: string | nul
 }
 
 /**
- * Returns the number of investors of each company and currency of these sources. The totals of a source are by investor, which is enough
- * for a source with one company; the investments of other sources are counted one by one.
+ * Returns the number of investors of each company and currency of these sources. The totals of a source are by investor,
+ * which is enough for a source with one company; the investments of other sources are counted one by one.
  */
 async function investorsOf(
   db: Db,
