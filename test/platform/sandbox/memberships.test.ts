@@ -45,6 +45,25 @@ test('sandbox: a seeded syndicate has a member in every role, a live deal, and m
   }
 });
 
+test('SYN-05 SYN-07 sandbox: the seeded syndicates of both realms are one of each type', async () => {
+  const world = await startNewlySeeded({ records: 0, limits: false });
+  const shown = [];
+  for (const { id, token } of [...world.ready.syndicates, ...world.ready.live.syndicates]) {
+    const { attributes } = (await world.get(`/syndicates/${id}`, { token })).body.data;
+    shown.push([attributes.syndicate_type, attributes.annual_subscription, attributes.traditional_fund]);
+  }
+  expect(shown).toEqual([
+    [null, undefined, undefined],
+    [
+      'annual_subscription',
+      { fund_investment_amount: '10000', deals_per_year: 10, amount_per_deal: '1000' },
+      undefined,
+    ],
+    ['traditional_fund', undefined, { require_minimum_investment: true, minimum_investment_amount: '10000' }],
+  ]);
+  await world.close();
+});
+
 test('sandbox: a world without investments still has syndicates', async () => {
   const { syndicates } = await seen(1, 0);
   expect(syndicates.map(({ members }) => members.length)).toEqual([2, 2]);

@@ -74,7 +74,7 @@ test('the control API renames and hides a company', async () => {
   expect((await read(`/companies/${id}`)).status).toBe(404);
 });
 
-test('the control API posts an update and withdraws it', async () => {
+test('COMP-37 the control API posts an update in the name of a founder and withdraws it', async () => {
   const { id } = company(world);
   const titles = async () =>
     ((await read(`/companies/${id}/updates`)).data as { attributes: { title: string } }[]).map(
@@ -85,6 +85,9 @@ test('the control API posts an update and withdraws it', async () => {
     string,
   ];
   expect(await titles()).toEqual(expect.arrayContaining([...before, 'Hello']));
+  const founder = world.ready.users.find((person) => person.id === company(world).founder);
+  const author = (await read(`/companies/${id}/updates/${post}`)).attributes.author;
+  expect(author).toEqual({ name: founder?.name ?? 'nobody' });
   await world.control('DELETE', `/updates/${post}`);
   expect(await titles()).toEqual(before);
   expect((await world.control('DELETE', `/updates/${post}`)).status).toBe(404);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { all } from '../../../src/platform/state/statements.js';
-import { publishableKey } from '../../conformance/catalog.js';
+import { companyOf, publishableKey } from '../../conformance/catalog.js';
 import { startNewlySeeded } from '../../conformance/running-platform.js';
 
 test('sandbox: the same seed produces the same catalog, another seed a different one', async () => {
@@ -59,6 +59,22 @@ test('sandbox: the pitch of every company with perks shows them', async () => {
   }
   expect(shown.length).toBeGreaterThan(4);
   expect(seeded).toEqual(expect.arrayContaining(shown));
+  await world.close();
+});
+
+test('COMP-10 COMP-17 COMP-18 sandbox: filings of the ready document show every section and year, one of the catalog hides some', async () => {
+  const world = await startNewlySeeded();
+  const token = publishableKey(world);
+  const filing = async (company: string) =>
+    (await world.get(`/companies/${company}/disclosures`, { token })).body.data.attributes;
+  for (const { id } of world.ready.companies) {
+    const shown = await filing(id);
+    expect(Object.entries(shown).filter(([, value]) => value === null)).toEqual([]);
+    expect(Object.keys(shown.financial_statements)).toEqual(['most_recent', 'prior', 'prior_prior']);
+  }
+  const lanterns = await filing(companyOf(world, 'harbour-lanterns').id);
+  expect(lanterns.related_parties).toBeNull();
+  expect(Object.keys(lanterns.financial_statements)).toEqual(['most_recent', 'prior']);
   await world.close();
 });
 

@@ -135,7 +135,7 @@ export function changeCompany(
     run(state, 'UPDATE company_profiles SET hidden = ? WHERE company_no = ?', [hidden ? 1 : 0, company.no]);
 }
 
-/** Publishes a post. Returns its id. The platform has no event for it. */
+/** Publishes a post in the name of a founder. Returns its id. The platform has no event for it. */
 export function postUpdate(
   { state, random }: Services,
   company: ActingCompany,
@@ -145,9 +145,10 @@ export function postUpdate(
   const id = newId(random, '');
   run(
     state,
-    `INSERT INTO company_updates (id, company_no, kind, title, content, published_at, pinned, visibility)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    [id, company.no, kind, title, content, now, pinned ? 1 : 0, visibility],
+    `INSERT INTO company_updates (id, company_no, kind, title, content, published_at, pinned, visibility, author_name)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT u.name FROM company_members m JOIN users u ON u.no = m.user_no
+       WHERE m.company_no = ? AND m.tier = 'founder' AND u.deactivated_at IS NULL ORDER BY u.no LIMIT 1))`,
+    [id, company.no, kind, title, content, now, pinned ? 1 : 0, visibility, company.no],
   );
   return id;
 }

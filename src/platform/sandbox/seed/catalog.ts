@@ -44,6 +44,7 @@ export function seedCatalog(
         offeringNo: lead.no,
         founder: company.founder,
         askers: backers,
+        complete: true,
       });
     }
   }
@@ -91,7 +92,14 @@ function seedEntry(
     latest !== undefined &&
     entry.rounds.some((round) => round.exemption !== 'reg_d' && round.reservations !== true)
   ) {
-    seedTabs(seeding, { no, name: entry.name, offeringNo: latest, founder, askers: backers });
+    seedTabs(seeding, {
+      no,
+      name: entry.name,
+      offeringNo: latest,
+      founder,
+      askers: backers,
+      complete: false,
+    });
   }
   return { entry, companyNo: no, offerings };
 }

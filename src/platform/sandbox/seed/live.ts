@@ -97,7 +97,7 @@ function seedCompany(seeding: Seeding, plan: LivePlan, founder: SeededUser, inde
     if (investor !== undefined) seedInvestment(seeding, { no, id, offerings }, investor);
   }
   const lead = offerings[0]?.no ?? 0;
-  seedTabs(seeding, { no, name, offeringNo: lead, founder, askers: plan.investors });
+  seedTabs(seeding, { no, name, offeringNo: lead, founder, askers: plan.investors, complete: true });
   return {
     founder,
     dealNo: offerings[1]?.no ?? lead,

@@ -61,16 +61,24 @@ export function seedMembers(
   seedOthers(context, syndicate, index, new Set([syndicate.created_by_no, ...crowd]));
 }
 
+/** One syndicate of each type, with its columns in the order of the statement below; the third is in the live realm. */
+const dealByDeal = [null, 0, 0, 0, 0, 0] as const;
+const termsOf = [
+  dealByDeal,
+  ['annual_subscription', 1_000_000, 10, 100_000, 0, 0],
+  ['traditional_fund', 0, 0, 0, 1, 1_000_000],
+] as const;
+
 function describe({ state, now }: SeedContext, syndicate: SyndicateRow, index: number): void {
   run(
     state,
     `UPDATE syndicates SET tagline = ?, description = ?, published = 1, launched = 1, membership_open = 1,
-       syndicate_type = ?, fund_investment_cents = ?, deals_per_year = ?, deal_cents = ?, updated_at = ? WHERE no = ?`,
+       syndicate_type = ?, fund_investment_cents = ?, deals_per_year = ?, deal_cents = ?,
+       require_minimum_investment = ?, minimum_investment_cents = ?, updated_at = ? WHERE no = ?`,
     [
       'People who do not exist, investing together.',
       'A syndicate of the sandbox. Nothing here is money.',
-      index === 0 ? null : 'annual_subscription',
-      ...(index === 0 ? [0, 0, 0] : [1_000_000, 10, 100_000]),
+      ...(termsOf[index] ?? dealByDeal),
       now,
       syndicate.no,
     ],

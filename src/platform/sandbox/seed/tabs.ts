@@ -14,6 +14,8 @@ export interface TabsOf {
   readonly offeringNo: number;
   readonly founder: SeededUser;
   readonly askers: readonly SeededUser[];
+  /** Whether the filing shows every section and three fiscal years. Otherwise one section is hidden and one year is missing. */
+  readonly complete: boolean;
 }
 
 /** Seeds the tabs of a company's page: filing, story, posts and questions. */
@@ -57,7 +59,11 @@ function seedDisclosures({ state, random }: Seeding, company: TabsOf): void {
       incorporated_on: '2021-03-15',
       employees: between(random, 3, 40),
     },
-    financial_statements: { most_recent: year(revenue), prior: year(Math.floor(revenue / 2)) },
+    financial_statements: {
+      most_recent: year(revenue),
+      prior: year(Math.floor(revenue / 2)),
+      ...(company.complete ? { prior_prior: year(Math.floor(revenue / 4)) } : {}),
+    },
     current_position: {
       cash_on_hand: dollars(Math.floor(revenue / 3)),
       cash_on_hand_as_of: '2026-09-30',
@@ -157,11 +163,12 @@ function seedDisclosures({ state, random }: Seeding, company: TabsOf): void {
   run(
     state,
     `INSERT INTO disclosures (offering_no, financials_currency, filed, sec_filing_url, statement_date,
-       fiscal_year_end, sections, hidden) VALUES (?, 'USD', 1, ?, '2026-06-30', '--12-31', ?, '["related_parties"]')`,
+       fiscal_year_end, sections, hidden) VALUES (?, 'USD', 1, ?, '2026-06-30', '--12-31', ?, ?)`,
     [
       company.offeringNo,
       `https://filings.invest.example/sec/${company.offeringNo}`,
       JSON.stringify(sections),
+      JSON.stringify(company.complete ? [] : ['related_parties']),
     ],
   );
 }
