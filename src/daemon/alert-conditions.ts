@@ -1,15 +1,20 @@
 import type { Config } from '../config/config.js';
 import { counted } from '../domain/counted.js';
 import { type Instant, millisOf } from '../domain/instant.js';
-import type { Condition } from '../outbox/decide-alerts.js';
+import { alertKey, type Condition } from '../outbox/decide-alerts.js';
 import type { JudgedStatus } from '../reading/judged-status.js';
 
 export interface ConditionFacts {
-  readonly status: JudgedStatus;
+  readonly status: Omit<JudgedStatus, 'staleMillis'>;
   /** Null for a mirror on a server. */
   readonly freeBytes: number | null;
   /** By source: since when its ticks have failed, as far as this process has seen. */
   readonly failingSince: ReadonlyMap<string, number>;
+}
+
+export interface Found extends Condition {
+  /** Whether the reason is only that something was not done in time. */
+  readonly isOverdue?: true;
 }
 
 /** A shorter wait for the quota is part of normal work. */
@@ -25,9 +30,9 @@ export function conditionsOf(
   { status, freeBytes, failingSince }: ConditionFacts,
   { failingMinutes, diskFreeMegabytes }: Config['alerts'],
   now: number,
-): readonly Condition[] {
+): readonly Found[] {
   const { endpoint, backup, problems } = status;
-  const conditions = status.sources.flatMap((source) =>
+  const conditions: Found[] = status.sources.flatMap((source) =>
     conditionsOfSource(source, failingSince.get(source.source) ?? null, failingMinutes, now),
   );
   if (endpoint !== null && endpoint.state !== 'ok')
@@ -41,6 +46,7 @@ export function conditionsOf(
     conditions.push({
       kind: 'backup_failed',
       source: null,
+      ...(failed === undefined ? { isOverdue: true } : {}),
       text: failed?.text ?? `the scheduled backup is overdue; the newest is of ${backup?.newest_at}`,
     });
   const hooks = problems.filter(({ key }) => key.startsWith(afterSyncProblem('')));
@@ -51,6 +57,7 @@ export function conditionsOf(
     conditions.push({
       kind: 'export_failed',
       source: null,
+      ...(exportProblem === undefined ? { isOverdue: true } : {}),
       text:
         exportProblem?.text ??
         `the scheduled export is overdue; the newest is of ${status.exports?.newest_at}`,
@@ -60,6 +67,7 @@ export function conditionsOf(
     conditions.push({
       kind: 'lake_failed',
       source: null,
+      ...(lakeProblem === undefined ? { isOverdue: true } : {}),
       text:
         lakeProblem?.text ??
         `the scheduled sync of the lake is overdue; it was last brought up to date at ${status.lake?.synced_at}`,
@@ -78,13 +86,13 @@ function conditionsOfSource(
   failingSince: number | null,
   failingMinutes: number,
   now: number,
-): Condition[] {
+): Found[] {
   const { source, state, paused_at, overall } = one;
-  const found: Condition[] = [];
+  const found: Found[] = [];
   // Its installation is revoked, which needs no person.
   if (overall === 'disconnected' || overall === 'erased') return found;
-  const add = (kind: Condition['kind'], text: string) =>
-    found.push({ kind, source, text: `${source}: ${text}` });
+  const add = (kind: Condition['kind'], text: string, more: Pick<Found, 'isOverdue'> = {}) =>
+    found.push({ kind, source, text: `${source}: ${text}`, ...more });
   if (state === 'halted') add('halted', `waits for a person: ${one.last_error ?? one.meaning}`);
   if (one.awaiting_deletion > 0)
     add(
@@ -95,7 +103,7 @@ function conditionsOfSource(
     add('quarantine', `${counted(one.quarantine_open, 'record')} could not be read and are in quarantine`);
   if (state === 'halted' || paused_at !== null) return found;
   const overdue = one.concerns.find(({ code }) => code === 'overdue' || code === 'clock_ahead');
-  if (overdue !== undefined) add('stale', overdue.text);
+  if (overdue !== undefined) add('stale', overdue.text, { isOverdue: true });
   if (failingSince !== null && now - failingSince >= failingMinutes * minuteMillis)
     add(
       'failing',
@@ -109,6 +117,37 @@ function conditionsOfSource(
   )
     add('quota_exhausted', `the request quota is used up until ${one.retry_at}`);
   return found;
+}
+
+/** Backups, exports and the lake that are due begin within seconds of a start, and may take minutes. */
+const filesMillis = 15 * minuteMillis;
+
+export interface Watched {
+  /** How long this process has watched. */
+  readonly millis: number;
+  /** By source: how long ago this process last saw it paused. */
+  readonly pausedMillisAgo: ReadonlyMap<string, number>;
+}
+
+/**
+ * Leaves out what is overdue because nothing ran before this process watched, or because its source was paused: it is
+ * being done. It counts after the time that a running daemon has for it. What was reported before stays.
+ */
+export function withoutRests(
+  found: readonly Found[],
+  open: readonly Pick<Condition, 'kind' | 'source'>[],
+  { millis, pausedMillisAgo }: Watched,
+  staleMillis: number,
+): readonly Condition[] {
+  const reported = new Set(open.map(alertKey));
+  const isReported = (one: Condition) => reported.has(alertKey(one)) || reported.has(one.kind);
+  const hadTime = ({ source }: Condition) =>
+    source === null
+      ? millis >= filesMillis
+      : Math.min(millis, pausedMillisAgo.get(source) ?? millis) >= staleMillis;
+  return found
+    .filter((one) => one.isOverdue !== true || isReported(one) || hadTime(one))
+    .map(({ kind, source, text }) => ({ kind, source, text }));
 }
 
 /**

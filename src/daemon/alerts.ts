@@ -8,7 +8,7 @@ import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import type { Alerts } from '../store/alerts.js';
-import { conditionsOf, failingSince } from './alert-conditions.js';
+import { conditionsOf, failingSince, withoutRests } from './alert-conditions.js';
 
 export interface AlertsParts {
   readonly alerts: Pick<Alerts, 'open' | 'queue' | 'raise' | 'mark' | 'resolve'>;
@@ -40,6 +40,9 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
   const { alerts, config, clock, logger } = parts;
   const stopping = new AbortController();
   let failing: ReadonlyMap<string, number> = new Map();
+  /** By the monotonic clock: since when this process watches, and when it last saw each source paused. */
+  let watchedSince: number | null = null;
+  const pausedAt = new Map<string, number>();
   /** Sources that a receiver asked for by name. */
   const named = new Set<string>(
     config.notices.flatMap(({ about, rules }) => (about.includes('alerts') ? (rules.sources ?? []) : [])),
@@ -58,15 +61,25 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
   const report = async () => {
     if (!parts.leads()) {
       failing = new Map();
+      watchedSince = null;
+      pausedAt.clear();
       return;
     }
+    const seen = clock.monotonic();
+    watchedSince ??= seen;
     const status = await parts.status();
     const now = clock.now();
     const at = instantFromMillis(now);
     failing = failingSince(status, failing, now);
     const facts = { status, freeBytes: await parts.freeBytes(), failingSince: failing };
     const open = await alerts.open();
-    const present = aggregateConditions(conditionsOf(facts, config.alerts, now), open, named);
+    for (const { source, paused_at } of status.sources) if (paused_at !== null) pausedAt.set(source, seen);
+    const watched = {
+      millis: seen - watchedSince,
+      pausedMillisAgo: new Map([...pausedAt].map(([source, at]) => [source, seen - at])),
+    };
+    const found = conditionsOf(facts, config.alerts, now);
+    const present = aggregateConditions(withoutRests(found, open, watched, status.staleMillis), open, named);
     const steps = decideAlerts(present, open, now);
     const drafts = [
       ...draftsOf('alert.raised', steps.raise, now),

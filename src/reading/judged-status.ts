@@ -12,6 +12,7 @@ import {
   type FullStatus,
   publicationsSeen,
   sourcesElsewhere,
+  staleMillisOf,
   statusWanted,
 } from './status.js';
 
@@ -19,6 +20,8 @@ import {
 export interface JudgedStatus
   extends Pick<FullStatus, 'endpoint' | 'backup' | 'exports' | 'lake' | 'problems'> {
   readonly sources: readonly JudgedSource[];
+  /** How long after its last tick a source is overdue. */
+  readonly staleMillis: number;
 }
 
 export async function judgedStatusOf(
@@ -36,6 +39,7 @@ export async function judgedStatusOf(
   });
   return {
     sources,
+    staleMillis: staleMillisOf(config),
     endpoint: await endpointHealth(config, clock, vault),
     backup: backupsSeen(config, now),
     ...(await publicationsSeen(config, now)),

@@ -156,16 +156,18 @@ const graceMillis = 60_000;
 /** Without a configuration, neither the interval nor the expected sources are known. */
 export function statusWanted(config: Config | null | undefined): StatusWanted {
   if (config == null) return {};
+  return { staleMillis: staleMillisOf(config), configured: config.sources.map(({ name }) => name) };
+}
+
+/** Returns how long after its last tick a source is overdue. */
+export function staleMillisOf(config: Config): number {
   // Idle sources are read less often, which does not make them overdue.
   const shares = sharesFor(config.sources.length, sharesWanted(config));
   // With many sources, ticks wait for requests: at most for as long as an interval.
   const queuedMillis =
     shares.timed === null ? 0 : shares.intervalMillis - config.sync.intervalSeconds * 1_000;
   const interval = Math.max(shares.intervalMillis, shares.idleIntervalMillis);
-  return {
-    staleMillis: jitterMax * interval + queuedMillis + graceMillis,
-    configured: config.sources.map(({ name }) => name),
-  };
+  return jitterMax * interval + queuedMillis + graceMillis;
 }
 
 export async function endpointHealth(

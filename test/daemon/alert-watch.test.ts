@@ -1,9 +1,21 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { watchAlerts } from '../../src/daemon/alerts.js';
+import { type AlertsParts, watchAlerts } from '../../src/daemon/alerts.js';
+import type { OpenAlert } from '../../src/outbox/ports.js';
+import type { JudgedStatus } from '../../src/reading/judged-status.js';
 import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
 const minute = 60_000;
+
+const nothing: JudgedStatus = {
+  sources: [],
+  staleMillis: 5 * minute,
+  endpoint: null,
+  backup: null,
+  exports: null,
+  lake: null,
+  problems: [],
+};
 
 test('alerts: a check that fails is logged as a warning once, and again after one that succeeded', async () => {
   const clock = new VirtualClock();
@@ -25,7 +37,7 @@ test('alerts: a check that fails is logged as a warning once, and again after on
     leads: () => true,
     status: async () => {
       if (!works) throw new Error('the database is away');
-      return { sources: [], endpoint: null, backup: null, exports: null, lake: null, problems: [] };
+      return nothing;
     },
     freeBytes: async () => null,
     onQueued: () => {},
@@ -39,4 +51,71 @@ test('alerts: a check that fails is logged as a warning once, and again after on
   works = false;
   await clock.advance(minute);
   expect(logged.filter((line) => line === 'warn alerts could not be checked')).toHaveLength(2);
+});
+
+const overdue = (source: string, paused_at: string | null = null) =>
+  ({ source, paused_at, concerns: [{ code: 'overdue', text: 'overdue' }] }) as unknown as OverdueSource;
+type OverdueSource = JudgedStatus['sources'][number];
+
+/** A watch over a status that the test changes, and what it raised. */
+function watching(first: Partial<JudgedStatus>, open: readonly OpenAlert[] = []) {
+  const clock = new VirtualClock();
+  const raised: string[] = [];
+  const resolved: string[] = [];
+  const now = { status: { ...nothing, ...first }, leads: true };
+  const alerts: AlertsParts['alerts'] = {
+    open: async () => open,
+    queue: async () => {},
+    raise: async (some) => void raised.push(...some.map(({ key }) => key)),
+    mark: async (keys) => void resolved.push(...keys),
+    resolve: async () => {},
+  };
+  const watch = watchAlerts({
+    alerts,
+    config: { alerts: { failingMinutes: 15, diskFreeMegabytes: 1 }, notices: [] },
+    clock,
+    logger: silentLogger,
+    leads: () => now.leads,
+    status: async () => now.status,
+    freeBytes: async () => null,
+    onQueued: () => {},
+  });
+  onTestFinished(() => watch.close());
+  return { clock, raised, resolved, now };
+}
+
+test('alerts: ticks and files that were due before the start are reported only when they are still due after their time', async () => {
+  const sources = [overdue('acme')];
+  const lake = { overdue: true, synced_at: null } as unknown as NonNullable<JudgedStatus['lake']>;
+  const { clock, raised, now } = watching({ sources, lake });
+  await clock.advance(4 * minute);
+  expect(raised).toEqual([]);
+  await clock.advance(2 * minute);
+  expect(new Set(raised)).toEqual(new Set(['stale.acme']));
+  await clock.advance(10 * minute);
+  expect(new Set(raised)).toEqual(new Set(['stale.acme', 'lake_failed']));
+  // Another host led meanwhile, and ended.
+  now.leads = false;
+  await clock.advance(minute);
+  now.leads = true;
+  raised.length = 0;
+  await clock.advance(4 * minute);
+  expect(raised).toEqual([]);
+});
+
+test('alerts: a source whose pause has just ended is not reported as stale before its tick is due again', async () => {
+  const { clock, raised, now } = watching({ sources: [overdue('acme', '2026-11-01T00:00:00.000Z')] });
+  await clock.advance(20 * minute);
+  now.status = { ...now.status, sources: [overdue('acme')] };
+  await clock.advance(4 * minute);
+  expect(raised).toEqual([]);
+  await clock.advance(2 * minute);
+  expect(raised).toContain('stale.acme');
+});
+
+test('alerts: a stale source that was reported before a restart stays reported', async () => {
+  const reported = { kind: 'stale', source: 'acme', key: 'stale.acme', goneSince: null } as OpenAlert;
+  const { clock, raised, resolved } = watching({ sources: [overdue('acme')] }, [reported]);
+  await clock.advance(minute);
+  expect([raised, resolved]).toEqual([[], []]);
 });
