@@ -17,6 +17,7 @@ import {
   userToken,
   works,
 } from './credentials.js';
+import { exampleShape, shapeOf } from './event-shapes.js';
 import { type RunningPlatform, startPlatform } from './running-platform.js';
 
 let world: RunningPlatform;
@@ -498,6 +499,7 @@ describe('events and access of installations', () => {
       actor: { role: 'founder' },
     });
     expect(data(events[1])).toMatchObject({ status: 'revoked', revoked_at: at, actor: { role: 'editor' } });
+    for (const event of events) expect(exampleShape(event.name)).toEqual(shapeOf(data(event)));
     expect(JSON.stringify(events.map(data))).not.toMatch(/Ida|Ivan|@/);
     expect(events[0]).toMatchObject({ realm: 'test', companyNo: company.no, syndicateNo: null });
   });

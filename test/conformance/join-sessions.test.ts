@@ -6,6 +6,7 @@ import { revokeInstallation } from '../../src/platform/installations/revoke.js';
 import { all, one, run } from '../../src/platform/state/statements.js';
 import { stillClock } from '../platform/still-clock.js';
 import { csrfOf, Visitor } from './credentials.js';
+import { exampleShape, shapeOf } from './event-shapes.js';
 import { type Answered, type RunningPlatform, startPlatform, worldStart } from './running-platform.js';
 import {
   applicationToken,
@@ -93,7 +94,9 @@ describe('minting join sessions', () => {
         expires_at: expires,
       },
     });
-    expect(syndicate.told()).toEqual([
+    const told = syndicate.told();
+    expect(shapeOf(told[0]?.data)).toEqual(exampleShape('join_session.created'));
+    expect(told).toEqual([
       {
         name: 'join_session.created',
         data: {

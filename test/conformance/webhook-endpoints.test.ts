@@ -701,14 +701,14 @@ describe('test sends', () => {
     expect(receiver.received[1]?.envelope).toMatchObject({ mode: 'test', installation: { test: true } });
   });
 
-  test('SEC-11 an example contains the investor email only if the app holds read:investors:pii', async () => {
+  test('SEC-11 an example contains the name and email of the investor only if the app holds read:investors:pii', async () => {
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.created']);
     const investor = async () => {
       await world.send('POST', `/webhook_endpoints/${id}/test`, owner);
       return receiver.received.at(-1)?.envelope.data.investor;
     };
-    expect(await investor()).toHaveProperty('email');
+    expect(await investor()).toMatchObject({ name: 'Example Investor', email: 'investor@example.com' });
     world.rows(`UPDATE applications SET scopes = '["read:investments","read:webhooks"]' RETURNING 1`);
-    expect(await investor()).not.toHaveProperty('email');
+    expect(await investor()).toEqual({ id: 'usr_example' });
   });
 });

@@ -1,13 +1,13 @@
 import type { EventName } from '../../wire/events.js';
 import { iso } from './present.js';
 
-/** Returns example data for a test send. Ids are recognizable as examples. */
+/** Returns example data for a test send, in the shape of a real event. Ids are recognizable as examples. */
 export function exampleData(
   event: EventName,
   now: number,
-  withEmail: boolean,
+  withIdentity: boolean,
 ): Readonly<Record<string, unknown>> {
-  return examples(iso(now), withEmail)[event];
+  return examples(iso(now), withIdentity)[event];
 }
 
 const ids = {
@@ -24,21 +24,21 @@ const ids = {
 
 type Example = Readonly<Record<string, unknown>>;
 
-function examples(at: string, withEmail: boolean): Readonly<Record<EventName, Example>> {
-  const email = withEmail ? { email: 'investor@example.com' } : {};
+function examples(at: string, withIdentity: boolean): Readonly<Record<EventName, Example>> {
+  const identity = withIdentity ? { name: 'Example Investor', email: 'investor@example.com' } : {};
   const lifecycle = (status: string, more: Example = {}): Example => ({
     id: ids.investment,
     status,
     offering: ids.offering,
     amounts: { committed: 1000 },
-    investor: { id: ids.user, name: 'Example Investor', ...email },
+    investor: { id: ids.user, ...identity },
     investor_totals: {
       active_investment_count: status === 'canceled' ? 0 : 1,
       total_committed: status === 'canceled' ? 0 : 1000,
-      latest_applied_at: at,
+      latest_applied_at: status === 'canceled' ? null : at,
       investor_status: status === 'canceled' ? 'none_active' : 'active',
     },
-    ...(status === 'executed' ? {} : { occurred_at: at }),
+    ...(status === 'executed' ? {} : { occurred_at: at.replace('Z', '000Z') }),
     ...more,
   });
   const offering = (status: string, more: Example = {}): Example => ({
@@ -77,12 +77,13 @@ function examples(at: string, withEmail: boolean): Readonly<Record<EventName, Ex
     status,
     syndicate: ids.syndicate,
     email: 'member@example.com',
-    expires_at: at,
     member: status === 'completed' ? ids.member : null,
+    expires_at: at,
+    occurred_at: at,
   });
   const installation = (revokedAt: string | null): Example => ({
     id: ids.installation,
-    target: { type: 'company', id: ids.company, name: 'Example Company' },
+    target: { type: 'company', id: ids.company },
     tier: 'founder',
     scopes: ['read:companies', 'read:investments'],
     status: revokedAt === null ? 'active' : 'revoked',

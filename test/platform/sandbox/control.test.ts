@@ -7,6 +7,7 @@ import type { PlatformEvent } from '../../../src/platform/events.js';
 import { startActivity } from '../../../src/platform/sandbox/activity.js';
 import { startSandbox } from '../../../src/platform/sandbox/sandbox.js';
 import { one } from '../../../src/platform/state/statements.js';
+import { exampleShape, shapeOf } from '../../conformance/event-shapes.js';
 import { company, type RunningPlatform, startNewlySeeded, user } from '../../conformance/running-platform.js';
 
 let world: RunningPlatform;
@@ -63,6 +64,7 @@ test.each([
 test('control: a change of an investment emits its events with their payload', async () => {
   const heard = listen();
   const names = () => heard.splice(0).map((event) => event.name);
+  const withoutPii = { scopes: new Set<string>(), kind: 'company' } as const;
   const id = await invest({ amounts: { committed_cents: 250_050 } });
   const created = heard[0]?.dataFor(withPii);
   expect(created).toMatchObject({
@@ -73,6 +75,8 @@ test('control: a change of an investment emits its events with their payload', a
     investor_totals: { active_investment_count: 1, total_committed: 2500.5, investor_status: 'active' },
     occurred_at: '2026-11-02T09:00:00.000000Z',
   });
+  expect(shapeOf(created)).toEqual(exampleShape('investment.created'));
+  expect(shapeOf(heard[0]?.dataFor(withoutPii))).toEqual(exampleShape('investment.created', false));
   expect(heard[0]?.dataFor({ scopes: new Set(), kind: 'user' })).not.toHaveProperty('investor.email');
   expect(heard[0]?.dataFor({ scopes: new Set(), kind: 'user' })).not.toHaveProperty('investor_totals');
   expect(heard[1]?.dataFor(withPii)).toEqual({
@@ -94,6 +98,7 @@ test('control: a change of an investment emits its events with their payload', a
   expect(names()).toEqual(['investment.amount_changed', 'investment.changed']);
   await world.control('PATCH', `/investments/${id}`, { status: 'canceled' });
   expect(heard[0]?.dataFor(withPii)).toMatchObject({ canceled_at: '2026-11-02T09:00:00.000Z' });
+  expect(shapeOf(heard[0]?.dataFor(withPii))).toEqual(exampleShape('investment.canceled'));
   expect(heard[1]?.dataFor(withPii)).toMatchObject({ visible: false });
   expect(names()).toEqual(['investment.canceled', 'investment.changed']);
   await world.control('PATCH', `/investments/${id}`, { status: 'executed' });
