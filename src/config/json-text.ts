@@ -30,7 +30,8 @@ const depthMax = 64;
 
 export function parseJsonText(input: string): JsonDocument {
   const text = input.startsWith('\uFEFF') ? input.slice(1) : input;
-  const places = new Map<string, Place>();
+  /** Offsets: a place is counted only for a message, because counting each one would take seconds for a thousand sources. */
+  const offsets = new Map<string, number>();
   let at = 0;
 
   const placeAt = (offset: number): Place => {
@@ -125,7 +126,7 @@ export function parseJsonText(input: string): JsonDocument {
   const readValue = (path: Path): unknown => {
     skipSpace();
     if (path.length > depthMax) fail(`nested deeper than ${depthMax} levels`);
-    places.set(pathText(path), placeAt(at));
+    offsets.set(pathText(path), at);
     if (text[at] === '{') return readObject(path);
     if (text[at] === '[') return readArray(path);
     return text[at] === '"' ? readString() : readScalar();
@@ -134,5 +135,11 @@ export function parseJsonText(input: string): JsonDocument {
   const value = readValue([]);
   skipSpace();
   if (at < text.length) fail(`expected the end of the file, found ${seen()}`);
-  return { value, placeOf: (path) => places.get(pathText(path)) };
+  return {
+    value,
+    placeOf: (path) => {
+      const offset = offsets.get(pathText(path));
+      return offset === undefined ? undefined : placeAt(offset);
+    },
+  };
 }
