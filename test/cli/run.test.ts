@@ -212,6 +212,12 @@ test.each([
   expect([code, err]).toEqual([2, expect.stringMatching(/^error: [<[](?:file|dir)[>\]] is " ?"\nTry: /)]);
 });
 
+test('demo refuses the address of a server, which it would take for the name of a file', async () => {
+  const { code, err } = await rosterd(['demo', '--database', 'postgres://app:canary@db/mirror'], fakeIo());
+  expect([code, err]).toEqual([2, expect.stringContaining('--database names a server\nTry: --database ./')]);
+  expect(err).not.toContain('canary');
+});
+
 test('the command receives its arguments and options with their types', async () => {
   let seen: unknown;
   const probe = commandOf(

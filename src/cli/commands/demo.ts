@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { grouped } from '../../domain/counted.js';
+import { Fault } from '../../domain/fault.js';
 import type { Demo } from '../../tasks/demo.js';
 import type { Command, CommandContext } from '../command.js';
-import { defaultDatabase } from '../database-options.js';
+import { databaseFromFlag, defaultDatabase } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { untilAborted } from '../until-aborted.js';
 
@@ -28,12 +29,12 @@ export const demo: Command = {
     { flags: '--pause <milliseconds>', summary: 'mean pause between two changes (default: 2000)' },
   ],
   async run({ io, out, options, signal }) {
+    const file = await fileOf(options.text('database') ?? defaultDatabase, io.cwd);
     const [{ startDemo }, { createLogger }, { systemRandom }] = await Promise.all([
       import('../../tasks/demo.js'),
       import('../../daemon/logging.js'),
       import('../../runtime/random.js'),
     ]);
-    const file = resolve(io.cwd, options.text('database') ?? defaultDatabase);
     out.note('starting a made-up platform and mirroring it …');
     const running = await startDemo({
       file,
@@ -70,6 +71,15 @@ export const demo: Command = {
     return exitCodes.done;
   },
 };
+
+/** Throws `usage` for the address of a server. */
+async function fileOf(database: string, cwd: string): Promise<string> {
+  const location = await databaseFromFlag(database, cwd, '--database');
+  if ('file' in location) return location.file;
+  throw new Fault('usage', 'the demonstration needs a SQLite file, and --database names a server', {
+    hint: '--database ./demo.db',
+  });
+}
 
 function introduce(running: Demo, file: string, cwd: string, out: CommandContext['out']): void {
   const { ready } = running.sandbox;
