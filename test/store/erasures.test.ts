@@ -80,12 +80,18 @@ describe('forgetting', () => {
 
   test('forgetting an investment erases only that one, and it stays forgotten until it is lifted', async () => {
     const { clock, store, erasures } = await fresh();
-    for (const id of ['inv_a', 'inv_b'])
-      await seedIdentity(store, await seedInvestment(store, 1, id), { name: id });
+    const rows = [await seedInvestment(store, 1, 'inv_a'), await seedInvestment(store, 1, 'inv_b')] as const;
+    await seedIdentity(store, rows[0], { name: 'inv_a' });
+    await seedIdentity(store, rows[1], { name: 'inv_b' });
     const invisibleAt = '2026-10-20T12:00:00.000Z';
     expect(await erasures.forget(inv('inv_a'))).toEqual({ identities: 1, already: false, invisibleAt });
     clock.advance(1_000);
     expect(await erasures.forget(inv('inv_a'))).toEqual({ identities: 0, already: true, invisibleAt });
+    // A name that came back by other means was visible until now.
+    await seedIdentity(store, rows[0], { name: 'inv_a' });
+    expect(await erasures.forget(inv('inv_a'))).toEqual({
+      ...{ identities: 1, already: true, invisibleAt: '2026-10-20T12:00:01.000Z' },
+    });
     expect(await column(store, 'SELECT id FROM identities')).toEqual(['inv_b']);
     expect(await column(store, 'SELECT id FROM forgotten')).toEqual(['inv_a']);
     expect(await erasures.lift(inv('inv_a'))).toBe(true);
