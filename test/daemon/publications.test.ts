@@ -179,14 +179,21 @@ onBoth(
 );
 
 test('scheduled exports and lake: a member that no longer leads keeps no person whom the platform deleted since', async () => {
-  const { fixture, clock, state, config, parts } = await scheduled(true);
+  const { fixture, clock, state, config: plain, parts: more } = await scheduled(true);
+  // Each minute that passes is a look at the files.
+  const soon = { everyMillis: 2 * 60_000, keep: 1 };
+  const config = {
+    ...plain,
+    ...{ exports: { ...plain.exports, ...soon }, lake: { ...plain.lake, ...soon } },
+  };
+  const parts = { ...more, config };
   const jobs = [startExports(parts), startLake(parts)];
   await until(() => [published(config).length, lakeHasPeople(config.lake.folder)], [1, true]);
   await until(() => clock.sleeping, 2);
   await fixture.delta([tombstone('inv_1')]);
   // A member that has just started does not know who leads.
   state.leads = false;
-  await clock.advance(25 * hour);
+  await clock.advance(5 * 60_000);
   await until(() => clock.sleeping, 2);
   expect(published(config)).toHaveLength(1);
   state.isLed = true;
