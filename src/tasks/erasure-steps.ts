@@ -47,10 +47,11 @@ export async function afterErasing(
     return await cleaned(config, mirror, clock, signal);
   } catch (error) {
     if (!isFault(error)) throw error;
-    const again = 'un the same command again: it does the rest. A running daemon scrubs the database, too.';
+    const { hint } = error.about;
+    // Files of another user do not go by themselves, as the trouble of a server does.
+    const run = error.code === 'usage' && hint !== undefined ? `${hint.replace(/\.$/, '')}, then run` : 'Run';
     throw new Fault(error.code, `the erasure is committed, but bytes of it may remain: ${error.message}`, {
-      // Files of another user do not go by themselves, as the trouble of a server does.
-      hint: error.code === 'usage' ? `${error.about.hint}, then r${again}` : `R${again}`,
+      hint: `${run} the same command again: it does the rest. A running daemon scrubs the database, too.`,
       cause: error,
     });
   }
