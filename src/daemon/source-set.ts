@@ -1,5 +1,6 @@
 import type { Config, SourceConfig } from '../config/config.js';
-import type { Dimensions, SourceParts } from '../dimensions/create-dimensions.js';
+import type { Dimensions } from '../dimensions/create-dimensions.js';
+import type { SourceParts } from '../dimensions/listing-plan.js';
 import type { SourceName } from '../domain/ids.js';
 import type { SyncSource } from '../sync/ports.js';
 import type { Sync } from '../sync/sync.js';

@@ -1,6 +1,7 @@
 import { staticToken } from '../client/tokens/static-token.js';
 import type { Config, SourceConfig } from '../config/config.js';
-import { createDimensions, type Dimensions, type SourceParts } from '../dimensions/create-dimensions.js';
+import { createDimensions, type Dimensions } from '../dimensions/create-dimensions.js';
+import type { SourceParts } from '../dimensions/listing-plan.js';
 import type { DimensionStore, Names } from '../dimensions/ports.js';
 import type { SourceName } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';

@@ -2,27 +2,20 @@ import { isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
-import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import { collections, touchedBy, touching } from './collections/index.js';
-import type { RoundRecord } from './collections/rounds.js';
 import { type Compared, compareListings } from './compare-listings.js';
-import { type DimensionSource, listCollections } from './list-collections.js';
+import { listCollections } from './list-collections.js';
+import { ListingPlan, type SourceParts } from './listing-plan.js';
 import {
-  type Catalog,
   type CollectionName,
   collectionNames,
   type DimensionStore,
   type Names,
   type RoundLabels,
 } from './ports.js';
-
-export interface SourceParts extends DimensionSource {
-  readonly name: SourceName;
-  readonly catalog: Catalog;
-}
 
 export interface DimensionsParts {
   /** The sources at the start; `add` and `remove` change them. */
@@ -74,47 +67,8 @@ export interface Dimensions extends Closable {
 const freshMillis = 5 * 60_000;
 /** The time that a listing may take: an event that arrived this long before its end may be newer than what it read. */
 const listingMillisMax = 60_000;
-/** Events in quick succession list a source at growing intervals, up to this one. */
-const spacingMillisMax = 60_000;
-const retryMillisMin = 60_000;
-const retryMillisMax = 60 * 60_000;
-/** After so many listings without it, an unknown round is given up: its investments were deleted meanwhile. */
-const unknownListingsMax = 5;
-/** What an unknown round asks for. */
-const ofRounds = ['companies', 'rounds', 'round_stats'] as const;
 /** Jitter of a tenth of the interval, up or down, so that sources started together drift apart. */
 const jitterShare = 0.1;
-
-interface Lane {
-  readonly source: SourceParts;
-  readonly cache: Map<string, RoundRecord>;
-  /** What the investments of hidden rounds say of them, read once: it reads all of their investments. */
-  readonly labels: Map<string, RoundLabels>;
-  /** Rounds that need no listing of their own; null before the first tick. */
-  rounds: ReadonlySet<string> | null;
-  /** Rounds that arrived with investments and were unknown then, with the number of listings since that lack them. */
-  readonly unknown: Map<string, number>;
-  /** What events and unknown rounds ask for. */
-  readonly asked: Set<CollectionName>;
-  /** Whether the last tick read the feed to its end. Nothing is listed before one did. */
-  isUpToDate: boolean;
-  isQueued: boolean;
-  /** Resolves when what runs now has ended: a listing, or the preparation of the first one. */
-  running: Promise<void>;
-  /** Ends what the lane waits for and lists, when the source is removed. */
-  readonly ended: Interrupter;
-  isWaiting: boolean;
-  failures: number;
-  /** How many listings followed one another closely, and when the last one ended. */
-  burst: number;
-  endedAt: number;
-  /** Monotonic times: when everything is listed again, and before which nothing is listed. */
-  dueAt: number;
-  notBefore: number;
-}
-
-const spacingAfter = (burst: number) =>
-  burst === 0 ? 0 : Math.min(spacingMillisMax, 2_000 * 2 ** Math.min(burst, 10));
 
 /**
  * Keeps companies, rounds, their numbers and posts in step. None of them has a change feed, so each is listed and
@@ -123,27 +77,10 @@ const spacingAfter = (burst: number) =>
  */
 export function createDimensions(parts: DimensionsParts): Dimensions {
   const { clock, random, logger, store } = parts;
-  const lanes = new Map<SourceName, Lane>();
+  const plans = new Map<SourceName, ListingPlan>();
   const add = (source: SourceParts): void => {
-    if (lanes.has(source.name)) throw new Error(`two sources are called ${source.name}`);
-    lanes.set(source.name, {
-      source,
-      cache: new Map(),
-      labels: new Map(),
-      rounds: null,
-      unknown: new Map(),
-      asked: new Set(),
-      isUpToDate: false,
-      isQueued: false,
-      running: Promise.resolve(),
-      ended: new Interrupter(),
-      isWaiting: false,
-      failures: 0,
-      burst: 0,
-      endedAt: Number.NEGATIVE_INFINITY,
-      dueAt: 0,
-      notBefore: 0,
-    });
+    if (plans.has(source.name)) throw new Error(`two sources are called ${source.name}`);
+    plans.set(source.name, new ListingPlan(source, clock));
   };
   for (const source of parts.sources) add(source);
   let queue: Promise<void> = Promise.resolve();
@@ -151,30 +88,25 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
   const nextDue = () =>
     clock.monotonic() + parts.intervalMillis * (1 + jitterShare * (2 * random.fraction() - 1));
 
-  const isDue = (lane: Lane) => {
-    const now = clock.monotonic();
-    return now >= lane.notBefore && (now >= lane.dueAt || lane.asked.size > 0);
-  };
-
   /** Lists everything when its time has come, otherwise what was asked for. */
-  const list = async (lane: Lane, forced: boolean): Promise<void> => {
-    const { name } = lane.source;
-    const everything = forced || clock.monotonic() >= lane.dueAt;
-    const wanted = collectionNames.filter((collection) => everything || lane.asked.has(collection));
-    lane.asked.clear();
+  const list = async (plan: ListingPlan, forced: boolean): Promise<void> => {
+    const { name } = plan.source;
+    const everything = forced || clock.monotonic() >= plan.dueAt;
+    const wanted = collectionNames.filter((collection) => everything || plan.asked.has(collection));
+    plan.asked.clear();
     if (wanted.length === 0) return;
-    if (everything) lane.dueAt = nextDue();
+    if (everything) plan.dueAt = nextDue();
     const startedAt = clock.monotonic();
     const known = await store.begin(name, wanted, [collections.companies, collections.rounds]);
     const { listings, fault } = await listCollections({
-      source: lane.source,
-      catalog: lane.source.catalog,
+      source: plan.source,
+      catalog: plan.source.catalog,
       known,
       wanted: new Set(wanted),
-      labelsOf: (round) => labelsOf(lane, round),
-      cache: lane.cache,
+      labelsOf: (round) => labelsOf(plan, round),
+      cache: plan.cache,
       clock,
-      signal: lane.ended,
+      signal: plan.removal,
     });
     const differences = await store.apply(name, known.attempt, listings);
     if (differences.added + differences.changed + differences.removed > 0)
@@ -182,19 +114,12 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     const listed = listings.find(({ collection }) => collection.name === 'rounds');
     if (listed?.kind === 'complete') {
       const invested = known.investedRounds.map(({ id }) => id);
-      for (const [round, listings] of lane.unknown)
-        if (listings + 1 < unknownListingsMax) lane.unknown.set(round, listings + 1);
-        else lane.unknown.delete(round);
-      knows(lane, [...invested, ...listed.rows.map(({ id }) => String(id))]);
+      plan.hasListed([...invested, ...listed.rows.map(({ id }) => String(id))]);
     }
-    if (fault === null) {
-      lane.failures = 0;
-      lane.burst = startedAt - lane.endedAt < 2 * spacingMillisMax ? lane.burst + 1 : 0;
-      lane.endedAt = clock.monotonic();
-      lane.notBefore = lane.endedAt + spacingAfter(lane.burst);
-    } else {
-      for (const { kind, collection } of listings) if (kind === 'incomplete') lane.asked.add(collection.name);
-      postpone(lane, fault);
+    if (fault === null) plan.succeeded(startedAt);
+    else {
+      for (const { kind, collection } of listings) if (kind === 'incomplete') plan.asked.add(collection.name);
+      postpone(plan, fault);
     }
     const tookMs = Math.round(clock.monotonic() - startedAt);
     logger[differences.added + differences.changed + differences.removed > 0 ? 'info' : 'debug'](
@@ -203,45 +128,34 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     );
   };
 
-  const labelsOf = async (lane: Lane, round: string): Promise<RoundLabels> => {
-    const labels = lane.labels.get(round) ?? (await store.labelsOf(lane.source.name, round));
-    lane.labels.set(round, labels);
+  const labelsOf = async (plan: ListingPlan, round: string): Promise<RoundLabels> => {
+    const labels = plan.labels.get(round) ?? (await store.labelsOf(plan.source.name, round));
+    plan.labels.set(round, labels);
     return labels;
   };
 
-  /** If a round arrived while the listing ran and the listing does not contain it, another listing is requested. */
-  const knows = (lane: Lane, rounds: readonly string[]) => {
-    lane.rounds = new Set(rounds);
-    for (const round of rounds) lane.unknown.delete(round);
-    if (lane.unknown.size > 0) for (const name of ofRounds) lane.asked.add(name);
-  };
-
-  const postpone = (lane: Lane, error: unknown) => {
-    lane.failures += 1;
-    const growing = Math.min(retryMillisMax, retryMillisMin * 2 ** Math.min(lane.failures - 1, 10));
-    const until = isFault(error) ? error.about.retryAt : undefined;
-    const stated = until === undefined ? 0 : millisOf(until) - clock.now();
-    lane.notBefore = clock.monotonic() + Math.min(retryMillisMax, Math.max(growing, stated));
+  const postpone = (plan: ListingPlan, error: unknown) => {
+    plan.failed(isFault(error) ? error.about.retryAt : undefined);
     if (isFault(error, 'stopped')) return;
     const fields = isFault(error) ? { code: error.code, hint: error.message } : { error };
     const level = isFault(error, 'rate_limited') || isFault(error, 'lease_lost') ? 'debug' : 'warn';
     logger[level](
-      { source: lane.source.name, waitMs: Math.round(lane.notBefore - clock.monotonic()), ...fields },
+      { source: plan.source.name, waitMs: Math.round(plan.notBefore - clock.monotonic()), ...fields },
       'companies and rounds could not be listed and will be retried',
     );
   };
 
-  const enqueue = (lane: Lane, forced: boolean): Promise<void> => {
-    lane.isQueued = true;
+  const enqueue = (plan: ListingPlan, forced: boolean): Promise<void> => {
+    plan.isQueued = true;
     const run = queue.then(async () => {
-      lane.isQueued = false;
-      if (lane.ended.aborted) return;
-      lane.running = list(lane, forced).catch((error: unknown) => {
-        lane.dueAt = clock.monotonic();
-        postpone(lane, error);
+      plan.isQueued = false;
+      if (plan.removal.aborted) return;
+      plan.running = list(plan, forced).catch((error: unknown) => {
+        plan.dueAt = clock.monotonic();
+        postpone(plan, error);
       });
-      await lane.running;
-      consider(lane);
+      await plan.running;
+      consider(plan);
     });
     queue = run;
     return run;
@@ -251,49 +165,49 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
    * Lets the next listing rest when everything was listed a moment ago, here or by the previous process, and no event was
    * accepted since for which it may not have been listed any more.
    */
-  const recall = async (lane: Lane, freshFor: number): Promise<void> => {
-    const { listedAt, names } = await store.state(lane.source.name);
-    parts.onNames?.(lane.source.name, names);
+  const recall = async (plan: ListingPlan, freshFor: number): Promise<void> => {
+    const { listedAt, names } = await store.state(plan.source.name);
+    parts.onNames?.(plan.source.name, names);
     const times = collectionNames.flatMap((name) => listedAt.get(name) ?? []);
     if (times.length < collectionNames.length) return;
-    knows(lane, [...names.rounds.keys()]);
+    plan.knows([...names.rounds.keys()]);
     const oldest = Math.min(...times.map(millisOf));
     const age = clock.now() - oldest;
     if (age < 0 || age >= freshFor) return;
     const touched = await store.touchedAt(touching);
     const mayBeNewer = touched !== null && millisOf(touched) >= oldest - listingMillisMax;
-    lane.dueAt = mayBeNewer ? clock.monotonic() : Math.max(clock.monotonic(), nextDue() - age);
+    plan.dueAt = mayBeNewer ? clock.monotonic() : Math.max(clock.monotonic(), nextDue() - age);
   };
 
-  const consider = (lane: Lane): void => {
-    if (lane.isQueued || !lane.isUpToDate || lane.ended.aborted) return;
-    if (isDue(lane)) void enqueue(lane, false);
-    else if (lane.asked.size > 0) waitFor(lane);
+  const consider = (plan: ListingPlan): void => {
+    if (plan.isQueued || !plan.isUpToDate || plan.removal.aborted) return;
+    if (plan.isDue) void enqueue(plan, false);
+    else if (plan.asked.size > 0) waitFor(plan);
   };
 
   /** Something was asked for a moment too early: an event right after a listing, or after a failure. */
-  const waitFor = (lane: Lane): void => {
-    if (lane.isWaiting) return;
-    lane.isWaiting = true;
-    void clock.wait(lane.notBefore - clock.monotonic(), lane.ended).then(() => {
-      lane.isWaiting = false;
-      consider(lane);
+  const waitFor = (plan: ListingPlan): void => {
+    if (plan.isWaiting) return;
+    plan.isWaiting = true;
+    void clock.wait(plan.notBefore - clock.monotonic(), plan.removal).then(() => {
+      plan.isWaiting = false;
+      consider(plan);
     });
   };
 
-  const started = new WeakSet<Lane>();
-  const start = (lane: Lane): void => {
-    started.add(lane);
-    lane.isQueued = true;
+  const started = new WeakSet<ListingPlan>();
+  const start = (plan: ListingPlan): void => {
+    started.add(plan);
+    plan.isQueued = true;
     queue = queue
       .then(async () => {
-        if (lane.ended.aborted) return;
-        lane.running = recall(lane, freshMillis).catch((error: unknown) => postpone(lane, error));
-        await lane.running;
+        if (plan.removal.aborted) return;
+        plan.running = recall(plan, freshMillis).catch((error: unknown) => postpone(plan, error));
+        await plan.running;
       })
       .then(() => {
-        lane.isQueued = false;
-        consider(lane);
+        plan.isQueued = false;
+        consider(plan);
       });
   };
 
@@ -306,61 +220,53 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     return instantFromMillis(Math.max(clock.now(), oldest + parts.intervalMillis));
   };
 
-  const laneOf = (name: SourceName): Lane | undefined => lanes.get(name);
+  const planOf = (name: SourceName): ListingPlan | undefined => plans.get(name);
 
   return {
     add,
     remove: async (source) => {
-      const lane = laneOf(source);
-      if (lane === undefined) return;
-      lane.ended.abort();
-      await lane.running;
-      if (laneOf(source) === lane) lanes.delete(source);
+      const plan = planOf(source);
+      if (plan === undefined) return;
+      plan.removal.abort();
+      await plan.running;
+      if (planOf(source) === plan) plans.delete(source);
     },
     ticked: (source, isComplete) => {
-      const lane = laneOf(source);
-      if (lane === undefined) return;
-      lane.isUpToDate = isComplete;
+      const plan = planOf(source);
+      if (plan === undefined) return;
+      plan.isUpToDate = isComplete;
       if (!isComplete) return;
-      if (started.has(lane)) consider(lane);
-      else start(lane);
+      if (started.has(plan)) consider(plan);
+      else start(plan);
     },
-    invested: (source, rounds) => {
-      const lane = laneOf(source);
-      if (lane === undefined) return;
-      for (const round of rounds) {
-        if (lane.rounds?.has(round) === true || lane.unknown.has(round)) continue;
-        lane.unknown.set(round, 0);
-        if (lane.rounds !== null) for (const name of ofRounds) lane.asked.add(name);
-      }
-    },
+    invested: (source, rounds) => planOf(source)?.invested(rounds),
     touched: (source, event) => {
-      const lane = laneOf(source);
-      if (lane === undefined) return;
-      for (const name of touchedBy(event)) lane.asked.add(name);
-      if (lane.asked.size > 0) consider(lane);
+      const plan = planOf(source);
+      if (plan === undefined) return;
+      for (const name of touchedBy(event)) plan.asked.add(name);
+      if (plan.asked.size > 0) consider(plan);
     },
     refresh: async (source, forced) => {
-      const lane = laneOf(source);
-      if (lane === undefined) return;
-      await recall(lane, parts.intervalMillis);
-      if (forced || isDue(lane)) await enqueue(lane, forced);
+      const plan = planOf(source);
+      if (plan === undefined) return;
+      await recall(plan, parts.intervalMillis);
+      if (forced || plan.isDue) await enqueue(plan, forced);
     },
     compare: async (source) => {
-      const lane = laneOf(source);
+      const plan = planOf(source);
       const { listedAt } = await store.state(source);
       const listed = { listedAt, dueAt: dueAfter(listedAt) };
-      if (lane === undefined) return { compared: 0, differences: [], ...listed };
+      if (plan === undefined) return { compared: 0, differences: [], ...listed };
       const known = await store.begin(source, [], Object.values(collections));
       const { listings, fault } = await listCollections({
-        source: lane.source,
-        catalog: lane.source.catalog,
+        source: plan.source,
+        catalog: plan.source.catalog,
         known,
         wanted: new Set(collectionNames),
-        labelsOf: (round) => labelsOf(lane, round),
+        labelsOf: (round) => labelsOf(plan, round),
         cache: new Map(),
         clock,
-        signal: lane.ended,
+        signal: plan.removal,
       });
       if (fault !== null) throw fault;
       return { ...compareListings(listings, known), ...listed };
@@ -372,7 +278,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       }
     },
     close: async () => {
-      for (const lane of lanes.values()) lane.ended.abort();
+      for (const plan of plans.values()) plan.removal.abort();
       await queue;
     },
   };

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createDimensions, type SourceParts } from '../../src/dimensions/create-dimensions.js';
+import { createDimensions } from '../../src/dimensions/create-dimensions.js';
+import type { SourceParts } from '../../src/dimensions/listing-plan.js';
 import {
   type CollectionName,
   collectionNames,

@@ -346,7 +346,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'events of rounds are ignored until the interval',
     'src/dimensions/create-dimensions.ts',
-    'for (const name of touchedBy(event)) lane.asked.add(name);',
+    'for (const name of touchedBy(event)) plan.asked.add(name);',
     '',
   ),
   bug(
@@ -357,8 +357,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'an unknown round waits for the interval',
-    'src/dimensions/create-dimensions.ts',
-    'if (lane.rounds !== null) for (const name of ofRounds) lane.asked.add(name);',
+    'src/dimensions/listing-plan.ts',
+    'if (this.#rounds !== null) this.#askForRounds();',
     '',
   ),
   bug(
