@@ -1,14 +1,13 @@
-import pg from 'pg';
-import type { Fault } from '../../../domain/fault.js';
+import type pg from 'pg';
 import type { Clock } from '../../../runtime/clock.js';
 import { addressText } from '../../database-location.js';
-import { endedEarly, rowTooLarge, tooSlow } from '../../query-refusals.js';
 import type { YoungerSource } from '../../reads/as-of-reach.js';
 import { bytesOf, ResultSize, rowBytesMaxDefault } from '../../reads/result-size.js';
 import { statementText } from '../../statement-text.js';
 import type { QueryHandle, QueryLimits, SqlValue } from '../port.js';
 import { readAsOf } from './as-of.js';
 import { withoutNames } from './masked-query.js';
+import { type ArrivingBytes, QueryConnection } from './query-connection.js';
 import { queryFault } from './query-faults.js';
 import { parserOf } from './query-values.js';
 import { declaring, readsOnly, requireNoAudit, requireNoVault, shortAnswer } from './query-without-audit.js';
@@ -19,7 +18,6 @@ const batchRowsMax = 500;
 /** The first batch is small, because the width of the rows is not known yet. */
 const batchRowsFirst = 16;
 const batchBytes = 256 * 1_024;
-const connectTimeoutMs = 5_000;
 
 type Row = readonly SqlValue[];
 
@@ -36,63 +34,25 @@ export async function queryPostgres(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QueryHandle> {
-  const safeUrl = addressText(url);
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'rosterd-query',
-    connectionTimeoutMillis: connectTimeoutMs,
-    types: { getTypeParser: (oid: number) => parserOf(oid) } as pg.CustomTypesConfig,
-  });
-  // The statement on a broken connection fails and reports the error.
-  client.on('error', () => {});
-  let cause: Fault | undefined;
-  let open = true;
-  const ended = new AbortController();
-  const close = () => {
-    if (!open) return;
-    open = false;
-    ended.abort();
-    signal.removeEventListener('abort', onAbort);
-    destroyConnection(client);
-  };
-  const stop = (reason: Fault) => {
-    cause ??= reason;
-    close();
-  };
-  const onAbort = () => stop(endedEarly());
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  // The server's limit applies to each statement; fetching a result in batches takes several.
-  void clock.wait(limits.timeoutMs, ended.signal).then(() => {
-    if (!ended.signal.aborted) stop(tooSlow(limits.timeoutMs));
-  });
-
   const size = {
     rowBytesMax: limits.rowBytesMax ?? rowBytesMaxDefault,
     bytesMax: limits.bytesMax ?? null,
   };
+  const { timeoutMs } = limits;
   const statement = statementText(sql);
   const masked = limits.identity === false;
-  const arriving = new ArrivingBytes(client, size.rowBytesMax, () => stop(rowTooLarge(size.rowBytesMax)));
-  const attempt = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    try {
-      if (cause !== undefined) throw cause;
-      return await work();
-    } catch (error) {
-      close();
-      throw (
-        cause ?? queryFault(error, { timeoutMs: limits.timeoutMs, url: safeUrl, statement, masked, ...size })
-      );
-    }
-  };
+  const connection = new QueryConnection(url, { timeoutMs, rowBytesMax: size.rowBytesMax }, clock, signal);
+  const { client, arriving } = connection;
+  const asked = { timeoutMs, url: addressText(url), statement, masked, ...size };
+  const attempt = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    connection.attempt(work, (error) => queryFault(error, asked));
   const { asOf } = limits;
   let younger: readonly YoungerSource[] = [];
   const first = await attempt(async () => {
-    await client.connect();
-    arriving.watch();
+    await connection.open();
     // Views and functions for the statement are created first, and roll back with the transaction.
     const prepares = masked || asOf !== undefined || limits.audit === false;
-    await client.query(opening(limits.timeoutMs, prepares ? 'READ WRITE' : 'READ ONLY'));
+    await client.query(opening(timeoutMs, prepares ? 'READ WRITE' : 'READ ONLY'));
     await requireReadingCalls(client, statement);
     const travel = async () => {
       if (asOf !== undefined) younger = await readAsOf(client, asOf);
@@ -103,16 +63,10 @@ export async function queryPostgres(
       if (limits.audit === false) await requireNoAudit(client, statement);
       // Irreversible, as in masked-query.ts.
       else if (asOf !== undefined) await client.query('SET TRANSACTION READ ONLY');
-      return await begin(client, statement, limits.timeoutMs, arriving);
+      return await begin(client, statement, timeoutMs, arriving);
     }
     const rowsMax = limits.rowsMax === null ? null : limits.rowsMax + 1;
-    return await beginMasked(
-      client,
-      statement,
-      { ...size, rowsMax, timeoutMs: limits.timeoutMs },
-      travel,
-      arriving,
-    );
+    return await beginMasked(client, statement, { ...size, rowsMax, timeoutMs }, travel, arriving);
   });
 
   let truncated = false;
@@ -132,10 +86,16 @@ export async function queryPostgres(
         }
       }
     } finally {
-      close();
+      connection.close();
     }
   }
-  return { columns: first.columns, younger, rows: rows(), truncated: () => truncated, close };
+  return {
+    columns: first.columns,
+    younger,
+    rows: rows(),
+    truncated: () => truncated,
+    close: () => connection.close(),
+  };
 }
 
 const opening = (timeoutMs: number, access: 'READ ONLY' | 'READ WRITE'): string =>
@@ -224,35 +184,4 @@ function fetched(
     return { ...batch, next };
   };
   return next();
-}
-
-/** A row may arrive quoted and with others: a query ends when one result exceeds this many times the largest row. */
-const rowsAtOnce = 4;
-
-/** Counts the bytes a connection receives for one result, before the driver has assembled it. */
-class ArrivingBytes {
-  bytes = 0;
-
-  constructor(
-    private readonly client: pg.Client,
-    private readonly rowBytesMax: number,
-    private readonly onTooMany: () => void,
-  ) {}
-
-  /** Call it after connecting: TLS replaces the stream. */
-  watch(): void {
-    this.client.connection.stream.on('data', (chunk: Buffer) => {
-      this.bytes += chunk.length;
-      if (this.bytes > this.rowBytesMax * rowsAtOnce) this.onTooMany();
-    });
-  }
-
-  begin(): void {
-    this.bytes = 0;
-  }
-}
-
-/** Closes the connection without waiting for the running statement, unlike `end`. */
-function destroyConnection(client: pg.Client): void {
-  client.connection.stream.destroy();
 }
