@@ -398,7 +398,7 @@ test('VERS-15 without edit access stats return 404 on 2026-10-15 and 403 before'
   expect([older.status, older.body.error.type]).toEqual([403, 'forbidden']);
 });
 
-test('INV-07 INV-16 INV-17 INV-18 the changes alias bootstraps and then syncs, with the meta of GET /investments and either scope', async () => {
+test('INV-16 INV-17 INV-18 the changes alias bootstraps and then syncs, with the meta of GET /investments and either scope', async () => {
   const path = `/companies/${company(world).id}/investments/changes`;
   for (const scope of ['read:companies', 'read:investments']) {
     const bearer = tokenWith([scope]);
