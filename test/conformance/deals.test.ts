@@ -354,13 +354,17 @@ describe('closing and finalizing a deal', () => {
     const deal = openDeal(world, syndicate);
     const nobody = syndicate.token({ person: makePerson(world, 'Stranger') }, ['read:profile']);
     for (const action of ['close', 'finalize']) {
-      for (const token of [syndicate.creatorToken, nobody]) {
+      for (const token of [null, syndicate.creatorToken, nobody]) {
+        const credential = token === null ? {} : { token };
         for (const headers of [{}, { 'service-version': '2026-10-15' }]) {
-          const answer = await world.post(`${syndicate.path}/deals/${deal.id}/${action}`, { token, headers });
+          const answer = await world.post(`${syndicate.path}/deals/${deal.id}/${action}`, {
+            ...credential,
+            headers,
+          });
           expect(refusal(answer)).toEqual([404, 'not_found']);
           expect(answer.body.error.details).toEqual({ removed_in_version: '2026-10-15' });
         }
-        const unknown = await world.post(`/syndicates/syn_x/deals/ofr_x/${action}`, { token });
+        const unknown = await world.post(`/syndicates/syn_x/deals/ofr_x/${action}`, credential);
         expect(unknown.body.error.details).toEqual({ removed_in_version: '2026-10-15' });
       }
       const scoped = await world.post(`${syndicate.path}/deals/${deal.id}/${action}`, {

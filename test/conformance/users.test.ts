@@ -330,11 +330,12 @@ describe('connected apps', () => {
 type PlatformNote = readonly [number, number, number];
 
 describe('activity', () => {
-  const read = (query: string, bearer: string, headers: Record<string, string> = first) =>
-    world.get(`/activity${query}`, { token: bearer, headers });
+  const read = (query: string, bearer: string | null, headers: Record<string, string> = first) =>
+    world.get(`/activity${query}`, bearer === null ? { headers } : { token: bearer, headers });
 
   test('VERS-10 VERS-13 since 2026-10-15 activity returns not found to every caller, before any other check', async () => {
     for (const bearer of [
+      null,
       token(ida, 'read:profile'),
       token(ida, 'write:comments'),
       publishableKey(world),
@@ -346,7 +347,10 @@ describe('activity', () => {
         expect(answer.body.error.details).toEqual({ removed_in_version: '2026-10-15' });
       }
     }
-    expect(errorOf(await world.get('/activity'))).toEqual([401, 'unauthorized']);
+    expect(errorOf(await read('', null))).toEqual([401, 'unauthorized']);
+    for (const headers of [{}, first]) {
+      expect(errorOf(await read('', 'at_test_unknown', headers))).toEqual([401, 'unauthorized']);
+    }
     expect(errorOf(await read('', token(ida, 'write:comments')))).toEqual([403, 'insufficient_scope']);
     expect(errorOf(await read('', publishableKey(world)))).toEqual([403, 'insufficient_scope']);
   });

@@ -62,9 +62,10 @@ const personal: Cells = {
   otherSyndicate: forbidden,
 };
 
-/** Removed before anything but the credential is checked. */
+/** Removed before anything is checked but whether a credential, if there is one, is valid. */
 const removed: Cells = {
   ...open,
+  none: missing,
   publishable: missing,
   application: missing,
   owner: missing,

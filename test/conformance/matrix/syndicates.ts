@@ -204,12 +204,10 @@ const rows: readonly MatrixRow[] = [
       request: (stage) => ({ ...onDeal(`/${action}`)(stage), headers: { 'service-version': '2026-10-01' } }),
     }),
   ),
-  // Removed in the version the application is pinned to, for every credential.
+  // Removed in the version the application is pinned to, for every caller.
   ...(['close', 'finalize'] as const).map((action) => ({
     operation: `${action}SyndicateDeal`,
-    expected: Object.fromEntries(
-      callers.map((caller) => [caller, caller === 'none' ? 401 : 404]),
-    ) as MatrixRow['expected'],
+    expected: Object.fromEntries(callers.map((caller) => [caller, 404])) as MatrixRow['expected'],
     request: onDeal(`/${action}`),
   })),
 ];

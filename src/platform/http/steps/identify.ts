@@ -5,6 +5,7 @@ import type { AppRow, Caller } from '../caller.js';
 import type { Exchange } from '../exchange.js';
 import { Problem } from '../problem.js';
 import { expandScopes } from '../scopes.js';
+import { refuseRemoved } from './refuse-removed.js';
 
 /** RFC 6750 §3: the challenge has no error code without a credential, and `invalid_token` with an invalid one. */
 const unauthorized = (message: string, remediation: string, code?: 'invalid_token'): Problem =>
@@ -42,10 +43,14 @@ const tokenSql = `SELECT ${app}, t.no AS token_no, t.realm, t.kind, t.user_no, t
 const keySql = `SELECT ${app}, c.realm FROM clients c JOIN applications a ON a.no = c.application_no
   WHERE c.client_id = ? AND c.archived_at IS NULL`;
 
-/** Sets the caller from the bearer credential. Throws a 401 for any invalid credential. */
+/**
+ * Sets the caller from the bearer credential. Throws a 401 for any invalid credential. Without a credential there is no
+ * application whose version could still have a removed operation, so that returns its 404.
+ */
 export function identify(exchange: Exchange): void {
   const [, credential] = /^Bearer +([\x21-\x7e]+)$/i.exec(exchange.headers.authorization ?? '') ?? [];
   if (credential === undefined) {
+    refuseRemoved(exchange);
     throw unauthorized(
       'A bearer credential is required.',
       'Send the header Authorization: Bearer <access token>.',
