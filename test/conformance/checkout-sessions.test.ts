@@ -69,16 +69,23 @@ describe('creating an investment session', () => {
     expect(events(attributes)).toEqual(['investment_session.created']);
   });
 
-  test('SESS-10 a session may name the spv_id of its offering, or leave it out', async () => {
+  test('SESS-10 a session may name its offering by spv_id or by its own id, or leave it out', async () => {
     const { attributes } = (await create()).body.data;
-    const again = await create({ email: 'ivan@people.example', spv_id: attributes.spv_id });
-    expect(again.status).toBe(201);
-    expect(again.body.data.attributes.spv_id).toBe(attributes.spv_id);
+    for (const [email, id] of [
+      ['ivan@people.example', attributes.spv_id],
+      ['iris@people.example', attributes.offering],
+    ]) {
+      const again = await create({ email, spv_id: id });
+      expect([id, again.status]).toEqual([id, 201]);
+      expect(again.body.data.attributes.spv_id).toBe(attributes.spv_id);
+    }
   });
 
   test('SESS-10 creating a session with an spv_id of another offering returns 422 offering_mismatch', async () => {
-    const answer = await create({ spv_id: 'spv_elsewhere' });
-    expect([answer.status, answer.body.error.type]).toEqual([422, 'offering_mismatch']);
+    for (const id of ['spv_elsewhere', 'ofr_elsewhere', '']) {
+      const answer = await create({ spv_id: id });
+      expect([id, answer.status, answer.body.error.type]).toEqual([id, 422, 'offering_mismatch']);
+    }
   });
 
   test.each([

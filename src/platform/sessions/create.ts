@@ -6,7 +6,7 @@ import type { State } from '../state/database.js';
 import { one } from '../state/statements.js';
 import { announceSession } from './lifecycle.js';
 import { activeSession, insertSession, type Recipient, type Session } from './model.js';
-import { type Offering, requireOpen, spvIdOf } from './offering-access.js';
+import { type Offering, offeringIdOf, requireOpen } from './offering-access.js';
 
 export interface CreatedSession {
   readonly session: Session;
@@ -23,7 +23,7 @@ export function createSession(
 ): CreatedSession {
   const { services, now } = exchange;
   const { app } = callerOf(exchange);
-  if (wish.spv_id != null && wish.spv_id !== spvIdOf(offering.id)) {
+  if (wish.spv_id != null && offeringIdOf(wish.spv_id) !== offering.id) {
     throw new Problem(422, 'offering_mismatch', 'spv_id is not the vehicle of the offering in the URL.', {
       remediation: 'Leave spv_id out.',
     });
