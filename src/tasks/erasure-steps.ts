@@ -92,14 +92,15 @@ async function eraseInFiles(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<PublishedErased & Pick<ErasedReceipt, 'backups_removed'>> {
-  // A lake that cannot be written now is rewritten by the next run of `lake sync`, which also reports why this one failed.
-  const lake = await eraseInLake(database, { folder, keep }, clock, signal).catch(() => 'pending' as const);
   const [exported, backups] = await Promise.allSettled([
     undeleted(`exports with names in ${exports.folder}`, () =>
       removeNamedExports(exports.folder, mirrorName(database)),
     ),
     undeleted('backups made before a schema migration', () => upkeep.removeBackups(Number.POSITIVE_INFINITY)),
   ]);
+  // Last, because it takes longest. A lake that cannot be written now is rewritten by the next run of `lake sync`, which also
+  // reports why this one failed.
+  const lake = await eraseInLake(database, { folder, keep }, clock, signal).catch(() => 'pending' as const);
   if (exported.status === 'rejected') throw exported.reason;
   if (backups.status === 'rejected') throw backups.reason;
   const { removed, damaged } = exported.value;

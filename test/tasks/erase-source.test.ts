@@ -2,11 +2,14 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configFromObject } from '../../src/config/from-object.js';
+import type { OpenMirror } from '../../src/daemon/mirror-parts.js';
+import { Fault } from '../../src/domain/fault.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import { syncLake } from '../../src/reading/lake.js';
 import { publishExports } from '../../src/reading/publish-exports.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { eraseSource } from '../../src/tasks/erase-source.js';
+import { afterErasing } from '../../src/tasks/erasure-steps.js';
 import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { testRandom } from '../support/chance.js';
@@ -72,6 +75,23 @@ test('an erased source is gone from the mirror, its bytes, the exports with name
   expect(await erase('acme')).toMatchObject({ rows: 0, bytes: 'scrubbed', pending: 0, exports_removed: [] });
   expect(people()).not.toContain('CANARY-acme');
   expect(people()).toContain('CANARY-beta');
+  expect(readdirSync(config.exports.folder)).toEqual([]);
+});
+
+test('files with names are deleted before the scrub, which may fail, and the error says that the erasure is committed', async () => {
+  const { config } = await world();
+  const mirror = {
+    upkeep: {
+      removeBackups: () => [],
+      scrub: () => Promise.reject(new Fault('database_full', 'no room')),
+    },
+  };
+  await expect(
+    afterErasing(config, mirror as unknown as OpenMirror, systemClock, signal),
+  ).rejects.toMatchObject({
+    code: 'database_full',
+    message: 'the erasure is committed, but bytes of it may remain: no room',
+  });
   expect(readdirSync(config.exports.folder)).toEqual([]);
 });
 
