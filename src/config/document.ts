@@ -57,7 +57,7 @@ export function readDocument(request: ConfigRequest, overrides: readonly Overrid
     if (code === 'ENOENT' && (request.draft === true || (!asked && selfContained))) {
       return { value: {}, placeOf: () => undefined, file: null, shownAs: 'the environment' };
     }
-    throw code === 'ENOENT' ? missing(shownAs) : unreadable(shownAs, code, error);
+    throw code === 'ENOENT' ? missing(file) : unreadable(shownAs, code, error);
   }
   try {
     return { ...parseJsonText(text), file, shownAs };
@@ -68,9 +68,10 @@ export function readDocument(request: ConfigRequest, overrides: readonly Overrid
   }
 }
 
-function missing(shownAs: string): Fault {
-  return new Fault('usage', `there is no configuration at ${shownAs}`, {
-    hint: '`rosterd init` writes one, in a folder without a demonstration; `rosterd demo` needs none',
+/** With the whole path: the folder is often the wrong one. */
+function missing(file: string): Fault {
+  return new Fault('usage', `there is no configuration at ${file}`, {
+    hint: 'go to its folder, or name it with --config FILE; `rosterd init` writes one, and `rosterd demo` needs none',
   });
 }
 

@@ -117,13 +117,13 @@ test('a ROSTERD_ variable that a secret refers to is not reported as unknown', (
   expect(load(content, { env: { ROSTERD_TOKEN: 'at_live_x' } }).warnings).toEqual([]);
 });
 
-test('the error for a missing file names rosterd init and rosterd demo', () => {
+test('the error for a missing file names the folder, --config, rosterd init and rosterd demo', () => {
   const cwd = folder();
   expect(() => loadConfig({ cwd, env: {} })).toThrow(
     expect.objectContaining({
       code: 'usage',
-      message: 'there is no configuration at config.json',
-      about: { hint: expect.stringMatching(/rosterd init.*rosterd demo/) },
+      message: `there is no configuration at ${join(cwd, 'config.json')}`,
+      about: { hint: expect.stringMatching(/--config FILE.*rosterd init.*rosterd demo/) },
     }),
   );
 });
