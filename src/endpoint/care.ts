@@ -14,6 +14,7 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { conflictingEndpoint } from './bound.js';
+import { healthOf } from './health.js';
 import { nextStep, type Step } from './plan.js';
 import {
   blockedHealth,
@@ -91,6 +92,8 @@ class Care implements EndpointCare {
   #rereading: Promise<void> | undefined;
   /** The first check of a process follows its configuration, which may be new. */
   #checked = false;
+  /** When the last delivery was attempted before the first check of this process. */
+  #deliveryBefore: { readonly at: string | null } | undefined;
   /** Counts the states that this process stored. */
   #keptCount = 0;
 
@@ -190,7 +193,10 @@ class Care implements EndpointCare {
   async #check(): Promise<Instant | undefined> {
     try {
       if (!this.#loaded) await this.#read();
-      await this.#report(healthOf(await this.#reconcile(), this.#parts.clock.now()));
+      const endpoint = await this.#reconcile();
+      this.#deliveryBefore ??= { at: endpoint.lastDeliveryAt };
+      const known = { before: this.#state.health, deliveryBefore: this.#deliveryBefore.at };
+      await this.#report(healthOf(endpoint, known, this.#parts.clock.now()));
       return undefined;
     } catch (error) {
       if (this.#stop.signal.aborted) return undefined;
@@ -321,19 +327,4 @@ class Care implements EndpointCare {
     if (this.#loaded && (stale || comparable(before) !== comparable(health)))
       await this.#keep({ ...this.#state, health });
   }
-}
-
-function healthOf(endpoint: WebhookEndpoint, now: number): EndpointHealth {
-  const { failingSince, lastDeliveryAt, lastDeliveryStatus } = endpoint;
-  return {
-    checkedAt: instantFromMillis(now),
-    reenabledAt: null,
-    state: failingSince === null ? 'ok' : 'failing',
-    failingSince,
-    lastDeliveryAt,
-    lastDeliveryStatus,
-    code: null,
-    message: failingSince === null ? null : `deliveries have failed since ${failingSince}`,
-    hint: failingSince === null ? null : 'check that receiver.endpoint.publicUrl reaches receiver.listen',
-  };
 }
