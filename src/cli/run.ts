@@ -50,10 +50,10 @@ export async function run(
   } finally {
     unlisten();
   }
-  return stop.signal.reason === pipeClosed ? exitCodes.done : code;
+  return stop.signal.reason === pipeClosed && code === exitCodes.stopped ? exitCodes.done : code;
 }
 
-/** The reader closed the pipe (`| head`) or the terminal: the command counts as done. */
+/** The reader closed the pipe (`| head`) or the terminal: stopping for that counts as done. What a check found stays. */
 const pipeClosed = 'the reader of stdout closed it';
 
 /** What a signal that stops the command gives as the reason. */

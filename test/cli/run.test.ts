@@ -196,6 +196,18 @@ test('a closed output pipe ends the command silently with exit code 0', async ()
 });
 
 test.each([
+  ['drift', exitCodes.drift, exitCodes.drift],
+  ['a stop', exitCodes.stopped, exitCodes.done],
+])('a closed output pipe leaves what the command found: %s', async (_, found, code) => {
+  const io = fakeIo();
+  const probe = commandOf(async () => {
+    io.stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    return found;
+  });
+  expect(await rosterd(['probe'], io, [probe])).toMatchObject({ code, err: '' });
+});
+
+test.each([
   ['backup', ''],
   ['restore', ' '],
   ['support-bundle', ''],
