@@ -11,10 +11,11 @@ import { tokenKey } from './token-key.js';
 /*
  * How a waiting source gets its token:
  *
- *   count the request in the database → ask the platform → store the token in the vault → store that it is connected
+ *   try the vault → count the request in the database → ask the platform → store the token in the vault
+ *     → store that it is connected
  *
- * A crash before the third step may leave a token that no process knows. The count says so, and the next request waits.
- * A crash before the fourth step leaves the token in the vault, where the next process finds it.
+ * A crash before the fourth step may leave a token that no process knows. The count says so, and the next request waits.
+ * A crash before the last step leaves the token in the vault, where the next process finds it.
  */
 
 export interface TokenParts {
@@ -53,6 +54,7 @@ export async function obtainTokens(
   const isDue = (row: FollowedSource) => mintWaitMillis(row.mints, row.lastMintAt, parts.clock.now()) === 0;
   const others = await connectFound(parts, looksAtAll ? waiting : waiting.filter(isDue));
   const due = others.filter(isDue);
+  if (due.length > 0) await parts.vault.requireWritable();
   const queue = new PQueue({ concurrency: atOnce });
   const failures: unknown[] = [];
   const gathered = gatherConnected(parts);

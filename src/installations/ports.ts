@@ -120,6 +120,8 @@ export interface MintedToken {
 /** Where the tokens of installations are kept. `write` is durable when it resolves. */
 export interface TokenVault {
   read(key: string): Promise<string | null>;
+  /** Throws when nothing could be written now. */
+  requireWritable(): Promise<void>;
   write(key: string, secret: string): Promise<void>;
   remove(key: string): Promise<void>;
   keys(prefix: string): Promise<readonly string[]>;

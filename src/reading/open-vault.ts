@@ -71,6 +71,10 @@ class LazyVault implements OpenVault {
     await (await this.encrypted()).write(key, secret);
   }
 
+  async requireWritable(): Promise<void> {
+    await (await this.encrypted()).requireWritable();
+  }
+
   async remove(key: string): Promise<void> {
     await (await this.encrypted()).remove(key);
   }

@@ -83,6 +83,11 @@ class Encrypted implements EncryptedVault {
     if (!(await entries.write(sealed, this.#fences.get(key) ?? null))) throw takenOver(key);
   }
 
+  /** A write needs the first key. Whether the server accepts one shows only then. */
+  async requireWritable(): Promise<void> {
+    await this.#keys();
+  }
+
   async remove(key: string): Promise<void> {
     await this.#parts.entries.remove(checkedKey(key));
   }

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { access, constants, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
@@ -54,6 +54,15 @@ class FileVault implements Vault {
       await this.#makeFolder();
       await replaceFile(path, secret, this.#disk);
     });
+  }
+
+  async requireWritable(): Promise<void> {
+    try {
+      await this.#makeFolder();
+      await access(this.#folder, constants.W_OK);
+    } catch (error) {
+      throw unwritable(`the folder ${this.#folder}`, error);
+    }
   }
 
   async remove(key: string): Promise<void> {

@@ -12,6 +12,11 @@ export interface Vault {
   read(key: string): Promise<string | null>;
   /** Durable when it resolves. Processes that can write the same entry at the same time hold its lock. */
   write(key: string, secret: string): Promise<void>;
+  /**
+   * Throws what `write` would throw now, as far as that can be known. Called before the platform makes a secret that is to be
+   * kept: one that cannot be stored would be lost, and stay valid.
+   */
+  requireWritable(): Promise<void>;
   /** Does nothing when there is no such entry. */
   remove(key: string): Promise<void>;
   /** Returns the keys that begin with `prefix`, in their order. */

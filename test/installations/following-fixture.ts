@@ -32,6 +32,8 @@ export class FollowingWorld {
   /** Called before and after each step that lasts; throws to let the process die there. */
   fault: (call: string, after: boolean) => void = () => {};
   eraseFault: () => void = () => {};
+  /** Throws while the vault cannot be written. */
+  vaultFault: () => void = () => {};
   rules: readonly Partial<FollowedRule>[] = [{}];
 
   #step<Result>(call: string, act: () => Result): Result {
@@ -62,6 +64,7 @@ export class FollowingWorld {
           if (this.unreadable.has(key)) throw new Fault('database_unusable', `${key} does not decrypt`);
           return this.tokens.get(key) ?? null;
         },
+        requireWritable: async () => this.vaultFault(),
         write: async (key, secret) => this.#step(`write ${key}`, () => void this.tokens.set(key, secret)),
         remove: async (key) => this.#step(`remove ${key}`, () => void this.tokens.delete(key)),
         keys: async (prefix) => [...this.tokens.keys()].filter((key) => key.startsWith(prefix)),

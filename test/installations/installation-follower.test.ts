@@ -119,6 +119,23 @@ test('an erasure that fails is repeated until it succeeds', async () => {
   expect(world.row('acme')?.state).toBe('erased');
 });
 
+test('no token is asked for while the vault cannot be written, and one as soon as it can', async () => {
+  const world = new FollowingWorld();
+  const id = world.application.install('co_Acme', 'Acme');
+  const fault = new Fault('usage', 'the folder cannot be written');
+  world.vaultFault = () => {
+    throw fault;
+  };
+  const follower = world.start();
+  await world.pass(follower, hours);
+  expect([world.application.minted(id), world.row('acme')?.mints]).toEqual([0, 0]);
+  expect(world.errors).toContain(fault);
+  world.vaultFault = () => {};
+  follower.retry();
+  await world.settle(follower);
+  expect([world.application.minted(id), world.names()]).toEqual([1, ['acme']]);
+});
+
 test('a token that could not be removed at first is removed later', async () => {
   const { world, follower, first } = await worldWith('Acme');
   let fails = 1;

@@ -113,6 +113,14 @@ test('file vault: a full disk leaves the old secret and asks for room', async ()
   expect(await open().read('sign-in/crm')).toBe('old');
 });
 
+test('file vault: a folder that cannot be made is reported before a write', async () => {
+  await writeFile(join(root, 'data'), '');
+  await expect(open().requireWritable()).rejects.toMatchObject({
+    code: 'usage',
+    message: `the folder ${folder} cannot be written (ENOTDIR)`,
+  });
+});
+
 test('file vault: writes of one process to one entry take turns', async () => {
   const vault = open();
   await Promise.all(Array.from({ length: 20 }, (_, at) => vault.write('sign-in/crm', `secret ${at}`)));
