@@ -13,8 +13,9 @@ import type { PostgresDatabase } from '../../src/store/dialect/postgres/open.js'
 import { purgeHistory as purgePostgres } from '../../src/store/dialect/postgres/purge.js';
 import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
-import { type LargeListings, SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
+import { SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
+import type { LargeListings } from '../../src/store/dialect/sqlite/prepare-publication.js';
 import { purgeHistory as purgeSqlite } from '../../src/store/dialect/sqlite/purge.js';
 import type { Erasures } from '../../src/store/erasures.js';
 import type { MirrorOptions } from '../../src/store/mirror-options.js';

@@ -145,7 +145,7 @@ function addRelisted(commit: Commit, { items }: PageFacts, pageNo: number): numb
 }
 
 /** What is computed before the commit that publishes a listing, because it takes as long as the source is large. */
-export type Prepared =
+export type PreparedListing =
   /** `totals`: those that were computed ahead; null where the commit computes them. */
   | { readonly kind: 'first'; readonly totals: CountedTotals | null }
   /** `unseen`: the numbers of the rows that no page named. */
@@ -155,7 +155,7 @@ export function publishListing(
   commit: Commit,
   final: Cursor,
   policy: BrakePolicy,
-  prepared: Prepared,
+  prepared: PreparedListing,
 ): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const listing = expectListing(commit);
@@ -205,7 +205,7 @@ function publishFirst(commit: Commit, ahead: CountedTotals | null): { applied: A
 function publishRelisted(
   commit: Commit,
   policy: BrakePolicy,
-  { unseen, totalsDiffer }: Extract<Prepared, { kind: 'relist' }>,
+  { unseen, totalsDiffer }: Extract<PreparedListing, { kind: 'relist' }>,
 ): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const rowsBefore = source.rows_held;

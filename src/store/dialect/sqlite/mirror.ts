@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { SourceName } from '../../../domain/ids.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { FeedItem } from '../../../domain/investment.js';
@@ -39,10 +38,10 @@ import { Commit } from './commit.js';
 import { applyPage, applyReread } from './delta.js';
 import { ownSqlFault, withSqliteFaults } from './faults.js';
 import type { IdleCheckpoints } from './idle-checkpoints.js';
-import { missingIndexes, newestRow, reloadStatistics, sortingInFiles } from './indexes.js';
-import { addListingPage, beginListing, deleteAwaiting, type Prepared, publishListing } from './listing.js';
-import { type PerformTask, performHere } from './listing-work.js';
+import { sortingInFiles } from './indexes.js';
+import { addListingPage, beginListing, deleteAwaiting, publishListing } from './listing.js';
 import type { SqliteDatabase } from './open.js';
+import { type LargeListings, ListingHelpers, preparePublication } from './prepare-publication.js';
 import { prepareStatements, type Statements } from './statements.js';
 import { inTransaction, withoutWaiting } from './transaction.js';
 
@@ -180,9 +179,10 @@ export class SqliteMirror implements Mirror, Rereading {
     brake: BrakePolicy,
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }> {
     const { file, raw } = this.#database;
-    const apart = new HelpersOfLarge(this.#isLarge() ? this.#large : undefined);
+    const helpers = new ListingHelpers(raw, this.#large);
     try {
-      const prepared = await this.#prepare(lease, () => apart.start()?.perform ?? performHere(raw));
+      const source = this.#source(lease.source);
+      const prepared = await preparePublication(raw, source, lease.fence, () => helpers.start());
       const publish = () =>
         this.#commit('durable', lease, (commit) => publishListing(commit, final, brake, prepared));
       // Computing totals sorts numbers, days and ids, which may be in temporary files. Swapping a re-listing in also sorts
@@ -191,7 +191,7 @@ export class SqliteMirror implements Mirror, Rereading {
     } catch (error) {
       throw ownSqlFault(error, file);
     } finally {
-      await apart.end();
+      await helpers.end();
     }
   }
 
@@ -313,73 +313,6 @@ export class SqliteMirror implements Mirror, Rereading {
     const source = this.#statements.source.get(name);
     if (source === undefined) throw notStored(name);
     return source;
-  }
-
-  /** Performs what need not be part of the commit that publishes: the lease keeps the rows of the source as they are. */
-  async #prepare(lease: Lease, helper: () => PerformTask): Promise<Prepared> {
-    const { raw } = this.#database;
-    const { no, listed_at } = this.#source(lease.source);
-    const perform = helper();
-    const missing = missingIndexes(raw);
-    const build = async (names: readonly string[]) => {
-      for (const name of names) {
-        await perform({ kind: 'index', name });
-        await setImmediate();
-      }
-    };
-    // The index of ids comes first and alone: building it deletes the rows of ids that were named twice.
-    await build(missing.slice(0, 1));
-    const others = build(missing.slice(1));
-    if (listed_at === null) {
-      // Computing the totals reads the rows for about as long as the other indexes take.
-      const count = missing.length > 1 ? helper() : perform;
-      const [totals] = await Promise.all([
-        count({ kind: 'count', sourceNo: no, fence: lease.fence }),
-        others,
-      ]);
-      if (missing.length > 0) reloadStatistics(raw);
-      return { kind: 'first', totals };
-    }
-    await others;
-    if (missing.length > 0) reloadStatistics(raw);
-    const unseen = await perform({ kind: 'unseen', sourceNo: no });
-    return { kind: 'relist', unseen, totalsDiffer: await perform({ kind: 'check', sourceNo: no }) };
-  }
-
-  /** Whether a child process starts faster than the work before a publication is done here. */
-  #isLarge(): boolean {
-    return this.#large !== undefined && newestRow(this.#database.raw) > this.#large.rowsAtOnce;
-  }
-}
-
-/** How mirrors with many rows prepare the publication of a listing. */
-export interface LargeListings {
-  /** Up to so many rows, the work takes less than 100 ms and is done on the event loop. */
-  readonly rowsAtOnce: number;
-  start(): ListingHelper;
-}
-
-export interface ListingHelper {
-  readonly perform: PerformTask;
-  end(): Promise<void>;
-}
-
-/** The helpers of one publication. A helper performs one task at a time. */
-class HelpersOfLarge {
-  readonly #started: ListingHelper[] = [];
-
-  constructor(private readonly large: LargeListings | undefined) {}
-
-  /** Returns null where the work is done on the mirror's own connection. */
-  start(): ListingHelper | null {
-    if (this.large === undefined) return null;
-    const helper = this.large.start();
-    this.#started.push(helper);
-    return helper;
-  }
-
-  async end(): Promise<void> {
-    await Promise.all(this.#started.map((helper) => helper.end()));
   }
 }
 

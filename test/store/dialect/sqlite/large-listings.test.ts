@@ -6,8 +6,11 @@ import type { Cursor } from '../../../../src/domain/position.js';
 import { seededRandom } from '../../../../src/runtime/random.js';
 import { ListingProcess } from '../../../../src/store/dialect/sqlite/listing-process.js';
 import { type PerformTask, performListingTask } from '../../../../src/store/dialect/sqlite/listing-work.js';
-import type { LargeListings, ListingHelper } from '../../../../src/store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
+import type {
+  LargeListings,
+  ListingHelper,
+} from '../../../../src/store/dialect/sqlite/prepare-publication.js';
 import { failureOf } from '../../../../src/sync/failure-of.js';
 import { canonicalDump } from '../../canonical-dump.js';
 import { aReader, cautious, migratedDatabase, mirrorFixture } from '../../mirror-fixture.js';

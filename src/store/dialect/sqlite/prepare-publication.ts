@@ -1,0 +1,78 @@
+import { setImmediate } from 'node:timers/promises';
+import type { SourceRow } from '../../source-row.js';
+import { missingIndexes, newestRow, reloadStatistics } from './indexes.js';
+import type { PreparedListing } from './listing.js';
+import { type PerformTask, performHere } from './listing-work.js';
+import type { RawDatabase } from './prepared.js';
+
+/** How mirrors with many rows prepare the publication of a listing. */
+export interface LargeListings {
+  /** Up to so many rows, the work takes less than 100 ms and is done on the event loop. */
+  readonly rowsAtOnce: number;
+  start(): ListingHelper;
+}
+
+export interface ListingHelper {
+  readonly perform: PerformTask;
+  end(): Promise<void>;
+}
+
+/** What performs the tasks of one publication: child processes for a mirror with many rows, otherwise this process. */
+export class ListingHelpers {
+  readonly #started: ListingHelper[] = [];
+  readonly #large: LargeListings | null;
+
+  constructor(
+    private readonly raw: RawDatabase,
+    large: LargeListings | undefined,
+  ) {
+    // Whether a child process starts faster than the work is done here.
+    this.#large = large !== undefined && newestRow(raw) > large.rowsAtOnce ? large : null;
+  }
+
+  /** Returns a function that performs one task at a time. */
+  start(): PerformTask {
+    if (this.#large === null) return performHere(this.raw);
+    const helper = this.#large.start();
+    this.#started.push(helper);
+    return helper.perform;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#started.map((helper) => helper.end()));
+  }
+}
+
+/**
+ * Performs what need not be part of the commit that publishes a listing: the lease keeps the rows of the source as they are.
+ * `helper` returns a function that performs tasks, each time another one.
+ */
+export async function preparePublication(
+  raw: RawDatabase,
+  { no, listed_at }: Pick<SourceRow, 'no' | 'listed_at'>,
+  fence: number,
+  helper: () => PerformTask,
+): Promise<PreparedListing> {
+  const perform = helper();
+  const missing = missingIndexes(raw);
+  const build = async (names: readonly string[]) => {
+    for (const name of names) {
+      await perform({ kind: 'index', name });
+      await setImmediate();
+    }
+  };
+  // The index of ids comes first and alone: building it deletes the rows of ids that were named twice.
+  await build(missing.slice(0, 1));
+  const others = build(missing.slice(1));
+  if (listed_at === null) {
+    // Computing the totals reads the rows for about as long as the other indexes take.
+    const count = missing.length > 1 ? helper() : perform;
+    const [totals] = await Promise.all([count({ kind: 'count', sourceNo: no, fence }), others]);
+    if (missing.length > 0) reloadStatistics(raw);
+    return { kind: 'first', totals };
+  }
+  await others;
+  if (missing.length > 0) reloadStatistics(raw);
+  const unseen = await perform({ kind: 'unseen', sourceNo: no });
+  return { kind: 'relist', unseen, totalsDiffer: await perform({ kind: 'check', sourceNo: no }) };
+}
