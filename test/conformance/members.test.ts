@@ -242,9 +242,15 @@ describe('the list of members', () => {
   });
 
   test('MEM-10 the accredited filter works for moderators and is ignored for others, whatever its value', async () => {
-    const { anna } = members;
+    const { anna, bob } = members;
     expect(await names('?accredited=true')).toEqual([anna.id]);
-    expect(await names('?accredited=false')).not.toContain(anna.id);
+    const shown: { attributes: { accredited: boolean | null } }[] = (
+      await list(syndicate, '?accredited=false')
+    ).body.data;
+    expect(shown.map(({ attributes }) => attributes.accredited)).toEqual(shown.map(() => false));
+    expect(await names('?accredited=false')).toContain(bob.id);
+    // Nothing is known of an invitee.
+    expect(await names('?accredited=false')).not.toContain(members.invitee.id);
     expect(refusal(await list(syndicate, '?accredited=perhaps'))).toEqual([400, 'invalid_parameter']);
     const everybody = await names('', member);
     for (const value of ['true', 'false', 'perhaps']) {

@@ -44,7 +44,7 @@ const filtered = `WITH cards AS (${memberSelect} WHERE m.syndicate_no = :syndica
   AND (:search IS NULL OR instr(fold(coalesce(name, '')), fold(:search)) > 0
     OR (:moderator = 1 AND instr(fold(coalesce(email, '')), fold(:search)) > 0))
   AND (:invested IS NULL OR (deal_count > 0) = :invested)
-  AND (:accredited IS NULL OR coalesce(accredited, 0) = :accredited)
+  AND (:accredited IS NULL OR accredited = :accredited)
   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) t WHERE fold(t.value) = fold(:tag)))
   AND (:location IS NULL OR (coalesce(hide_location, 0) = 0 AND EXISTS (SELECT 1 FROM json_each(location) l
     WHERE l.key IN ('city', 'state', 'country') AND instr(fold(l.value), fold(:location)) > 0)))`;
