@@ -1,5 +1,4 @@
 import type { Config } from '../config/config.js';
-import type { Following } from '../installations/follow-installations.js';
 import { descriptorLimit, raiseLimit } from '../runtime/file-descriptors.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
@@ -9,10 +8,9 @@ import { obeyOperators } from './obey-operators.js';
 import type { RequestWatch } from './request-watch.js';
 import { startBackground } from './start-background.js';
 import { startDrainAlone } from './start-drain.js';
-import { startFollowing } from './start-following.js';
 import { startReceiver } from './start-receiver.js';
 import { membershipOf, startWork } from './start-work.js';
-import { openTokenWatch } from './watch-tokens.js';
+import { watchAndFollow } from './watch-and-follow.js';
 
 export { locationText } from '../store/database-location.js';
 
@@ -38,16 +36,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     lifecycle.add('engine', engine.close);
     const clockWatch = watchClock(engine, parts, lifecycle);
     const membership = membershipOf(engine);
-    let following: Following | null = null;
-    const watch = await openTokenWatch({
-      engine,
-      rules: config.follows,
-      onRule: () => following?.retry(),
-      clock: parts.clock,
-      logger: logger.child({ component: 'tokens' }),
-    });
-    lifecycle.add('watch over tokens', () => watch.close());
-    following = await startFollowing(engine, parts, membership, lifecycle);
+    const { watch, following } = await watchAndFollow(engine, parts, membership, lifecycle);
     const receiver =
       config.receiver === null
         ? null

@@ -1,7 +1,6 @@
 import { type ConfigInput, configFromObject } from '../config/from-object.js';
 import { Fault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
-import type { Following } from '../installations/follow-installations.js';
 import { type FullStatus, statusOf } from '../reading/status.js';
 import { type Clock, systemClock } from '../runtime/clock.js';
 import { Lifecycle } from '../runtime/lifecycle.js';
@@ -22,11 +21,10 @@ import { pausedResults } from './paused-result.js';
 import type { SourceResult } from './source-result.js';
 import { configNow } from './source-set.js';
 import { startDrainAlone } from './start-drain.js';
-import { startFollowing } from './start-following.js';
 import { startReceiver } from './start-receiver.js';
 import { membershipOf, startWork } from './start-work.js';
 import { TickEnds } from './tick-ends.js';
-import { openTokenWatch } from './watch-tokens.js';
+import { watchAndFollow } from './watch-and-follow.js';
 import { webhookSpacingOf } from './webhook-spacings.js';
 
 export interface MirrorOptions {
@@ -147,16 +145,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     const start = async () => {
       const membership = membershipOf(engine);
       const clockWatch = watchClock(engine, parts, lifecycle);
-      let following: Following | null = null;
-      const watch = await openTokenWatch({
-        engine,
-        rules: config.follows,
-        onRule: () => following?.retry(),
-        clock,
-        logger: logger.child({ component: 'tokens' }),
-      });
-      lifecycle.add('watch over tokens', () => watch.close());
-      following = await startFollowing(engine, parts, membership, followingParts);
+      const { watch, following } = await watchAndFollow(engine, parts, membership, lifecycle, followingParts);
       goOn();
       const receiver =
         config.receiver === null
