@@ -60,6 +60,8 @@ export interface Mirror {
    * Starts following the platform: every source now, then by its timer and by webhooks if configured. Obeys `rosterd pause`
    * and, as a member of a fleet, what operators ask for at the console of another member.
    * Also starts what `rosterd run` does beside following: scrubs, retention, notices, alerts, hooks, backups and exports.
+   * A start that failed is not repeated: further calls throw the same fault, and ticks send no notices. Stop this mirror and
+   * create another one.
    */
   start(): Promise<void>;
   /**
