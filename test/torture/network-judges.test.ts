@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { seededRandom } from '../../src/runtime/random.js';
 import { freePort } from '../support/free-port.js';
 import { type ChangeRow, FeedHistory, judgeInbox, judgeWorked } from './history.js';
-import { judgePace, judgeReaders, type NoticeSeen } from './network/check.js';
+import { judgeAccepted, judgePace, judgeReaders, type NoticeSeen } from './network/check.js';
 import { type FaultKind, planFaults } from './network/plan.js';
 import { calm, effectOn, Forward } from './network/proxy.js';
 
@@ -39,6 +39,30 @@ test('the judge of the inbox names deliveries that were lost, that nobody sent a
   }));
   expect(judgeInbox(sent, rows)).toEqual(['lost: e2', 'never accepted: e5']);
   expect(judgeWorked(sent, rows)).toEqual(['pending in the end: e3']);
+});
+
+test('the judge of the inbox leaves a delivery time that was accepted after the last look for pending ones', async () => {
+  const states = new Map([['e1', 'worked']]);
+  const judged = async (late: string) => {
+    const accepted = [...states.keys()].map((id) => ({ id, at: 0 }));
+    return await judgeAccepted(
+      {
+        promotions: [],
+        lines: <Line>() => [...accepted] as Line[],
+        rows: async <Row extends object>(sql: string) => {
+          // A repetition arrives just after that look.
+          if (sql.startsWith('SELECT 1')) accepted.push({ id: 'e2', at: 1 });
+          else states.set('e2', late);
+          const stored = [...states].map(([event_id, state]) => ({ event_id, state }));
+          return (sql.startsWith('SELECT 1') ? [] : stored) as Row[];
+        },
+      },
+      false,
+    );
+  };
+  expect(await judged('pending')).toEqual([]);
+  // Now it was accepted before that look.
+  expect(await judged('pending')).toEqual(['the inbox: pending in the end: e2']);
 });
 
 test('the judge of a feed that is read while it grows names a number that became visible late', async () => {

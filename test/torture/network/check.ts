@@ -80,15 +80,30 @@ export async function judge(world: World, since: Baseline): Promise<string[]> {
 /** How long before a promotion an accepted delivery may be missing from an asynchronous replica. */
 const lostMillisMax = 15_000;
 
-async function judgeAccepted(world: World, mayLose: boolean): Promise<string[]> {
-  // The platform repeats a delivery whose answer was lost whenever it likes: such a late one is worked within moments.
+type Accepted = readonly { readonly id: string; readonly at: number }[];
+
+/**
+ * Waits until no delivery is pending, and returns those that were accepted before; after a minute in which there was always
+ * one, those that were accepted before that minute. The platform repeats a delivery whose answer was lost whenever it
+ * likes, so others may have been accepted since, which are worked within moments.
+ */
+async function workedBy(world: Inbox): Promise<Accepted> {
+  const first = world.lines<Accepted[number]>('accepted');
   for (let tries = 0; tries < 120; tries += 1) {
+    const accepted = world.lines<Accepted[number]>('accepted');
     const open = await world.rows("SELECT 1 FROM webhook_inbox WHERE state = 'pending'");
-    if (open.length === 0) break;
+    if (open.length === 0) return accepted;
     await systemClock.wait(500);
   }
+  return first;
+}
+
+type Inbox = Pick<World, 'lines' | 'rows' | 'promotions'>;
+
+export async function judgeAccepted(world: Inbox, mayLose: boolean): Promise<string[]> {
+  const worked = await workedBy(world);
   // Read before the rows: a delivery that is accepted meanwhile is not missing.
-  const accepted = world.lines<{ id: string; at: number }>('accepted');
+  const accepted = world.lines<Accepted[number]>('accepted');
   const rows = await world.rows<InboxRow>('SELECT event_id, state FROM webhook_inbox');
   // Read after the rows: one that is sent meanwhile may have a row.
   const sent = world.lines<{ id: string }>('sent').map(({ id }) => id);
@@ -97,7 +112,7 @@ async function judgeAccepted(world: World, mayLose: boolean): Promise<string[]> 
   const kept = accepted.filter(({ at }) => !maybeLost(at)).map(({ id }) => id);
   return [
     ...judgeInbox({ accepted: kept, sent }, rows),
-    ...judgeWorked({ accepted: accepted.map(({ id }) => id) }, rows),
+    ...judgeWorked({ accepted: worked.map(({ id }) => id) }, rows),
   ].map((wrong) => `the inbox: ${wrong}`);
 }
 
