@@ -69,7 +69,7 @@ export async function verify(
   try {
     const sources: VerifiedSource[] = [];
     for (const source of parts.sources ?? parts.config.sources) {
-      const look = await comparisonOf(source, parts, engine, options, signal);
+      const look = await comparisonOf(source, parts, engine, { ...options, budget }, signal);
       const whole = async () => await wholeReceipt(await look(), source, parts, engine, options, signal);
       const first = await whole();
       if (first.outcome !== 'drift' || !options.repair) {
@@ -132,7 +132,7 @@ async function comparisonOf(
   source: SourceConfig,
   parts: EngineParts,
   engine: Engine,
-  options: VerifyOptions,
+  options: VerifyOptions & { readonly budget: CallBudget },
   signal: AbortSignal,
 ): Promise<() => Promise<SourceReceipt>> {
   const { config, clock } = parts;
@@ -150,7 +150,8 @@ async function comparisonOf(
           platform,
           catchUp: async () => {
             const { report, publishedThrough } = await tick(source, parts, engine, {}, signal);
-            if (report.outcome !== 'done') throw notCaughtUp(report);
+            if (report.outcome !== 'done')
+              throw (report.outcome === 'stopped' ? options.budget.ended() : null) ?? notCaughtUp(report);
             return publishedThrough;
           },
           pause: () => clock.wait(options.pauseMillis ?? pauseMillisDefault, signal),

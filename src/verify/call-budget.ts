@@ -17,12 +17,17 @@ export class CallBudget {
   }
 
   take(): void {
-    if (this.#spent >= this.#limit) {
-      throw new Fault('stopped', `the ${this.#limit} calls it was allowed are spent`, {
-        hint: 'allow more: rosterd verify --calls N',
-      });
-    }
+    const ended = this.ended();
+    if (ended !== null) throw ended;
     this.#spent += 1;
+  }
+
+  /** Returns why there are no more requests, or null. */
+  ended(): Fault | null {
+    if (this.#spent < this.#limit) return null;
+    return new Fault('stopped', `the ${this.#limit} calls it was allowed are spent`, {
+      hint: 'allow more: rosterd verify --calls N',
+    });
   }
 
   /**

@@ -189,6 +189,16 @@ test('verify: it never exceeds the call budget and reports what was not compared
   }
 });
 
+test('verify: a source for which no call was left says how to allow more', async () => {
+  const sandbox = await sandboxFor({ companies: 2, records: 10 });
+  const config = configFor(sandbox, { folder: freshFolder() });
+  await syncOnce(partsFor(config), {}, never);
+  const { sources } = await verify(partsFor(config), { ...whole, calls: 2 }, never);
+  expect(sources.map(({ ended }) => ended?.hint)).toEqual(
+    Array(2).fill('allow more: rosterd verify --calls N'),
+  );
+});
+
 test('verify: drift found before the budget ended is still reported', async () => {
   const { config } = await mirrored();
   breakRow(config, 'UPDATE investment_rows SET committed_cents = 1 WHERE row_no = :row');
