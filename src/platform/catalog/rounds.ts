@@ -67,7 +67,11 @@ export const companyColumns = `c.no AS company_no, c.id AS company_id, c.name AS
   coalesce(p.business_models, '[]') AS business_models, coalesce(p.ticker_includes_past, 1) AS ticker_includes_past,
   coalesce(p.promotion_opt_in, 1) AS promotion_opt_in`;
 
-const roundColumns = `${companyColumns}, o.no, o.id, o.status, o.currency, o.testing_the_waters, o.started_at,
+/** The API has four states of an offering, as of a deal: a round that is oversubscribed or closing is open until it is closed. */
+const shownStatus =
+  "CASE WHEN o.status IN ('oversubscribed', 'closing') THEN 'open' ELSE o.status END AS status";
+
+const roundColumns = `${companyColumns}, o.no, o.id, ${shownStatus}, o.currency, o.testing_the_waters, o.started_at,
   o.closes_at, o.closed_at, o.created_at, coalesce(t.exemption, 'reg_cf') AS exemption, t.exemption_subtype,
   t.security_type, coalesce(t.security_terms, '{}') AS security_terms, t.intended_security_type,
   t.funding_target_cents, t.max_funding_target_cents, t.min_investment_cents, t.form_c_url, t.spv_legal_name

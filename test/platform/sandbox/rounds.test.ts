@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { PlatformEvent } from '../../../src/platform/events.js';
+import { run } from '../../../src/platform/state/statements.js';
 import { company, type RunningPlatform, startNewlySeeded } from '../../conformance/running-platform.js';
 
 let world: RunningPlatform;
@@ -91,4 +92,16 @@ test('COMP-37 the control API posts an update in the name of a founder and withd
   await world.control('DELETE', `/updates/${post}`);
   expect(await titles()).toEqual(before);
   expect((await world.control('DELETE', `/updates/${post}`)).status).toBe(404);
+});
+
+test('CAT-08 CAMP-02 a round that is oversubscribed or closing stays an open round in the catalog and among the campaigns', async () => {
+  const { id, offering } = company(world);
+  for (const status of ['oversubscribed', 'closing']) {
+    run(world.services.state, 'UPDATE offerings SET status = ? WHERE id = ?', [status, offering]);
+    expect((await read(`/offerings/${offering}`)).attributes?.status).toBe('open');
+    const campaigns: { id: string; attributes: unknown }[] = (await read('/campaigns')).data;
+    expect(campaigns.find((one) => one.id === offering)?.attributes).toMatchObject({ state: 'active' });
+    const { service_rounds } = (await read(`/companies/${id}`)).attributes;
+    expect(service_rounds).toContainEqual(expect.objectContaining({ offering_id: offering, status: 'open' }));
+  }
 });
