@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
@@ -104,6 +104,9 @@ export async function exportedFile(
   return { name: basename(file), ...about, ...(await measured(file)), columns: named };
 }
 
+/** The manifest of a scheduled export, in its folder. */
+export const folderManifestName = 'manifest.json';
+
 export const manifestFileOf = (file: string): string => `${file}.manifest.json`;
 
 export async function writeManifest(file: string, manifest: ExportManifest): Promise<void> {
@@ -119,11 +122,11 @@ export interface ManifestChecked {
 }
 
 /**
- * Compares the files beside a manifest with it. `file` is the manifest, or an exported file that has one. Throws
- * `usage` for anything else.
+ * Compares the files beside a manifest with it. `file` is the manifest, an exported file that has one, or the folder of a
+ * scheduled export. Throws `usage` for anything else.
  */
 export async function checkExport(file: string): Promise<ManifestChecked> {
-  const path = existsSync(manifestFileOf(file)) ? manifestFileOf(file) : file;
+  const path = manifestOfFile(file);
   const manifest = readManifest(path);
   const problems: { file: string; problem: FileProblem }[] = [];
   for (const one of manifest.files) {
@@ -137,6 +140,15 @@ export async function checkExport(file: string): Promise<ManifestChecked> {
     rows: manifest.files.reduce((sum, { rows }) => sum + rows, 0),
     problems,
   };
+}
+
+/** Returns the manifest of an exported file or of a folder, or the file itself. */
+function manifestOfFile(file: string): string {
+  if (existsSync(manifestFileOf(file))) return manifestFileOf(file);
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return join(file, folderManifestName);
+  const shared = join(dirname(file), folderManifestName);
+  if (shared === file || !existsSync(shared)) return file;
+  return readManifest(shared).files.some(({ name }) => name === basename(file)) ? shared : file;
 }
 
 /** Throws `usage` for a file that is not a manifest of this version. */
@@ -162,7 +174,7 @@ export function readManifest(path: string): ExportManifest {
 
 function notManifest(path: string, why: string, cause?: unknown): Fault {
   return new Fault('usage', `${path} ${why}`, {
-    hint: 'rosterd export --out FILE --manifest writes FILE.manifest.json',
+    hint: `rosterd export --out FILE --manifest writes FILE.manifest.json; each folder of a scheduled export has ${folderManifestName}`,
     ...defined({ cause }),
   });
 }

@@ -25,6 +25,7 @@ import {
   exportedFile,
   exportFacts,
   exportManifestFormat,
+  folderManifestName,
   manifestOf,
   readManifest,
   writeManifest,
@@ -54,8 +55,6 @@ export interface MadeExport {
   readonly rows: number;
   readonly bytes: number;
 }
-
-const manifestName = 'manifest.json';
 
 /**
  * Writes one file for each table, all of them read at one moment, and a manifest into a new folder, which gets its name,
@@ -99,7 +98,7 @@ export async function publishExports(
       }
       const about = { identity, as_of: null, source: null, company: null };
       const scheduled = { mirror, forget_mark: mark };
-      await writeManifest(join(unfinished, manifestName), {
+      await writeManifest(join(unfinished, folderManifestName), {
         ...manifestOf(facts, about, files, clock),
         scheduled,
       });
@@ -219,7 +218,7 @@ export function publishedExports(folder: string, mirror: string): ExportsInFolde
     const [, year, month, day, hour, minute, second] = nameShape.exec(name) ?? [];
     const made_at = parseInstant(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`);
     const path = join(folder, name);
-    const file = join(path, manifestName);
+    const file = join(path, folderManifestName);
     if (made_at === undefined || !lstat(path)?.isDirectory() || !lstat(file)?.isFile()) continue;
     if (isOther(file)) continue;
     const { scheduled, identity } = manifestIn(file) ?? {};

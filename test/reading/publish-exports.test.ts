@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { checkExport } from '../../src/reading/export-manifest.js';
 import { publishApart } from '../../src/reading/publish-apart.js';
 import {
   mirrorName,
@@ -84,6 +85,23 @@ test('scheduled exports: only folders with a manifest of a scheduled export are 
   expect(readdirSync(folder)).toEqual(before);
   expect(readdirSync(outside).sort()).toEqual(['manifest.json', 'roster.csv']);
   for (const name of Object.keys(others)) expect(readdirSync(join(folder, name))).toHaveLength(2);
+});
+
+test('scheduled exports: --check compares one by its folder, by one of its files or by its manifest', async () => {
+  const { folder, publish } = world();
+  const made = await publish(false);
+  const csv = join(made.folder, 'investments.csv');
+  const manifest = join(made.folder, 'manifest.json');
+  for (const asked of [made.folder, csv, manifest])
+    expect(await checkExport(asked)).toMatchObject({ manifest, files: 1, problems: [] });
+  writeFileSync(csv, 'other');
+  for (const asked of [made.folder, csv, manifest])
+    expect(await checkExport(asked)).toMatchObject({ problems: [{ file: 'investments.csv' }] });
+  writeFileSync(join(made.folder, 'mine.csv'), 'not exported');
+  await expect(checkExport(join(made.folder, 'mine.csv'))).rejects.toThrow('mine.csv is no manifest');
+  await expect(checkExport(folder)).rejects.toThrow(
+    `${join(folder, 'manifest.json')} cannot be read (ENOENT)`,
+  );
 });
 
 test('scheduled exports: an export with names is not published when a person is forgotten while it is written', async () => {

@@ -62,7 +62,8 @@ export const exportCommand: Command = {
     },
     {
       flags: '--check <file>',
-      summary: 'write nothing: compare an export with its manifest; exit code 1 if it differs',
+      summary:
+        'write nothing: compare an export (a file, or the folder of a scheduled one) with its manifest; exit code 1 if it differs',
     },
     { flags: '--source <name>', summary: 'only this source' },
     { flags: '--company <id>', summary: 'only this company' },
