@@ -86,6 +86,7 @@ async function build(sources, types) {
     if (types) await declare(next);
     cpSync(at('src/console/assets'), join(next, 'console/assets'), { recursive: true });
     await bundleEditor(join(next, 'console/assets'));
+    await endEsbuild();
     for (const name of ['main.js', 'start.js']) chmodSync(join(next, 'cli', name), 0o755);
     writeFileSync(join(next, stampName), `${JSON.stringify({ sources, types })}\n`);
     if (existsSync(at('dist'))) renameSync(at('dist'), old);
@@ -124,6 +125,12 @@ async function bundleEditor(folder) {
     banner: { js: `/* CodeMirror and Lezer, bundled:\n${license}\n*/` },
     logLevel: 'error',
   });
+}
+
+/** Ends the process that esbuild keeps: the daemon or demonstration that begins after a build runs for long. */
+async function endEsbuild() {
+  const { stop } = await import('esbuild');
+  await stop();
 }
 
 /**
