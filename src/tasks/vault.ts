@@ -4,6 +4,8 @@ import { type OpenVault, openVault } from '../reading/open-vault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { VaultKeyStatus } from '../vault/ports.js';
 
+type VaultSettings = Pick<Config, 'database' | 'vault'>;
+
 /** What `rosterd vault status` prints. Contains no secret and no encryption key. */
 export interface VaultReport {
   readonly storage: 'files' | 'postgres';
@@ -63,19 +65,26 @@ export function rotateVault(config: Config, clock: Clock, signal: AbortSignal): 
   });
 }
 
-/** Deletes one entry. Throws `usage` when there is none. */
-export function removeFromVault(config: Config, clock: Clock, entry: string): Promise<void> {
+/**
+ * Deletes one entry, under its lock: a refresh that is under way would store it again. Throws `usage` when there is none.
+ */
+export function removeFromVault(
+  config: VaultSettings,
+  clock: Clock,
+  entry: string,
+  signal: AbortSignal,
+): Promise<void> {
   return withVault(config, clock, async (vault) => {
     if (!(await vault.keys(entry)).includes(entry))
       throw new Fault('usage', `the vault has no entry ${JSON.stringify(entry)}`, {
         hint: 'an entry is named sign-in/NAME, installation/ID or endpoint/MODE; rosterd vault status counts them',
       });
-    await vault.remove(entry);
+    await vault.withLock(entry, signal, () => vault.remove(entry));
   });
 }
 
 async function withVault<Result>(
-  config: Config,
+  config: VaultSettings,
   clock: Clock,
   work: (vault: OpenVault) => Promise<Result>,
 ): Promise<Result> {

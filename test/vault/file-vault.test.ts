@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../src/runtime/clock.js';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { systemDisk } from '../../src/runtime/replace-file.js';
+import { removeFromVault } from '../../src/tasks/vault.js';
 import { openFileVault } from '../../src/vault/file-vault.js';
 import { compiledScript } from '../support/compiled-script.js';
 
@@ -50,6 +51,28 @@ test('file vault: lists keys by prefix and removes entries with what an interrup
   await vault.remove('sign-in/my.crm');
   expect(await vault.read('sign-in/my.crm')).toBeNull();
   expect((await readdir(folder)).filter((file) => file.startsWith('sign-in'))).toEqual([]);
+});
+
+test('vault remove: an entry that a refresh is replacing is deleted after the refresh has stored it', async () => {
+  const vault = open();
+  await vault.write('sign-in/crm', 'before');
+  const waits = new AbortController();
+  const clock: Clock = {
+    ...systemClock,
+    wait: (millis, ends) => {
+      waits.abort();
+      return systemClock.wait(millis, ends);
+    },
+  };
+  const settings = { database: { kind: 'sqlite' as const, file: 'unused' }, vault: { folder, keys: [] } };
+  let removal: Promise<void> | undefined;
+  await vault.withLock('sign-in/crm', signal, async () => {
+    removal = removeFromVault(settings, clock, 'sign-in/crm', signal);
+    await Promise.race([removal, once(waits.signal, 'abort')]);
+    await vault.write('sign-in/crm', 'after');
+  });
+  await removal;
+  expect(await vault.read('sign-in/crm')).toBeNull();
 });
 
 test('file vault: no two keys share a file on a disk that ignores case', async () => {

@@ -12,11 +12,11 @@ export const vaultRemove: Command = {
   args: [{ name: '<entry>', summary: 'sign-in/NAME, installation/ID or endpoint/MODE' }],
   options: [...configOptions],
   async run(context) {
-    const { args, io, out } = context;
+    const { args, io, out, signal } = context;
     const { config } = await configOf(context);
     const { removeFromVault } = await import('../../tasks/vault.js');
     const entry = args[0] ?? '';
-    await removeFromVault(config, io.clock, entry);
+    await removeFromVault(config, io.clock, entry, signal);
     out.line(`${entry} was deleted`);
     return exitCodes.done;
   },
