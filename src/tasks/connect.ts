@@ -1,12 +1,13 @@
 import type { Api } from '../client/api.js';
-import { type Eligible, install, listEligible } from '../client/installations.js';
+import { type Eligible, install, listEligible, type MintedToken } from '../client/installations.js';
 import { revokeTokens } from '../client/oauth.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { ApplicationConfig, CredentialPlace } from '../config/config.js';
+import { recordsScope } from '../config/source-entries.js';
 import { checkVaultKey } from '../config/unreadable-secrets.js';
 import { credentialsAt } from '../daemon/credentials-at.js';
 import { openSession, type PlatformSession, type SessionParts } from '../daemon/platform-session.js';
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { type InstallationId, parseId } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { requireWritable, writePrivateFile } from '../runtime/private-file.js';
@@ -18,8 +19,9 @@ export type { Eligible } from '../client/installations.js';
 export type Person = Pick<SignIn, 'show' | 'paste'>;
 
 /** The scopes a mirror needs. The identity scope is requested too, unless identity is dropped. */
-export const mirrorScopes = ['read:investments', 'read:companies'] as const;
+export const mirrorScopes = [recordsScope, 'read:companies'] as const;
 export const identityScope = 'read:investors:pii';
+const revokeMillisMax = 10_000;
 const installScopes = ['write:installations'] as const;
 export const managementScopes = ['write:webhooks'] as const;
 
@@ -65,13 +67,15 @@ export async function startConnecting(parts: ConnectParts, signal: AbortSignal):
       signal,
     );
     const api = session.client.as(staticToken(() => tokens.accessToken));
+    // Also after an interruption, so without the signal of the command.
+    const revoke = (token: string) =>
+      revokeTokens(asApplication, client, token, AbortSignal.timeout(revokeMillisMax));
     return {
       companies: (ends) => listEligible(api, 'company', ends),
-      install: (company, scopes, file, ends) => installOn(api, company, scopes, file, ends),
+      install: (company, scopes, file, ends) => installOn(api, company, scopes, file, ends, revoke),
       close: async () => {
-        await revokeTokens(asApplication, client, tokens.accessToken, AbortSignal.timeout(10_000)).catch(
-          (error: unknown) =>
-            parts.logger.debug({ error }, 'the sign-in could not be revoked; it expires by itself'),
+        await revoke(tokens.accessToken).catch((error: unknown) =>
+          parts.logger.debug({ error }, 'the sign-in could not be revoked; it expires by itself'),
         );
         await session.close();
       },
@@ -88,21 +92,45 @@ async function installOn(
   scopes: readonly string[],
   tokenFile: string,
   signal: AbortSignal,
+  revoke: (token: string) => Promise<void>,
 ): Promise<Installed> {
   await requireWritable(tokenFile);
   const minted = await install(api, { type: 'company', id: company }, scopes, signal);
-  if (!minted.scopes.includes('read:investments')) {
-    throw new Fault('forbidden', `${company} was installed without read:investments`, {
-      hint: 'tick the scope on the application in the developer portal, then connect again',
-    });
+  try {
+    requireRecords(company, minted);
+    await writePrivateFile(tokenFile, `${minted.accessToken}\n`);
+  } catch (error) {
+    throw withEnd(error, await endOf(minted.accessToken, revoke));
   }
-  await writePrivateFile(tokenFile, `${minted.accessToken}\n`);
   return {
     installation: minted.installation.id,
     tier: minted.installation.tier,
     scopes: minted.scopes,
     identity: minted.scopes.includes(identityScope),
   };
+}
+
+/** Scopes of an installation are fixed when it is made: a scope that is ticked later does not reach it. */
+function requireRecords(company: string, { scopes, installation }: MintedToken): void {
+  if (scopes.includes(recordsScope)) return;
+  throw new Fault('forbidden', `${company} was installed without ${recordsScope}`, {
+    hint: `tick the scope on the application in the developer portal, revoke the installation ${installation.id} on the platform, then connect again`,
+  });
+}
+
+/** Revokes a token that is not kept: it would stay valid for ever. Returns what became of it. */
+async function endOf(token: string, revoke: (token: string) => Promise<void>): Promise<string> {
+  try {
+    await revoke(token);
+    return 'the new token was revoked';
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    return `the new token could not be revoked and stays valid (${error.message})`;
+  }
+}
+
+function withEnd(error: unknown, end: string): unknown {
+  return isFault(error) ? new Fault(error.code, `${error.message}; ${end}`, error.about) : error;
 }
 
 /**

@@ -245,6 +245,39 @@ test('connect reports that identity was not granted', async () => {
   expect(err).toContain('identity was not granted');
 });
 
+test.each([
+  ['revokes the token', [], 'the new token was revoked', 0],
+  [
+    'says that the token stays valid when the platform refuses to revoke it',
+    [{ status: 400, body: { error: { type: 'bad_request', message: 'not now' } } }],
+    'the new token could not be revoked and stays valid',
+    1,
+  ],
+] as const)(
+  'connect of a company without read:investments %s, and names the installation to revoke',
+  async (_what, actions, end, valid) => {
+    const { folder, io } = desk();
+    const client = makeClient(world, { scopes: ['read:companies', 'write:installations'], redirectUris });
+    const faults = actions.map((action) => ({ method: 'POST', path: '/oauth/revoke', times: 1, action }));
+    await world.control('POST', '/faults', faults);
+    const asked = args(client, '--company', world.ready.companies[0]?.id ?? '', '--write');
+    const session = start(asked, io({ env: { PARTNER_SECRET: client.secret } }));
+    await fetch(await consent(world, await session.link(), founder().email));
+    const { code, err } = await session.ended;
+    const tokens = world.services.state
+      .prepare('SELECT revoked_at FROM access_tokens WHERE application_no = ? AND family IS NULL')
+      .all(client.applicationNo) as { revoked_at: number | null }[];
+    expect([code, tokens.length, tokens.filter(({ revoked_at }) => revoked_at === null).length]).toEqual([
+      3,
+      1,
+      valid,
+    ]);
+    expect(err).toContain(`was installed without read:investments; ${end}`);
+    expect(err).toMatch(/revoke the installation inst_\w+ on the platform, then connect again/);
+    expect(() => configOf(folder)).toThrow('ENOENT');
+  },
+);
+
 test('connect --no-browser prints the link and reads the pasted redirect address', async () => {
   const { io } = desk();
   const stdin = new Readable({ read: () => {} });
