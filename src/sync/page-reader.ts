@@ -26,7 +26,7 @@ export class PageReader {
   async readAhead(feed: Feed, position: Position): Promise<void> {
     if (this.#ahead !== undefined && samePosition(this.#ahead.position, position)) {
       // Yields before the page is written: a page that is parsed and written in the same turn stays in memory longer.
-      // See docs/evidence.md.
+      // See docs/evidence/speed.md.
       await setImmediate();
       return;
     }

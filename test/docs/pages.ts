@@ -5,7 +5,7 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 /** Every page for readers, the README first. */
 export const pages: readonly string[] = [
   'README.md',
-  ...readdirSync(join(packageRoot, 'docs'))
+  ...readdirSync(join(packageRoot, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .sort()
     .map((name) => `docs/${name}`),

@@ -5,7 +5,7 @@ import { inflated } from './inflated.js';
 
 /**
  * Sends one request on an undici dispatcher, without the streams that its `request` wraps around a response: see
- * docs/evidence.md. Resolves with the headers; the body follows in chunks.
+ * docs/evidence/speed.md. Resolves with the headers; the body follows in chunks.
  */
 export function exchange(dispatcher: Dispatcher, url: URL, init: WireInit): Promise<WireResponse> {
   const { method, headers, body, signal } = init;

@@ -5,7 +5,7 @@ import { inTransaction } from './transaction.js';
 /**
  * The memory that a sorter uses before it spills to a file. By default it may use as much as the connection's cache,
  * which raised the peak memory of a large listing considerably. A thread sorts what was read while more is read, so that an
- * index holds the write lock for a shorter time. With more memory the thread has less to do meanwhile: see docs/evidence.md.
+ * index holds the write lock for a shorter time. With more memory the thread has less to do meanwhile: see docs/evidence/speed.md.
  */
 const sorterKibibytes = 4 * 1_024;
 const sorterThreads = 1;
