@@ -20,133 +20,28 @@ export async function metricsText(
   version: string,
 ): Promise<string> {
   const registry = new Registry();
-  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Gauge({ name: `rosterd_${name}`, help, labelNames, registers: [registry] });
-
-  gauge('build_info', 'Version of rosterd and Node', 'version', 'node').set(
-    { version, node: process.version },
-    1,
-  );
-  gauge('mirror_readable', 'Whether the mirror could be read for this scrape').set(status === null ? 0 : 1);
-  const known = gauge('daemon_problems', 'Number of problems that the running daemon reports', 'severity');
-  for (const severity of ['ill', 'attention'] as const)
-    known.set({ severity }, problems.filter((one) => one.severity === severity).length);
-  const problem = gauge(
-    'daemon_problem',
-    'Whether the running daemon reports this problem',
-    'key',
-    'severity',
-  );
-  // Each source can have problems of its own.
-  for (const { key, severity } of problems.slice(0, problemsMax)) problem.set({ key, severity }, 1);
-  if (status !== null) aggregates(status, gauge);
-  const state = gauge('source_health', 'Whether a source is in this state', 'source', 'state');
-  const followed = gauge('source_followed', 'Whether a configuration names the source', 'source');
-  const through = gauge('published_through_timestamp_seconds', 'Data is complete up to this time', 'source');
-  const success = gauge('sync_last_success_timestamp_seconds', 'End of the last successful tick', 'source');
-  const expiry = gauge(
-    'cursor_expires_timestamp_seconds',
-    'When the platform may expire the cursor',
-    'source',
-  );
-  const saved = gauge('cursor_saved_timestamp_seconds', 'When the cursor was last stored', 'source');
-  const used = gauge('api_budget_used_ratio', 'Used share of the hourly request quota', 'source');
-  const rows = gauge('records_visible', 'Investments visible to readers', 'source');
-  const incoming = gauge('bootstrap_rows', 'Rows that a running listing has fetched', 'source');
-  const aside = gauge('records_quarantined', 'Unreadable records in quarantine', 'source');
-  const awaiting = gauge(
-    'awaiting_deletion',
-    'Rows missing from the last listing, whose deletion a person must accept',
-    'source',
-  );
-  const names = gauge('names_incomplete', 'Whether names are missing that a re-listing will fetch', 'source');
-  const paused = gauge('source_paused', 'Whether an operator paused the source', 'source');
-  const quiet = gauge('source_quiet', 'Whether a listing waits for the end of the quiet hours', 'source');
-  for (const source of status?.sources ?? []) {
-    const label = { source: source.source };
-    for (const one of states) state.set({ ...label, state: one }, source.health === one ? 1 : 0);
-    followed.set(label, source.followed ? 1 : 0);
-    setTime(through, label, source.complete_up_to);
-    setTime(success, label, source.last_success_at);
-    setTime(expiry, label, source.cursor_expires_at);
-    setTime(saved, label, source.cursor_saved_at);
-    const quota = counts.quotas[source.source];
-    if (quota !== undefined) used.set(label, 1 - quota.left / quota.limit);
-    rows.set(label, source.rows);
-    incoming.set(label, source.rows_incoming);
-    aside.set(label, source.quarantine_open);
-    awaiting.set(label, source.awaiting_deletion);
-    names.set(label, source.names_incomplete);
-    paused.set(label, source.paused_at === null ? 0 : 1);
-    quiet.set(label, isQuiet(source, status?.at ?? '') ? 1 : 0);
-  }
-  const waiting = gauge('waiting', 'Queued work', 'queue', 'state');
-  // Without a status, a missing metric is better than a zero.
+  const make = new Maker(registry);
+  make
+    .gauge('build_info', 'Version of rosterd and Node', 'version', 'node')
+    .set({ version, node: process.version }, 1);
+  make
+    .gauge('mirror_readable', 'Whether the mirror could be read for this scrape')
+    .set(status === null ? 0 : 1);
+  addProblems(make, problems);
+  if (status !== null) addTotals(make, status);
+  addSources(make, status, counts.quotas);
+  addQueues(make, status);
   if (status !== null) {
-    for (const queue of ['inbox', 'notices', 'alerts'] as const)
-      for (const one of ['pending', 'given_up'] as const)
-        waiting.set({ queue: queue === 'inbox' ? 'webhooks' : queue, state: one }, status[queue][one]);
-    gauge('erasures_pending', 'Erasures that are not yet scrubbed from the database files').set(
-      status.erasures.pending,
-    );
-    gauge('change_seq', 'Number of the newest change').set(status.change_seq);
-    if (status.backup !== null) {
-      gauge('backups', 'Scheduled backups in their folder').set(status.backup.count);
-      const newest = gauge(
-        'backup_last_success_timestamp_seconds',
-        'When the newest scheduled backup was made',
-      );
-      if (status.backup.newest_at !== null) newest.set(Date.parse(status.backup.newest_at) / 1000);
-    }
-    if (status.exports !== null) {
-      gauge('exports', 'Scheduled exports in their folder').set(status.exports.count);
-      const newest = gauge(
-        'export_last_success_timestamp_seconds',
-        'When the newest scheduled export was made',
-      );
-      if (status.exports.newest_at !== null) newest.set(Date.parse(status.exports.newest_at) / 1000);
-    }
-    if (status.lake !== null) {
-      const newest = gauge(
-        'lake_last_success_timestamp_seconds',
-        'When the scheduled lake was last brought up to date',
-      );
-      if (status.lake.synced_at !== null) newest.set(Date.parse(status.lake.synced_at) / 1000);
-    }
+    make.gauge('change_seq', 'Number of the newest change').set(status.change_seq);
+    addScheduledFiles(make, status);
   }
-  gauge('clock_skew_seconds', 'How far the platform is ahead of this clock').set(counts.clockSkewSeconds);
-  if (counts.fleet !== null) {
-    gauge('fleet_members', 'Live daemons that share the database').set(counts.fleet.living);
-    gauge('fleet_sources', 'Sources that this daemon follows').set(counts.fleet.held);
-    gauge('fleet_leads', 'Whether this daemon sends notices and runs maintenance').set(
-      counts.fleet.leads ? 1 : 0,
-    );
-  }
-  const deliveries = new Counter({
-    name: 'rosterd_webhook_deliveries_total',
-    help: 'Webhook requests, by result',
-    labelNames: ['result'],
-    registers: [registry],
-  });
-  for (const [result, count] of Object.entries(counts.deliveries)) deliveries.inc({ result }, count);
-  if (counts.connections !== null) {
-    const { closed, bytes, ...open } = counts.connections;
-    const now = gauge('webhook_connections', 'Open connections of the webhook receiver', 'state');
-    for (const [state, count] of Object.entries(open)) now.set({ state }, count);
-    gauge('webhook_unfinished_bytes', 'Bytes in memory of webhook bodies not yet answered').set(bytes);
-    const ended = new Counter({
-      name: 'rosterd_webhook_connections_closed_total',
-      help: 'Connections the receiver closed before their senders did, by reason',
-      labelNames: ['reason'],
-      registers: [registry],
-    });
-    for (const [reason, count] of Object.entries(closed)) ended.inc({ reason }, count);
-  }
-  if (counts.storage !== null) {
-    gauge('db_size_bytes', 'Size of the database file').set(counts.storage.databaseBytes);
-    gauge('wal_size_bytes', 'Size of its write-ahead log').set(counts.storage.logBytes);
-    gauge('disk_free_bytes', 'Free disk space next to it').set(counts.storage.freeBytes);
-  }
+  make
+    .gauge('clock_skew_seconds', 'How far the platform is ahead of this clock')
+    .set(counts.clockSkewSeconds);
+  if (counts.fleet !== null) addFleet(make, counts.fleet);
+  addDeliveries(make, counts.deliveries);
+  if (counts.connections !== null) addConnections(make, counts.connections);
+  if (counts.storage !== null) addStorage(make, counts.storage);
   // The conventional name, so that generic dashboards show it.
   new Gauge({
     name: 'process_resident_memory_bytes',
@@ -156,22 +51,191 @@ export async function metricsText(
   return await Registry.merge([registry, processed.registry]).metrics();
 }
 
-type MakeGauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) => Gauge<Label>;
+/** Creates the metrics of one scrape. */
+class Maker {
+  constructor(private readonly registry: Registry) {}
 
-/** Figures over all sources, also when only some have series of their own. */
-function aggregates({ counts, sources }: StatusSeen, gauge: MakeGauge): void {
-  const byState = gauge('sources', 'Number of sources, by state', 'state');
-  for (const [state, many] of Object.entries(counts.by_state)) byState.set({ state }, many);
-  gauge('source_series', 'Sources with series of their own; the worst, when there are more').set(
-    sources.length,
+  gauge<Label extends string>(name: string, help: string, ...labelNames: Label[]): Gauge<Label> {
+    return new Gauge({ name: `rosterd_${name}`, help, labelNames, registers: [this.registry] });
+  }
+
+  counter<Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
+    return new Counter({ name: `rosterd_${name}`, help, labelNames, registers: [this.registry] });
+  }
+}
+
+function addProblems(make: Maker, problems: readonly ProblemSeen[]): void {
+  const known = make.gauge(
+    'daemon_problems',
+    'Number of problems that the running daemon reports',
+    'severity',
   );
-  gauge('sources_unreadable', 'Sources without a complete dataset').set(counts.unreadable);
-  gauge('records', 'Investments visible to readers, of all sources').set(counts.rows);
-  const oldest = gauge(
+  for (const severity of ['ill', 'attention'] as const)
+    known.set({ severity }, problems.filter((one) => one.severity === severity).length);
+  const problem = make.gauge(
+    'daemon_problem',
+    'Whether the running daemon reports this problem',
+    'key',
+    'severity',
+  );
+  // Each source can have problems of its own.
+  for (const { key, severity } of problems.slice(0, problemsMax)) problem.set({ key, severity }, 1);
+}
+
+/** Adds figures over all sources, also when only some have series of their own. */
+function addTotals(make: Maker, { counts, sources }: StatusSeen): void {
+  const byState = make.gauge('sources', 'Number of sources, by state', 'state');
+  for (const [state, many] of Object.entries(counts.by_state)) byState.set({ state }, many);
+  make
+    .gauge('source_series', 'Sources with series of their own; the worst, when there are more')
+    .set(sources.length);
+  make.gauge('sources_unreadable', 'Sources without a complete dataset').set(counts.unreadable);
+  make.gauge('records', 'Investments visible to readers, of all sources').set(counts.rows);
+  const oldest = make.gauge(
     'sync_oldest_success_timestamp_seconds',
     'The oldest of the last successes of all sources that are followed and not paused',
   );
-  if (counts.oldest_success_at !== null) oldest.set(Date.parse(counts.oldest_success_at) / 1000);
+  setTime(oldest, counts.oldest_success_at);
+}
+
+/** What the values of a source come from beside the source itself. */
+interface Scrape {
+  readonly at: string;
+  readonly quotas: ProcessCounts['quotas'];
+}
+
+/** The gauges with one series per source. Null leaves a series out. */
+const sourceGauges: readonly (readonly [
+  name: string,
+  help: string,
+  value: (source: SourceHealth, scrape: Scrape) => number | null,
+])[] = [
+  ['source_followed', 'Whether a configuration names the source', (one) => Number(one.followed)],
+  [
+    'published_through_timestamp_seconds',
+    'Data is complete up to this time',
+    (one) => secondsOf(one.complete_up_to),
+  ],
+  [
+    'sync_last_success_timestamp_seconds',
+    'End of the last successful tick',
+    (one) => secondsOf(one.last_success_at),
+  ],
+  [
+    'cursor_expires_timestamp_seconds',
+    'When the platform may expire the cursor',
+    (one) => secondsOf(one.cursor_expires_at),
+  ],
+  [
+    'cursor_saved_timestamp_seconds',
+    'When the cursor was last stored',
+    (one) => secondsOf(one.cursor_saved_at),
+  ],
+  ['api_budget_used_ratio', 'Used share of the hourly request quota', usedShare],
+  ['records_visible', 'Investments visible to readers', (one) => one.rows],
+  ['bootstrap_rows', 'Rows that a running listing has fetched', (one) => one.rows_incoming],
+  ['records_quarantined', 'Unreadable records in quarantine', (one) => one.quarantine_open],
+  [
+    'awaiting_deletion',
+    'Rows missing from the last listing, whose deletion a person must accept',
+    (one) => one.awaiting_deletion,
+  ],
+  [
+    'names_incomplete',
+    'Whether names are missing that a re-listing will fetch',
+    (one) => one.names_incomplete,
+  ],
+  ['source_paused', 'Whether an operator paused the source', (one) => Number(one.paused_at !== null)],
+  [
+    'source_quiet',
+    'Whether a listing waits for the end of the quiet hours',
+    (one, { at }) => Number(isQuiet(one, at)),
+  ],
+];
+
+/** Adds the metrics of each source. Without a status, they have no series. */
+function addSources(make: Maker, status: StatusSeen | null, quotas: ProcessCounts['quotas']): void {
+  const sources = status?.sources ?? [];
+  const scrape = { at: status?.at ?? '', quotas };
+  const state = make.gauge('source_health', 'Whether a source is in this state', 'source', 'state');
+  for (const { source, health } of sources)
+    for (const one of states) state.set({ source, state: one }, Number(health === one));
+  for (const [name, help, read] of sourceGauges) {
+    const gauge = make.gauge(name, help, 'source');
+    for (const source of sources) {
+      const value = read(source, scrape);
+      if (value !== null) gauge.set({ source: source.source }, value);
+    }
+  }
+}
+
+/** Without a status, a missing value is better than a zero. */
+function addQueues(make: Maker, status: StatusSeen | null): void {
+  const waiting = make.gauge('waiting', 'Queued work', 'queue', 'state');
+  if (status === null) return;
+  for (const queue of ['inbox', 'notices', 'alerts'] as const)
+    for (const one of ['pending', 'given_up'] as const)
+      waiting.set({ queue: queue === 'inbox' ? 'webhooks' : queue, state: one }, status[queue][one]);
+  make
+    .gauge('erasures_pending', 'Erasures that are not yet scrubbed from the database files')
+    .set(status.erasures.pending);
+}
+
+/** A schedule that has made no file yet has the time 0, so that an alert on the age of its newest file fires. */
+function addScheduledFiles(make: Maker, { backup, exports, lake }: StatusSeen): void {
+  if (backup !== null) {
+    make.gauge('backups', 'Scheduled backups in their folder').set(backup.count);
+    const newest = make.gauge(
+      'backup_last_success_timestamp_seconds',
+      'When the newest scheduled backup was made',
+    );
+    setTime(newest, backup.newest_at);
+  }
+  if (exports !== null) {
+    make.gauge('exports', 'Scheduled exports in their folder').set(exports.count);
+    const newest = make.gauge(
+      'export_last_success_timestamp_seconds',
+      'When the newest scheduled export was made',
+    );
+    setTime(newest, exports.newest_at);
+  }
+  if (lake !== null) {
+    const newest = make.gauge(
+      'lake_last_success_timestamp_seconds',
+      'When the scheduled lake was last brought up to date',
+    );
+    setTime(newest, lake.synced_at);
+  }
+}
+
+function addFleet(make: Maker, { living, held, leads }: NonNullable<ProcessCounts['fleet']>): void {
+  make.gauge('fleet_members', 'Live daemons that share the database').set(living);
+  make.gauge('fleet_sources', 'Sources that this daemon follows').set(held);
+  make.gauge('fleet_leads', 'Whether this daemon sends notices and runs maintenance').set(leads ? 1 : 0);
+}
+
+function addDeliveries(make: Maker, counts: ProcessCounts['deliveries']): void {
+  const deliveries = make.counter('webhook_deliveries_total', 'Webhook requests, by result', 'result');
+  for (const [result, count] of Object.entries(counts)) deliveries.inc({ result }, count);
+}
+
+function addConnections(make: Maker, counts: NonNullable<ProcessCounts['connections']>): void {
+  const { closed, bytes, ...open } = counts;
+  const now = make.gauge('webhook_connections', 'Open connections of the webhook receiver', 'state');
+  for (const [state, count] of Object.entries(open)) now.set({ state }, count);
+  make.gauge('webhook_unfinished_bytes', 'Bytes in memory of webhook bodies not yet answered').set(bytes);
+  const ended = make.counter(
+    'webhook_connections_closed_total',
+    'Connections the receiver closed before their senders did, by reason',
+    'reason',
+  );
+  for (const [reason, count] of Object.entries(closed)) ended.inc({ reason }, count);
+}
+
+function addStorage(make: Maker, storage: NonNullable<ProcessCounts['storage']>): void {
+  make.gauge('db_size_bytes', 'Size of the database file').set(storage.databaseBytes);
+  make.gauge('wal_size_bytes', 'Size of its write-ahead log').set(storage.logBytes);
+  make.gauge('disk_free_bytes', 'Free disk space next to it').set(storage.freeBytes);
 }
 
 /** Quiet hours are the one wait without an error code. */
@@ -179,6 +243,16 @@ function isQuiet({ last_outcome, last_error_code, retry_at }: SourceHealth, at: 
   return last_outcome === 'waiting' && last_error_code === null && retry_at !== null && retry_at > at;
 }
 
-function setTime(target: Gauge<'source'>, label: { source: string }, time: string | null): void {
-  if (time !== null) target.set(label, Date.parse(time) / 1000);
+function usedShare({ source }: SourceHealth, { quotas }: Scrape): number | null {
+  const quota = quotas[source];
+  return quota === undefined ? null : 1 - quota.left / quota.limit;
+}
+
+function setTime(gauge: Gauge, time: string | null): void {
+  const seconds = secondsOf(time);
+  if (seconds !== null) gauge.set(seconds);
+}
+
+function secondsOf(time: string | null): number | null {
+  return time === null ? null : Date.parse(time) / 1000;
 }
