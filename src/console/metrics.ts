@@ -91,11 +91,15 @@ function addTotals(make: Maker, { counts, sources }: StatusSeen): void {
     .set(sources.length);
   make.gauge('sources_unreadable', 'Sources without a complete dataset').set(counts.unreadable);
   make.gauge('records', 'Investments visible to readers, of all sources').set(counts.rows);
-  const oldest = make.gauge(
-    'sync_oldest_success_timestamp_seconds',
-    'The oldest of the last successes of all sources that are followed and not paused',
-  );
-  setTime(oldest, counts.oldest_success_at);
+  const oldest = secondsOf(counts.oldest_success_at);
+  // A gauge without labels begins at 0: an alert on the age of that time would fire while all sources are paused.
+  if (oldest !== null)
+    make
+      .gauge(
+        'sync_oldest_success_timestamp_seconds',
+        'The oldest of the last successes of all sources that are followed and not paused',
+      )
+      .set(oldest);
 }
 
 /** What the values of a source come from beside the source itself. */

@@ -165,6 +165,20 @@ test('metrics use base units and have sources as labels', async () => {
   }
 });
 
+test('metrics: without a successful tick, or with all sources paused, the oldest success is left out', async () => {
+  const at = '2026-10-20T12:00:00.000Z';
+  const metricsFor = async (oldest_success_at: string | null) => {
+    const shown = status(acme);
+    const { get } = await consoleOver(async () => ({
+      ...shown,
+      counts: { ...shown.counts, oldest_success_at },
+    }));
+    return await (await get('/metrics')).text();
+  };
+  expect(await metricsFor(at)).toContain('\nrosterd_sync_oldest_success_timestamp_seconds 1792497600\n');
+  expect(await metricsFor(null)).not.toContain('rosterd_sync_oldest_success_timestamp_seconds');
+});
+
 test('an unreadable mirror is reported in one sentence while the process is alive', async () => {
   const { get } = await consoleOver(async () => {
     throw new Fault('database_unusable', 'the mirror is damaged');
