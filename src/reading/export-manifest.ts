@@ -145,10 +145,30 @@ export async function checkExport(file: string): Promise<ManifestChecked> {
 /** Returns the manifest of an exported file or of a folder, or the file itself. */
 function manifestOfFile(file: string): string {
   if (existsSync(manifestFileOf(file))) return manifestFileOf(file);
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return join(file, folderManifestName);
+  if (isFolder(file)) return join(file, folderManifestName);
   const shared = join(dirname(file), folderManifestName);
-  if (shared === file || !existsSync(shared)) return file;
-  return readManifest(shared).files.some(({ name }) => name === basename(file)) ? shared : file;
+  return lists(shared, basename(file)) ? shared : file;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // Reading it reports why.
+    return false;
+  }
+}
+
+/** Whether this is the manifest of an export with a file of this name. Another program's file may have the same name. */
+function lists(manifest: string, name: string): boolean {
+  let content: Partial<ExportManifest> | null;
+  try {
+    content = JSON.parse(readFileSync(manifest, 'utf8')) as Partial<ExportManifest> | null;
+  } catch {
+    return false;
+  }
+  if (content?.format !== exportManifestFormat) return false;
+  return readManifest(manifest).files.some((file) => file.name === name);
 }
 
 /** Throws `usage` for a file that is not a manifest of this version. */

@@ -104,6 +104,20 @@ test('scheduled exports: --check compares one by its folder, by one of its files
   );
 });
 
+test('export --check: a manifest.json of another program in the folder is not taken for that of the export', async () => {
+  const { publish } = world();
+  const { folder } = await publish(false);
+  const csv = join(folder, 'investments.csv');
+  renameSync(join(folder, 'manifest.json'), `${csv}.manifest.json`);
+  writeFileSync(join(folder, 'manifest.json'), '{"name":"an app"}');
+  for (const asked of [csv, `${csv}.manifest.json`])
+    expect(await checkExport(asked)).toMatchObject({ manifest: `${csv}.manifest.json`, problems: [] });
+  rmSync(`${csv}.manifest.json`);
+  await expect(checkExport(csv)).rejects.toThrow('investments.csv is no manifest');
+  const long = join(folder, 'x'.repeat(300));
+  await expect(checkExport(long)).rejects.toThrow('cannot be read (ENAMETOOLONG)');
+});
+
 test('scheduled exports: an export with names is not published when a person is forgotten while it is written', async () => {
   const { folder, publish, forgetNow } = world();
   await expect(publish(true, { during: forgetNow })).rejects.toMatchObject({
