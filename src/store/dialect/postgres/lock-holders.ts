@@ -1,6 +1,13 @@
 import { Fault, isFault } from '../../../domain/fault.js';
 import { printable } from '../../../domain/printable.js';
-import type { PostgresDatabase } from './open.js';
+
+/** The part of an open database that is needed to ask for its sessions. */
+interface Locked {
+  readonly pool: { query<Row>(text: string, values: readonly unknown[]): Promise<{ readonly rows: Row[] }> };
+  readonly url: string;
+  readonly schema: string;
+  readonly identitySchema: string;
+}
 
 /** A session of the server with a transaction that has a lock on a table of the mirror. */
 export interface LockHolder {
@@ -16,15 +23,17 @@ function isLockTimeout(error: unknown): boolean {
 
 /**
  * Returns the fault for a lock that was not granted in time, which names who has locks on the mirror; any other error
- * unchanged. `outcome` is what the hint begins with, such as "Nothing was replaced."
+ * unchanged. `outcome` is what the hint begins with, such as "Nothing was replaced." With `table`, only sessions that have
+ * locks on that table are named.
  */
 export async function namingHolders(
-  database: PostgresDatabase,
+  database: Locked,
   error: unknown,
   outcome: string,
+  table: string | null = null,
 ): Promise<unknown> {
   if (!isFault(error, 'database_busy') || !isLockTimeout(error.about.cause)) return error;
-  const holders = await lockHolders(database);
+  const holders = await lockHolders(database, table);
   const [first] = holders;
   const who = holders.map(({ program, user, pid }) => `${program} of ${user} (process ${pid})`);
   return new Fault(
@@ -40,14 +49,16 @@ export async function namingHolders(
   );
 }
 
-/** Returns who has locks on the mirror's tables now, the oldest transaction first. Empty if the server does not say it. */
-export async function lockHolders({
-  pool,
-  schema,
-  identitySchema,
-}: PostgresDatabase): Promise<readonly LockHolder[]> {
+/**
+ * Returns who has locks on the mirror's tables now, or on one of them, the oldest transaction first. Empty if the server
+ * does not say it.
+ */
+export async function lockHolders(
+  { pool, schema, identitySchema }: Omit<Locked, 'url'>,
+  table: string | null = null,
+): Promise<readonly LockHolder[]> {
   try {
-    const { rows } = await pool.query<LockHolder>(holding, [schema, identitySchema]);
+    const { rows } = await pool.query<LockHolder>(holding, [schema, identitySchema, table]);
     return rows.map((row) => ({ ...row, program: printable(row.program), user: printable(row.user) }));
   } catch {
     return [];
@@ -60,5 +71,6 @@ const holding = `
   WHERE a.pid <> pg_backend_pid() AND EXISTS (
     SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE l.pid = a.pid AND l.granted AND n.nspname IN ($1, $2) AND c.relkind IN ('r', 'p')
+      AND ($3::text IS NULL OR c.relname = $3)
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
   ORDER BY a.xact_start, a.pid LIMIT 5`;

@@ -7,6 +7,7 @@ import { addressText } from '../../database-location.js';
 import { newestMigration } from '../../newest-migration.js';
 import type { Database } from '../../schema.js';
 import { withPostgresFaults } from './faults.js';
+import { namingHolders } from './lock-holders.js';
 import { checkPassword, clientsOf, makeClient, type ServerAddress, urlOf } from './make-client.js';
 import { retireReadOnly } from './retire-read-only.js';
 import { valueTypes } from './values.js';
@@ -37,16 +38,20 @@ export interface PostgresOptions {
   readonly answerMillis?: number;
   /** Rejects every write, and a database without a mirror. */
   readonly readonly?: boolean;
+  /** How long to wait for a transaction that has locked the table of migrations, which is read first. */
+  readonly lockMs?: number;
 }
 
 const connectionsDefault = 10;
 const connectTimeoutMsDefault = 5_000;
+/** As long as every other statement waits for a lock. */
+const lockMsDefault = 10_000;
 /** The oldest supported version: it has everything used here, such as 64-bit transaction ids. */
 const serverVersionMin = 140_000;
 
 /**
  * Connects and checks the server. Throws `database_unusable` if it cannot hold a mirror or a later version of rosterd
- * wrote the mirror, and `database_busy` while it cannot be reached. Creates nothing; see `migratePostgres`.
+ * wrote the mirror, and `database_busy` while it cannot be reached or another transaction has locked the mirror. Creates nothing; see `migratePostgres`.
  */
 export async function openPostgres(
   server: ServerAddress,
@@ -112,9 +117,7 @@ async function openWith(
     });
   if (options.readonly !== true) retireReadOnly(pool);
   try {
-    const { schema, version } = await withPostgresFaults(safeUrl, () =>
-      checkServer(pool, safeUrl, options.readonly === true),
-    );
+    const { schema, version } = await withPostgresFaults(safeUrl, () => checkServer(pool, safeUrl, options));
     return {
       pool,
       kysely: new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }),
@@ -204,7 +207,7 @@ interface Server {
 async function checkServer(
   pool: pg.Pool,
   url: string,
-  readonly: boolean,
+  { readonly, lockMs = lockMsDefault }: PostgresOptions,
 ): Promise<Pick<PostgresDatabase, 'schema' | 'version'>> {
   const { rows } = await pool.query<Server>(
     `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
@@ -230,22 +233,32 @@ async function checkServer(
       'has no schema to put the mirror in',
       'Create the first schema of the search_path, or name another: ?options=-csearch_path%3DNAME',
     );
-  if (server.migrated === 1) await refuseNewer(pool, url);
-  else if (readonly)
+  const { schema, version } = server;
+  if (server.migrated === 1)
+    try {
+      await withPostgresFaults(url, () => refuseNewer(pool, url, lockMs));
+    } catch (error) {
+      const mirror = { pool, url, schema, identitySchema: identitySchemaOf(schema) };
+      throw await namingHolders(mirror, error, 'The database was not opened.', 'migrations');
+    }
+  else if (readonly === true)
     throw unusable(
       url,
       'holds no mirror yet',
       'Run `rosterd sync` or `rosterd run` first: they create and fill it.',
     );
-  return { schema: server.schema, version: server.version };
+  return { schema, version };
 }
 
-async function refuseNewer(pool: pg.Pool, url: string): Promise<void> {
-  const { rows } = await pool.query<{ number: number; version: string }>(
-    'SELECT number, version FROM migrations ORDER BY number DESC LIMIT 1',
+async function refuseNewer(pool: pg.Pool, url: string, lockMs: number): Promise<void> {
+  // One message to the server, which returns a result for each statement.
+  const results: unknown = await pool.query(
+    `BEGIN; SET LOCAL lock_timeout = ${lockMs};
+     SELECT number, version FROM migrations ORDER BY number DESC LIMIT 1; COMMIT`,
   );
+  const [, , newest] = results as readonly pg.QueryResult<{ number: number; version: string }>[];
   const known = newestMigration('postgres');
-  for (const { number, version } of rows)
+  for (const { number, version } of newest?.rows ?? [])
     if (number > known)
       throw unusable(
         url,

@@ -41,6 +41,37 @@ test('a migration that a reading transaction blocks names its session, changes n
   expect((await migrate()).ran).toEqual([expect.stringContaining('next')]);
 });
 
+test('opening a mirror whose migrations another session has locked gives up and names that session', async () => {
+  const { url, drop } = await migratedDatabase();
+  onTestFinished(drop);
+  const session = (name: string) => {
+    const address = new URL(url);
+    address.searchParams.set('application_name', name);
+    return address.href;
+  };
+  const opening = (readonly: boolean) =>
+    openPostgres(url, { readonly, lockMs: 50 }).then((database) => database.close());
+  await withClient(session('reader'), async (reader) => {
+    // Older, and in nobody's way.
+    await reader.query('BEGIN; SELECT count(*) FROM investments');
+    await withClient(session('notebook'), async (client) => {
+      const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+      const [{ pid }] = rows as [{ pid: number }];
+      await client.query('BEGIN; LOCK TABLE migrations');
+      for (const readonly of [false, true])
+        await expect(opening(readonly)).rejects.toMatchObject({
+          code: 'database_busy',
+          message: expect.stringMatching(new RegExp(` is in use by notebook of \\S+ \\(process ${pid}\\)$`)),
+          about: {
+            hint: expect.stringMatching(`^The database was not opened.*pg_terminate_backend\\(${pid}\\)`),
+          },
+        });
+      await client.query('ROLLBACK');
+    });
+  });
+  await opening(true);
+});
+
 test('time limits that the database has do not end a migration', async () => {
   const { url, drop } = await migratedDatabase();
   onTestFinished(drop);
