@@ -37,19 +37,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const clockWatch = watchClock(engine, parts, lifecycle);
     const membership = membershipOf(engine);
     const { watch, following } = await watchAndFollow(engine, parts, membership, lifecycle);
-    const receiver =
-      config.receiver === null
-        ? null
-        : await startReceiver(
-            config,
-            config.receiver,
-            engine,
-            parts,
-            membership,
-            lifecycle,
-            clockWatch,
-            following,
-          );
+    const receiver = await startReceiver({ engine, parts, membership, clockWatch, following }, lifecycle);
     const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
     const background = await startBackground(engine, parts, membership, lifecycle);
     let requests: RequestWatch | null = null;

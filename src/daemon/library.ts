@@ -9,22 +9,17 @@ import { systemRandom } from '../runtime/random.js';
 import { locationText } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import type { MirrorQuery } from '../store/mirror-database.js';
-import { newestChange } from '../store/reads/changes.js';
 import { openReader } from '../store/reads/open-reader.js';
 import type { ManualAsk } from '../sync/schedule-state.js';
 import type { TickResult } from '../sync/tick-parts.js';
-import { type ChangeListener, ChangePump, isInListener } from './change-pump.js';
-import { watchClock } from './clock-watch.js';
+import { ChangeListeners } from './change-listeners.js';
+import { type ChangeListener, isInListener } from './change-pump.js';
 import { startEngine } from './engine.js';
-import { obeyOperators } from './obey-operators.js';
+import { MirrorStart } from './mirror-start.js';
 import { pausedResults } from './paused-result.js';
 import type { SourceResult } from './source-result.js';
 import { configNow } from './source-set.js';
-import { startDrainAlone } from './start-drain.js';
-import { startReceiver } from './start-receiver.js';
-import { membershipOf, startWork } from './start-work.js';
 import { TickEnds } from './tick-ends.js';
-import { watchAndFollow } from './watch-and-follow.js';
 import { webhookSpacingOf } from './webhook-spacings.js';
 
 export interface MirrorOptions {
@@ -104,103 +99,35 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     lifecycle.add('engine', engine.close);
     const reader = await openReader(config.database);
     lifecycle.add('reader', () => reader.close());
-    const { db } = reader;
-    const pumps = new Set<ChangePump>();
-    // Where a new listener begins. Read after each tick, because a read at that call would skip what is committed meanwhile.
-    let reached = await newestChange(db);
-    const noteReached = async () => {
-      const newest = await newestChange(db).catch(() => reached);
-      reached = Math.max(reached, newest);
-    };
-    const pumpAll = async () => {
-      await Promise.all([noteReached(), ...[...pumps].map((pump) => pump.pump())]);
-    };
+    const listeners = await ChangeListeners.from(reader.db, logger);
     engine.sync.onTick(() => {
       // Not awaited, so its rejection is handled here: an unhandled one would end the program.
-      pumpAll().catch((error: unknown) =>
-        logger.warn({ error }, 'changes could not be read; listeners receive them after the next tick'),
-      );
+      listeners
+        .deliver()
+        .catch((error: unknown) =>
+          logger.warn({ error }, 'changes could not be read; listeners receive them after the next tick'),
+        );
     });
-    let isStarting = false;
-    const followingParts = new Lifecycle();
-    const close = async () => {
-      // A start waits for the database as long as it is away.
-      if (isStarting) await followingParts.close();
-      // What a start opens after the close would stay open.
-      await started?.catch(() => {});
-      receiverUrl = null;
-      await lifecycle.close();
-    };
     lifecycle.add('listeners', async () => {
       await engine.sync.close();
-      await pumpAll();
+      await listeners.deliver();
     });
     const ends = new TickEnds(engine, parts);
     lifecycle.add('the end of ticks', () => ends.close());
-    lifecycle.add('following', () => followingParts.close());
-    let receiverUrl: string | null = null;
-    let started: Promise<void> | undefined;
-    let stopped = false;
-    const goOn = () => {
-      if (stopped) throw new Fault('stopped', 'the mirror was stopped');
-    };
-    const start = async () => {
-      const membership = membershipOf(engine);
-      const clockWatch = watchClock(engine, parts, lifecycle);
-      const { watch, following } = await watchAndFollow(engine, parts, membership, lifecycle, followingParts);
-      goOn();
-      const receiver =
-        config.receiver === null
-          ? null
-          : await startReceiver(
-              config,
-              config.receiver,
-              engine,
-              parts,
-              membership,
-              lifecycle,
-              clockWatch,
-              following,
-            );
-      receiverUrl = receiver?.url ?? null;
-      goOn();
-      const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
-      await obeyOperators(engine, parts, membership, lifecycle, { hasConsole: false });
-      goOn();
-      const background = await (await import('./start-background.js')).startBackground(
-        engine,
-        parts,
-        membership,
-        lifecycle,
-      );
-      const onLead = () => {
-        background.onLead();
-        following?.look();
-      };
-      goOn();
-      await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
-      watch.start();
-    };
+    const start = new MirrorStart(engine, parts, lifecycle);
     return {
       database: locationText(config.database),
       file: dialectFor(config.database).file,
       query: reader.query,
       get receiverUrl() {
-        return receiverUrl;
+        return start.receiverUrl;
       },
-      start: async () => {
-        goOn();
-        started ??= start();
-        isStarting = true;
-        await started.finally(() => {
-          isStarting = false;
-        });
-      },
+      start: () => start.run(),
       async tick(source, ask = {}) {
         const names = engine.sources.all.map(({ name }) => name);
         const chosen = source === undefined ? names : [nameAmong(names, source)];
         // After `stop` each tick reports that by itself.
-        const paused = stopped ? new Map<string, TickResult>() : await pausedResults(engine, clock);
+        const paused = start.isStopped ? new Map<string, TickResult>() : await pausedResults(engine, clock);
         const results = await Promise.all(
           chosen.map(async (name) => ({
             source: name,
@@ -208,19 +135,15 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
           })),
         );
         // A started mirror lists companies and rounds, sends notices and scrubs by itself.
-        if (started === undefined)
+        if (!start.hasBegun)
           for (const { source: name, report } of results)
             if (report.outcome === 'done') await engine.dimensions?.refresh(name, ask.resync === true);
         // The changes of the tick reach a listener that called it after that listener has ended.
-        if (!isInListener()) await pumpAll();
-        if (started === undefined) await ends.finish(results);
+        if (!isInListener()) await listeners.deliver();
+        if (!start.hasBegun) await ends.finish(results);
         return results;
       },
-      onChange(listener) {
-        const pump = new ChangePump(db, listener, logger, reached);
-        pumps.add(pump);
-        return () => void pumps.delete(pump);
-      },
+      onChange: (listener) => listeners.add(listener),
       onSources: (listener) =>
         engine.sources.onChange(({ added, removed }) => {
           // Parts of the mirror receive the change after this listener.
@@ -242,8 +165,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
           vault: engine.vault,
         }),
       stop: async () => {
-        stopped = true;
-        const closing = close();
+        const closing = start.stop().then(() => lifecycle.close());
         if (!isInListener()) return await closing;
         closing.catch((error: unknown) => logger.warn({ error }, 'the mirror could not be closed'));
       },

@@ -1,4 +1,4 @@
-import type { Config, ReceiverConfig } from '../config/config.js';
+import type { ReceiverConfig } from '../config/config.js';
 import { createEndpointCare, type EndpointCare } from '../endpoint/care.js';
 import { SecretRing } from '../endpoint/secret-ring.js';
 import { endpointStore } from '../endpoint/state-store.js';
@@ -24,20 +24,27 @@ export interface StartedReceiver {
   rereadSecrets(): Promise<void>;
 }
 
-/** Starts the receiver and the inbox drain behind it; `lifecycle` closes both. */
+export interface ReceiverParts {
+  readonly engine: Engine;
+  readonly parts: EngineParts;
+  readonly membership: Membership;
+  readonly clockWatch: ClockWatch;
+  readonly following: Following | null;
+}
+
+/**
+ * Starts the receiver and the inbox drain behind it; `lifecycle` closes both. Returns null when the configuration has no
+ * receiver.
+ */
 export async function startReceiver(
-  config: Config,
-  settings: ReceiverConfig,
-  engine: Engine,
-  parts: EngineParts,
-  membership: Membership,
+  { engine, parts, membership, clockWatch, following }: ReceiverParts,
   lifecycle: Lifecycle,
-  clockWatch: ClockWatch,
-  following: Following | null,
-): Promise<StartedReceiver> {
-  const { clock } = parts;
+): Promise<StartedReceiver | null> {
+  const { config, clock } = parts;
+  const settings = config.receiver;
+  if (settings === null) return null;
   const logger = parts.logger.child({ component: 'inbox' });
-  const care = careFor(config, settings, engine, parts, membership);
+  const care = careFor(settings, engine, parts, membership);
   await care?.load();
   const ring = new SecretRing(settings.secrets, clock, logger, ...(care === null ? [] : [care]));
   await ring.load();
@@ -88,10 +95,9 @@ export async function startReceiver(
 }
 
 function careFor(
-  config: Config,
   { endpoint }: ReceiverConfig,
   engine: Engine,
-  { clock, logger }: EngineParts,
+  { config, clock, logger }: EngineParts,
   membership: Membership,
 ): EndpointCare | null {
   const { management } = config.platform;
