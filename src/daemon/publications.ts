@@ -5,7 +5,7 @@ import { forgetMarkOf } from '../reading/forget-mark.js';
 import { lakeHasPeople, lakeSyncedAt } from '../reading/lake.js';
 import { publishApart } from '../reading/publish-apart.js';
 import {
-  discardExport,
+  discardExports,
   mirrorName,
   pruneExports,
   publishedExports,
@@ -39,10 +39,10 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
       if (!parts.leads()) await pruneExports(folder, mirror, keep, clock.now());
       // People whom the platform deleted since are in the files until these are deleted.
       const named = () => publishedExports(folder, mirror).exports.filter((one) => one.identity);
-      for (const { folder: file } of await outlived(parts, named, { everyMillis, keep })) {
-        await discardExport(file, mirror);
+      const old = (await outlived(parts, named, { everyMillis, keep })).map((one) => one.folder);
+      await discardExports(old, mirror);
+      for (const file of old)
         logger.info({ file }, 'deleted an export with names that this daemon made when it led');
-      }
     },
     key: 'export',
     name: 'export',

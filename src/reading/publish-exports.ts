@@ -3,7 +3,7 @@ import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ExportsConfig } from '../config/config.js';
 import { defined } from '../domain/defined.js';
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import { csv } from '../exports/csv.js';
 import { jsonLines } from '../exports/json-lines.js';
@@ -75,6 +75,7 @@ export async function publishExports(
     await removeUnfinishedExports(folder, mirror);
     mkdirSync(unfinished, { mode: 0o700 });
   } catch (cause) {
+    if (isFault(cause)) throw cause;
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason';
     throw new Fault('usage', `cannot write to ${folder} (${code})`, {
       hint: 'Name a folder that this user can write to in exports.folder.',
@@ -148,11 +149,15 @@ const unfinishedIn = (folder: string, mirror: string, random: Random): string =>
 
 /** Deletes the unfinished exports of a mirror: those of killed processes, and one that is being written. */
 export async function removeUnfinishedExports(folder: string, mirror: string): Promise<void> {
-  if (!existsSync(folder)) return;
+  await discardExports(unfinishedExports(folder, mirror), mirror);
+}
+
+function unfinishedExports(folder: string, mirror: string): readonly string[] {
+  if (!existsSync(folder)) return [];
   const start = unfinishedStart(mirror);
-  for (const name of readdirSync(folder))
-    if (name.startsWith(start) && unfinishedEnd.test(name.slice(start.length)))
-      await discardExport(join(folder, name), mirror);
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(start) && unfinishedEnd.test(name.slice(start.length)))
+    .map((name) => join(folder, name));
 }
 
 /**
@@ -169,6 +174,43 @@ export async function discardExport(path: string, mirror: string): Promise<void>
     throw error;
   }
   await rm(doomed, { recursive: true, force: true });
+}
+
+type Discard = typeof discardExport;
+
+/** Deletes each of these folders, also after one that could not be deleted. Throws as `throwIfLeft`. */
+export async function discardExports(paths: readonly string[], mirror: string): Promise<void> {
+  throwIfLeft(await leftOf(paths, mirror, discardExport));
+}
+
+interface Left {
+  readonly file: string;
+  readonly error: NodeJS.ErrnoException;
+}
+
+/** Deletes what can be deleted. Returns the files for which the system refused it. */
+async function leftOf(paths: readonly string[], mirror: string, discard: Discard): Promise<readonly Left[]> {
+  const left: Left[] = [];
+  for (const path of paths)
+    try {
+      await discard(path, mirror);
+    } catch (thrown) {
+      const error = thrown as NodeJS.ErrnoException;
+      if (error.code === undefined) throw error;
+      left.push({ file: error.path ?? path, error });
+    }
+  return left;
+}
+
+/** Throws `usage`, which names everything that could not be deleted. */
+function throwIfLeft(left: readonly Left[]): void {
+  const [first] = left;
+  if (first === undefined) return;
+  const files = left.map(({ file, error }) => `${file} (${error.code})`).join(', ');
+  throw new Fault('usage', `exports cannot be deleted: ${files}`, {
+    hint: 'Delete them as the user who owns them',
+    cause: first.error,
+  });
 }
 
 async function write(
@@ -264,7 +306,11 @@ function manifestIn(file: string): ExportManifest | null {
 /** Deletes all but the newest `keep` exports of a mirror. Those dated in the future are not counted and stay. */
 export async function pruneExports(folder: string, mirror: string, keep: number, now: number): Promise<void> {
   const { exports } = publishedExports(folder, mirror);
-  for (const old of madeBy(exports, now).slice(keep)) await discardExport(old.folder, mirror);
+  const old = madeBy(exports, now).slice(keep);
+  await discardExports(
+    old.map((one) => one.folder),
+    mirror,
+  );
 }
 
 export interface NamedExportsRemoved {
@@ -273,14 +319,18 @@ export interface NamedExportsRemoved {
   readonly damaged: readonly string[];
 }
 
-/** Deletes the exports of a mirror that may contain names, unfinished ones included. */
-export async function removeNamedExports(folder: string, mirror: string): Promise<NamedExportsRemoved> {
+/** Deletes the exports of a mirror that may contain names, unfinished ones included. Throws as `throwIfLeft`. */
+export async function removeNamedExports(
+  folder: string,
+  mirror: string,
+  discard: Discard = discardExport,
+): Promise<NamedExportsRemoved> {
   // One that is published after this is found among the exports.
-  await removeUnfinishedExports(folder, mirror);
+  const unfinished = await leftOf(unfinishedExports(folder, mirror), mirror, discard);
   const { exports, damaged } = publishedExports(folder, mirror);
-  const named = exports.filter(({ identity }) => identity);
-  for (const one of named) await discardExport(one.folder, mirror);
-  return { removed: named.map((one) => one.folder), damaged };
+  const removed = exports.filter(({ identity }) => identity).map((one) => one.folder);
+  throwIfLeft([...unfinished, ...(await leftOf(removed, mirror, discard))]);
+  return { removed, damaged };
 }
 
 /** Deletes the exports with names that were made before the newest forget request. Returns their folders. */
@@ -292,7 +342,7 @@ export async function removeOutdatedExports(
   const named = publishedExports(folder, mirror).exports.filter(({ identity }) => identity);
   if (named.length === 0) return [];
   const mark = await forgetMarkOf(location);
-  const outdated = named.filter(({ forget_mark }) => forget_mark !== mark);
-  for (const one of outdated) await discardExport(one.folder, mirror);
-  return outdated.map((one) => one.folder);
+  const outdated = named.filter(({ forget_mark }) => forget_mark !== mark).map((one) => one.folder);
+  await discardExports(outdated, mirror);
+  return outdated;
 }

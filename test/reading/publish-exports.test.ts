@@ -8,11 +8,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkExport } from '../../src/reading/export-manifest.js';
 import { publishApart } from '../../src/reading/publish-apart.js';
 import {
+  discardExport,
   mirrorName,
   pruneExports,
   publishExports,
@@ -139,6 +140,26 @@ test('scheduled exports: removing those with names removes an unfinished one, wh
   writeFileSync(join(folder, `.unfinished-${mirror}-abcdefgh`, 'roster.csv'), 'CANARY');
   await removeNamedExports(folder, mirror);
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test('scheduled exports: one that cannot be deleted keeps none of the others, and all that are left are named', async () => {
+  const { folder, mirror, publish } = world();
+  const made: string[] = [];
+  for (const at of [start, start + 1000, start + 2000]) made.push((await publish(true, { at })).folder);
+  const unfinished = [`.unfinished-${mirror}-abcdefgh`, `.unfinished-${mirror}-ijklmnop`].map((name) =>
+    join(folder, name),
+  );
+  for (const path of unfinished) mkdirSync(path);
+  const kept = [unfinished[0] ?? '', made[1] ?? '', made[2] ?? ''];
+  const discard = async (path: string) => {
+    if (kept.includes(path)) throw Object.assign(new Error('refused'), { code: 'EACCES', path });
+    await discardExport(path, mirror);
+  };
+  await expect(removeNamedExports(folder, mirror, discard)).rejects.toMatchObject({
+    code: 'usage',
+    message: `exports cannot be deleted: ${[kept[0], kept[2], kept[1]].map((path) => `${path} (EACCES)`).join(', ')}`,
+  });
+  expect(readdirSync(folder).sort()).toEqual(kept.map((path) => basename(path)).sort());
 });
 
 test('scheduled exports: what a killed child process leaves is deleted by its parent', async () => {
