@@ -86,14 +86,16 @@ function watching(first: Partial<JudgedStatus>, open: readonly OpenAlert[] = [])
 
 test('alerts: ticks and files that were due before the start are reported only when they are still due after their time', async () => {
   const sources = [overdue('acme')];
-  const lake = { overdue: true, synced_at: null } as unknown as NonNullable<JudgedStatus['lake']>;
-  const { clock, raised, now } = watching({ sources, lake });
+  const files = { overdue: true } as unknown as NonNullable<JudgedStatus['lake']> &
+    NonNullable<JudgedStatus['exports']> &
+    NonNullable<JudgedStatus['backup']>;
+  const { clock, raised, now } = watching({ sources, lake: files, exports: files, backup: files });
   await clock.advance(4 * minute);
   expect(raised).toEqual([]);
   await clock.advance(2 * minute);
   expect(new Set(raised)).toEqual(new Set(['stale.acme']));
   await clock.advance(10 * minute);
-  expect(new Set(raised)).toEqual(new Set(['stale.acme', 'lake_failed']));
+  expect(new Set(raised)).toEqual(new Set(['stale.acme', 'lake_failed', 'export_failed', 'backup_failed']));
   // Another host led meanwhile, and ended.
   now.leads = false;
   await clock.advance(minute);
@@ -113,9 +115,13 @@ test('alerts: a source whose pause has just ended is not reported as stale befor
   expect(raised).toContain('stale.acme');
 });
 
-test('alerts: a stale source that was reported before a restart stays reported', async () => {
-  const reported = { kind: 'stale', source: 'acme', key: 'stale.acme', goneSince: null } as OpenAlert;
-  const { clock, raised, resolved } = watching({ sources: [overdue('acme')] }, [reported]);
+test.each([
+  ['a source', ['acme'], { source: 'acme', key: 'stale.acme' }],
+  ['many sources', Array.from({ length: 30 }, (_, no) => `company-${no}`), { source: null, key: 'stale' }],
+])('alerts: what is stale and was reported before a restart stays reported: %s', async (_, names, alert) => {
+  const reported = { kind: 'stale', goneSince: null, ...alert } as OpenAlert;
+  const sources = names.map((name) => overdue(name));
+  const { clock, raised, resolved } = watching({ sources }, [reported]);
   await clock.advance(minute);
   expect([raised, resolved]).toEqual([[], []]);
 });
