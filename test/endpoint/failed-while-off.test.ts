@@ -12,7 +12,7 @@ const minutesAgo = (clock: VirtualClock, minutes: number) =>
   instantFromMillis(clock.now() - minutes * 60_000);
 
 /** A daemon that starts again: the platform reports failures since ten minutes ago, and the last attempt five minutes ago. */
-async function startedAgain(failingBefore: boolean) {
+async function startedAgain(before: 'ok' | 'failing' | 'unknown') {
   const clock = new VirtualClock();
   const failing = minutesAgo(clock, 10);
   const platform = { failing_since: failing as string | null, last_delivery_at: minutesAgo(clock, 5) };
@@ -29,10 +29,13 @@ async function startedAgain(failingBefore: boolean) {
     ...unknownEndpoint,
     id: 'whe_1',
     secrets: [{ value: 'whsec_1', since: minutesAgo(clock, 60), until: null }],
-    health: {
-      ...{ ...nothing, message: null, hint: null, checkedAt: minutesAgo(clock, 9) },
-      ...(failingBefore ? { state: 'failing', failingSince: failing } : { state: 'ok', failingSince: null }),
-    },
+    health:
+      before === 'unknown'
+        ? null
+        : {
+            ...{ ...nothing, message: null, hint: null, checkedAt: minutesAgo(clock, 9) },
+            ...{ state: before, failingSince: before === 'ok' ? null : failing },
+          },
   };
   let checks = 0;
   const store = {
@@ -65,7 +68,7 @@ async function startedAgain(failingBefore: boolean) {
 }
 
 test('an endpoint whose deliveries failed only while the daemon was off is not failing, until a later one fails', async () => {
-  const { first, platform, clock, checked } = await startedAgain(false);
+  const { first, platform, clock, checked } = await startedAgain('ok');
   expect(first).toMatchObject({ state: 'ok', failingSince: null });
   expect(await checked()).toMatchObject({ state: 'ok' });
   platform.last_delivery_at = minutesAgo(clock, 1);
@@ -73,8 +76,13 @@ test('an endpoint whose deliveries failed only while the daemon was off is not f
 });
 
 test('an endpoint that a check before the restart found failing is still failing', async () => {
-  const { first, platform, checked } = await startedAgain(true);
+  const { first, platform, checked } = await startedAgain('failing');
   expect(first).toMatchObject({ state: 'failing', failingSince: platform.failing_since });
   platform.failing_since = null;
   expect(await checked()).toMatchObject({ state: 'ok' });
+});
+
+test('an endpoint that no check found working is failing at the first one', async () => {
+  const { first, platform } = await startedAgain('unknown');
+  expect(first).toMatchObject({ state: 'failing', failingSince: platform.failing_since });
 });
