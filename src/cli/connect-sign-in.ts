@@ -4,6 +4,7 @@ import { configFileOf } from '../config/document.js';
 import { editConfigFile } from '../config/edit-file.js';
 import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
+import { oneOf } from '../domain/one-of.js';
 import {
   followingScopes,
   identityScope,
@@ -69,7 +70,10 @@ function sourceOf({ context, loaded }: ConnectingCommand): Omit<Kept, 'scopes'> 
   const source = loaded.config.sources.find((one) => one.name === name);
   if (source === undefined) {
     throw new Fault('usage', `no source is called ${JSON.stringify(name)}`, {
-      hint: `one of: ${loaded.config.sources.map((one) => one.name).join(', ')}`,
+      hint: oneOf(
+        loaded.config.sources.map((one) => one.name),
+        'leave --source out: the configuration lists none',
+      ),
     });
   }
   if (source.access.kind !== 'credentials') {

@@ -1,6 +1,7 @@
 import type { LoadedConfig } from '../config/document.js';
 import type { EngineParts } from '../daemon/engine.js';
 import { Fault } from '../domain/fault.js';
+import { oneOf } from '../domain/one-of.js';
 import type { CommandContext } from './command.js';
 import { wantsColor } from './output/color.js';
 
@@ -59,5 +60,5 @@ const namesMax = 20;
 function namesOf(sources: EngineParts['config']['sources']): string {
   const names = sources.slice(0, namesMax).map(({ name }) => name);
   const more = sources.length > namesMax ? ', …; rosterd sources list TEXT searches all' : '';
-  return `one of: ${names.join(', ')}${more}`;
+  return `${oneOf(names, 'rosterd sync')}${more}`;
 }

@@ -1,5 +1,6 @@
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
+import { oneOf } from '../domain/one-of.js';
 import type { Clock } from '../runtime/clock.js';
 import { isThere } from '../store/reads/is-there.js';
 import { isAhead } from '../store/reads/judge-source.js';
@@ -85,7 +86,7 @@ async function requireSources(
   const unknown = sources.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new Fault('usage', `no source is called ${JSON.stringify(unknown)}`, {
-    hint: known.length > namesMax ? 'rosterd sources list' : `one of: ${known.join(', ')}`,
+    hint: known.length > namesMax ? 'rosterd sources list' : oneOf(known, 'rosterd sync'),
   });
 }
 

@@ -1,4 +1,5 @@
 import { Fault } from '../domain/fault.js';
+import { oneOf } from '../domain/one-of.js';
 import type { readMirror } from '../store/reads/read-mirror.js';
 
 export type { DatabaseLocation } from '../store/database-location.js';
@@ -10,7 +11,10 @@ export async function requireSource(db: MirrorReader, name: string | undefined):
   const known = await db.selectFrom('sources').select('name').orderBy('name').execute();
   if (known.some((source) => source.name === name)) return;
   throw new Fault('usage', `the mirror has no source called ${JSON.stringify(name)}`, {
-    hint: known.length === 0 ? 'rosterd sync' : `one of: ${known.map((source) => source.name).join(', ')}`,
+    hint: oneOf(
+      known.map((source) => source.name),
+      'rosterd sync',
+    ),
   });
 }
 

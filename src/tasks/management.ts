@@ -21,6 +21,8 @@ export {
   type WebhookEndpoint,
 } from '../client/webhook-endpoints.js';
 
+import { oneOf } from '../domain/one-of.js';
+
 export interface Management extends Closable {
   readonly api: Api;
   /** Returns the same error, or one that explains a refusal by the platform. */
@@ -87,6 +89,9 @@ function sourceAccess({ config }: SessionParts, name: string): Access {
   const source = config.sources.find((one) => one.name === name);
   if (source !== undefined) return source.access;
   throw new Fault('usage', `no source is called ${JSON.stringify(name)}`, {
-    hint: `one of: ${config.sources.map((one) => one.name).join(', ')}`,
+    hint: oneOf(
+      config.sources.map((one) => one.name),
+      'leave --source out: the configuration lists none',
+    ),
   });
 }

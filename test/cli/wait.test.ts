@@ -50,6 +50,26 @@ test('wait returns when a commit makes the mirror fresh', async () => {
   expect(here.clock.looks).toBe(7);
 });
 
+test.each(['wait', 'pause', 'endpoints list'])(
+  'a source that is named before a follow rule found any is refused with a hint: %s',
+  async (command) => {
+    const cwd = tempFolder();
+    const rule = { follow: 'installations', token: { env: 'T' } };
+    writeFileSync(
+      join(cwd, 'config.json'),
+      JSON.stringify({ platform: { baseUrl: 'http://127.0.0.1:9' }, sources: [rule] }),
+    );
+    const io = fakeIo({ cwd, env: { T: 'at_test_x' } });
+    const { code, err } = await rosterd([...command.split(' '), '--source', 'acme'], io);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(
+        /^error: no source is called "acme"\nTry: (?:rosterd sync|leave --source out: .+)\n$/,
+      ),
+    ]);
+  },
+);
+
 test('wait exits 5 after the timeout with a hint', async () => {
   const here = world({ published_through: minutesAgo(60) });
   const { code, out, err } = await wait(here, '--timeout', '30s', '--json');
