@@ -19,23 +19,39 @@ export interface DimensionsOptions {
   readonly platform: PlatformConnection;
   readonly store: DimensionStore;
   readonly onNames: (source: SourceName, names: Names) => void;
+  /** Returns for how many milliseconds the requests of the address are left to investments. */
+  readonly catalogWait: () => number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
 
+export interface OpenDimensions {
+  /** Keeps companies and rounds in step; null when the configuration disables it. */
+  readonly dimensions: Dimensions | null;
+  /** Binds a source that is added later to its token. */
+  readonly partsOf: SourcePartsOf;
+}
+
 export type SourcePartsOf = (source: SourceConfig) => SourceParts;
 
-/** Returns a function that binds a source to its token, for `openDimensions`. */
-export function dimensionSources({
-  config,
-  platform,
-  clock,
-  catalogWait,
-}: Pick<DimensionsOptions, 'config' | 'platform' | 'clock'> & {
-  /** Milliseconds for which the requests of the address are left to investments. */
-  readonly catalogWait: () => number;
-}): SourcePartsOf {
+export function openDimensions(options: DimensionsOptions): OpenDimensions {
+  const partsOf = bindSources(options);
+  const seconds = options.config.sync.catalogIntervalSeconds;
+  if (seconds === null) return { dimensions: null, partsOf };
+  const dimensions = createDimensions({
+    sources: options.sources.map(partsOf),
+    store: options.store,
+    onNames: options.onNames,
+    clock: options.clock,
+    random: options.random,
+    logger: options.logger.child({ component: 'catalog' }),
+    intervalMillis: seconds * 1000,
+  });
+  return { dimensions, partsOf };
+}
+
+function bindSources({ config, platform, clock, catalogWait }: DimensionsOptions): SourcePartsOf {
   const key = config.platform.publishableKey;
   const publicApi = key === null ? null : platform.client.besides(staticToken(() => key));
   const pace = config.platform.requestsPerHour === null ? null : new CatalogPace(clock);
@@ -58,21 +74,6 @@ export function dimensionSources({
       }),
     };
   };
-}
-
-/** Returns what keeps companies and rounds in step; null when the configuration disables it. */
-export function openDimensions(options: DimensionsOptions, partsOf: SourcePartsOf): Dimensions | null {
-  const seconds = options.config.sync.catalogIntervalSeconds;
-  if (seconds === null) return null;
-  return createDimensions({
-    sources: options.sources.map(partsOf),
-    store: options.store,
-    onNames: options.onNames,
-    clock: options.clock,
-    random: options.random,
-    logger: options.logger.child({ component: 'catalog' }),
-    intervalMillis: seconds * 1000,
-  });
 }
 
 /** Returns the mirror, which also reports the rounds of each page that was stored. Costs a tick no statement. */
