@@ -9,6 +9,7 @@ import { collections, touchedBy, touching } from './collections/index.js';
 import { type Compared, compareListings } from './compare-listings.js';
 import { listCollections } from './list-collections.js';
 import { ListingPlan, type SourceParts } from './listing-plan.js';
+import { ListingQueue } from './listing-queue.js';
 import {
   type CollectionName,
   collectionNames,
@@ -73,7 +74,7 @@ const jitterShare = 0.1;
 /**
  * Keeps companies, rounds, their numbers and posts in step. None of them has a change feed, so each is listed and
  * compared: at start, after events, for an unknown round, and at an interval. A listing starts only after a complete
- * tick of its source, so investments come first. One listing runs at a time.
+ * tick of its source, so investments come first. One listing runs at a time (`ListingQueue`).
  */
 export function createDimensions(parts: DimensionsParts): Dimensions {
   const { clock, random, logger, store } = parts;
@@ -83,7 +84,9 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     plans.set(source.name, new ListingPlan(source, clock));
   };
   for (const source of parts.sources) add(source);
-  let queue: Promise<void> = Promise.resolve();
+  const queue = new ListingQueue();
+  /** Reads what is stored of each source, one after the other. No request is sent, so no listing is waited for. */
+  let recalls: Promise<void> = Promise.resolve();
 
   const nextDue = () =>
     clock.monotonic() + parts.intervalMillis * (1 + jitterShare * (2 * random.fraction() - 1));
@@ -94,6 +97,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     const everything = forced || clock.monotonic() >= plan.dueAt;
     const wanted = collectionNames.filter((collection) => everything || plan.asked.has(collection));
     plan.asked.clear();
+    plan.isTouched = false;
     if (wanted.length === 0) return;
     if (everything) plan.dueAt = nextDue();
     const startedAt = clock.monotonic();
@@ -147,7 +151,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
 
   const enqueue = (plan: ListingPlan, forced: boolean): Promise<void> => {
     plan.isQueued = true;
-    const run = queue.then(async () => {
+    return queue.add(plan, async () => {
       plan.isQueued = false;
       if (plan.removal.aborted) return;
       plan.running = list(plan, forced).catch((error: unknown) => {
@@ -157,8 +161,6 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       await plan.running;
       consider(plan);
     });
-    queue = run;
-    return run;
   };
 
   /**
@@ -199,7 +201,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
   const start = (plan: ListingPlan): void => {
     started.add(plan);
     plan.isQueued = true;
-    queue = queue
+    recalls = recalls
       .then(async () => {
         if (plan.removal.aborted) return;
         plan.running = recall(plan, freshMillis).catch((error: unknown) => postpone(plan, error));
@@ -243,7 +245,10 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     touched: (source, event) => {
       const plan = planOf(source);
       if (plan === undefined) return;
-      for (const name of touchedBy(event)) plan.asked.add(name);
+      for (const name of touchedBy(event)) {
+        plan.asked.add(name);
+        plan.isTouched = true;
+      }
       if (plan.asked.size > 0) consider(plan);
     },
     refresh: async (source, forced) => {
@@ -272,14 +277,16 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       return { ...compareListings(listings, known), ...listed };
     },
     idle: async () => {
-      for (let seen: Promise<void> | null = null; seen !== queue; ) {
-        seen = queue;
+      for (let seen: Promise<void> | null = null; seen !== recalls; ) {
+        seen = recalls;
         await seen;
+        await queue.idle();
       }
     },
     close: async () => {
       for (const plan of plans.values()) plan.removal.abort();
-      await queue;
+      await recalls;
+      await queue.idle();
     },
   };
 }

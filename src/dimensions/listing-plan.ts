@@ -30,6 +30,8 @@ export class ListingPlan {
   /** Whether the last tick read the feed to its end. Nothing is listed before one did. */
   isUpToDate = false;
   isQueued = false;
+  /** Whether an event asked for a listing that has not begun. */
+  isTouched = false;
   /** Resolves when what runs now has ended: a listing, or the preparation of the first one. */
   running: Promise<void> = Promise.resolve();
   /** Ends what waits and lists here, when the source is removed. */

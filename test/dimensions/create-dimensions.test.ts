@@ -295,3 +295,33 @@ test('remove: a source that waits for its turn is removed without waiting for th
   await dimensions.remove(beta);
   go();
 });
+
+test('an event about a round is listed for before sources that were never listed, which still get every other turn', async () => {
+  let go = () => {};
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const { dimensions, source } = world({ held });
+  const begun: string[] = [];
+  const names = ['acme', 'b', 'c', 'd', 'touched', 'e', 'touched too', 'f'] as SourceName[];
+  for (const name of names) {
+    const catalog: SourceParts['catalog'] = {
+      look: (lookup, signal) => {
+        if (lookup.path === '/companies/{id}') begun.push(name);
+        return source.catalog.look(lookup, signal);
+      },
+    };
+    if (name === acme) await dimensions.remove(acme);
+    dimensions.add({ ...source, name, catalog });
+    dimensions.ticked(name, true);
+  }
+  await settled();
+  expect(begun).toEqual(['acme']);
+  for (const name of names)
+    if (name.startsWith('touched')) dimensions.touched(name, 'offering.closed');
+    else dimensions.touched(name, 'investment.changed');
+  await settled();
+  go();
+  await dimensions.idle();
+  expect(begun).toEqual(['acme', 'touched', 'b', 'touched too', 'c', 'd', 'e', 'f']);
+});
