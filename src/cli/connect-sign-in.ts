@@ -135,7 +135,7 @@ async function saveManagement(
   const writes = options.flag('write');
   const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
   const edits = [...platformEdits(options, loaded), { path: ['platform', 'management'], value: management }];
-  const refusal = writes ? await refusalOf(editConfigFile(file, edits)) : null;
+  const refusal = writes ? await refusalOf(editConfigFile(file, edits, io.clock)) : null;
   if ((!writes || refusal !== null) && !options.flag('json')) {
     out.note(`Add to "platform" in the configuration${writes ? '' : ', or run it again with --write'}:`);
     out.line(`"management": ${JSON.stringify(management)}`);

@@ -96,10 +96,11 @@ async function writeSources(
 ): Promise<void> {
   const { io, options } = context;
   const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
-  await editConfigFile(resolve(io.cwd, file), (content) => [
+  const edits = (content: unknown) => [
     ...platformEdits(options, loaded),
     ...sourceEdits(content, connected, loaded),
-  ]);
+  ];
+  await editConfigFile(resolve(io.cwd, file), edits, io.clock);
 }
 
 /** The file may have changed while the person signed in, so each entry is looked up there by its name. */

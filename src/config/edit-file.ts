@@ -1,6 +1,9 @@
 import { open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
+import { withFileLock } from '../runtime/file-lock.js';
+import { Interrupter } from '../runtime/interruption.js';
 import { JsonMistake, parseJsonText } from './json-text.js';
 import { withValue } from './overrides.js';
 import type { Path } from './path.js';
@@ -18,26 +21,34 @@ export type Edits = readonly Edit[] | ((content: unknown) => readonly Edit[]);
 
 /**
  * Sets values in a configuration file and keeps everything else, including its mode, owner and indentation. Creates a missing
- * file. Throws `usage` when the file cannot be edited.
+ * file. Processes that edit it at the same time take turns, so that none overwrites what another one wrote. Throws `usage`
+ * when the file cannot be edited.
  */
-export async function editConfigFile(file: string, edits: Edits): Promise<void> {
+export async function editConfigFile(file: string, edits: Edits, clock: Clock): Promise<void> {
   try {
-    const existing = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    });
-    const before = existing === undefined ? {} : parseJsonText(existing).value;
-    const wanted = typeof edits === 'function' ? edits(before) : edits;
-    const after = wanted.reduce((value, edit) => withValue(value, edit.path, edit.value), before);
-    const indent = /^([ \t]+)"/m.exec(existing ?? '')?.[1] ?? '  ';
-    await replaceWhole(file, `${JSON.stringify(after, null, indent)}\n`, newFileMode);
+    const real = await realpath(file).catch(() => file);
+    // Others hold the lock for a moment only. A command that is being stopped still writes what it has connected.
+    await withFileLock({ path: `${real}.lock`, clock, signal: new Interrupter() }, () => edit(file, edits));
   } catch (error) {
-    if (error instanceof Fault) throw error;
-    throw new Fault('usage', `${file} cannot be edited (${reasonOf(error)})`, {
+    const cause = error instanceof Fault ? error.about.cause : error;
+    if (error instanceof Fault && cause === undefined) throw error;
+    throw new Fault('usage', `${file} cannot be edited (${reasonOf(cause)})`, {
       hint: 'add by hand what this command prints',
-      cause: error,
+      cause,
     });
   }
+}
+
+async function edit(file: string, edits: Edits): Promise<void> {
+  const existing = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  const before = existing === undefined ? {} : parseJsonText(existing).value;
+  const wanted = typeof edits === 'function' ? edits(before) : edits;
+  const after = wanted.reduce((value, edit) => withValue(value, edit.path, edit.value), before);
+  const indent = /^([ \t]+)"/m.exec(existing ?? '')?.[1] ?? '  ';
+  await replaceWhole(file, `${JSON.stringify(after, null, indent)}\n`, newFileMode);
 }
 
 function reasonOf(error: unknown): string {
