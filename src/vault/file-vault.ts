@@ -1,4 +1,4 @@
-import { access, constants, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
@@ -18,6 +18,10 @@ export interface FileVaultParts {
 }
 
 const othersMask = 0o077;
+
+/** No entry, which would end in `.secret`. */
+const triedName = 'writable.tried';
+const triedText = 'x'.repeat(200);
 
 /** A vault of one host: each entry is a file with mode 0600, replaced durably. */
 export function openFileVault(parts: FileVaultParts): Vault {
@@ -56,12 +60,19 @@ class FileVault implements Vault {
     });
   }
 
+  /** Writes a file as large as a secret and deletes it: a right to write may be there, and no room. */
   async requireWritable(): Promise<void> {
+    const path = join(this.#folder, triedName);
     try {
       await this.#makeFolder();
-      await access(this.#folder, constants.W_OK);
+      await this.#disk.write(path, triedText);
+      await this.#disk.sync(path);
     } catch (error) {
-      throw unwritable(`the folder ${this.#folder}`, error);
+      const { code } = error as NodeJS.ErrnoException;
+      // Another process that tries at the same moment made or deleted the file.
+      if (code !== 'EEXIST' && code !== 'ENOENT') throw unwritable(`the folder ${this.#folder}`, error);
+    } finally {
+      await rm(path, { force: true }).catch(() => {});
     }
   }
 

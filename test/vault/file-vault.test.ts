@@ -136,6 +136,24 @@ test('file vault: a full disk leaves the old secret and asks for room', async ()
   expect(await open().read('sign-in/crm')).toBe('old');
 });
 
+test('file vault: a full disk is reported before a write, and the try leaves nothing', async () => {
+  let isFull = true;
+  const disk = {
+    ...systemDisk,
+    sync: (path: string) =>
+      isFull ? Promise.reject(Object.assign(new Error(), { code: 'ENOSPC' })) : systemDisk.sync(path),
+  };
+  const vault = openFileVault({ folder, clock: systemClock, disk });
+  await expect(vault.requireWritable()).rejects.toMatchObject({
+    code: 'database_full',
+    message: `the folder ${folder} cannot be written (ENOSPC)`,
+  });
+  isFull = false;
+  await vault.requireWritable();
+  await Promise.all([vault.requireWritable(), vault.requireWritable()]);
+  expect(await readdir(folder)).toEqual([]);
+});
+
 test('file vault: a folder that cannot be made is reported before a write', async () => {
   await writeFile(join(root, 'data'), '');
   await expect(open().requireWritable()).rejects.toMatchObject({
