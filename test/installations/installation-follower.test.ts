@@ -418,11 +418,28 @@ test('a source that an operator forgot is not brought back under another name of
 });
 
 test('a source that an operator forgot may be followed by another rule beside its own', async () => {
-  const { world } = await worldWith('Acme');
+  const { world, first } = await worldWith('Acme');
   const row = world.row('acme');
   if (row === undefined) throw new Error('there is a row');
   world.store.rows.set('acme', { ...row, state: 'erased', reason: 'forgotten' });
   world.rules = [{}, { rule: 'beside' }];
+  await world.settle(world.start());
+  expect(world.names()).toEqual(['acme-2']);
+  // Without the rule under which it was forgotten, the other one still learns of its new installation.
+  world.application.revoke(first);
+  const again = world.application.install('co_Acme', 'Acme');
+  world.rules = [{ rule: 'beside' }];
+  await world.settle(world.start());
+  expect(world.row('acme-2')).toMatchObject({ state: 'connected', installation: again });
+});
+
+test('a source that an operator forgot in one realm may be followed in the other', async () => {
+  const { world } = await worldWith('Acme');
+  const row = world.row('acme');
+  if (row === undefined) throw new Error('there is a row');
+  const realm = row.realm === 'test' ? 'live' : 'test';
+  world.store.rows.set('acme', { ...row, realm, state: 'erased', reason: 'forgotten' });
+  world.rules = [{ rule: 'second' }];
   await world.settle(world.start());
   expect(world.names()).toEqual(['acme-2']);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Fault } from '../../src/domain/fault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { openEncryptedVault } from '../../src/vault/encrypted-vault.js';
 import type { SealedEntries, SealedEntry } from '../../src/vault/ports.js';
@@ -48,4 +49,9 @@ test('vault: keys are read again after a reload that comes while they are being 
   await second;
   const other = vaultWith(stored, async () => keyOf('b'));
   expect(await other.read('sign-in/crm')).toBe('two');
+});
+
+test('vault: a key that cannot be read is reported before a write', async () => {
+  const vault = vaultWith(new Map(), () => Promise.reject(new Fault('usage', 'the file is missing')));
+  await expect(vault.requireWritable()).rejects.toMatchObject({ code: 'usage' });
 });
