@@ -28,118 +28,143 @@ export class JsonMistake extends Error {
 
 const depthMax = 64;
 
+/** Throws `JsonMistake` with the position of the first mistake. */
 export function parseJsonText(input: string): JsonDocument {
-  const text = input.startsWith('\uFEFF') ? input.slice(1) : input;
-  /** Offsets: a place is counted only for a message, because counting each one would take seconds for a thousand sources. */
-  const offsets = new Map<string, number>();
-  let at = 0;
-
-  const placeAt = (offset: number): Place => {
-    const before = text.slice(0, offset);
-    return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
-  };
-  const fail = (message: string, offset = at): never => {
-    throw new JsonMistake(message, placeAt(offset));
-  };
-  const skipSpace = () => {
-    while (' \t\r\n'.includes(text[at] ?? 'x')) at += 1;
-    if (text.startsWith('//', at) || text.startsWith('/*', at)) fail('comments are not part of JSON');
-  };
-  const seen = () => {
-    const character = text[at];
-    return character === undefined ? 'the end of the file' : JSON.stringify(character);
-  };
-
-  const readString = (): string => {
-    const start = at;
-    for (at += 1; text[at] !== '"'; at += 1) {
-      if (text[at] === undefined || text[at] === '\n') fail('this string has no closing "', start);
-      if (text[at] === '\\') at += 1;
-    }
-    at += 1;
-    try {
-      return JSON.parse(text.slice(start, at)) as string;
-    } catch {
-      return fail('this string contains an escape or control character that JSON does not allow', start);
-    }
-  };
-
-  const readScalar = (): unknown => {
-    const word = /^[^\s,:{}[\]"]+/.exec(text.slice(at, at + 400))?.[0] ?? '';
-    if (!/^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/.test(word)) {
-      fail(
-        word === '' ? `expected a value, found ${seen()}` : 'expected a value; strings need double quotes',
-      );
-    }
-    at += word.length;
-    return JSON.parse(word) as unknown;
-  };
-
-  const readObject = (path: Path): unknown => {
-    const opened = at;
-    const object: Record<string, unknown> = {};
-    at += 1;
-    for (let first = true; ; first = false) {
-      skipSpace();
-      if (text[at] === '}' && first) break;
-      if (text[at] !== '"') {
-        fail(text[at] === '}' ? 'remove the comma before }' : `expected a key in "", found ${seen()}`);
-      }
-      const keyAt = at;
-      const key = readString();
-      if (Object.hasOwn(object, key)) fail(`${pathText([...path, key])} is written twice`, keyAt);
-      skipSpace();
-      if (text[at] !== ':') fail(`expected : after the key, found ${seen()}`);
-      at += 1;
-      const value = readValue([...path, key]);
-      // Not an assignment, so that a key named `__proto__` becomes an ordinary property.
-      Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
-      skipSpace();
-      if (text[at] === '}') break;
-      if (text[at] === undefined) fail('this { has no closing }', opened);
-      if (text[at] !== ',') fail(`expected , or } after a value, found ${seen()}`);
-      at += 1;
-    }
-    at += 1;
-    return object;
-  };
-
-  const readArray = (path: Path): unknown => {
-    const opened = at;
-    const array: unknown[] = [];
-    at += 1;
-    for (;;) {
-      skipSpace();
-      if (text[at] === ']' && array.length === 0) break;
-      if (text[at] === ']') fail('remove the comma before ]');
-      array.push(readValue([...path, array.length]));
-      skipSpace();
-      if (text[at] === ']') break;
-      if (text[at] === undefined) fail('this [ has no closing ]', opened);
-      if (text[at] !== ',') fail(`expected , or ] after a value, found ${seen()}`);
-      at += 1;
-    }
-    at += 1;
-    return array;
-  };
-
-  const readValue = (path: Path): unknown => {
-    skipSpace();
-    if (path.length > depthMax) fail(`nested deeper than ${depthMax} levels`);
-    offsets.set(pathText(path), at);
-    if (text[at] === '{') return readObject(path);
-    if (text[at] === '[') return readArray(path);
-    return text[at] === '"' ? readString() : readScalar();
-  };
-
-  const value = readValue([]);
-  skipSpace();
-  if (at < text.length) fail(`expected the end of the file, found ${seen()}`);
+  const parser = new Parser(input.startsWith('\uFEFF') ? input.slice(1) : input);
+  const value = parser.document();
   return {
     value,
     placeOf: (path) => {
-      const offset = offsets.get(pathText(path));
-      return offset === undefined ? undefined : placeAt(offset);
+      const offset = parser.offsets.get(pathText(path));
+      return offset === undefined ? undefined : parser.placeAt(offset);
     },
   };
+}
+
+class Parser {
+  /** By path. A place is counted only for a message, because counting each one would take seconds for a thousand sources. */
+  readonly offsets = new Map<string, number>();
+  #at = 0;
+
+  constructor(private readonly text: string) {}
+
+  document(): unknown {
+    const value = this.#value([]);
+    this.#skipSpace();
+    if (this.#at < this.text.length) this.#fail(`expected the end of the file, found ${this.#seen()}`);
+    return value;
+  }
+
+  placeAt(offset: number): Place {
+    const before = this.text.slice(0, offset);
+    return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
+  }
+
+  #value(path: Path): unknown {
+    this.#skipSpace();
+    if (path.length > depthMax) this.#fail(`nested deeper than ${depthMax} levels`);
+    this.offsets.set(pathText(path), this.#at);
+    const first = this.text[this.#at];
+    if (first === '{') return this.#object(path);
+    if (first === '[') return this.#array(path);
+    return first === '"' ? this.#string() : this.#scalar();
+  }
+
+  #object(path: Path): unknown {
+    const opened = this.#at;
+    const object: Record<string, unknown> = {};
+    this.#at += 1;
+    for (let isFirst = true; ; isFirst = false) {
+      this.#skipSpace();
+      if (this.#is('}') && isFirst) break;
+      if (this.#is('}')) this.#fail('remove the comma before }');
+      if (!this.#is('"')) this.#fail(`expected a key in "", found ${this.#seen()}`);
+      const keyAt = this.#at;
+      const key = this.#string();
+      if (Object.hasOwn(object, key)) this.#fail(`${pathText([...path, key])} is written twice`, keyAt);
+      this.#skipSpace();
+      if (!this.#is(':')) this.#fail(`expected : after the key, found ${this.#seen()}`);
+      this.#at += 1;
+      const value = this.#value([...path, key]);
+      // Not an assignment, so that a key named `__proto__` becomes an ordinary property.
+      Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
+      if (this.#endsAfterValue('}', opened)) break;
+    }
+    this.#at += 1;
+    return object;
+  }
+
+  #array(path: Path): unknown {
+    const opened = this.#at;
+    const array: unknown[] = [];
+    this.#at += 1;
+    for (;;) {
+      this.#skipSpace();
+      if (this.#is(']') && array.length === 0) break;
+      if (this.#is(']')) this.#fail('remove the comma before ]');
+      array.push(this.#value([...path, array.length]));
+      if (this.#endsAfterValue(']', opened)) break;
+    }
+    this.#at += 1;
+    return array;
+  }
+
+  /** Returns true at the closing bracket; skips a comma. */
+  #endsAfterValue(closing: '}' | ']', opened: number): boolean {
+    this.#skipSpace();
+    if (this.#is(closing)) return true;
+    if (this.text[this.#at] === undefined)
+      this.#fail(`this ${this.text[opened]} has no closing ${closing}`, opened);
+    if (!this.#is(',')) this.#fail(`expected , or ${closing} after a value, found ${this.#seen()}`);
+    this.#at += 1;
+    return false;
+  }
+
+  #string(): string {
+    const start = this.#at;
+    const { text } = this;
+    let at = start + 1;
+    for (; text[at] !== '"'; at += 1) {
+      if (text[at] === undefined || text[at] === '\n') this.#fail('this string has no closing "', start);
+      if (text[at] === '\\') at += 1;
+    }
+    this.#at = at + 1;
+    try {
+      return JSON.parse(text.slice(start, at + 1)) as string;
+    } catch {
+      return this.#fail(
+        'this string contains an escape or control character that JSON does not allow',
+        start,
+      );
+    }
+  }
+
+  #scalar(): unknown {
+    const word = /^[^\s,:{}[\]"]+/.exec(this.text.slice(this.#at, this.#at + 400))?.[0] ?? '';
+    if (word === '') this.#fail(`expected a value, found ${this.#seen()}`);
+    if (!/^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/.test(word))
+      this.#fail('expected a value; strings need double quotes');
+    this.#at += word.length;
+    return JSON.parse(word) as unknown;
+  }
+
+  #skipSpace(): void {
+    const { text } = this;
+    while (' \t\r\n'.includes(text[this.#at] ?? 'x')) this.#at += 1;
+    if (text.startsWith('//', this.#at) || text.startsWith('/*', this.#at))
+      this.#fail('comments are not part of JSON');
+  }
+
+  #is(character: string): boolean {
+    return this.text[this.#at] === character;
+  }
+
+  #seen(): string {
+    const character = this.text[this.#at];
+    return character === undefined ? 'the end of the file' : JSON.stringify(character);
+  }
+
+  #fail(message: string, offset = this.#at): never {
+    throw new JsonMistake(message, this.placeAt(offset));
+  }
 }
