@@ -131,6 +131,10 @@ describe.each(databases)('followed sources in $database', ({ open }) => {
     expect(await look([], { ...crm, listed: [] })).toEqual(['fresh', 'here true']);
     expect(await look([], { listed: [], rules: ['empty'] })).toEqual(['waiting']);
     expect(await look(['here'], crm)).toEqual(['fresh', 'here true']);
+    // Its rows are of an installation that ended.
+    await rows("UPDATE followed_sources SET state = 'waiting' WHERE source = 'here'");
+    expect(await look(['here'], crm)).toEqual(['waiting', 'here false']);
+    await rows("UPDATE followed_sources SET state = 'connected' WHERE source = 'here'");
     await expect(look(['stray'], crm)).rejects.toMatchObject({ about: { hint: 'one of: listed, here' } });
     expect(await look([], null)).toEqual(['fresh', 'here true', 'listed true', 'stray true']);
     expect(await look(['left'], null)).toEqual(['waiting', 'left false']);
