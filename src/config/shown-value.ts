@@ -8,10 +8,11 @@ export function shownValue(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
   // Mask the user part of an address up to its last `@`, since an unencoded password may contain one, also where the
-  // slashes are missing, all query options, and the password of a connection string such as `host=db password=…`.
+  // slashes or the host are missing, all query options, and the password of a connection string such as `host=db password=…`.
   const text = maskCredentials(printable(JSON.stringify(value)))
     .replace(/\/\/.*@/, '//…@')
     .replace(/:(?!\/\/…@).*@/, ':…@')
+    .replace(/(\/\/[^/?#:[…]*:)(?!\d*(?:[/?#]|"$)).+"/, '$1…"')
     .replace(/(\/\/[^?#]*[?#]).+"/, '$1…"')
     .replace(/((?:password|passwd|pwd)\s*=).+"/i, '$1…"');
   return text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text;

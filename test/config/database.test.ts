@@ -57,6 +57,8 @@ test.each([
   ['mysql://app:canary@db/mirror', /expected sqlite:PATH/],
   ['postgres:app:canary@db/mirror', /expected sqlite:PATH/],
   ['postgres:/app:canary@db/mirror', /expected sqlite:PATH/],
+  ['postgres://app:canary', /expected postgres:\/\/USER@HOST/],
+  ['postgres://app:canary/mirror', /expected postgres:\/\/USER@HOST/],
   ['host=db user=app password=canary dbname=mirror', /expected sqlite:PATH/],
   ["user=app PASSWORD = 'two canary'", /expected sqlite:PATH/],
   ['mysql://app:slash/canary@db/mirror', /expected sqlite:PATH/],
