@@ -55,7 +55,7 @@ export interface Mirror {
    * Starts following the platform: every source now, then by its timer and by webhooks if configured. Obeys `rosterd pause`
    * and, as a member of a fleet, what operators ask for at the console of another member.
    * Also starts what `rosterd run` does beside following: scrubs, retention, notices, alerts, hooks, backups and exports.
-   * A start that failed is not repeated: further calls throw the same fault, and ticks send no notices. Stop this mirror and
+   * A start that failed is not repeated: further calls throw the same fault, and ticks throw `usage`. Stop this mirror and
    * create another one.
    */
   start(): Promise<void>;
@@ -124,6 +124,7 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
       },
       start: () => start.run(),
       async tick(source, ask = {}) {
+        start.throwIfFailed();
         const names = engine.sources.all.map(({ name }) => name);
         const chosen = source === undefined ? names : [nameAmong(names, source)];
         // After `stop` each tick reports that by itself.

@@ -1,4 +1,4 @@
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { Lifecycle } from '../runtime/lifecycle.js';
 import { watchClock } from './clock-watch.js';
 import type { Engine, EngineParts } from './engine.js';
@@ -15,6 +15,7 @@ export class MirrorStart {
   #started: Promise<void> | undefined;
   #isStarting = false;
   #isStopped = false;
+  #failure: { readonly error: unknown } | null = null;
   #receiverUrl: string | null = null;
 
   constructor(
@@ -39,10 +40,24 @@ export class MirrorStart {
     return this.#receiverUrl;
   }
 
+  /** Throws `usage` after a start that failed: some of its parts run, and others that a tick counts on never will. */
+  throwIfFailed(): void {
+    if (this.#failure === null || this.#isStopped) return;
+    const { error } = this.#failure;
+    const why = isFault(error) ? `: ${error.message}` : '';
+    throw new Fault('usage', `the start of this mirror failed${why}`, {
+      hint: 'stop this mirror and create another one',
+      cause: error,
+    });
+  }
+
   /** Starts, or waits for the start that another call began. Throws its fault, and `stopped` after a stop. */
   async run(): Promise<void> {
     this.#throwIfStopped();
-    this.#started ??= this.#start();
+    this.#started ??= this.#start().catch((error: unknown) => {
+      this.#failure = { error };
+      throw error;
+    });
     this.#isStarting = true;
     await this.#started.finally(() => {
       this.#isStarting = false;

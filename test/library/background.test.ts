@@ -90,7 +90,7 @@ test('library: a started mirror sends the notices of its configuration, as `rost
   const world = await embedded(noticesTo(url));
   await world.mirror.tick();
   await world.mirror.start();
-  await world.control('POST', '/churn', { changes: 1 });
+  await world.control('POST', '/investments', { company: world.company.id });
   await world.mirror.tick();
   await expect.poll(() => received.length, patient).toBeGreaterThan(0);
 });
@@ -128,6 +128,24 @@ test('library: `stop` during `start` closes the receiver, and a stopped mirror c
   await expect(world.mirror.start()).rejects.toMatchObject({ code: 'stopped' });
 });
 
+test('library: a mirror whose start failed refuses ticks, which would send no notices, and another one works', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const listen = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const world = await embedded({ receiver: { listen, secrets: [{ env: 'NOTICE_SECRET' }] } });
+  await expect(world.mirror.start()).rejects.toThrow(listen);
+  await expect(world.mirror.tick()).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringMatching(/^the start of this mirror failed: .*in use/),
+    about: { hint: 'stop this mirror and create another one' },
+  });
+  await world.mirror.stop();
+  const other = await world.another({});
+  onTestFinished(() => other.stop());
+  expect(await other.tick()).toMatchObject([{ report: { outcome: 'done' } }]);
+});
+
 test.each(['ticks', 'started'])(
   'library: a listener may await a tick and the stop of its own mirror (%s)',
   async (mode) => {
@@ -160,7 +178,7 @@ test('library: a tick without `start` scrubs and sends before it resolves, as `r
   const world = await embedded(noticesTo(url));
   await world.mirror.tick();
   await eraseOne(world);
-  await world.control('POST', '/churn', { changes: 3 });
+  await world.control('POST', '/investments', { company: world.company.id });
   await world.mirror.tick();
   const [row] = world.all<{ erasures: number; scrubbed: number }>(erasuresSql);
   expect(row?.erasures).toBeGreaterThan(0);
