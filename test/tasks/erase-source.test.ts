@@ -95,6 +95,33 @@ test('files with names are deleted before the scrub, which may fail, and the err
   expect(readdirSync(config.exports.folder)).toEqual([]);
 });
 
+test('an old backup that cannot be deleted keeps neither exports nor bytes, and the error names the backups', async () => {
+  const { config } = await world();
+  let isScrubbed = false;
+  const mirror = {
+    upkeep: {
+      removeBackups: () => {
+        throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
+      },
+      scrub: async () => {
+        isScrubbed = true;
+        return { kind: 'clean' };
+      },
+    },
+  };
+  await expect(
+    afterErasing(config, mirror as unknown as OpenMirror, systemClock, signal),
+  ).rejects.toMatchObject({
+    code: 'usage',
+    message:
+      'the erasure is committed, but bytes of it may remain: backups made before a schema migration cannot be deleted (EPERM)',
+    about: {
+      hint: expect.stringMatching(/^Delete them as the user who owns them, then run the same command/),
+    },
+  });
+  expect([isScrubbed, readdirSync(config.exports.folder)]).toEqual([true, []]);
+});
+
 test('after the last source is erased, the lake has no person left', async () => {
   const { database, erase, people } = await world();
   database.close();
