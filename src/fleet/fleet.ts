@@ -3,8 +3,8 @@ import type { SourceName } from '../domain/ids.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
+import { HeldSources } from './held-sources.js';
 import type { Beat, MemberSeen, Message, OpenFleet } from './ports.js';
-import { shareOf } from './share.js';
 
 export interface FleetParts {
   readonly open: OpenFleet;
@@ -80,8 +80,6 @@ const lookEvery = 3;
  */
 export function createFleet(parts: FleetParts): Fleet {
   const { clock, logger } = parts;
-  const held = new Set<SourceName>();
-  const leaving = new Set<SourceName>();
   const stopping = new AbortController();
   let wake = new AbortController();
   let called = false;
@@ -115,53 +113,15 @@ export function createFleet(parts: FleetParts): Fleet {
       .tell(message)
       .catch((error: unknown) => logger.debug({ error }, 'a message to the fleet could not be sent'));
 
-  const releaseSource = async (source: SourceName) => {
-    leaving.add(source);
-    held.delete(source);
-    try {
-      await parts.leave(source);
-      await store.release([source]);
-      await tell(members);
-    } catch (error) {
-      logger.debug({ error, source }, 'a source could not be released and will be retried');
-    } finally {
-      leaving.delete(source);
-    }
-  };
-
-  const rebalance = async () => {
-    const holdings = await store.holdings();
-    for (const source of held)
-      if (holdings.held.get(source) !== parts.member) {
-        held.delete(source);
-        logger.warn({ source }, 'the source was taken over while this process sent no heartbeats');
-        void parts.leave(source);
-      }
-    const { take, release } = shareOf(parts.member, holdings, parts.isBusy);
-    const surplus = release.filter((source) => !leaving.has(source));
-    const busy = surplus.filter((source) => parts.isBusy(source));
-    const idle = surplus.filter((source) => !busy.includes(source));
-    // Idle sources are released in one statement, busy ones when their tick ends.
-    for (const source of idle) held.delete(source);
-    await Promise.all(idle.map((source) => parts.leave(source)));
-    if (idle.length > 0) await store.release(idle);
-    for (const source of busy) void releaseSource(source);
-    if (idle.length > 0) await tell(members);
-    const mine = [...holdings.held].filter(
-      ([source, member]) => member === parts.member && !held.has(source),
-    );
-    const released = new Set(release);
-    const found = mine.map(([source]) => source).filter((source) => !released.has(source));
-    const taken = take.length === 0 ? [] : await store.take(take);
-    const gained = [...found, ...taken].filter((source) => !leaving.has(source));
-    for (const source of gained) held.add(source);
-    parts.follow(gained);
-    if (gained.length + surplus.length > 0)
-      logger.info(
-        { count: held.size, added: gained.length, removed: surplus.length },
-        'sources were reassigned',
-      );
-  };
+  const held = new HeldSources({
+    member: parts.member,
+    store,
+    follow: parts.follow,
+    leave: parts.leave,
+    isBusy: parts.isBusy,
+    onReleased: () => tell(members),
+    logger,
+  });
 
   const turn = async () => {
     const isChanged = registered !== sources;
@@ -181,7 +141,7 @@ export function createFleet(parts: FleetParts): Fleet {
     turns += 1;
     // Not short-circuited: it remembers what it saw.
     const isDue = needsRebalance(beat, alive);
-    if (isDue || isChanged) await rebalance();
+    if (isDue || isChanged) await held.rebalance();
     if (isChanged) await tell(members);
     lead(alive);
     if (turns % lookEvery === 0) parts.onLook();
@@ -216,9 +176,7 @@ export function createFleet(parts: FleetParts): Fleet {
     unreachable = true;
     if (!isRefused) return;
     leads = false;
-    const released = [...held];
-    held.clear();
-    await Promise.all(released.map((source) => parts.leave(source)));
+    await held.abandon();
   };
 
   const run = async () => {
@@ -251,7 +209,7 @@ export function createFleet(parts: FleetParts): Fleet {
     setSources: (next, removed = []) => {
       sources = next;
       // One of these that was added again is claimed anew, so that it is followed, or it is released.
-      for (const source of removed) held.delete(source);
+      held.forget(removed);
       call();
     },
     holds: (source) => held.has(source),
@@ -275,7 +233,7 @@ export function createFleet(parts: FleetParts): Fleet {
       await running;
       leads = false;
       try {
-        await Promise.all([...held, ...leaving].map((source) => parts.leave(source)));
+        await held.leaveAll();
         if (running !== null) await store.leave();
       } catch (error) {
         logger.debug({ error }, 'leaving the fleet failed; the others notice by the missing heartbeats');

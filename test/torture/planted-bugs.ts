@@ -99,8 +99,8 @@ export const plantedBugs: readonly TortureBug[] = [
     network,
     'a source that was taken over is not read again',
     'src/fleet/fleet.ts',
-    'parts.follow(gained);',
-    'if (turns < 2) parts.follow(gained);',
+    'follow: parts.follow,',
+    'follow: (gained) => { if (turns < 2) parts.follow(gained); },',
   ),
   of(
     network,
