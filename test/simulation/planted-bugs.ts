@@ -346,7 +346,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'events of rounds are ignored until the interval',
     'src/dimensions/create-dimensions.ts',
-    'for (const name of touchedBy(event)) plan.asked.add(name);',
+    'plan.asked.add(name);\n        plan.isTouched = true;',
     '',
   ),
   bug(
