@@ -5,18 +5,12 @@ import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
-import { collections, touchedBy, touching } from './collections/index.js';
-import { type Compared, compareListings } from './compare-listings.js';
-import { listCollections } from './list-collections.js';
+import { touchedBy, touching } from './collections/index.js';
+import type { Compared } from './compare-listings.js';
+import { Lister } from './lister.js';
 import { ListingPlan, type SourceParts } from './listing-plan.js';
 import { ListingQueue } from './listing-queue.js';
-import {
-  type CollectionName,
-  collectionNames,
-  type DimensionStore,
-  type Names,
-  type RoundLabels,
-} from './ports.js';
+import { type CollectionName, collectionNames, type DimensionStore, type Names } from './ports.js';
 
 export interface DimensionsParts {
   /** The sources at the start; `add` and `remove` change them. */
@@ -85,6 +79,8 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
   };
   for (const source of parts.sources) add(source);
   const queue = new ListingQueue();
+  const onNames = (source: SourceName, names: Names) => parts.onNames?.(source, names);
+  const lister = new Lister({ store, clock, logger, onNames });
   /** Reads what is stored of each source, one after the other. No request is sent, so no listing is waited for. */
   let recalls: Promise<void> = Promise.resolve();
 
@@ -93,49 +89,14 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
 
   /** Lists everything when its time has come, otherwise what was asked for. */
   const list = async (plan: ListingPlan, forced: boolean): Promise<void> => {
-    const { name } = plan.source;
     const everything = forced || clock.monotonic() >= plan.dueAt;
     const wanted = collectionNames.filter((collection) => everything || plan.asked.has(collection));
     plan.asked.clear();
     plan.isTouched = false;
     if (wanted.length === 0) return;
     if (everything) plan.dueAt = nextDue();
-    const startedAt = clock.monotonic();
-    const known = await store.begin(name, wanted, [collections.companies, collections.rounds]);
-    const { listings, fault } = await listCollections({
-      source: plan.source,
-      catalog: plan.source.catalog,
-      known,
-      wanted: new Set(wanted),
-      labelsOf: (round) => labelsOf(plan, round),
-      cache: plan.cache,
-      clock,
-      signal: plan.removal,
-    });
-    const differences = await store.apply(name, known.attempt, listings);
-    if (differences.added + differences.changed + differences.removed > 0)
-      parts.onNames?.(name, (await store.state(name)).names);
-    const listed = listings.find(({ collection }) => collection.name === 'rounds');
-    if (listed?.kind === 'complete') {
-      const invested = known.investedRounds.map(({ id }) => id);
-      plan.hasListed([...invested, ...listed.rows.map(({ id }) => String(id))]);
-    }
-    if (fault === null) plan.succeeded(startedAt);
-    else {
-      for (const { kind, collection } of listings) if (kind === 'incomplete') plan.asked.add(collection.name);
-      postpone(plan, fault);
-    }
-    const tookMs = Math.round(clock.monotonic() - startedAt);
-    logger[differences.added + differences.changed + differences.removed > 0 ? 'info' : 'debug'](
-      { source: name, tookMs, ...differences },
-      'companies and rounds were listed',
-    );
-  };
-
-  const labelsOf = async (plan: ListingPlan, round: string): Promise<RoundLabels> => {
-    const labels = plan.labels.get(round) ?? (await store.labelsOf(plan.source.name, round));
-    plan.labels.set(round, labels);
-    return labels;
+    const fault = await lister.list(plan, wanted);
+    if (fault !== null) postpone(plan, fault);
   };
 
   const postpone = (plan: ListingPlan, error: unknown) => {
@@ -169,7 +130,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
    */
   const recall = async (plan: ListingPlan, freshFor: number): Promise<void> => {
     const { listedAt, names } = await store.state(plan.source.name);
-    parts.onNames?.(plan.source.name, names);
+    onNames(plan.source.name, names);
     const times = collectionNames.flatMap((name) => listedAt.get(name) ?? []);
     if (times.length < collectionNames.length) return;
     plan.knows([...names.rounds.keys()]);
@@ -262,19 +223,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       const { listedAt } = await store.state(source);
       const listed = { listedAt, dueAt: dueAfter(listedAt) };
       if (plan === undefined) return { compared: 0, differences: [], ...listed };
-      const known = await store.begin(source, [], Object.values(collections));
-      const { listings, fault } = await listCollections({
-        source: plan.source,
-        catalog: plan.source.catalog,
-        known,
-        wanted: new Set(collectionNames),
-        labelsOf: (round) => labelsOf(plan, round),
-        cache: new Map(),
-        clock,
-        signal: plan.removal,
-      });
-      if (fault !== null) throw fault;
-      return { ...compareListings(listings, known), ...listed };
+      return { ...(await lister.compare(plan)), ...listed };
     },
     idle: async () => {
       for (let seen: Promise<void> | null = null; seen !== recalls; ) {

@@ -43,7 +43,7 @@ export interface ListingParts {
   readonly signal: Interruption;
 }
 
-export interface Listed {
+export interface CollectionsListed {
   readonly listings: readonly Listing[];
   /** The failure that ended the listing early; null when every collection was listed. */
   readonly fault: Fault | null;
@@ -56,7 +56,7 @@ const updatePagesMax = 100;
  * Lists the wanted collections of one source. A collection is complete only when every resource of it was answered; a
  * failure leaves it and those that depend on it incomplete, and what was complete before it is still returned.
  */
-export async function listCollections(parts: ListingParts): Promise<Listed> {
+export async function listCollections(parts: ListingParts): Promise<CollectionsListed> {
   const run = new Run(parts);
   const listings: Listing[] = [];
   let fault: Fault | null = null;
