@@ -14,30 +14,41 @@ export interface BackupsParts
   readonly settings: BackupConfig & { readonly everyMillis: number };
   readonly names: BackupNames;
   backUp(target: string, signal: AbortSignal): Promise<BackupMade>;
+  /** Tells the other daemons that the leader has a recent backup, wherever it is. */
+  announce(): void;
+  /** When the leader last announced that; null if it never did. */
+  announcedAt(): number | null;
 }
 
 /**
  * Makes backups on a schedule and deletes the oldest ones. Files dated in the future are ignored. While
- * another daemon leads, this one makes none, so it deletes those from the time when it led by their age.
+ * another daemon leads, this one makes none, so it deletes those from the time when it led by their age: the newest one only
+ * while the leader announces newer ones, because it may be the last one that the fleet has.
  */
 export function startBackups({ settings, names, backUp, ...parts }: BackupsParts): Closable {
   const { clock, logger } = parts;
   const { folder, everyMillis, keep } = settings;
+  const newestAt = (): number | null => {
+    const newest = madeBy(scheduledBackups(folder, names), clock.now())[0];
+    return newest === undefined ? null : millisOf(newest.made_at);
+  };
+  // An announced backup is no older than one interval. Another one is for clocks that differ.
+  const mayLoseNewest = (millis: number) => (parts.announcedAt() ?? millis) - 2 * everyMillis > millis;
   return startFileSchedule({
     ...parts,
     key: 'backup',
     name: 'backup',
     everyMillis,
     tend: async () => {
-      for (const { file } of await outlived(parts, () => scheduledBackups(folder, names), settings)) {
+      const newest = parts.leads() ? newestAt() : null;
+      if (newest !== null && clock.now() - newest <= everyMillis) parts.announce();
+      const kept = { everyMillis, keep, mayLoseNewest };
+      for (const { file } of await outlived(parts, () => scheduledBackups(folder, names), kept)) {
         rmSync(file, { force: true });
         logger.info({ file }, 'deleted a backup that this daemon made when it led');
       }
     },
-    newestAt: () => {
-      const newest = madeBy(scheduledBackups(folder, names), clock.now())[0];
-      return newest === undefined ? null : millisOf(newest.made_at);
-    },
+    newestAt,
     make: async (signal) => {
       const made = await backUp(join(folder, scheduledName(names, clock.now())), signal);
       logger.info({ file: made.file, count: made.rows }, 'the mirror was backed up');

@@ -19,12 +19,14 @@ export interface FormerLeader {
 export interface Kept {
   readonly everyMillis: number;
   readonly keep: number;
+  /** Whether the newest of this host, made at this time, may be deleted once it is too old. */
+  mayLoseNewest(millis: number, now: number): boolean;
 }
 
 /**
  * Returns the files which the leader would have deleted by now: those beyond `keep`, and those older than `keep` times
- * `every`. The newest one counts as twice as young: in a folder that several daemons share, it may be the last one there is,
- * if the leader fails to make more. Returns none while no other daemon leads, and none dated in the future.
+ * `every`. In a folder that several daemons share, the newest one may be the last one there is, if the leader fails to make
+ * more, so `mayLoseNewest` decides about it. Returns none while no other daemon leads, and none dated in the future.
  */
 export async function outlived<Made extends { readonly made_at: Instant }>(
   { clock, isLed, otherNow }: FormerLeader,
@@ -39,12 +41,18 @@ export async function outlived<Made extends { readonly made_at: Instant }>(
 
 function tooOld<Made extends { readonly made_at: Instant }>(
   made: readonly Made[],
-  { everyMillis, keep }: Kept,
+  { everyMillis, keep, mayLoseNewest }: Kept,
   now: number,
 ): readonly Made[] {
-  const millisMax = keep * everyMillis;
   return made.filter(({ made_at }, index) => {
-    const age = now - millisOf(made_at);
-    return index >= keep || age > (index === 0 ? 2 * millisMax : millisMax);
+    const millis = millisOf(made_at);
+    if (index >= keep) return true;
+    return now - millis > keep * everyMillis && (index > 0 || mayLoseNewest(millis, now));
   });
 }
+
+/** Keeps the newest twice as long as the others. For what can be made again from the mirror at any time. */
+export const twiceAsLong = (kept: Omit<Kept, 'mayLoseNewest'>): Kept => ({
+  ...kept,
+  mayLoseNewest: (millis, now) => now - millis > 2 * kept.keep * kept.everyMillis,
+});

@@ -15,7 +15,7 @@ import type { Closable } from '../runtime/lifecycle.js';
 import { madeBy } from '../store/backup/file-names.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { type FileScheduleParts, startFileSchedule } from './file-schedule.js';
-import { type FormerLeader, outlived } from './former-leader.js';
+import { type FormerLeader, outlived, twiceAsLong } from './former-leader.js';
 
 export interface PublicationsParts
   extends FormerLeader,
@@ -39,7 +39,7 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
       if (!parts.leads()) await pruneExports(folder, mirror, keep, clock.now());
       // People whom the platform deleted since are in the files until these are deleted.
       const named = () => publishedExports(folder, mirror).exports.filter((one) => one.identity);
-      const old = (await outlived(parts, named, { everyMillis, keep })).map((one) => one.folder);
+      const old = (await outlived(parts, named, twiceAsLong({ everyMillis, keep }))).map((one) => one.folder);
       await discardExports(old, mirror);
       for (const file of old)
         logger.info({ file }, 'deleted an export with names that this daemon made when it led');
@@ -85,7 +85,7 @@ export function startLake({ config, ...parts }: PublicationsParts): Closable | n
       const at = lakeSyncedAt(folder);
       return at === null ? [] : [{ made_at: instantFromMillis(at) }];
     };
-    return (await outlived(parts, synced, { everyMillis, keep: 1 })).length > 0;
+    return (await outlived(parts, synced, twiceAsLong({ everyMillis, keep: 1 }))).length > 0;
   };
   return startFileSchedule({
     ...parts,

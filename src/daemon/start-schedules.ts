@@ -29,6 +29,8 @@ export function scheduleBackups(
     leads: () => membership.leads,
     isFilled: () => isFilled(config),
     backUp: (target, signal) => backUpApart(database, target, { ...parts, signal }),
+    announce: () => membership.tell({ kind: 'backed_up' }),
+    announcedAt: () => membership.backedUpAt,
     ...ledBy(membership, config),
   });
   lifecycle.add('backups', () => backups.close());

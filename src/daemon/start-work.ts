@@ -87,7 +87,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
 
 function handleMessage(
   message: Message,
-  { engine, membership, drain, following }: WorkParts,
+  { engine, parts, membership, drain, following }: WorkParts,
   onLead: () => void,
 ): void {
   switch (message.kind) {
@@ -113,6 +113,9 @@ function handleMessage(
       return;
     case 'committed':
       if (membership.leads) onLead();
+      return;
+    case 'backed_up':
+      if (membership instanceof FleetMembership) membership.heardBackup(parts.clock.now());
       return;
     case 'members':
       return;

@@ -14,6 +14,8 @@ export interface Membership {
   readonly living: number;
   /** Number of sources worked here; null without a fleet, where it is all of them. */
   readonly held: number | null;
+  /** When the leader last announced a recent backup, by this host's clock; null if it never did. */
+  readonly backedUpAt: number | null;
   tell(message: Message): void;
   /**
    * Announces stored deliveries of a lane. Lanes announced while a message is being sent share the next one, so a
@@ -27,6 +29,7 @@ export const alone: Membership = {
   leads: true,
   living: 1,
   held: null,
+  backedUpAt: null,
   tell: () => {},
   announceAccepted: () => {},
 };
@@ -34,6 +37,7 @@ export const alone: Membership = {
 export class FleetMembership implements Membership {
   #fleet: Fleet | null = null;
   #sending = false;
+  #backedUpAt: number | null = null;
   readonly #lanes = new Set<Lane>();
 
   take(fleet: Fleet): void {
@@ -59,6 +63,15 @@ export class FleetMembership implements Membership {
 
   get held(): number {
     return this.#fleet?.held ?? 0;
+  }
+
+  get backedUpAt(): number | null {
+    return this.#backedUpAt;
+  }
+
+  /** The leader announced a recent backup at this time. */
+  heardBackup(now: number): void {
+    this.#backedUpAt = now;
   }
 
   tell(message: Message): void {

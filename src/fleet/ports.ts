@@ -46,6 +46,8 @@ export type Message =
   | { readonly kind: 'installed'; readonly installations: readonly InstallationId[] }
   /** A commit queued notices or erased a person's data. */
   | { readonly kind: 'committed' }
+  /** The leader has a scheduled backup that is no older than their interval. */
+  | { readonly kind: 'backed_up' }
   /** A member joined, left or released a source. */
   | { readonly kind: 'members' };
 

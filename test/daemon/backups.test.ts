@@ -8,6 +8,7 @@ import { startDaemon } from '../../src/daemon/daemon.js';
 import { startEngine } from '../../src/daemon/engine.js';
 import { startFileSchedule } from '../../src/daemon/file-schedule.js';
 import { ledBy, scheduleBackups } from '../../src/daemon/start-schedules.js';
+import { membershipOf, startWork } from '../../src/daemon/start-work.js';
 import { Fault } from '../../src/domain/fault.js';
 import { alone } from '../../src/fleet/membership.js';
 import { backupsSeen } from '../../src/reading/backups.js';
@@ -17,6 +18,7 @@ import { silentLogger } from '../../src/runtime/logger.js';
 import type { BackupMade } from '../../src/store/backup/made.js';
 import { dialectFor } from '../../src/store/dialect/dialect-for.js';
 import { migratedDatabase } from '../postgres/fresh-database.js';
+import { withClient } from '../postgres/run-databases.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
@@ -28,6 +30,7 @@ function scheduled(more: Partial<BackupsParts> = {}, filled = true) {
   const folder = join(freshFolder(), 'backups');
   const register = new HealthRegister();
   const state = { failing: false, leads: true, filled, isLed: false, otherAhead: 0 };
+  const announced: number[] = [];
   const backups = startBackups({
     settings: { everyMillis: 6 * hour, keep: 3, folder },
     names: { stem: 'mirror', end: '.db' },
@@ -38,6 +41,8 @@ function scheduled(more: Partial<BackupsParts> = {}, filled = true) {
     isFilled: async () => state.filled,
     isLed: () => state.isLed,
     otherNow: async () => clock.now() + state.otherAhead,
+    announce: () => announced.push(clock.now()),
+    announcedAt: () => announced.at(-1) ?? null,
     backUp: async (target) => {
       if (state.failing) throw new Fault('database_full', 'no room for the backup');
       mkdirSync(folder, { recursive: true });
@@ -62,7 +67,7 @@ function scheduled(more: Partial<BackupsParts> = {}, filled = true) {
       return [];
     }
   };
-  return { clock, folder, register, state, backups, names };
+  return { clock, folder, register, state, backups, names, announced };
 }
 
 test('scheduled backups: one when due, named by its time, and only the newest ones are kept', async () => {
@@ -257,8 +262,19 @@ test('a daemon counts another one as the leader only after a heartbeat that foun
   expect([isLed(false, 1), isLed(false, 2), isLed(true, 2)]).toEqual([false, true, false]);
 });
 
-test('scheduled backups: a daemon that no longer leads deletes its own by their age', async () => {
-  const { clock, folder, state, backups, names } = scheduled();
+test('scheduled backups: the leader announces a recent one every minute, and nothing once it is too old', async () => {
+  const { clock, state, backups, announced } = scheduled();
+  await clock.advance(13 * hour);
+  const last = Math.max(...announced);
+  expect(last).toBeGreaterThan(clock.now() - 120_000);
+  state.failing = true;
+  await clock.advance(20 * hour);
+  expect(Math.max(...announced) - last).toBeLessThan(6 * hour);
+  await backups.close();
+});
+
+test('scheduled backups: a daemon that no longer leads deletes its own by their age, the newest when the leader has newer ones', async () => {
+  const { clock, folder, state, backups, names, announced } = scheduled();
   await clock.advance(13 * hour);
   const made = names();
   Object.assign(state, { leads: false, isLed: true });
@@ -269,10 +285,13 @@ test('scheduled backups: a daemon that no longer leads deletes its own by their 
   expect(names()).toEqual([...made, ...others]);
   await clock.advance(2 * hour);
   expect(names()).toEqual([...made.slice(1), ...others]);
-  // The newest is kept twice as long: in a shared folder, it may be the last one that there is.
+  // In a shared folder, the newest may be the last one that there is, if the leader fails to make more.
   await clock.advance(16 * hour);
   expect(names()).toEqual([...made.slice(2), ...others]);
-  await clock.advance(24 * hour);
+  await clock.advance(1000 * hour);
+  expect(names()).toEqual([...made.slice(2), ...others]);
+  announced.push(clock.now());
+  await clock.advance(hour);
   expect(names()).toEqual(others);
   await backups.close();
 });
@@ -337,6 +356,28 @@ test('in a fleet, a member that does not lead deletes old backups of its host by
     await lifecycle.close();
     await engine.close();
   });
-  scheduleBackups(engine, partsFor(config), { ...alone, leads: false, living: 2 }, lifecycle);
+  scheduleBackups(
+    engine,
+    partsFor(config),
+    { ...alone, leads: false, living: 2, backedUpAt: Date.now() },
+    lifecycle,
+  );
   await expect.poll(() => readdirSync(config.backup.folder)).toEqual([]);
+
+  const membership = membershipOf(engine);
+  await startWork({ engine, parts: partsFor(config), membership, drain: null }, lifecycle);
+  expect(membership.backedUpAt).toBeNull();
+  await withClient(database.url, (leader) =>
+    expect
+      .poll(
+        async () => {
+          await leader.query(
+            `SELECT pg_notify('rosterd_public', '{"kind":"backed_up","from":"the leader"}')`,
+          );
+          return membership.backedUpAt;
+        },
+        { timeout: 20_000 },
+      )
+      .not.toBeNull(),
+  );
 });

@@ -52,6 +52,7 @@ function messageOf({ kind, lanes, sources, source, event, installations }: Field
     case 'installed':
       return isListOf(installations, isInstallation) ? { kind, installations } : null;
     case 'committed':
+    case 'backed_up':
     case 'members':
       return { kind };
     default:
