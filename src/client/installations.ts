@@ -151,22 +151,6 @@ export async function mintToken(
   return mintedOf(body);
 }
 
-/** Revokes every token of the installation. Idempotent. */
-export async function revokeInstallation(
-  api: Api,
-  id: InstallationId,
-  signal: AbortSignal,
-): Promise<Installation> {
-  const { body } = await api({
-    method: 'DELETE',
-    path: paths.installation,
-    params: { external_id: id },
-    replayable: true,
-    signal,
-  });
-  return installationOf(fieldsOf(body).data);
-}
-
 function mintedOf(body: unknown): MintedToken {
   const { data, token } = fieldsOf(body);
   const { access_token, scope } = fieldsOf(token);

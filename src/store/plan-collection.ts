@@ -7,9 +7,6 @@ export interface Write {
   readonly values: readonly Value[];
 }
 
-/** The stored rows of a collection, each with `valid_from` and `change_seq` if it has versions. */
-export type StoredRows = ReadonlyMap<string, Row>;
-
 interface Change {
   readonly kind: 'added' | 'changed' | 'removed';
   readonly id: string;

@@ -10,26 +10,16 @@ const gap = '  ';
 /** The narrowest a column gets; if that is not enough, the table is wider than `width`. */
 const columnWidthMin = 8;
 
-/**
- * Returns the lines of a table no wider than `width`. The widest columns shrink first, and text that does not fit its
- * cell wraps to the next line.
- */
-export function tableLines(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
-  width: number,
-): readonly string[] {
-  const { head, lines } = tableLayout(columns, rows, width);
-  return [...head, ...rows.flatMap(lines)];
-}
-
 export interface TableLayout {
   readonly head: readonly string[];
   /** Returns the lines of one row. A cell wider than those the layout was made from makes its line longer, or wraps. */
   lines(row: readonly string[]): readonly string[];
 }
 
-/** Returns a layout that fits these rows and can format later ones. With an infinite width nothing wraps. */
+/**
+ * Returns a layout that fits these rows in `width` and can format later ones. The widest columns shrink first, and text that
+ * does not fit its cell wraps to the next line. With an infinite width nothing wraps.
+ */
 export function tableLayout(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -73,16 +63,6 @@ export function fitsReadably(
     ),
   );
   return sum(least) + gap.length * (columns.length - 1) <= width;
-}
-
-/** Returns one block of lines per row, with a line `title  value` for each column. */
-export function blockLines(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
-  width: number,
-): readonly string[] {
-  const lines = blockLayout(columns, width);
-  return rows.flatMap(lines);
 }
 
 /** Returns a function for the lines of the row with that index. */

@@ -14,7 +14,6 @@ export const snapshotFolder = '_snapshots';
 
 /** The folders with data, by table. */
 export const tableNames = ['investments', 'investment_changes', 'companies', 'rounds', 'identities'] as const;
-export type LakeTable = (typeof tableNames)[number];
 
 export interface LakeFile {
   /** Below the folder of the lake, with `/`. */

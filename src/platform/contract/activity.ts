@@ -68,5 +68,3 @@ export const listActivity = operation({
   },
   errors: [400, 403, 404],
 });
-
-export const activityOperations = [listActivity] as const;

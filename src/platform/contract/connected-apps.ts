@@ -53,5 +53,3 @@ export const revokeConnectedApp = operation({
   },
   errors: [403, 404],
 });
-
-export const connectedAppOperations = [listConnectedApps, revokeConnectedApp] as const;

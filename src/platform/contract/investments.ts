@@ -213,10 +213,3 @@ export const listCompanyChanges = operation({
   },
   errors: [400, 403, 404, 410],
 });
-
-export const investmentOperations = [
-  listInvestments,
-  getInvestment,
-  getOfferingStats,
-  listCompanyChanges,
-] as const;

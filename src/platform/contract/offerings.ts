@@ -123,8 +123,6 @@ export const offering = z
   })
   .meta({ id: 'Offering' });
 
-export type OfferingResource = z.infer<typeof offering>;
-
 const dollarText = z
   .string()
   .regex(/^\d{1,12}(\.\d{1,2})?$/, 'a non-negative number of dollars, like 250 or 99.50')

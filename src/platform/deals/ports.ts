@@ -1,5 +1,4 @@
 import type { Exchange } from '../http/exchange.js';
-import { Problem } from '../http/problem.js';
 
 /** A pending intent and the page where a person decides on it. */
 export interface ProposedIntent {
@@ -21,8 +20,3 @@ export interface DealProposal {
  * must be checked before.
  */
 export type ProposeIntent = (exchange: Exchange, proposal: DealProposal) => ProposedIntent;
-
-/** Used when the intents feature is off: throws a 403 for every proposal. */
-export const noProposals: ProposeIntent = () => {
-  throw new Problem(403, 'feature_disabled', 'Closing and finalizing deals is not enabled here.');
-};

@@ -3,10 +3,15 @@ import { wantsColor } from '../../../src/cli/output/color.js';
 import { Output } from '../../../src/cli/output/output.js';
 import { Progress, progressText } from '../../../src/cli/output/progress.js';
 import { Stderr } from '../../../src/cli/output/stderr.js';
-import { tableLines } from '../../../src/cli/output/table.js';
+import { type Column, tableLayout } from '../../../src/cli/output/table.js';
 import { ago, duration } from '../../../src/cli/output/words.js';
 import { counted } from '../../../src/domain/counted.js';
 import { collector, fakeIo } from '../fake-io.js';
+
+function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[], width: number) {
+  const { head, lines } = tableLayout(columns, rows, width);
+  return [...head, ...rows.flatMap(lines)];
+}
 
 test('a table fits the given width and keeps every letter', () => {
   const long = 'a sentence that is much too long for one line of a table, and goes on a little';

@@ -3,7 +3,7 @@ import { selfServeScopes } from '../../contract/scopes.js';
 import { insertInvestment } from '../../investments/model.js';
 import { appendFirst, publishFirst } from '../../investments/publisher.js';
 import type { State } from '../../state/database.js';
-import { one, run } from '../../state/statements.js';
+import { run } from '../../state/statements.js';
 import type { SandboxRealm, UninstalledCompany, WorldPlan } from '../document.js';
 import {
   type SeededUser,
@@ -170,5 +170,3 @@ function seedInvestments(
   }
   if (first !== null) appendFirst(state, first);
 }
-
-export const isSeeded = (state: State): boolean => one(state, 'SELECT 1 FROM feed') !== undefined;
