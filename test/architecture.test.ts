@@ -306,6 +306,20 @@ test('no import path is computed, so that the table covers all of them', () => {
   expect(complaints((file) => file.imports.filter((specifier) => specifier === '(computed)'))).toEqual([]);
 });
 
+test('every exported function, class and constant is named in another file', () => {
+  const tests = readdirSync(join(packageRoot, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(join(packageRoot, 'test', path), 'utf8'));
+  const filesWith = new Map<string, number>();
+  for (const text of [...files.map((file) => file.text), ...tests])
+    for (const word of new Set(text.match(/\w+/g))) filesWith.set(word, (filesWith.get(word) ?? 0) + 1);
+  const exported = /^export (?:async )?(?:const|function\*?|class) (\w+)/gm;
+  const found = complaints(({ text }) =>
+    [...text.matchAll(exported)].flatMap(([, name = '']) => (filesWith.get(name) === 1 ? [name] : [])),
+  );
+  expect(found).toEqual([]);
+});
+
 test('no files import one another in a circle, not even for types or dynamically', () => {
   const graph = Object.fromEntries(
     files.map(({ path, imports }) => [

@@ -51,7 +51,7 @@ function knownFault(error: unknown): Fault | null {
 const unexpected = 'rosterd has reached an unexpected state. Its log on stderr has the error.';
 
 /** Returns a fault as one or two sentences: what happened, and what to do. */
-export function explained({ message, about }: Fault): string {
+function explained({ message, about }: Fault): string {
   if (about.hint === undefined) return message;
   const hint = about.hint === showNamesHint ? maskedHint : about.hint;
   return `${message}\n${hint}`;

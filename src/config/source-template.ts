@@ -2,7 +2,7 @@ import { closest } from '../domain/closest.js';
 import { parseSourceName } from '../domain/ids.js';
 
 /** What a template of source names may contain in braces. */
-export const placeholders = ['slug', 'company', 'installation'] as const;
+const placeholders = ['slug', 'company', 'installation'] as const;
 
 const longestName = 63;
 /** A name has at least this much room for what the placeholders stand for. */

@@ -44,7 +44,7 @@ const lookMillis = 1_000;
  * Makes the scheduler obey `rosterd pause` and `rosterd resume`, which write to the database. Returns once the pauses that
  * hold now are in force. While the database cannot be read, the last known ones stay.
  */
-export async function watchPauses(parts: PauseWatchParts): Promise<Closable> {
+async function watchPauses(parts: PauseWatchParts): Promise<Closable> {
   const { pauses, sources, sync, clock, logger } = parts;
   const stopping = new AbortController();
   const paused = new Set<SourceName>();

@@ -18,8 +18,7 @@ export type Publication = 'observed_at' | 'reason';
 type Value = string | number | boolean | null;
 
 /** The value compared for a field of the person that a version without identity lacks. */
-export const absentPerson = (field: keyof Identity): false | null =>
-  field === 'email_hidden' ? false : null;
+const absentPerson = (field: keyof Identity): false | null => (field === 'email_hidden' ? false : null);
 
 /** The compared fields in the order of `comparedValues`; null stands for whether there is an identity at all. */
 const comparedFields: readonly (string | null)[] = [

@@ -82,7 +82,7 @@ export async function withWorkshop<Result>(
 export const columnList = (columns: readonly ExportColumn[]): string =>
   columns.map(({ name, kind }) => `${quotedName(name)} ${columnTypes[kind]}`).join(', ');
 
-export const quotedName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+const quotedName = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 export const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 async function append(

@@ -54,7 +54,7 @@ export interface Reasons {
 }
 
 /** All installations are listed this often: events may be lost. */
-export const listingMillis = 3_600_000;
+const listingMillis = 3_600_000;
 const retryMillisMin = 60_000;
 const retryMillisMax = 3_600_000;
 const jitterShare = 0.05;

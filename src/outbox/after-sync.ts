@@ -109,7 +109,7 @@ async function prepare({ hook, store, clock }: AfterSyncParts, state: AfterSyncS
 }
 
 /** The message of a run in JSON. Its field names are a public contract: only add. It contains no identity. */
-export function messageBody(hook: string, sources: readonly SourceChanges[], now: number): string {
+function messageBody(hook: string, sources: readonly SourceChanges[], now: number): string {
   return JSON.stringify({
     type: 'sync.changed',
     hook,

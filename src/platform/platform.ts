@@ -24,7 +24,7 @@ export interface PlatformSettings {
 }
 
 /** The strict defaults of the platform. A sandbox overrides some of them. */
-export const strictOptions: PlatformOptions = {
+const strictOptions: PlatformOptions = {
   headers: headerNames(),
   limits: true,
   trustedProxies: [],

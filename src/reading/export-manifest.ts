@@ -14,7 +14,7 @@ import { newestChange } from '../store/reads/changes.js';
 import type { MirrorReader } from './read-mirror.js';
 
 export const exportManifestFormat = 'rosterd-export';
-export const exportManifestVersion = 1;
+const exportManifestVersion = 1;
 
 /** Describes exported files, for programs that load or check them. Contains no identity. */
 export interface ExportManifest {

@@ -7,7 +7,7 @@ import { Fault } from '../domain/fault.js';
  */
 
 /** The recommended limit, well above what a daemon with a console and a busy receiver uses. */
-export const descriptorsWanted = 1024;
+const descriptorsWanted = 1024;
 
 let softLimit: number | null | undefined;
 

@@ -16,7 +16,7 @@ export interface AsOfDialect {
   readonly totals: (view: TotalsView, from: string) => string;
 }
 
-export const totalsViews = ['round_totals', 'daily_raised', 'investor_totals'] as const;
+const totalsViews = ['round_totals', 'daily_raised', 'investor_totals'] as const;
 export type TotalsView = (typeof totalsViews)[number];
 
 export interface AsOfView {

@@ -16,7 +16,7 @@ export interface GroupLimits {
 }
 
 /** A larger group was not faster, and would block the event loop for longer. */
-export const groupLimits: GroupLimits = { count: 256, bytes: 1024 * 1024, waiting: 8192 };
+const groupLimits: GroupLimits = { count: 256, bytes: 1024 * 1024, waiting: 8192 };
 
 export interface GroupCommitParts<Item, Result> {
   /**

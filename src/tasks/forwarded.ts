@@ -17,7 +17,7 @@ export interface Forwarded {
 export type EventIds = Pick<Forwarded, 'event' | 'id' | 'installation'>;
 
 /** Returns the ids in a body; null for each that is missing or has another form. */
-export function idsIn(body: Buffer): EventIds {
+function idsIn(body: Buffer): EventIds {
   let envelope: unknown;
   try {
     envelope = JSON.parse(body.toString('utf8'));

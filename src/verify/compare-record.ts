@@ -25,11 +25,7 @@ export function compareAwaiting(
  * Returns the difference of a record, or null when both sides are equal or neither has it. With equal content, the
  * publication is compared: `observed_at`, and `reason` where both sides have one.
  */
-export function compareRecord(
-  id: string,
-  held: Version | undefined,
-  platform: Version | undefined,
-): Drift | null {
+function compareRecord(id: string, held: Version | undefined, platform: Version | undefined): Drift | null {
   if (held === undefined) return platform === undefined ? null : { kind: 'missing', id };
   if (platform === undefined) return { kind: 'extra', id };
   const difference = differenceOf(held, platform);

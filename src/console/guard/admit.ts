@@ -24,7 +24,7 @@ export interface Visit {
 const visits = new WeakMap<Response, Visit>();
 
 /** Every client of a console without sign-in, which is reachable from this machine only. */
-export const localActor: Actor = { name: 'local', role: 'analyst' };
+const localActor: Actor = { name: 'local', role: 'analyst' };
 
 const notAdmitted: Visit = {
   session: undefined,
@@ -111,7 +111,7 @@ function turnAway(authenticator: Authenticator, request: Request, response: Resp
   response.type('text/plain').send('sign in first: see console.auth in the configuration\n');
 }
 
-export function tooMany(response: Response): void {
+function tooMany(response: Response): void {
   response
     .status(429)
     .set('retry-after', '60')

@@ -11,8 +11,7 @@ import {
 import { type SourcesAddress, sourcePath, sourcesPath } from './sources-address.js';
 
 /** The states as the command line names them, so that a reader finds the same word there. */
-export const stateWord = (state: SourceStateSeen): string =>
-  `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
+const stateWord = (state: SourceStateSeen): string => `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
 
 /** The colour and the shape of a state. */
 const looks: Readonly<Record<SourceStateSeen, string>> = {
@@ -61,7 +60,7 @@ ${paging(address, seen)}`;
 }
 
 /** Returns why a source is in its state; a dash when there is nothing to say. */
-export function whyOf({ overall, last_error, meaning, concerns }: SourceRowSeen): string {
+function whyOf({ overall, last_error, meaning, concerns }: SourceRowSeen): string {
   const [concern] = concerns;
   if (overall === 'fine' || overall === 'erased') return concern?.text ?? '–';
   if ((overall === 'halted' || overall === 'failing') && last_error !== null) return last_error;

@@ -36,10 +36,10 @@ export interface SqlShown {
 }
 
 const formId = 'sql-form';
-export const sqlCharactersMax = 20_000;
+const sqlCharactersMax = 20_000;
 
 /** Returns the address of the page. It has no statement, which may contain a name. */
-export function sqlPath(name: string, asOf: string): string {
+function sqlPath(name: string, asOf: string): string {
   const query = new URLSearchParams();
   if (name !== '') query.set('query', name);
   if (asOf !== '') query.set('as-of', asOf);

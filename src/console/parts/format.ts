@@ -77,7 +77,7 @@ const steps: readonly (readonly [number, string])[] = [
   [1_000, 's'],
 ];
 
-export function ageWords(millis: number): string {
+function ageWords(millis: number): string {
   const size = Math.abs(millis);
   const [unit, name] = steps.find(([step]) => size >= step * 2 || step === 1_000) ?? [1_000, 's'];
   const amount = Math.floor(size / unit);

@@ -18,7 +18,7 @@ export interface Viewer {
 
 const nothing: ReadonlySet<number> = new Set();
 
-export const anyone = (realm: Realm): Viewer => ({
+const anyone = (realm: Realm): Viewer => ({
   realm,
   userNo: null,
   accredited: false,

@@ -2,7 +2,7 @@ import type { CompanyRow, Round } from './rounds.js';
 import type { Viewer } from './viewer.js';
 
 /** Minimum of raised and reserved money for a company to be listed. Below it, the company is not promoted. */
-export const tractionBarCents = 100_000;
+const tractionBarCents = 100_000;
 
 type Standing = Pick<CompanyRow, 'company_no' | 'audience' | 'approved_at' | 'hidden'>;
 
@@ -23,7 +23,7 @@ export function pageVisible(company: Standing, viewer: Viewer): boolean {
 }
 
 /** Returns whether the company is in the public directory: approved, open to everyone and above the traction bar. */
-export function inDirectory(company: Standing & Pick<Round, 'traction_cents'>): boolean {
+function inDirectory(company: Standing & Pick<Round, 'traction_cents'>): boolean {
   return (
     company.hidden === 0 &&
     company.approved_at !== null &&
@@ -33,8 +33,7 @@ export function inDirectory(company: Standing & Pick<Round, 'traction_cents'>): 
 }
 
 /** Rounds offered without general solicitation (506(b)) are visible only to the people they were offered to. */
-export const isPrivate = (round: Pick<Round, 'exemption_subtype'>): boolean =>
-  round.exemption_subtype === '506b';
+const isPrivate = (round: Pick<Round, 'exemption_subtype'>): boolean => round.exemption_subtype === '506b';
 
 /** Returns whether the public view lists the round and resolves its id. */
 export function publiclyVisible(round: Round): boolean {

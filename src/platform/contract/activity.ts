@@ -7,7 +7,7 @@ import { auditStatuses } from './vocabulary.js';
 const text = z.string().nullable();
 const values = z.record(z.string(), z.json()).nullable();
 
-export const auditEvent = z
+const auditEvent = z
   .object({
     id: z.uuid(),
     type: z.literal('audit_event'),

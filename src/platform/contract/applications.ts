@@ -58,7 +58,7 @@ export const listApplications = operation({
   errors: [403],
 });
 
-export const applicationBody = z.object({
+const applicationBody = z.object({
   name: z.string().trim().min(1).max(80),
   client_type: z.enum(['public', 'confidential']).default('confidential'),
   redirect_uris: z.array(z.string()).max(20).default([]),
@@ -84,7 +84,7 @@ export const createApplication = operation({
   errors: [403, 422],
 });
 
-export const applicationPatch = z.object({
+const applicationPatch = z.object({
   name: z.string().trim().min(1).max(80).optional(),
   redirect_uris: z.array(z.string()).max(20).optional(),
   setup_url: z
@@ -119,7 +119,7 @@ export const getApplication = operation({
   errors: [403, 404],
 });
 
-export const scopesBody = z.object({ scopes: z.array(z.string()).min(1) });
+const scopesBody = z.object({ scopes: z.array(z.string()).min(1) });
 
 export const addScopes = operation({
   id: 'addApplicationScopes',

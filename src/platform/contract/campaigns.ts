@@ -3,7 +3,7 @@ import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import { cents, cursorText, listMeta, perPageText, timestamp } from './shapes.js';
 
-export const campaign = z
+const campaign = z
   .object({
     id: z.string().describe('ofr_'),
     type: z.literal('campaign'),

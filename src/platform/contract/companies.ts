@@ -9,7 +9,7 @@ import { cents, dollars, exemption, perPageText, securityKind, timestamp } from 
 const scopes = ['read:public', 'read:explore'] as const;
 const text = z.string().nullable();
 
-export const company = z
+const company = z
   .object({
     id: z.string().describe('co_'),
     type: z.literal('company'),
@@ -106,7 +106,7 @@ const cardAttributes = {
     .boolean()
     .describe('True when GET /companies/{id} returns the company to this viewer.'),
 };
-export const companyCard = z
+const companyCard = z
   .object({ id: z.string(), type: z.literal('company'), attributes: z.object(cardAttributes) })
   .meta({ id: 'CompanyCard' });
 

@@ -133,7 +133,7 @@ export const disclosureSectionShapes = {
 } as const;
 
 const shapes = disclosureSectionShapes;
-export const companyDisclosures = z
+const companyDisclosures = z
   .object({
     id: z.string().describe('co_'),
     type: z.literal('company_disclosures'),

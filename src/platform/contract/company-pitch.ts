@@ -9,7 +9,7 @@ const text = z.string().nullable();
 const link = z.object({ text: z.string(), url: z.string() });
 const links = z.array(link).optional();
 
-export const storyBlock = z
+const storyBlock = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('heading'), level: z.int().min(1).max(6), text: z.string(), links }),
     z.object({ type: z.literal('paragraph'), text: z.string(), links }),

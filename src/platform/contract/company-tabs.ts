@@ -70,7 +70,7 @@ const person = z.object({
   team: z.boolean(),
 });
 
-export const companyQuestion = z
+const companyQuestion = z
   .object({
     id: z.string().describe('cmt_'),
     type: z.literal('company_question'),

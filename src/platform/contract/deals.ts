@@ -7,7 +7,7 @@ import { syndicateRead, syndicateWrite } from './syndicates.js';
 
 export const dealStates = ['upcoming', 'open', 'closed', 'canceled'] as const;
 
-export const dealResource = z
+const dealResource = z
   .object({
     id: z.string().meta({ example: 'ofr_2bX…' }),
     type: z.literal('syndicate_deal'),

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 
-export const installationTargetTypes = ['company', 'syndicate'] as const;
-export const installationTiers = ['founder', 'admin', 'editor', 'full_access'] as const;
+const installationTargetTypes = ['company', 'syndicate'] as const;
+const installationTiers = ['founder', 'admin', 'editor', 'full_access'] as const;
 
 const target = z
   .object({ type: z.enum(installationTargetTypes), id: z.string(), name: z.string() })
   .meta({ description: 'The company or syndicate the application is installed on.' });
 
-export const installationResource = z
+const installationResource = z
   .object({
     id: z.string().meta({ example: 'inst_2bX…' }),
     type: z.literal('installation'),
@@ -151,7 +151,7 @@ export const revokeInstallation = operation({
   errors: [403, 404],
 });
 
-export const mintBody = z.object({ scopes: z.array(z.string()).optional() });
+const mintBody = z.object({ scopes: z.array(z.string()).optional() });
 
 export const mintInstallationToken = operation({
   id: 'mintInstallationToken',

@@ -15,7 +15,7 @@ export const intentStatuses = [
 export type IntentStatus = (typeof intentStatuses)[number];
 
 /** The scopes with which an application may propose an intent. */
-export const proposingScopes = ['write:syndicates', 'write:comments'] as const;
+const proposingScopes = ['write:syndicates', 'write:comments'] as const;
 
 const tag = 'Intents';
 const timestamp = z.iso.datetime();

@@ -3,17 +3,17 @@ import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import { pageMeta, pageQuery, timestamp } from './pages.js';
 
-export const joinSessionStates = ['pending', 'in_progress', 'completed', 'expired', 'canceled'] as const;
+const joinSessionStates = ['pending', 'in_progress', 'completed', 'expired', 'canceled'] as const;
 export type JoinSessionState = (typeof joinSessionStates)[number];
 
 /** Lifetime of a join link: three days by default, thirty days at most. */
-export const joinSessionHours = { default: 72, max: 720 } as const;
+const joinSessionHours = { default: 72, max: 720 } as const;
 
 const metadata = z
   .record(z.string().max(40), z.union([z.string().max(500), z.number(), z.boolean(), z.null()]))
   .refine((value) => Object.keys(value).length <= 50, 'at most 50 keys');
 
-export const joinSessionResource = z
+const joinSessionResource = z
   .object({
     id: z.string().meta({ example: 'join_2bX…' }),
     type: z.literal('join_session'),

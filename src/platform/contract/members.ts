@@ -14,7 +14,7 @@ export const memberRoles = [
   'exiled',
   'resigned',
 ] as const;
-export const syndicatePermissions = ['full_access', 'operator'] as const;
+const syndicatePermissions = ['full_access', 'operator'] as const;
 export const memberSorts = [
   'newest',
   'oldest',
@@ -26,7 +26,7 @@ export const memberSorts = [
 const location = z.string().nullable().optional().describe('Omitted when the member hides it.');
 const moderators = 'Only visible to managers of the syndicate.';
 
-export const memberResource = z
+const memberResource = z
   .object({
     id: z.string().meta({ example: 'mem_2bX…' }),
     type: z.literal('syndicate_member'),
@@ -153,7 +153,7 @@ export const listMemberInvestments = operation({
   errors: [403, 404],
 });
 
-export const inviteBody = z.object({
+const inviteBody = z.object({
   email: z.email().max(254),
   name: z.string().trim().min(1).max(120).optional(),
   syndicate_permission: z.enum(syndicatePermissions).nullable().default('operator'),
@@ -173,7 +173,7 @@ export const inviteMember = operation({
   errors: [403, 404, 422],
 });
 
-export const updateMemberBody = z.object({
+const updateMemberBody = z.object({
   member: z.object({
     title: z.string().trim().max(120).nullable().optional(),
     carry_percentage_override: z.int().min(1).max(100).nullable().optional(),
@@ -262,7 +262,7 @@ export const resendInvite = action(
   'Sends the event syndicate_member.reinvited.',
 );
 
-export const reorderBody = z.object({ member_ids: z.array(z.string()).min(1).max(1000) });
+const reorderBody = z.object({ member_ids: z.array(z.string()).min(1).max(1000) });
 
 export const reorderMembers = operation({
   id: 'reorderSyndicateMembers',

@@ -4,7 +4,7 @@ import { operation } from './operation.js';
 
 const tag = 'OAuth';
 
-export const authorizeQuery = z.object({
+const authorizeQuery = z.object({
   response_type: z.string().optional().meta({ example: 'code' }),
   client_id: z.string().optional(),
   redirect_uri: z

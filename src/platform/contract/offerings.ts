@@ -31,7 +31,7 @@ const months = z.int().nullable();
 const variant = <Type extends string, Terms extends z.ZodRawShape>(type: Type, terms: Terms) =>
   z.object({ type: z.literal(type), label: z.string(), terms: z.object(terms) });
 
-export const security = z
+const security = z
   .discriminatedUnion('type', [
     variant('safe', {
       valuation_cap: money,
@@ -77,7 +77,7 @@ export const security = z
 
 const onlyPersonal = 'Only present in the logged-in view (read:explore with a user).';
 
-export const offering = z
+const offering = z
   .object({
     id: z.string().describe('ofr_'),
     type: z.literal('offering'),

@@ -60,7 +60,7 @@ const position = {
 
 const owner = z.object({ kind: z.enum(['individual', 'entity']), name: z.string().optional() });
 
-export const portfolioPosition = z
+const portfolioPosition = z
   .object({
     id: z.string().describe('ofr_'),
     type: z.literal('portfolio_position'),
@@ -68,7 +68,7 @@ export const portfolioPosition = z
   })
   .meta({ id: 'PortfolioPosition' });
 
-export const syndicatePosition = z
+const syndicatePosition = z
   .object({
     id: z.string().describe('ofr_'),
     type: z.literal('syndicate_portfolio_position'),
@@ -180,10 +180,3 @@ export const listSyndicatePositions = operation({
   },
   errors: [400, 403, 404],
 });
-
-export const portfolioOperations = [
-  getPortfolio,
-  listPositions,
-  getSyndicatePortfolio,
-  listSyndicatePositions,
-] as const;

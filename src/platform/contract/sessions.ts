@@ -13,10 +13,10 @@ export const sessionStatuses = [
 ] as const;
 export type SessionStatus = (typeof sessionStatuses)[number];
 
-export const kycStatuses = ['pending', 'passed', 'failed'] as const;
+const kycStatuses = ['pending', 'passed', 'failed'] as const;
 export type KycStatus = (typeof kycStatuses)[number];
 
-export const fundingStatuses = ['pending', 'succeeded', 'card_declined', 'insufficient_funds'] as const;
+const fundingStatuses = ['pending', 'succeeded', 'card_declined', 'insufficient_funds'] as const;
 export type FundingStatus = (typeof fundingStatuses)[number];
 
 const tag = 'Investment sessions';

@@ -3,9 +3,9 @@ import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import { dollars, pageMeta, pageQuery, timestamp } from './pages.js';
 
-export const syndicateTypes = ['annual_subscription', 'traditional_fund'] as const;
+const syndicateTypes = ['annual_subscription', 'traditional_fund'] as const;
 
-export const syndicateResource = z
+const syndicateResource = z
   .object({
     id: z.string().meta({ example: 'syn_2bX…' }),
     type: z.literal('syndicate'),
@@ -102,7 +102,7 @@ const text = (max: number) =>
     .nullable()
     .transform((value) => (value === null || value.trim() === '' ? null : value.trim()));
 
-export const updateSyndicateBody = z.object({
+const updateSyndicateBody = z.object({
   syndicate: z.object({
     name: z.string().trim().min(1).max(120).optional(),
     tagline: text(200).optional(),

@@ -127,11 +127,3 @@ export const unfollowCompany = operation({
   responses: { 200: { description: 'Not followed.', schema: followState } },
   errors: [403, 404],
 });
-
-export const userOperations = [
-  getMe,
-  listMyCompanies,
-  listMyFollows,
-  followCompany,
-  unfollowCompany,
-] as const;

@@ -4,7 +4,7 @@ import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 
 /** Why a delivery attempt got no response. */
-export const deliveryErrors = ['timeout', 'blocked_url', 'tls_error', 'connection_failed'] as const;
+const deliveryErrors = ['timeout', 'blocked_url', 'tls_error', 'connection_failed'] as const;
 export type DeliveryError = (typeof deliveryErrors)[number];
 
 const eventName = z.enum(eventNames as readonly [EventName, ...EventName[]]);
@@ -13,7 +13,7 @@ const events = z.array(eventName).min(1);
 const url = z.string().max(2048);
 const timestamp = z.iso.datetime();
 
-export const webhookEndpointSchema = z
+const webhookEndpointSchema = z
   .object({
     id: z.string(),
     type: z.literal('webhook_endpoint'),

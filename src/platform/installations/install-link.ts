@@ -1,3 +1,4 @@
+import { type Html, html } from '../../runtime/html.js';
 import { paths } from '../../wire/paths.js';
 import { splitScopes } from '../applications/scopes.js';
 import type * as operations from '../contract/installations.js';
@@ -6,7 +7,6 @@ import { Problem } from '../http/problem.js';
 import { type Client, findClient } from '../oauth/clients.js';
 import { passesReview } from '../oauth/review-gate.js';
 import { scopeItem } from '../oauth/scope-words.js';
-import { type Html, html } from '../pages/html.js';
 import { answerLanding, type Landing, showLanding } from '../pages/landing.js';
 import { seeOther, sourceOf } from '../pages/layout.js';
 import { noticePage } from '../pages/parts.js';

@@ -83,7 +83,7 @@ export function insertIntent(services: Services, intent: NewIntent, now: number)
   return intentByNo(services.state, no);
 }
 
-export function intentByNo(state: State, no: number): Intent {
+function intentByNo(state: State, no: number): Intent {
   const row = one<Intent>(state, 'SELECT * FROM intents WHERE no = ?', [no]);
   if (row === undefined) throw new Error(`no intent ${no}`);
   return row;

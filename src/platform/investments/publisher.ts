@@ -62,7 +62,7 @@ export function publishDue(services: Services, now: number): void {
 }
 
 /** Derives the record and appends it to the feed of each audience that sees it change. */
-export function publish(services: Services, no: number, reason: PublicationReason, now: number): void {
+function publish(services: Services, no: number, reason: PublicationReason, now: number): void {
   const { state } = services;
   const before = publicationOf(state, no);
   const source = loadInvestment(state, no);
@@ -163,7 +163,7 @@ export function appendFirst(state: State, from: number): void {
 }
 
 /** Allocates feed numbers. The feed's time never decreases, so ordering by number and by time is the same. */
-export function advanceFeed(state: State, count: number, now: number): { head: number; observedAt: number } {
+function advanceFeed(state: State, count: number, now: number): { head: number; observedAt: number } {
   const row = one<{ head: number; observedAt: number }>(
     state,
     `UPDATE feed SET head = head + ?, observed_at = max(observed_at, ?) RETURNING head, observed_at AS observedAt`,

@@ -1,6 +1,6 @@
+import { html } from '../../runtime/html.js';
 import type { Reply } from '../http/exchange.js';
 import type { Member } from '../members/model.js';
-import { html } from '../pages/html.js';
 import { pageReply, sourceOf } from '../pages/layout.js';
 import { cookieOf, csrfField, realmBadge, signedIn, signInForms } from '../pages/parts.js';
 import type { Visit } from '../pages/visit.js';

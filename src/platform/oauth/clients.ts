@@ -45,11 +45,7 @@ export function findClient(state: State, clientId: string): Client | undefined {
  * Returns the client if it authenticates: a confidential client by its secret, a public one by its id. A secret that is
  * sent must be correct for both. Digests are compared in constant time.
  */
-export function authenticateClient(
-  state: State,
-  clientId: string,
-  secret: string | undefined,
-): Client | undefined {
+function authenticateClient(state: State, clientId: string, secret: string | undefined): Client | undefined {
   const found = row(state, clientId);
   const client = findClient(state, clientId);
   if (found === undefined || client === undefined) return undefined;

@@ -1,5 +1,4 @@
-import type { Html } from '../pages/html.js';
-import { html } from '../pages/html.js';
+import { type Html, html } from '../../runtime/html.js';
 
 /** One line per scope for the consent page. */
 const words: Readonly<Record<string, string>> = {

@@ -21,7 +21,7 @@ import {
 } from './headers.js';
 import { securityOf } from './security.js';
 
-export const portalTag = 'Developer portal';
+const portalTag = 'Developer portal';
 
 /** Returns the OpenAPI item of a declared operation. */
 export function operationItem(operation: Operation, headers: HeaderNames): ZodOpenApiOperationObject {

@@ -1,7 +1,7 @@
 import { defined } from '../../domain/defined.js';
+import { type Html, html } from '../../runtime/html.js';
 import type { Exchange, PostedForm, Reply } from '../http/exchange.js';
 import type { Realm } from '../state/secrets.js';
-import { type Html, html } from './html.js';
 import { pageReply, seeOther } from './layout.js';
 import {
   cookieOf,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { Html, html } from '../../runtime/html.js';
 import type { Reply } from '../http/exchange.js';
-import { Html, html } from './html.js';
 import { stylesheet } from './style.js';
 
 export interface Page {

@@ -1,9 +1,9 @@
 import { defined } from '../../domain/defined.js';
+import { type Html, html } from '../../runtime/html.js';
 import { isSameSecret } from '../../runtime/same-secret.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 import { newId, type Realm } from '../state/secrets.js';
 import { all, one, run } from '../state/statements.js';
-import { type Html, html } from './html.js';
 import { pageReply } from './layout.js';
 import type { Visit } from './visit.js';
 

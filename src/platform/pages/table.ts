@@ -1,4 +1,4 @@
-import { type Html, html } from './html.js';
+import { type Html, html } from '../../runtime/html.js';
 
 /** On a narrow screen each row becomes a list of labelled cells. ARIA roles keep it a table for screen readers. */
 export function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Html {

@@ -1,9 +1,9 @@
+import { type Html, html } from '../../runtime/html.js';
 import { paths } from '../../wire/paths.js';
 import type { Application } from '../applications/model.js';
 import type { ReviewState } from '../applications/standing.js';
 import type { Reply } from '../http/exchange.js';
 import type { Installation } from '../installations/model.js';
-import { type Html, html } from '../pages/html.js';
 import { pageReply } from '../pages/layout.js';
 import { cookieOf, csrfField, type Person, signedIn, signInForms } from '../pages/parts.js';
 import { table } from '../pages/table.js';

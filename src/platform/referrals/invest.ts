@@ -1,5 +1,5 @@
+import { html } from '../../runtime/html.js';
 import type { Exchange, Handler, PostedForm, Reply } from '../http/exchange.js';
-import { html } from '../pages/html.js';
 import { answerLanding, type Landing, showLanding } from '../pages/landing.js';
 import { seeOther } from '../pages/layout.js';
 import { noticePage } from '../pages/parts.js';

@@ -1,5 +1,5 @@
+import { type Html, html } from '../../runtime/html.js';
 import type { Reply } from '../http/exchange.js';
-import { type Html, html } from '../pages/html.js';
 import { pageReply, sourceOf } from '../pages/layout.js';
 import { cookieOf, csrfField, type Person, realmBadge, signedIn, signInForms } from '../pages/parts.js';
 import type { Visit } from '../pages/visit.js';

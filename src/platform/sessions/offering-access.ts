@@ -94,7 +94,7 @@ function runsOffering(caller: Bound, offering: Offering): boolean {
   return caller.syndicateNo !== null && caller.syndicateNo === offering.syndicate_no;
 }
 
-export function personRuns(state: State, userNo: number, offering: Offering): boolean {
+function personRuns(state: State, userNo: number, offering: Offering): boolean {
   const found = one<{ runs: number }>(
     state,
     `SELECT EXISTS (SELECT 1 FROM company_members WHERE company_no = ? AND user_no = ? AND can_edit = 1)

@@ -4,7 +4,7 @@ import type { Exchange } from '../http/exchange.js';
 import { type Session, timelineOf } from './model.js';
 import { spvIdOf } from './offering-access.js';
 
-export const iso = (at: number): string => new Date(at).toISOString();
+const iso = (at: number): string => new Date(at).toISOString();
 
 export function presentSession(exchange: Exchange, session: Session): SessionResource {
   return {

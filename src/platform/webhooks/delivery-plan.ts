@@ -6,7 +6,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 /** Delays after the first, second, … failed attempt. The last delay repeats until the window ends. */
-export const retryDelaysMs = [
+const retryDelaysMs = [
   5 * second,
   1 * minute,
   5 * minute,
@@ -19,8 +19,8 @@ export const retryDelaysMs = [
 /** Random share of the delay, added or subtracted, so that deliveries that failed together are not retried together. */
 const jitterShare = 0.2;
 
-export const deliveryWindowMs = deliveryRetrySeconds * second;
-export const disableAfterMs = deliveryDisableSeconds * second;
+const deliveryWindowMs = deliveryRetrySeconds * second;
+const disableAfterMs = deliveryDisableSeconds * second;
 
 export interface Progress {
   /** Time of creation or of the last resend. */

@@ -23,7 +23,7 @@ export const forbiddenRole = (): Problem =>
     },
   );
 
-export function managesApplication(state: State, caller: Caller): boolean {
+function managesApplication(state: State, caller: Caller): boolean {
   if (caller.kind !== 'user') return false;
   const row = one(
     state,
@@ -49,7 +49,7 @@ const reachedByBoundToken = `SELECT i.no FROM installations i
     i.no = :installation OR i.company_no = :company OR i.syndicate_no = :syndicate)`;
 
 /** Returns the installations, active and revoked, whose bound endpoints the caller may manage. */
-export function reachedInstallations(state: State, caller: Caller): ReadonlySet<number> {
+function reachedInstallations(state: State, caller: Caller): ReadonlySet<number> {
   const about = { application: caller.app.no, realm: caller.realm };
   const rows = () => {
     switch (caller.kind) {

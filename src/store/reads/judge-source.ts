@@ -11,7 +11,7 @@ import type { SyncStatusView } from './views.js';
 export type Health = 'ok' | 'working' | 'failing' | 'attention';
 
 /** In order, worst first. */
-export const healths: readonly Health[] = ['attention', 'failing', 'working', 'ok'];
+const healths: readonly Health[] = ['attention', 'failing', 'working', 'ok'];
 
 export const worstOf = (some: readonly Health[]): Health =>
   healths.find((health) => some.includes(health)) ?? 'ok';
@@ -66,7 +66,7 @@ export interface Surroundings {
 }
 
 /** The tolerated difference between the clocks of hosts. A time further ahead was written by a wrong clock. */
-export const aheadMillisMax = 60_000;
+const aheadMillisMax = 60_000;
 /** Seven days: of a quiet company, a platform may report the time of its last publication instead of the present one. */
 const feedBehindMillisMax = 7 * 24 * 60 * 60_000;
 /** Two years: no real time. The time of a sandbox may be months ahead. */
@@ -102,7 +102,7 @@ export function judgeSource(facts: SourceFacts, surroundings: Surroundings): Jud
 }
 
 /** Says since when and why a source is disconnected, and when its rows are erased. */
-export function disconnectedText({
+function disconnectedText({
   reason,
   disconnected_at,
   erase_after,

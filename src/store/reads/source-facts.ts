@@ -37,7 +37,7 @@ export interface JudgedSource extends FactsOfView, Judgement {
 }
 
 /** The longest normal time between two ticks when the configured interval is not known. */
-export const staleMillisDefault = 15 * 60_000;
+const staleMillisDefault = 15 * 60_000;
 
 export interface JudgeWanted {
   readonly staleMillis?: number;

@@ -133,7 +133,7 @@ interface FullRow extends SyncStatusView {
 }
 
 /** Returns these sources with every column, in the same order. */
-export async function describeSources(
+async function describeSources(
   ask: Ask,
   judged: readonly JudgedSource[],
   now: number,

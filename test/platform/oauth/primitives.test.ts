@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { answersChallenge, isChallenge } from '../../../src/platform/oauth/pkce.js';
 import { withParameters } from '../../../src/platform/oauth/redirect-uris.js';
-import { html } from '../../../src/platform/pages/html.js';
 import { sourceOf } from '../../../src/platform/pages/layout.js';
+import { html } from '../../../src/runtime/html.js';
 
 describe('PKCE', () => {
   const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';

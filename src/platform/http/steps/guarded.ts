@@ -11,7 +11,7 @@ import { refuseWithout } from './refuse-without.js';
  * Requires a credential of a kind that the operation declares, with one of its scopes. Throws a 403 otherwise. The
  * OpenAPI document lists the same declaration.
  */
-export const allowed: Step = (exchange) => {
+const allowed: Step = (exchange) => {
   const operation = operationOf(exchange);
   const { kind } = callerOf(exchange);
   const kinds: readonly CredentialKind[] = callersOf(operation);

@@ -1,6 +1,6 @@
 import type { oas31 } from 'zod-openapi';
+import { type Html, html } from '../../../runtime/html.js';
 import { idempotencyKeyHeader } from '../../../wire/headers.js';
-import { type Html, html } from '../../pages/html.js';
 import type { ApiDocument } from '../document.js';
 import { exampleOf } from './example.js';
 import { prose } from './prose.js';

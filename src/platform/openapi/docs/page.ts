@@ -1,7 +1,7 @@
 import type { oas31 } from 'zod-openapi';
+import { type Html, html } from '../../../runtime/html.js';
 import { paths } from '../../../wire/paths.js';
 import type { Reply } from '../../http/exchange.js';
-import { type Html, html } from '../../pages/html.js';
 import { pageReply } from '../../pages/layout.js';
 import type { ApiDocument } from '../document.js';
 import { type ListedOperation, operationSection } from './operation-section.js';

@@ -1,4 +1,4 @@
-import { Html, html } from '../../pages/html.js';
+import { Html, html } from '../../../runtime/html.js';
 
 /** Renders text in which `backticks` mark code. */
 export function prose(text: string): Html {

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../pages/html.js';
+import { type Html, html } from '../../../runtime/html.js';
 import type { ApiDocument } from '../document.js';
 import { prose } from './prose.js';
 import { choicesOf, referredName, type Schema, schemaOf } from './reading.js';

@@ -153,7 +153,7 @@ function standing(services: Services, id: string): Source {
   return source;
 }
 
-export const offeringsOf = (services: Services, company: ActingCompany) =>
+const offeringsOf = (services: Services, company: ActingCompany) =>
   all<{
     no: number;
     id: string;

@@ -19,7 +19,7 @@ const currency = z.string().regex(/^[a-z]{3}$/, 'must be a lower-case currency c
 const part = text.nullable().default(null);
 const address = z.strictObject({ line: part, city: part, state: part, postal_code: part, country: part });
 
-export const companyLine = z.strictObject({
+const companyLine = z.strictObject({
   type: z.literal('company'),
   id: idOf('co_'),
   name: z.string().min(1).max(200),
@@ -30,7 +30,7 @@ export const companyLine = z.strictObject({
   tagline: z.string().max(500).optional(),
 });
 
-export const offeringLine = z.strictObject({
+const offeringLine = z.strictObject({
   type: z.literal('offering'),
   id: idOf('ofr_'),
   company: z.string(),
@@ -49,7 +49,7 @@ export const offeringLine = z.strictObject({
   closedAt: time.optional(),
 });
 
-export const investmentLine = z.strictObject({
+const investmentLine = z.strictObject({
   type: z.literal('investment'),
   id: idOf('inv_').optional(),
   offering: z.string(),

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../pages/html.js';
+import { type Html, html } from '../../../runtime/html.js';
 import { table } from '../../pages/table.js';
 import type { MovableClock } from '../clock.js';
 import type { FaultAction, Faults, RuleInForce } from '../faults.js';

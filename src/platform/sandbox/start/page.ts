@@ -1,7 +1,7 @@
+import { type Html, html } from '../../../runtime/html.js';
 import { paths } from '../../../wire/paths.js';
 import type { Reply } from '../../http/exchange.js';
 import { installLinkPath } from '../../installations/install-link.js';
-import { type Html, html } from '../../pages/html.js';
 import { pageReply } from '../../pages/layout.js';
 import { cookieOf, csrfField, signedIn } from '../../pages/parts.js';
 import type { Visit } from '../../pages/visit.js';

@@ -38,7 +38,7 @@ export interface ArchivedTable {
   readonly lines: AsyncIterable<Buffer>;
 }
 
-export const archiveMark = 'rosterd backup 1';
+const archiveMark = 'rosterd backup 1';
 const tableEnd = '\\.\n';
 
 /** Writes an archive. Returns the rows and the digest of each table as the server sent them. */

@@ -53,7 +53,7 @@ export async function namingHolders(
  * Returns who has locks on the mirror's tables now, or on one of them, the oldest transaction first. Empty if the server
  * does not say it.
  */
-export async function lockHolders(
+async function lockHolders(
   { pool, schema, identitySchema }: Omit<Locked, 'url'>,
   table: string | null = null,
 ): Promise<readonly LockHolder[]> {

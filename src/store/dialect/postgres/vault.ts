@@ -9,7 +9,7 @@ import { inTransaction, type Transaction } from './transaction.js';
 const connections = { applicationName: 'rosterd-vault', max: 2, idleMs: 10_000 } as const;
 
 /** A holder that froze or died loses its lock after this time; a living one renews it. */
-export const vaultLockSeconds = 20;
+const vaultLockSeconds = 20;
 
 /** An administrator may create this role: it then owns the vault, and the login has to take it to read an entry. */
 const vaultRole = 'rosterd_vault';

@@ -1,1 +1,0 @@
-export { escapeHtml, Html, html } from '../../runtime/html.js';
