@@ -28,9 +28,9 @@ export async function finishRun(
   await deliverOnce(engine, parts, signal);
   // The process that holds a source scrubs as well, and two scrubs would only block each other.
   if (results.some(({ report }) => report.code === 'lease_lost')) return;
-  const { pending, scrub, scrubAlone, words } = maintenanceOf(config, engine.mirror);
+  const { pending, removeBackups, scrub, scrubAlone, words } = maintenanceOf(config, engine.mirror);
   if (!isScrubDue(await pending())) return;
-  const scrubbing = { pending, scrub: mayBlock ? scrubAlone : scrub, words, clock };
+  const scrubbing = { pending, removeBackups, scrub: mayBlock ? scrubAlone : scrub, words, clock };
   await scrubOnce({ ...scrubbing, logger: logger.child({ component: 'erasure' }) }, signal);
 }
 

@@ -39,6 +39,11 @@ export interface HousekeepingParts {
   /** Sends one cheap request whose response reports the platform's time. */
   askPlatform(signal: Interruption): Promise<void>;
   pending(): Awaitable<PendingErasures>;
+  /**
+   * Deletes the backups made before migrations once an erasure is pending: they still contain the erased people. Throws for
+   * those that cannot be deleted, and tries them again at the next call.
+   */
+  removeBackups(pending: PendingErasures): void;
   /** `rewritten`: the progress of the previous, blocked scrub. */
   scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
   readonly words: ScrubWords;
@@ -70,7 +75,14 @@ export function startHousekeeping(parts: HousekeepingParts): Housekeeping {
     const now = clock.now();
     const begun = clock.monotonic();
     const restedMillis = scrubbedAt === null ? null : begun - scrubbedAt;
-    if (begun < retryAt || !isScrubDue(await parts.pending(), now, restedMillis)) return;
+    if (begun < retryAt) return;
+    const pending = await parts.pending();
+    // A backup that stays does not keep the bytes in the database.
+    await attempt(
+      async () => parts.removeBackups(pending),
+      'backups with erased identities remain; retrying',
+    );
+    if (!isScrubDue(pending, now, restedMillis)) return;
     // Counts as unfinished until the result says otherwise, so that a scrub that throws backs off too.
     retryAt = begun + Math.min(retryMillisMax, lookMillis * 2 ** Math.min(kept, 20));
     kept += 1;

@@ -9,15 +9,19 @@ import type { HousekeepingParts } from './housekeeping.js';
  * scrub finds nothing left.
  */
 
-type Maintenance = Pick<HousekeepingParts, 'pending' | 'scrub' | 'words' | 'purge' | 'askPlatform'>;
+type Maintenance = Pick<
+  HousekeepingParts,
+  'pending' | 'removeBackups' | 'scrub' | 'words' | 'purge' | 'askPlatform'
+>;
 
 const nothingPending: PendingErasures = { receipts: 0, since: null, residue: false, listing: false };
 
 export function maintenanceByLeader(
-  { pending, scrub, words, purge, askPlatform }: Maintenance,
+  { pending, removeBackups, scrub, words, purge, askPlatform }: Maintenance,
   membership: Membership,
 ): Maintenance {
   return {
+    removeBackups,
     scrub,
     words,
     pending: () => (membership.leads ? pending() : nothingPending),

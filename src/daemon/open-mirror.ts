@@ -36,7 +36,12 @@ async function applyErasures(
 ): Promise<void> {
   const recalled = await agreeOnForgotten(ledger, erasures);
   if (recalled > 0) {
-    upkeep.removeBackups(Number.POSITIVE_INFINITY);
+    try {
+      upkeep.removeBackups(Number.POSITIVE_INFINITY);
+    } catch (error) {
+      // Tried again before the scrub of these erasures.
+      logger.warn({ component: 'erasure', error }, 'backups with erased identities remain');
+    }
     logger.warn(
       { component: 'erasure', count: recalled },
       'this database, probably a restored backup, contained forgotten people: they are erased again',

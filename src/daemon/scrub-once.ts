@@ -7,6 +7,7 @@ export interface ScrubOnceParts {
   readonly clock: Clock;
   readonly logger: Logger;
   pending(): Awaitable<PendingErasures>;
+  removeBackups(pending: PendingErasures): void;
   /** `rewritten`: the progress of the previous, blocked scrub. */
   scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
   readonly words: ScrubWords;
@@ -18,9 +19,20 @@ const pauseMillis = 1_000;
 
 /**
  * Scrubs for a run without a daemon, such as one from cron: erased bytes are gone before it ends. A scrub blocked by
- * a reader or a full disk is logged, stays pending in `status`, and is retried by the next run.
+ * a reader or a full disk is logged, stays pending in `status`, and is retried by the next run. Throws after the scrub for backups
+ * that cannot be deleted.
  */
 export async function scrubOnce(parts: ScrubOnceParts, signal: AbortSignal): Promise<void> {
+  const pending = await parts.pending();
+  try {
+    parts.removeBackups(pending);
+  } finally {
+    // A backup that stays does not keep the bytes in the database.
+    await scrubbedOnce(parts, signal);
+  }
+}
+
+async function scrubbedOnce(parts: ScrubOnceParts, signal: AbortSignal): Promise<void> {
   const { clock, logger, words } = parts;
   let rewritten = 0;
   for (let attempt = 1; isWaiting(await parts.pending()) && !signal.aborted; attempt += 1) {

@@ -1,16 +1,21 @@
-import { existsSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Config } from '../../src/config/config.js';
 import { isScrubDue, startHousekeeping } from '../../src/daemon/housekeeping.js';
+import { maintenanceOf } from '../../src/daemon/maintenance.js';
+import type { OpenMirror } from '../../src/daemon/mirror-parts.js';
 import { scrubWords } from '../../src/daemon/scrub-words.js';
 import { Fault } from '../../src/domain/fault.js';
 import type { Instant } from '../../src/domain/instant.js';
-import { silentLogger } from '../../src/runtime/logger.js';
+import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { backupsOf, removeBackups } from '../../src/store/dialect/sqlite/backups.js';
 import { purgeHistory, purgeTicks } from '../../src/store/dialect/sqlite/purge.js';
 import type { PendingErasures, Scrubbed } from '../../src/store/erasures.js';
 import { requireReach } from '../../src/store/reads/as-of.js';
 import { withViews } from '../../src/store/reads/views.js';
 import { freshMirror, seedHistory, seedRow, seedSource } from '../store/support/mirror.js';
+import { tempFolder } from '../store/temp-folder.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
 const now = Date.parse('2026-10-20T12:00:00.000Z');
@@ -21,6 +26,7 @@ const usual = {
   askPlatform: async () => {},
   logger: silentLogger,
   words: scrubWords.sqlite,
+  removeBackups: () => {},
 };
 const nothing: PendingErasures = { receipts: 0, since: null, residue: false, listing: false };
 
@@ -259,6 +265,57 @@ test('pre-migration backups expire, unfinished ones too; other files stay', () =
   expect(removeBackups(mirror.file, Date.parse('2026-09-01T00:00:00Z'))).toEqual([old, unfinished]);
   expect(backupsOf(mirror.file).map(({ file }) => file)).toEqual([young]);
   expect([old, unfinished, young, other].map((file) => existsSync(file))).toEqual([false, false, true, true]);
+});
+
+test('a backup that cannot be deleted keeps neither erased bytes nor expired entries, and is deleted when it can be', async () => {
+  const file = join(tempFolder(), 'mirror.db');
+  const stuck = `${file}.schema-0001.bak`;
+  // The system refuses to delete it like a file, to whoever runs the test.
+  mkdirSync(stuck);
+  const other = `${file}.schema-0002.bak`;
+  for (const path of [other, join(stuck, 'x')]) writeFileSync(path, '');
+  utimesSync(stuck, 0, 0);
+  const clock = new VirtualClock(now);
+  const expired: string[] = [];
+  const warned: unknown[] = [];
+  let receipts = 1;
+  const purge = (what: string) => () => expired.push(what);
+  const maintenance = maintenanceOf(
+    { history: { keepDays: null }, console: null, database: { kind: 'sqlite', file } } as unknown as Config,
+    {
+      erasures: { pending: () => (receipts === 0 ? nothing : { ...nothing, receipts, since: since(20) }) },
+      inbox: { purge: purge('inbox') },
+      outbox: { purge: purge('outbox') },
+      alerts: { purge: purge('alerts') },
+      upkeep: {
+        removeBackups: (before: number) => removeBackups(file, before),
+        purgeBudgets: purge('budgets'),
+        purgeTicks: purge('ticks'),
+        scrub: async () => {
+          receipts = 0;
+          return { kind: 'scrubbed', erasures: 1 };
+        },
+      },
+    } as unknown as OpenMirror,
+  );
+  const logger: Logger = {
+    ...silentLogger,
+    warn: ({ error }, message) => warned.push([message, (error as Fault).message]),
+  };
+  const housekeeping = startHousekeeping({ ...usual, ...maintenance, logger, clock });
+  onTestFinished(() => housekeeping.close());
+  await clock.advance(minutes(3));
+  expect([receipts, existsSync(stuck), existsSync(other)]).toEqual([0, true, false]);
+  expect([...new Set(expired)]).toEqual(['inbox', 'outbox', 'alerts', 'budgets', 'ticks']);
+  const why = `backups made before a schema migration cannot be deleted: ${stuck} (ERR_FS_EISDIR)`;
+  expect(warned).toEqual([
+    ['backups with erased identities remain; retrying', why],
+    ['expired entries could not be deleted; retrying', why],
+  ]);
+  rmSync(stuck, { recursive: true });
+  writeFileSync(stuck, '');
+  await clock.advance(minutes(1));
+  expect(existsSync(stuck)).toBe(false);
 });
 
 test('after the clock was set, nothing expires for an hour', async () => {

@@ -11,6 +11,7 @@ function work(leads: boolean) {
   const maintenance = maintenanceByLeader(
     {
       pending: () => pending,
+      removeBackups: () => {},
       scrub: async () => ({ kind: 'clean' }),
       words: scrubWords.postgres,
       purge: async () => done.push('purged'),

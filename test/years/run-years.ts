@@ -384,6 +384,7 @@ class YearsRun {
   async #scrub(moment: string): Promise<void> {
     const { engine, parts } = this.#engineNow();
     const maintenance = maintenanceOf(parts, engine.mirror);
+    maintenance.removeBackups(await maintenance.pending());
     const begun = systemClock.monotonic();
     // Other users of a server may block it for a moment.
     while ((await maintenance.scrubAlone(0, never)).kind === 'blocked') {

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { Fault } from '../../../domain/fault.js';
 import { removeAbandoned } from '../../backup/private-target.js';
 
 /** How long backups made before a migration are kept. They contain personal data, so not forever. */
@@ -27,11 +28,26 @@ export function backupsOf(file: string): readonly Backup[] {
 
 /**
  * Removes backups made before `before`, and copies that a killed `restore` left unfinished, whenever they were made.
- * Returns their paths.
+ * Returns their paths. Throws `usage`, after the others, for backups that the system does not let this user delete.
  */
 export function removeBackups(file: string, before: number): readonly string[] {
   const old = backupsOf(file).filter(({ madeAt }) => madeAt < before);
-  for (const backup of old) rmSync(backup.file, { force: true });
+  const left = old.flatMap((backup) => {
+    try {
+      rmSync(backup.file, { force: true });
+      return [];
+    } catch (error) {
+      return [{ file: backup.file, error: error as NodeJS.ErrnoException }];
+    }
+  });
   const abandoned = removeAbandoned(dirname(file), (name) => name === basename(file), before);
+  const [first] = left;
+  if (first !== undefined) {
+    const files = left.map(({ file, error }) => `${file} (${error.code ?? 'unknown reason'})`).join(', ');
+    throw new Fault('usage', `backups made before a schema migration cannot be deleted: ${files}`, {
+      hint: 'Delete them as the user who owns them',
+      cause: first.error,
+    });
+  }
   return [...old.map((backup) => backup.file), ...abandoned];
 }
