@@ -57,7 +57,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         identity,
         ...defined({ notices }),
       },
-      { rowsAtOnce, start: () => behindGate(new ListingProcess(file), gate) },
+      { rowsAtOnce, start: () => behindGate(file, gate) },
       checkpoints,
     );
     const erasures = new SqliteErasures(main, clock);
@@ -125,8 +125,9 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
   }
 }
 
-/** An index is built under the write lock, for as long as its table is large. */
-function behindGate(helper: ListingProcess, gate: WriteGate): ListingHelper {
+/** An index is built under the write lock, for as long as its table is large; totals are written in many short commits. */
+function behindGate(file: string, gate: WriteGate): ListingHelper {
+  const helper = new ListingProcess(file, (commit) => gate.closedFor('totals', commit));
   return {
     perform: (task) =>
       task.kind === 'index'

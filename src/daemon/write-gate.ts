@@ -7,13 +7,14 @@ import type { Wait } from '../runtime/health-register.js';
 const reasons = {
   rewrite: 'the database file is being rewritten to free its unused space, and ticks wait for it',
   index: 'an index of the database is being built, and ticks wait for it',
+  totals: 'totals of a large listing are being written, and ticks wait for each part of them',
 } as const;
 
 /** Long enough for a tick that waited to read and write its page. */
 const openMillis = 100;
 
 /**
- * Delays this process's own writers while a child process rewrites the file or builds an index. SQLite would make them
+ * Delays this process's own writers while a child process rewrites the file, builds an index or writes totals. SQLite would make them
  * wait as well, but by blocking the event loop.
  */
 export class WriteGate {
@@ -107,7 +108,7 @@ export class WriteGate {
     try {
       while (this.#closed !== undefined)
         if ((await Promise.race([this.#closed, ...late])) === 'late')
-          throw new Fault('database_busy', 'the database file is being rewritten or indexed');
+          throw new Fault('database_busy', 'a child process is writing to the database file');
     } finally {
       this.#waiting -= 1;
       passed.abort();

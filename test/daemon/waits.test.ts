@@ -1,13 +1,21 @@
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { ForgottenLedger } from '../../src/daemon/forgotten-ledger.js';
+import type { OpenMirror } from '../../src/daemon/mirror-parts.js';
 import { openMirror } from '../../src/daemon/open-mirror.js';
+import type { Instant } from '../../src/domain/instant.js';
+import type { Cursor } from '../../src/domain/position.js';
 import type { FullStatus } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import type { Scrubber } from '../../src/store/scrub-messages.js';
+import type { SourceIdentity } from '../../src/sync/ports.js';
 import { fakeIo, rosterd } from '../cli/fake-io.js';
+import { cautious } from '../store/mirror-fixture.js';
+import { acme, listingPage, record } from '../store/samples.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 test('a mirror in a file says that ticks wait while it is rewritten, and since when', async () => {
@@ -18,14 +26,7 @@ test('a mirror in a file says that ticks wait while it is rewritten, and since w
     waits = mirror.waits();
     return { kind: 'clean' };
   };
-  const mirror = await openMirror(
-    { kind: 'sqlite', file: join(folder, 'mirror.db') },
-    {
-      ...{ clock: systemClock, logger: silentLogger, identity: 'keep', scrub },
-      ledger: new ForgottenLedger(join(folder, 'forget.ledger')),
-    },
-  );
-  onTestFinished(() => mirror.close());
+  const mirror = await mirrorIn(folder, { scrub });
   const before = new Date().toISOString();
   await mirror.upkeep.scrub(0, new AbortController().signal);
   expect(waits).toEqual([
@@ -35,6 +36,36 @@ test('a mirror in a file says that ticks wait while it is rewritten, and since w
       since: expect.toSatisfy((since: string) => since >= before),
     },
   ]);
+  expect(mirror.waits()).toEqual([]);
+});
+
+test('writers of a daemon wait for a commit of totals without blocking it', async () => {
+  const folder = freshFolder();
+  const mirror = await mirrorIn(folder);
+  const list = async (source: SourceIdentity, id: string) => {
+    const { lease } = await mirror.mirror.open(source, 'tester');
+    const start = { kind: 'first', fingerprint: source.fingerprint, restarts: 0, notBefore: null } as const;
+    await mirror.mirror.beginListing(lease, start);
+    await mirror.mirror.addListingPage(lease, listingPage([record(id, {}, null)], 'end'));
+    return () => mirror.mirror.publishListing(lease, 'end' as Cursor, cautious);
+  };
+  await (await list(acme, 'inv_1'))();
+  const other = openSqlite(join(folder, 'mirror.db'));
+  onTestFinished(() => other.close());
+  // A number beyond which a child process writes the totals.
+  other.raw.exec('UPDATE investment_rows SET row_no = 1000000');
+  const publish = await list({ name: 'kiwi', fingerprint: 'f2' } as SourceIdentity, 'inv_2');
+  other.raw.exec('BEGIN IMMEDIATE');
+  const publishing = publish();
+  await vi.waitFor(() => expect(mirror.waits()).toMatchObject([{ key: 'totals' }]), { timeout: 60_000 });
+  let isWritten = false;
+  const writing = mirror.upkeep.purgeBudgets('2026-01-01T00:00:00.000Z' as Instant).then(() => {
+    isWritten = true;
+  });
+  await setImmediate();
+  expect(isWritten).toBe(false);
+  other.raw.exec('COMMIT');
+  await Promise.all([publishing, writing]);
   expect(mirror.waits()).toEqual([]);
 });
 
@@ -60,3 +91,12 @@ test('status, its page and the dashboard of a daemon say what ticks wait for', a
   for (const path of ['/', '/operations'])
     expect(await get(path)).toContain('the file is being rewritten, and ticks wait. <span');
 });
+
+async function mirrorIn(folder: string, more: { readonly scrub?: Scrubber } = {}): Promise<OpenMirror> {
+  const ledger = new ForgottenLedger(join(folder, 'forget.ledger'));
+  const location = { kind: 'sqlite', file: join(folder, 'mirror.db') } as const;
+  const parts = { clock: systemClock, logger: silentLogger, identity: 'keep', ledger, ...more } as const;
+  const mirror = await openMirror(location, parts);
+  onTestFinished(() => mirror.close());
+  return mirror;
+}

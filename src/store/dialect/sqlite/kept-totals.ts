@@ -155,8 +155,8 @@ const totalsOf = ({ keys, cents, counted }: (typeof tables)[number], reading: st
     FROM investment_rows ${reading} WHERE source_no = ? AND ${counted} GROUP BY ${of}`;
 };
 
-/** Bounds the write lock and the log of one commit, which takes some 20 ms. */
-export const investorsPerCommit = 5_000;
+/** Bounds the write lock and the log of one commit, which takes some 20 ms in a mirror of a million records. */
+export const investorsPerCommitMax = 5_000;
 
 /**
  * Notes how far the totals of a first listing are computed ahead of its publication: `counting` until they are complete,
@@ -180,14 +180,14 @@ export function isCounting(raw: RawDatabase, sourceNo: number): boolean {
   return raw.prepare('SELECT 1 FROM counted_listings WHERE source_no = ?').get(sourceNo) !== undefined;
 }
 
-/** Deletes some of the investor totals that an unfinished attempt left. Returns how many. */
-export function deleteLeftover(raw: RawDatabase, sourceNo: number): number {
+/** Deletes at most `rows` of the investor totals that an unfinished attempt left. Returns how many. */
+export function deleteLeftover(raw: RawDatabase, sourceNo: number, rows: number): number {
   return raw
     .prepare(
       `DELETE FROM investor_rows WHERE rowid IN (
-         SELECT rowid FROM investor_rows NOT INDEXED WHERE source_no = ? LIMIT ${investorsPerCommit})`,
+         SELECT rowid FROM investor_rows NOT INDEXED WHERE source_no = ? LIMIT ?)`,
     )
-    .run(sourceNo).changes;
+    .run(sourceNo, rows).changes;
 }
 
 /**
@@ -205,14 +205,14 @@ export function computeTotals(raw: RawDatabase, sourceNo: number): CountedTotals
   return { rounds: rows(totalsOf(ofRounds, reading)), days: rows(totalsOf(ofDays, reading)) };
 }
 
-/** Writes the investor totals after the first `from`, as many as fit into a commit. Returns how many. */
-export function writeInvestors(raw: RawDatabase, from: number): number {
+/** Writes at most `rows` of the investor totals, after the first `from`. Returns how many. */
+export function writeInvestors(raw: RawDatabase, from: number, rows: number): number {
   return raw
     .prepare(
       `INSERT INTO investor_rows (${columnsOf(ofInvestors).join(', ')})
        SELECT * FROM temp.counted WHERE rowid > ? AND rowid <= ? ORDER BY rowid`,
     )
-    .run(from, from + investorsPerCommit).changes;
+    .run(from, from + rows).changes;
 }
 
 /**

@@ -2,12 +2,13 @@ import { systemClock } from '../../../runtime/clock.js';
 import { endWithParent } from '../../../runtime/own-child.js';
 import { failureOf } from './child-failure.js';
 import { connectSqlite } from './connect.js';
-import type { ListingReply, ListingRequest } from './listing-messages.js';
+import { countListing, type Turn } from './count-listing.js';
+import type { ListingOrder, ListingReply, ListingRequest } from './listing-messages.js';
 import { performListingTask } from './listing-work.js';
 
 // The child process that prepares the publication of a large listing: see listing-process.ts.
 
-/** Leaves the write lock to the parent's commits, which block its event loop while they wait for it. */
+/** Leaves the write lock to other programs, which look for it now and then while they wait. */
 const pauseMillis = 5;
 
 /** Two of these processes prepare a first listing: one adds up while the other holds the lock to build an index. */
@@ -15,11 +16,32 @@ const lockWaitMillis = 10 * 60_000;
 
 endWithParent();
 
-process.on('message', async (request: ListingRequest) => {
-  process.send?.(await replyTo(request));
+let go: () => void = () => {};
+
+process.on('message', async (order: ListingOrder) => {
+  if (order.kind === 'go') go();
+  else reply(await resultOf(order));
 });
 
-async function replyTo({ file, task }: ListingRequest): Promise<ListingReply> {
+function reply(message: ListingReply): void {
+  process.send?.(message);
+}
+
+/** The writers of the parent wait for a commit without blocking its event loop, because it gives the turns. */
+const turn: Turn = async (commit) => {
+  await new Promise<void>((resolve) => {
+    go = resolve;
+    reply({ kind: 'asks' });
+  });
+  try {
+    return commit();
+  } finally {
+    reply({ kind: 'wrote' });
+    await systemClock.wait(pauseMillis);
+  }
+};
+
+async function resultOf({ file, task }: ListingRequest): Promise<ListingReply> {
   try {
     const database = connectSqlite(file, {
       readonly: task.kind === 'check' || task.kind === 'unseen',
@@ -27,7 +49,10 @@ async function replyTo({ file, task }: ListingRequest): Promise<ListingReply> {
       busyTimeoutMs: lockWaitMillis,
     });
     try {
-      const result = await performListingTask(database.raw, task, () => systemClock.wait(pauseMillis));
+      const result =
+        task.kind === 'count'
+          ? await countListing(database.raw, task, turn, systemClock)
+          : performListingTask(database.raw, task);
       return { kind: 'done', result };
     } finally {
       database.close();

@@ -3,30 +3,35 @@ import { Fault } from '../../../domain/fault.js';
 import { descriptorsFault, endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
 import { startOwnProcess } from '../../../runtime/own-process.js';
 import { errorOf } from './child-failure.js';
-import type { ListingReply } from './listing-messages.js';
+import type { ListingOrder, ListingReply } from './listing-messages.js';
 import type { ListingResults, PerformTask } from './listing-work.js';
 
 /** Performs the work before the publication of a large listing in a child process. */
 export class ListingProcess {
   readonly #child: ChildProcess;
   readonly #file: string;
+  readonly #inTurn: (commit: () => Promise<void>) => Promise<void>;
   #over = false;
+  /** Ends the turn of a commit that the process is writing. */
+  #wrote: () => void = () => {};
 
-  constructor(file: string) {
+  /** `inTurn` runs each of several commits while the other writers of this program wait. */
+  constructor(file: string, inTurn: (commit: () => Promise<void>) => Promise<void> = (commit) => commit()) {
     this.#file = file;
+    this.#inTurn = inTurn;
     try {
       this.#child = startOwnProcess(import.meta.url, 'listing-child');
     } catch (error) {
       // Node throws some reasons, such as a lack of memory, and passes on the others.
       throw descriptorsFault(error) ?? lost(`${it} could not be started`, error);
     }
-    this.#child.once('exit', () => {
+    const end = () => {
       this.#over = true;
-    });
+      this.#wrote();
+    };
+    this.#child.once('exit', end);
     // A process that could not be started, or a message that could not be sent, is reported to the waiting task.
-    this.#child.on('error', () => {
-      this.#over = true;
-    });
+    this.#child.on('error', end);
   }
 
   /** Performs one task at a time. Throws what the task threw, and when the process ended before it replied. */
@@ -37,23 +42,42 @@ export class ListingProcess {
         this.#child.off('exit', lose);
         this.#child.off('error', lose);
       };
+      const fail = (error: unknown) => {
+        done();
+        reject(error);
+      };
       const lose = () => {
         done();
         const ended = endedWithoutAnswer(it, this.#child.signalCode);
         reject(ended.code === 'out_of_descriptors' ? ended : lost(ended.message, ended));
       };
       const receive = (message: unknown) => {
-        done();
         const reply = message as ListingReply;
+        if (reply.kind === 'asks') return void this.#inTurn(() => this.#letWrite()).catch(fail);
+        if (reply.kind === 'wrote') return this.#wrote();
+        done();
         if (reply.kind === 'done') resolve(reply.result as ListingResults[(typeof task)['kind']]);
         else reject(errorOf(reply.failure));
       };
       if (this.#over) return lose();
-      this.#child.once('message', receive);
+      this.#child.on('message', receive);
       this.#child.once('exit', lose);
       this.#child.once('error', lose);
-      this.#child.send({ file: this.#file, task }, () => {});
+      this.#order({ kind: 'task', file: this.#file, task });
     });
+
+  /** Resolves when the process has written its commit, or has ended. */
+  #letWrite(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#over) return resolve();
+      this.#wrote = resolve;
+      this.#order({ kind: 'go' });
+    });
+  }
+
+  #order(order: ListingOrder): void {
+    this.#child.send(order, () => {});
+  }
 
   /** Kills the process. An unfinished transaction of it is rolled back. */
   async end(): Promise<void> {

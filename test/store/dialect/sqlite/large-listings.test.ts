@@ -4,6 +4,7 @@ import type { FeedItem } from '../../../../src/domain/investment.js';
 import type { Cents } from '../../../../src/domain/money.js';
 import type { Cursor } from '../../../../src/domain/position.js';
 import { seededRandom } from '../../../../src/runtime/random.js';
+import { countListing, type Turn } from '../../../../src/store/dialect/sqlite/count-listing.js';
 import { ListingProcess } from '../../../../src/store/dialect/sqlite/listing-process.js';
 import { type PerformTask, performListingTask } from '../../../../src/store/dialect/sqlite/listing-work.js';
 import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
@@ -41,8 +42,17 @@ function onSecondConnection(
     rowsAtOnce: 0,
     start: (): ListingHelper => {
       const second = openSqlite(file);
+      const turn: Turn = async (commit) => {
+        const result = commit();
+        await pause();
+        return result;
+      };
       const perform = (async (task: Parameters<PerformTask>[0]) =>
-        around(task.kind, () => performListingTask(second.raw, task, pause))) as PerformTask;
+        around(task.kind, async () =>
+          task.kind === 'count'
+            ? await countListing(second.raw, task, turn, new StandingClock())
+            : performListingTask(second.raw, task),
+        )) as PerformTask;
       return { perform, end: async () => second.close() };
     },
   };
@@ -116,7 +126,7 @@ test('totals are computed beside the indexes, once an id that was named twice ha
 
 test('a publication that ended at any commit of its preparation counts nothing twice when it is repeated', async () => {
   const expected = await published({});
-  for (const endsAt of [1, 2]) {
+  for (const endsAt of [1, 2, 3]) {
     const ended = await published({ endsAt, again: 'apart' });
     expect(ended, `ended at pause ${endsAt}, then prepared again`).toEqual(expected);
     expect(
@@ -124,10 +134,10 @@ test('a publication that ended at any commit of its preparation counts nothing t
       `ended at pause ${endsAt}, then by the commit`,
     ).toEqual(expected);
   }
-  expect(await published({ endsAt: 1, again: 'new listing' })).toEqual(expected);
+  expect(await published({ endsAt: 2, again: 'new listing' })).toEqual(expected);
 });
 
-/** Lists a crowd and returns its totals. The first attempt to publish ends at the n-th pause of its preparation. */
+/** Lists a crowd and returns its totals. The first attempt to publish ends after the n-th commit of its preparation. */
 async function published({
   endsAt,
   again,
@@ -170,6 +180,65 @@ test('a helper whose source was taken over writes no totals', async () => {
   const final = await collect([crowd(20)]);
   await expect(mirror.publishListing(lease, final, cautious)).rejects.toMatchObject({ code: 'lease_lost' });
   expect(await rows('SELECT count(*) AS n FROM investor_rows')).toEqual([{ n: 0 }]);
+});
+
+test('each commit of totals takes a turn, and writers of the mirror may write in between', async () => {
+  const database = migratedDatabase();
+  let turns = 0;
+  const large: LargeListings = {
+    rowsAtOnce: 0,
+    start: () =>
+      new ListingProcess(database.file, async (commit) => {
+        // This connection would have to wait for the process if it wrote without its turn.
+        database.raw.exec('UPDATE sources SET rows_held = rows_held');
+        turns += 1;
+        await commit();
+      }),
+  };
+  const { list, rows } = await mirrorFixture({ database, large });
+  await list([crowd(5_200)]);
+  // Two commits that note the state, two of investors or more where they are slow, and one that finds no more.
+  expect(turns).toBeGreaterThanOrEqual(5);
+  expect(await rows('SELECT sum(investments) AS n FROM investor_totals')).toEqual([{ n: 5_096 }]);
+});
+
+test('a process that is killed in its turn ends the turn and fails the publication', async () => {
+  const database = migratedDatabase();
+  let over = 0;
+  const large: LargeListings = {
+    rowsAtOnce: 0,
+    start: () => {
+      const helper = new ListingProcess(database.file, async (commit) => {
+        const written = commit();
+        void helper.end();
+        await written;
+        over += 1;
+      });
+      return helper;
+    },
+  };
+  const { collect, mirror, lease } = await mirrorFixture({ database, large });
+  const final = await collect([crowd(20)]);
+  expectRetry(await mirror.publishListing(lease, final, cautious).catch((error: unknown) => error));
+  expect(over).toBe(1);
+});
+
+test('while commits of totals are slow, each has fewer rows than the one before', async () => {
+  const database = migratedDatabase();
+  const written: number[] = [];
+  let millis = 0;
+  const slow = { monotonic: () => (millis += 40) };
+  const { collect, lease } = await mirrorFixture({ database });
+  await collect([crowd(5_200)]);
+  const task = { kind: 'count', sourceNo: 1, fence: lease.fence } as const;
+  const turn: Turn = async (commit) => {
+    const result = commit();
+    written.push(Number(result));
+    return result;
+  };
+  await countListing(database.raw, task, turn, slow);
+  // Half as many each time, because a commit takes twice as long as it should.
+  expect(written.slice(1, 6)).toEqual([2_500, 1_250, 625, 313, 157]);
 });
 
 test('rows deleted by another program after a re-listing was prepared are not counted as missing', async () => {

@@ -1,0 +1,56 @@
+import { Fault } from '../../../domain/fault.js';
+import type { Clock } from '../../../runtime/clock.js';
+import {
+  type CountedTotals,
+  computeTotals,
+  deleteLeftover,
+  investorsPerCommitMax,
+  isCounting,
+  noteCounting,
+  writeInvestors,
+} from './kept-totals.js';
+import type { CountTask } from './listing-work.js';
+import type { RawDatabase } from './prepared.js';
+import { SliceSize } from './slice-size.js';
+import { inTransaction, withoutWaiting } from './transaction.js';
+
+/** Runs one commit while the other writers of this program wait, and lets them write before the next one. */
+export type Turn = <Result>(commit: () => Result) => Promise<Result>;
+
+/**
+ * The totals of investors are sorted into a temporary file first and written in that order: inserting them in the order of
+ * the rows would write each page of their index many times.
+ */
+export async function countListing(
+  raw: RawDatabase,
+  { sourceNo, fence }: CountTask,
+  turn: Turn,
+  clock: Pick<Clock, 'monotonic'>,
+): Promise<CountedTotals> {
+  const fenceOf = raw.prepare<[number], number>('SELECT fence FROM leases WHERE source_no = ?').pluck();
+  const size = new SliceSize(investorsPerCommitMax);
+  const commit = (work: () => number): Promise<number> =>
+    turn(() => {
+      const began = clock.monotonic();
+      // A power cut may lose these rows: they count only with the commit that publishes the listing.
+      const rows = withoutWaiting(raw, () =>
+        inTransaction(raw, () => {
+          if (fenceOf.get(sourceNo) !== fence)
+            throw new Fault('lease_lost', 'the source was taken over while its totals were computed');
+          return work();
+        }),
+      );
+      size.took(clock.monotonic() - began);
+      return rows;
+    });
+  // Looking for what is left over reads the totals of all sources.
+  const isRepeated = isCounting(raw, sourceNo);
+  await commit(() => noteCounting(raw, sourceNo, 'counting'));
+  while (isRepeated && (await commit(() => deleteLeftover(raw, sourceNo, size.rows))) > 0);
+  const totals = computeTotals(raw, sourceNo);
+  for (let from = 0, written = -1; written !== 0; from += written)
+    written = await commit(() => writeInvestors(raw, from, size.rows));
+  await commit(() => noteCounting(raw, sourceNo, 'counted'));
+  raw.exec('DROP TABLE temp.counted');
+  return totals;
+}
