@@ -232,14 +232,19 @@ export function isServerAway(error: unknown): boolean {
 const noPasswordInWords = /^SASL: .*client password must be a (?:non-empty )?string/;
 const noTlsInWords = 'The server does not support SSL connections';
 
-/** The driver's messages, without a code, for a connection that was lost or is of no use any more. */
+/** The driver's messages, without a code, for a server that did not answer in time. */
+const timedOutInWords =
+  /^(?:Connection terminated due to connection timeout|timeout expired|timeout exceeded when trying to connect|Query read timeout)/;
+
+/** The same for a connection that was lost or is of no use any more. */
 const lostInWords =
-  /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect|Client (?:has encountered|was closed)|Query read timeout|Cannot use a pool after|There was an error establishing an SSL connection)/;
+  /^(?:Connection terminated|Client (?:has encountered|was closed)|Cannot use a pool after|There was an error establishing an SSL connection)/;
 
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error) || error instanceof Fault) return null;
   if ('code' in error && typeof error.code === 'string') return error.code;
   // A host name with several addresses: one error for each.
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  if (timedOutInWords.test(error.message)) return 'ETIMEDOUT';
   return lostInWords.test(error.message) ? 'closed' : null;
 }

@@ -116,6 +116,19 @@ test('a server that cannot start a process for a connection with TLS counts as a
   expect(isFault(failed) && isServerAway(failed.about.cause)).toBe(true);
 });
 
+test('a server that does not answer in time is reported as a timeout, and counts as away', async () => {
+  const server = createServer(() => {}).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const url = `postgres://127.0.0.1:${(server.address() as AddressInfo).port}/mirror`;
+  const failed = await openPostgres(url, { connectTimeoutMs: 50 }).catch((error: unknown) => error);
+  expect(failed).toMatchObject({
+    code: 'database_busy',
+    message: `${url} cannot be reached or closed the connection (ETIMEDOUT)`,
+  });
+  expect(isFault(failed) && isServerAway(failed.about.cause)).toBe(true);
+});
+
 test.each(['EADDRNOTAVAIL', 'EPERM', 'ENETDOWN', 'ENOBUFS', 'EHOSTDOWN', 'EAGAIN', 'ECONNABORTED'])(
   'a socket that fails with %s counts as away, also for each of several addresses',
   async (code) => {
