@@ -73,13 +73,13 @@ export interface FollowedSources {
 }
 
 export interface SourceEraser {
+  /** Returns the sources whose erasure has begun and was not finished. */
+  unfinished(): Promise<readonly SourceName[]>;
   /**
    * Deletes everything stored of a source: identity first, then rows, history, changes, ticks, companies and rounds, and
    * the cursor. Commits in slices, and may be repeated after a crash. Returns the number of rows that this call deleted.
    * Throws `lease_lost` while another process holds the source, and when another process takes it meanwhile.
    */
-  /** Returns the sources whose erasure has begun and was not finished. */
-  unfinished(): Promise<readonly SourceName[]>;
   erase(source: SourceName): Promise<{ readonly rows: number }>;
 }
 

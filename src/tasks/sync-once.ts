@@ -68,7 +68,10 @@ export async function syncOnce(
 }
 
 /** Finishes erasures of sources that were interrupted. With follow rules, following them does. */
-async function finishErasures({ mirror: { eraser } }: Engine, { logger }: EngineParts): Promise<void> {
+export async function finishErasures(
+  { mirror: { eraser } }: { readonly mirror: Pick<Engine['mirror'], 'eraser'> },
+  { logger }: Pick<EngineParts, 'logger'>,
+): Promise<void> {
   for (const source of await eraser.unfinished())
     try {
       const { rows } = await eraser.erase(source);

@@ -115,7 +115,7 @@ test('sync refuses a paused source with exit code 5, and a pause survives a rest
   ).sources;
   expect(source?.ticks[0]?.trigger).not.toBe('start');
   await daemon.close();
-  expect((await run('resume', '--source', 'acme')).code).toBe(0);
+  expect(await run('resume', '--source', 'acme')).toMatchObject({ code: 0, out: 'resumed: acme\n', err: '' });
   expect((await run('sync')).code).toBe(0);
 });
 

@@ -57,6 +57,9 @@ test('work watch: health is well again without a delivery or a tick, once the da
   fill();
   await expect(inbox.accept(delivery)).rejects.toMatchObject({ code: 'database_full' });
   expect(register.list()).toEqual(ill);
+  empty();
+  await clock.advance(5_000);
+  expect(register.list()).toEqual([]);
 });
 
 test('work watch: a closed watch tries no write, and what it knew stays', async () => {

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { syncOnce } from '../../src/tasks/sync-once.js';
+import { Fault, type FaultCode } from '../../src/domain/fault.js';
+import type { SourceName } from '../../src/domain/ids.js';
+import type { SourceEraser } from '../../src/installations/ports.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { finishErasures, syncOnce } from '../../src/tasks/sync-once.js';
 import {
   configFor,
   control,
@@ -136,4 +140,24 @@ test('sync: a rejected token halts the source for a person', async () => {
   const [result] = await syncOnce(partsFor(config), {}, never);
   expect(result?.report).toMatchObject({ code: 'unauthorized' });
   expect(result?.phase?.kind).toBe('halted');
+});
+
+test('sync finishes the other erasures when another process has a source, and throws for a database that fails', async () => {
+  const asked: string[] = [];
+  let code: FaultCode = 'lease_lost';
+  const eraser: SourceEraser = {
+    unfinished: async () => ['first', 'second'] as SourceName[],
+    erase: async (source) => {
+      asked.push(source);
+      if (source === 'first') throw new Fault(code, 'not now');
+      return { rows: 1 };
+    },
+  };
+  const finish = () => finishErasures({ mirror: { eraser } }, { logger: silentLogger });
+  await finish();
+  code = 'database_busy';
+  await finish();
+  expect(asked).toEqual(['first', 'second', 'first', 'second']);
+  code = 'database_full';
+  await expect(finish()).rejects.toMatchObject({ code });
 });

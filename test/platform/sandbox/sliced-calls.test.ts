@@ -51,6 +51,11 @@ test.each([
     expect(error.message).toBe(`The sandbox was reset. ${ids.length} of ${many} changes were made.`);
     // Nothing of the call reached the world after the reset.
     expect(await records()).toEqual(seeded);
+    const next = await world.control('POST', path, {
+      company: company(world).id,
+      [Object.keys(body)[0] ?? '']: 1,
+    });
+    expect(next.body.ids).toHaveLength(1);
   },
 );
 
