@@ -124,6 +124,11 @@ test('doctor finds a running daemon and reports no problem', async () => {
       message: expect.stringMatching(/is in use by a rosterd that does not work on this database$/),
       mend: expect.stringMatching(/^ss -ltnp/),
     });
+  // A file of a daemon that this user may not read, for example: it may be the one that answers.
+  writeFileSync(`${other.database}.daemon-7-strange.json`, '{');
+  const unknown = await other.doctor();
+  for (const port of ['receiver.port', 'console.port'])
+    expect(unknown.diagnosis.checks.find(({ name }) => name === port)?.verdict).toBe('pass');
 });
 
 test('doctor checks a platform even if its clock is wrong', async () => {
