@@ -20,7 +20,7 @@ import type { ConnectingCommand } from './connecting-command.js';
 import { sessionPartsOf } from './engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import { nextStep } from './next-step.js';
-import { requireSourcesInFile, writeConnected } from './write-connected.js';
+import { othersInFile, requireSourcesInFile, writeConnected } from './write-connected.js';
 
 /** `rosterd connect`: installs on each company separately, so that one refusal does not lose the other grants. */
 export async function connectCompanies(command: ConnectingCommand): Promise<ExitCode> {
@@ -86,7 +86,12 @@ async function connectOne(
   const same = entryOf(entries, company);
   const replaced = same === undefined ? await sourceToReplace() : undefined;
   const entry = same ?? entries.find(({ name }) => name === replaced);
-  const taken = [...sources.map(({ name }) => name), ...before.map(({ source }) => source)];
+  const taken = [
+    ...sources.map(({ name }) => name),
+    ...before.map(({ source }) => source),
+    // Their token files must not be overwritten.
+    ...(await othersInFile(command, company.id)),
+  ];
   const source = entry?.name ?? replaced ?? sourceNameFor(company, taken);
   const file = tokenFileOf(entry, source);
   const scopes = [...mirrorScopes, ...(wantsNames(command) ? [identityScope] : [])];

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { configFileOf, type LoadedConfig } from '../config/document.js';
 import { type Edit, editConfigFile } from '../config/edit-file.js';
+import { parseJsonText } from '../config/json-text.js';
 import { valueAt } from '../config/path.js';
 import { Fault } from '../domain/fault.js';
 import type { Connected } from './connected.js';
@@ -101,6 +103,26 @@ async function writeSources(
     ...sourceEdits(content, connected, loaded),
   ];
   await editConfigFile(resolve(io.cwd, file), edits, io.clock);
+}
+
+/**
+ * Returns the names of the sources of other companies that the file has now: it may have changed while the person signed
+ * in. None of a file that cannot be read, which is reported when it is written.
+ */
+export async function othersInFile(
+  { context: { io, options } }: ConnectingCommand,
+  company: string,
+): Promise<readonly string[]> {
+  const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
+  try {
+    const found = valueAt(parseJsonText(await readFile(resolve(io.cwd, file), 'utf8')).value, ['sources']);
+    return (Array.isArray(found) ? found : []).flatMap((entry: unknown) => {
+      const name = valueAt(entry, ['name']);
+      return typeof name === 'string' && valueAt(entry, ['company']) !== company ? [name] : [];
+    });
+  } catch {
+    return [];
+  }
 }
 
 /** The file may have changed while the person signed in, so each entry is looked up there by its name. */

@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
+import { sourceNameFor } from '../../src/tasks/connected-source.js';
 import { makeClient, makeCompany, type TestClient, userToken } from '../conformance/credentials.js';
 import { type RunningPlatform, startPlatform } from '../conformance/running-platform.js';
 import { consent, desk, start } from './connect-session.js';
@@ -115,6 +116,29 @@ test('connect --write keeps a source that was added while the person signed in',
   await fetch(await consent(world, link, founder(1).email));
   expect((await session.ended).code).toBe(0);
   expect(configOf(folder).sources).toMatchObject([beta, acme, { company: id }]);
+});
+
+test('connect leaves the token of a source alone that another company got under the same name while the person signed in', async () => {
+  const { folder, io, write } = desk();
+  const company = world.ready.companies[2];
+  if (company === undefined) throw new Error('there are three companies');
+  const name = sourceNameFor(company, []);
+  const others = { name, token: { file: `credentials/${name}.token` }, company: 'co_other' };
+  const content = (...sources: object[]) =>
+    write('config.json', JSON.stringify({ platform: { baseUrl: world.url }, sources }));
+  content({ name: 'beta', token: { env: 'T' }, company: 'co_beta' });
+  const session = start(args(publicClient, '--company', company.id, '--write'), io());
+  const link = await session.link();
+  content(others);
+  mkdirSync(join(folder, 'credentials'), { mode: 0o700 });
+  write(others.token.file, 'theirs', 0o600);
+  await fetch(await consent(world, link, founder(2).email));
+  const { code } = await session.ended;
+  expect([readFileSync(join(folder, others.token.file), 'utf8'), code]).toEqual(['theirs', 0]);
+  expect(configOf(folder).sources).toMatchObject([
+    others,
+    { name: `${name}-2`, token: { file: `credentials/${name}-2.token` }, company: company.id },
+  ]);
 });
 
 test('connect --write refuses sources of the environment, and prints what it could not write', async () => {
