@@ -489,6 +489,28 @@ test('connect makes no token of a company that it could not store', async () => 
   expect(tokens()).toBe(before);
 });
 
+test('connect --management signs in, and writes what manages endpoints or prints what it could not write', async () => {
+  const { folder, io, write } = desk();
+  write('config.json', '{"sources": []}');
+  const asked = args(publicClient, '--management', '--write');
+  const signedIn = async (meanwhile: () => void) => {
+    const session = start(asked, io());
+    const link = await session.link();
+    meanwhile();
+    await fetch(await consent(world, link, founder().email));
+    return await session.ended;
+  };
+  const refused = await signedIn(() => write('config.json', '{ "log": '));
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('config.json cannot be edited')]);
+  const printed = JSON.parse(`{${/^"management": .*$/m.exec(refused.out)?.[0]}}`);
+  write('config.json', '{"sources": []}');
+  expect(await signedIn(() => {})).toMatchObject({ code: 0, err: expect.not.stringContaining('Add to') });
+  const { platform } = configOf(folder);
+  expect(platform).toMatchObject({ baseUrl: world.url, ...printed });
+  const file = join(folder, platform.management.credentials.file);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
 test('connect --rule signs in the manager of a follow rule, and the next sync connects what is installed', async () => {
   const { folder, io, write } = desk();
   const env = { PARTNER_SECRET: confidential.secret };
