@@ -33,6 +33,15 @@ const areas = {
 
 type Area = keyof typeof areas;
 
+interface Failed {
+  /** The monotonic time of the last failure. */
+  at: number;
+  /** The calls that have failed and not succeeded since. */
+  readonly calls: Set<string>;
+  /** Whether a write that succeeds shows that the failure is over. */
+  isTriable: boolean;
+}
+
 /** How often a write is tried after a failure: health is right again this soon after the database is. */
 const tryMillis = 5_000;
 
@@ -42,8 +51,7 @@ const tryMillis = 5_000;
  * when its call succeeds, or any later write does. The next delivery or tick may be hours away, so a write is tried until then.
  */
 export class WorkWatch implements Closable {
-  /** By area: the monotonic time of the last failure, and the failed calls that have not succeeded since. */
-  readonly #failed = new Map<Area, { at: number; readonly calls: Set<string> }>();
+  readonly #failed = new Map<Area, Failed>();
 
   readonly #stopping = new Interrupter();
   #tryWrite: OpenMirror['tryWrite'] = null;
@@ -124,9 +132,10 @@ export class WorkWatch implements Closable {
   }
 
   /** Records a write that began at `begunAt`: failures before it are over, whether or not they are retried. */
-  #wrote(begunAt: number): void {
+  #wrote(begunAt: number, isOver: (failed: Failed) => boolean = () => true): void {
     this.parts.onWorks();
-    for (const [area, { at }] of this.#failed) if (at < begunAt) this.#recovered(area);
+    for (const [area, failed] of this.#failed)
+      if (failed.at < begunAt && isOver(failed)) this.#recovered(area);
   }
 
   #recovered(area: Area): void {
@@ -167,8 +176,10 @@ export class WorkWatch implements Closable {
   #fail(area: Area, call: string, error: unknown): void {
     if (!isFault(error) || !error.code.startsWith('database_')) return;
     const { register, clock } = this.parts;
-    const failed = this.#failed.get(area) ?? { at: 0, calls: new Set<string>() };
+    const failed = this.#failed.get(area) ?? { at: 0, calls: new Set<string>(), isTriable: true };
     failed.at = clock.monotonic();
+    // What is tried is the storing of a delivery: it says nothing of another table that is damaged.
+    if (area !== 'inbox' && error.code === 'database_unusable') failed.isTriable = false;
     failed.calls.add(call);
     this.#failed.set(area, failed);
     register.report(area, {
@@ -179,19 +190,20 @@ export class WorkWatch implements Closable {
     if (!this.#isTrying && this.#tryWrite !== null) void this.#keepTrying(this.#tryWrite);
   }
 
-  /** Tries a write until no failure is left. One that fails changes nothing: the problem stays. */
+  /** Tries a write until it can show nothing more. One that fails changes nothing: the problem stays. */
   async #keepTrying(tryWrite: () => Promise<void>): Promise<void> {
     const { clock } = this.parts;
     this.#isTrying = true;
-    while (this.#failed.size > 0 && !this.#stopping.aborted) {
+    const isWorth = () => !this.#stopping.aborted && [...this.#failed.values()].some((one) => one.isTriable);
+    while (isWorth()) {
       await clock.wait(tryMillis, this.#stopping);
-      if (this.#failed.size === 0 || this.#stopping.aborted) break;
+      if (!isWorth()) break;
       const begunAt = clock.monotonic();
       const succeeded = await tryWrite().then(
         () => true,
         () => false,
       );
-      if (succeeded) this.#wrote(begunAt);
+      if (succeeded) this.#wrote(begunAt, (one) => one.isTriable);
     }
     this.#isTrying = false;
   }

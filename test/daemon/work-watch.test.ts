@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openGatedInbox } from '../../src/daemon/gated-inbox.js';
 import type { OpenMirror } from '../../src/daemon/mirror-parts.js';
 import { WorkWatch } from '../../src/daemon/work-watch.js';
+import { Fault } from '../../src/domain/fault.js';
 import type { EventId, SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import { type AcceptedEvent, ownLane } from '../../src/inbox/ports.js';
@@ -32,13 +33,14 @@ function watchedInbox() {
   const register = new HealthRegister();
   const { inbox, tryWrite } = openGatedInbox(database, clock, silentLogger);
   const watch = new WorkWatch({ register, clock, onAway: () => {}, onWorks: () => {} });
-  const rest = { mirror: {}, dimensions: {}, outbox: {}, budgets: {}, server: null, fleet: null };
-  const watched = watch.over({ ...rest, inbox, tryWrite } as unknown as OpenMirror);
+  const others = { mirror: {}, dimensions: {}, outbox: {}, budgets: {}, server: null, fleet: null };
+  const rest = { ...others, inbox, tryWrite };
+  const watched = watch.over(rest as unknown as OpenMirror);
   database.raw.exec('VACUUM');
   const limit = (pages: number) => database.raw.pragma(`max_page_count = ${pages}`);
   const fill = () => limit(Number(database.raw.pragma('page_count', { simple: true })));
   const rows = () => database.raw.prepare('SELECT count(*) FROM webhook_inbox').pluck().get();
-  return { clock, register, watch, inbox: watched.inbox, fill, empty: () => limit(1_000_000), rows };
+  return { clock, register, watch, inbox: watched.inbox, fill, empty: () => limit(1_000_000), rows, rest };
 }
 
 test('work watch: health is well again without a delivery or a tick, once the database takes writes', async () => {
@@ -59,6 +61,26 @@ test('work watch: health is well again without a delivery or a tick, once the da
   expect(register.list()).toEqual(ill);
   empty();
   await clock.advance(5_000);
+  expect(register.list()).toEqual([]);
+});
+
+test('work watch: a write that is tried says nothing of a table that is damaged', async () => {
+  const { clock, register, watch, fill, empty, rest } = watchedInbox();
+  let isDamaged = true;
+  const waiting = async () => {
+    if (isDamaged) throw new Fault('database_unusable', 'the file is damaged');
+    return [];
+  };
+  const { inbox, outbox } = watch.over({ ...rest, outbox: { waiting } } as unknown as OpenMirror);
+  await expect(outbox.waiting()).rejects.toMatchObject({ code: 'database_unusable' });
+  fill();
+  await expect(inbox.accept(delivery)).rejects.toMatchObject({ code: 'database_full' });
+  empty();
+  await clock.advance(60_000);
+  expect(register.list()).toEqual([expect.objectContaining({ key: 'outbox', severity: 'ill' })]);
+  expect(clock.sleeping).toBe(0);
+  isDamaged = false;
+  await outbox.waiting();
   expect(register.list()).toEqual([]);
 });
 
