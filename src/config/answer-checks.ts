@@ -17,7 +17,7 @@ const matching =
 export const isWebAddress: Check = (answer) => {
   if (webAddress.safeParse(answer).success) return undefined;
   const address = answer.replace(/^https?:\/\//i, '');
-  const host = URL.parse(`https://${address}`) !== null ? new URL(`https://${address}`).hostname : '';
+  const host = URL.parse(`https://${address}`)?.hostname ?? '';
   const meant = `${isLoopback(host) ? 'http' : 'https'}://${address}`;
   const wanted = 'an https:// URL without user name, query or fragment (http:// for this machine only)';
   return webAddress.safeParse(meant).success ? `${wanted}; did you mean ${meant}?` : wanted;

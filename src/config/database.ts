@@ -29,8 +29,9 @@ export const isOtherServer = (text: string): boolean =>
  * only in the user part of the URL, so that `withoutPassword` finds it.
  */
 export function isPostgresUrl(text: string): boolean {
-  if (!isPostgres(text) || URL.parse(text) === null) return false;
-  const { hostname, pathname, searchParams, hash, username, password } = new URL(text);
+  const url = isPostgres(text) ? URL.parse(text) : null;
+  if (url === null) return false;
+  const { hostname, pathname, searchParams, hash, username, password } = url;
   return (
     [username, password, pathname].every(isDecodable) &&
     (hostname !== '' || searchParams.has('host')) &&

@@ -50,8 +50,8 @@ function isTimeZone(name: string): boolean {
 
 /** Requests carry a token, so plain HTTP is allowed only to this machine. */
 function isWebAddress(text: string): boolean {
-  if (URL.parse(text) === null) return false;
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) return false;
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     return false;
   }

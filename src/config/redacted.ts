@@ -18,8 +18,9 @@ function redacted({ path, value }: SettingRow): unknown {
 }
 
 function withoutAccount(text: string): string {
-  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || URL.parse(text) === null) return text;
-  const { protocol, host, pathname } = new URL(text);
+  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : null;
+  if (url === null) return text;
+  const { protocol, host, pathname } = url;
   // The path of a web address may contain a key; that of a database is its name.
   const path = protocol.startsWith('postgres') ? pathname : pathname === '/' ? '' : '/…';
   return `${protocol}//${host}${path}`;

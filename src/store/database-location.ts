@@ -32,7 +32,8 @@ export function locationText(location: DatabaseLocation): string {
 
 /** Returns the URL with user, host and database. Passwords and options never appear in a message. */
 export function addressText(text: string): string {
-  if (URL.parse(text) === null) return 'the PostgreSQL database';
-  const { protocol, username, host, pathname } = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) return 'the PostgreSQL database';
+  const { protocol, username, host, pathname } = url;
   return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`;
 }

@@ -114,9 +114,8 @@ function queryOf(request: IncomingMessage, redirectUri: string): URLSearchParams
   const wanted = new URL(redirectUri);
   if (request.method !== 'GET' || request.headers.host !== wanted.host) return undefined;
   const target = request.url ?? '';
-  if (!target.startsWith('/') || URL.parse(target, wanted.origin) === null) return undefined;
-  const url = new URL(target, wanted.origin);
-  return url.origin === wanted.origin && url.pathname === wanted.pathname ? url.searchParams : undefined;
+  const url = target.startsWith('/') ? URL.parse(target, wanted.origin) : null;
+  return url?.origin === wanted.origin && url.pathname === wanted.pathname ? url.searchParams : undefined;
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -92,7 +92,8 @@ async function codeByPaste(
 }
 
 function queryIn(text: string): URLSearchParams {
-  if (URL.parse(text) !== null) return new URL(text).searchParams;
+  const url = URL.parse(text);
+  if (url !== null) return url.searchParams;
   throw new Fault('usage', 'what was pasted is neither an address nor a code', {
     hint: 'copy the whole address from the browser, from http to the end',
   });

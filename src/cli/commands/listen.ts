@@ -143,7 +143,7 @@ function addressOf(text: string | undefined): URL {
       hint: '--forward-to http://localhost:3000/webhooks, the address of your receiver',
     });
   }
-  const url = URL.parse(text) !== null ? new URL(text) : null;
+  const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '')
     return url;
   throw new Fault('usage', `--forward-to is ${JSON.stringify(text)}`, {

@@ -40,8 +40,8 @@ const scopes = ['write:syndicate_members'] as const;
 
 /** Returns whether a URL is https, or http on a loopback host, without a user name or fragment. */
 function isAllowedSuccessUrl(text: string): boolean {
-  if (URL.parse(text) === null) return false;
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) return false;
   const loopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
   return (
     (url.protocol === 'https:' || (url.protocol === 'http:' && loopback)) &&

@@ -40,5 +40,5 @@ function isRegistered(exchange: Exchange, origin: string, applicationNo: number 
      WHERE a.status IN ('active', 'suspended') AND ($application IS NULL OR a.no = $application)`,
     { application: applicationNo },
   );
-  return rows.some((row) => URL.parse(row.uri) !== null && new URL(row.uri).origin === origin);
+  return rows.some((row) => URL.parse(row.uri)?.origin === origin);
 }

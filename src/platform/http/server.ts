@@ -110,8 +110,7 @@ async function serve(
 
 /** Parses the request target. A target that starts with two slashes is a path here, not the name of a host. */
 function targetOf(target: string): URL | null {
-  const absolute = target.startsWith('/') ? `http://platform.invalid${target}` : target;
-  return URL.parse(absolute) !== null ? new URL(absolute) : null;
+  return URL.parse(target.startsWith('/') ? `http://platform.invalid${target}` : target);
 }
 
 const tooLarge = new Problem(400, 'bad_request', 'The body is larger than 1 MB.');

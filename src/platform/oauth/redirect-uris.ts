@@ -21,8 +21,8 @@ const lengthMax = 2000;
 export function redirectProblem(uri: string): string | null {
   if (uri.length > lengthMax) return `longer than ${lengthMax} characters`;
   if (!/^[\x21-\x7e]+$/.test(uri)) return 'only printable ASCII without spaces is allowed';
-  if (URL.parse(uri) === null) return 'not an absolute URI';
-  const url = new URL(uri);
+  const url = URL.parse(uri);
+  if (url === null) return 'not an absolute URI';
   if (uri.includes('#')) return 'a fragment is not allowed';
   if (url.username !== '' || url.password !== '') return 'user information is not allowed';
   if (url.protocol === 'https:') return null;

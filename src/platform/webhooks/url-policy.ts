@@ -41,8 +41,8 @@ export function judgeUrl(text: string, loopbackAllowed: boolean): Verdict {
   // `URL` removes tabs and line breaks and converts backslashes. Reject text that needs this.
   if (/[\s\p{Cc}\\]/u.test(text))
     return refused('must not contain spaces, control characters or backslashes');
-  if (!/^https?:\/\/[^/]/i.test(text) || URL.parse(text) === null) return refused('is not an https:// URL');
-  const url = new URL(text);
+  const url = /^https?:\/\/[^/]/i.test(text) ? URL.parse(text) : null;
+  if (url === null) return refused('is not an https:// URL');
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text)) {
     return refused('must not carry a user name or a password');
   }

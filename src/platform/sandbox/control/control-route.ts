@@ -43,9 +43,8 @@ export function refuseBrowsers(exchange: Exchange): void {
  * same origin and no Origin header. IP addresses and names without a dot cannot be abused this way.
  */
 export function isOwnName({ headers, services }: Exchange): boolean {
-  const text = `http://${headers.host ?? ''}`;
-  if (URL.parse(text) === null) return false;
-  const { hostname } = new URL(text);
+  const hostname = URL.parse(`http://${headers.host ?? ''}`)?.hostname;
+  if (hostname === undefined) return false;
   const known = services.options.publicUrl;
   return (
     isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 ||

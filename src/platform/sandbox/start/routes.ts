@@ -84,7 +84,7 @@ const refuseForeignForms: Step<PostedForm> = (exchange) => {
 };
 
 const isOwnOrigin = (exchange: Exchange<PostedForm>, origin: string): boolean =>
-  URL.parse(origin) !== null && new URL(origin).origin === new URL(baseUrl(exchange)).origin;
+  URL.parse(origin)?.origin === new URL(baseUrl(exchange)).origin;
 
 function answer(start: Start): Handler<PostedForm> {
   return async (exchange) => {

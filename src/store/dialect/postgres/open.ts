@@ -180,8 +180,8 @@ export function identitySchemaOf(schema: string): string {
 
 /** Adds the setting to the URL's `options`, so that it applies to every session of the pool from its start. */
 function readOnlyUrl(text: string): string {
-  if (URL.parse(text) === null) return text;
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) return text;
   const given = url.searchParams.get('options');
   const wanted = '-c default_transaction_read_only=on';
   url.searchParams.set('options', given === null ? wanted : `${given} ${wanted}`);
