@@ -6,6 +6,7 @@ import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { guarded } from '../http/steps/guarded.js';
 import { refuseWithout } from '../http/steps/refuse-without.js';
+import { iso } from '../http/timestamps.js';
 import { reachedOfferings, reachOffering } from '../sessions/offering-access.js';
 import { newSecret } from '../state/secrets.js';
 import { all, one, run } from '../state/statements.js';
@@ -24,7 +25,6 @@ export const attributionRoutes: readonly Route[] = [
 
 const dayMillis = 24 * 60 * 60 * 1000;
 const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
-const iso = (at: number): string => new Date(at).toISOString();
 const metaOf = (exchange: Exchange) => ({ request_id: exchange.requestId });
 
 function reachPath(exchange: Exchange): void {

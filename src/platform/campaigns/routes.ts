@@ -1,5 +1,4 @@
 import type { Version } from '../../wire/versions.js';
-import { timeOrNull } from '../catalog/money.js';
 import { type Round, roundsOfCompany } from '../catalog/rounds.js';
 import { listCampaigns } from '../contract/campaigns.js';
 import type { Caller } from '../http/caller.js';
@@ -8,6 +7,7 @@ import { pageOf, pageSizeOf } from '../http/paging.js';
 import { Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { guarded } from '../http/steps/guarded.js';
+import { isoOrNull } from '../http/timestamps.js';
 import type { State } from '../state/database.js';
 import { all } from '../state/statements.js';
 
@@ -71,7 +71,7 @@ const campaignResource = (round: Round): object => ({
     updated_at: new Date(
       Math.max(round.created_at, round.started_at ?? 0, round.closed_at ?? 0),
     ).toISOString(),
-    closed_at: timeOrNull(round.closed_at),
+    closed_at: isoOrNull(round.closed_at),
     amount_raised: round.raised_cents / 100,
     amount_raised_cents: round.raised_cents,
     investor_count: round.investor_count,

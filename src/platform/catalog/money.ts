@@ -12,6 +12,3 @@ export function centsOf(dollars: string): number {
   const [whole = '0', fraction = ''] = dollars.split('.');
   return Number(whole) * 100 + Number(fraction.padEnd(2, '0'));
 }
-
-export const timeOrNull = (millis: number | null): string | null =>
-  millis === null ? null : new Date(millis).toISOString();

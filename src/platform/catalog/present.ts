@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { businessModelLabels, industryLabels } from '../contract/vocabulary.js';
+import { isoOrNull } from '../http/timestamps.js';
 import type { Services } from '../services.js';
-import { dollarsOf, dollarsOrNull, timeOrNull } from './money.js';
+import { dollarsOf, dollarsOrNull } from './money.js';
 import type { Round } from './rounds.js';
 import { exemptionOf, securityKindOf, securityOf } from './securities.js';
 import { siteUrl } from './site.js';
@@ -68,9 +69,9 @@ function attributesOf(services: Services, round: Round, viewer: Viewer): object 
     amount_raised: dollarsOf(round.raised_cents),
     amount_raised_cents: round.raised_cents,
     investor_count: round.investor_count,
-    started_at: timeOrNull(round.started_at),
-    closes_at: round.status === 'open' ? timeOrNull(round.closes_at) : null,
-    closed_at: timeOrNull(round.closed_at),
+    started_at: isoOrNull(round.started_at),
+    closes_at: round.status === 'open' ? isoOrNull(round.closes_at) : null,
+    closed_at: isoOrNull(round.closed_at),
     form_c_url: round.form_c_url,
     spv_legal_name: round.spv_legal_name,
     ...(viewer.userNo === null

@@ -1,10 +1,11 @@
-import { dollarsOf, dollarsOrNull, timeOrNull } from '../catalog/money.js';
+import { dollarsOf, dollarsOrNull } from '../catalog/money.js';
 import { type CompanyRow, type Round, roundsOfCompany } from '../catalog/rounds.js';
 import { exemptionOf, securityKindOf } from '../catalog/securities.js';
 import { siteUrl } from '../catalog/site.js';
 import type { Viewer } from '../catalog/viewer.js';
 import { roundVisible } from '../catalog/visibility.js';
 import type { ExemptionFamily } from '../contract/vocabulary.js';
+import { isoOrNull } from '../http/timestamps.js';
 import type { Services } from '../services.js';
 import { all } from '../state/statements.js';
 
@@ -102,7 +103,7 @@ function currentRaise(legs: readonly Round[]): object | null {
     investor_count: sum(legs.map((leg) => leg.investor_count)),
     oversubscribed:
       lead.max_funding_target_cents !== null && lead.raised_cents > lead.max_funding_target_cents,
-    closes_at: timeOrNull(lead.closes_at),
+    closes_at: isoOrNull(lead.closes_at),
   };
 }
 
@@ -114,8 +115,8 @@ const foldedRound = (round: Round): object => ({
   exemption: exemptionOf(round.exemption, round.exemption_subtype),
   ...amounts(round.raised_cents),
   investor_count: round.investor_count,
-  opened_at: timeOrNull(round.started_at),
-  closed_at: timeOrNull(round.closed_at),
+  opened_at: isoOrNull(round.started_at),
+  closed_at: isoOrNull(round.closed_at),
 });
 
 const reportedRound = (round: ReportedRound): object => ({
@@ -124,8 +125,8 @@ const reportedRound = (round: ReportedRound): object => ({
   exemption: exemptionOf(round.exemption, null),
   ...amounts(round.amount_cents),
   investor_count: round.investor_count,
-  opened_at: timeOrNull(round.opened_at),
-  closed_at: timeOrNull(round.closed_at),
+  opened_at: isoOrNull(round.opened_at),
+  closed_at: isoOrNull(round.closed_at),
 });
 
 const serviceRound = (round: Round, legs: readonly Round[]): object => ({
@@ -139,6 +140,6 @@ const serviceRound = (round: Round, legs: readonly Round[]): object => ({
       : securityKindOf(round.security_type),
   ...amounts(round.raised_cents),
   investor_count: round.investor_count,
-  opened_at: timeOrNull(round.started_at),
-  closed_at: timeOrNull(round.closed_at),
+  opened_at: isoOrNull(round.started_at),
+  closed_at: isoOrNull(round.closed_at),
 });

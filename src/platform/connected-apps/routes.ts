@@ -1,10 +1,10 @@
 import { recordActivity } from '../activity/record.js';
-import { timeOrNull } from '../catalog/money.js';
 import { listConnectedApps, revokeConnectedApp } from '../contract/connected-apps.js';
 import { type Exchange, ok, type Reply, userOf } from '../http/exchange.js';
 import { notFound } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { guarded } from '../http/steps/guarded.js';
+import { isoOrNull } from '../http/timestamps.js';
 import { connectedApps, disconnect } from './model.js';
 
 export const connectedAppRoutes: readonly Route[] = [
@@ -22,7 +22,7 @@ function answerList(exchange: Exchange): Reply {
       attributes: {
         name: app.name,
         scopes: app.scopes,
-        last_active_at: timeOrNull(app.last_active_at),
+        last_active_at: isoOrNull(app.last_active_at),
         action_count: app.action_count,
         created_at: new Date(app.connected_at).toISOString(),
       },

@@ -1,7 +1,8 @@
 import { badParameter } from '../http/problem.js';
+import { iso } from '../http/timestamps.js';
 import type { State } from '../state/database.js';
 import { all, one } from '../state/statements.js';
-import { iso, wholeDollars } from '../syndicates/present.js';
+import { wholeDollars } from '../syndicates/present.js';
 import type { Deal } from './model.js';
 
 /** Which identity fields of the investors the caller may see. */

@@ -1,5 +1,6 @@
 import type { DealResource } from '../contract/deals.js';
-import { iso, isoOrNull, wholeDollars } from '../syndicates/present.js';
+import { iso, isoOrNull } from '../http/timestamps.js';
+import { wholeDollars } from '../syndicates/present.js';
 import { type Deal, statusOf } from './model.js';
 
 const dollarsOrNull = (cents: number | null): string | null => (cents === null ? null : wholeDollars(cents));

@@ -1,10 +1,8 @@
 import type { IntentResource } from '../contract/intents.js';
 import { baseUrl } from '../http/base-url.js';
 import type { Exchange } from '../http/exchange.js';
+import { iso, isoOrNull } from '../http/timestamps.js';
 import type { Intent } from './model.js';
-
-const iso = (at: number): string => new Date(at).toISOString();
-const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));
 
 export const reviewUrl = (exchange: Exchange, intent: Intent): string =>
   `${baseUrl(exchange)}/review/${intent.token}`;

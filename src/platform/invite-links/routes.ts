@@ -8,6 +8,7 @@ import { invalidFields, notFound, Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { guarded } from '../http/steps/guarded.js';
 import { spendIp } from '../http/steps/spend.js';
+import { iso, isoOrNull } from '../http/timestamps.js';
 import { type Offering, reachOffering, requireOpen } from '../sessions/offering-access.js';
 import { one } from '../state/statements.js';
 import { answerInvited, openInvited } from './invited.js';
@@ -150,9 +151,6 @@ function resend(exchange: Exchange): Reply {
   recordEvent(state, link.no, 'resend', exchange.now);
   return withEvents(exchange, inviteByNo(state, link.no));
 }
-
-const iso = (at: number): string => new Date(at).toISOString();
-const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));
 
 function present(exchange: Exchange, link: InviteLink): operations.InviteLinkResource {
   return {

@@ -1,5 +1,5 @@
 import type { JoinSessionResource } from '../contract/join-sessions.js';
-import { iso } from '../syndicates/present.js';
+import { iso } from '../http/timestamps.js';
 import type { JoinSession } from './model.js';
 
 export const joinUrl = (base: string, token: string): string => `${base}/join/${token}`;

@@ -1,9 +1,9 @@
 import type { EventName } from '../../wire/events.js';
 import type { JoinSessionState } from '../contract/join-sessions.js';
+import { iso } from '../http/timestamps.js';
 import type { Services } from '../services.js';
 import { run } from '../state/statements.js';
 import { syndicateByNo } from '../syndicates/model.js';
-import { iso } from '../syndicates/present.js';
 import { dueSessions, type JoinSession, joinSessionByNo } from './model.js';
 
 const eventOfStatus: Readonly<Record<JoinSessionState, EventName>> = {

@@ -1,5 +1,6 @@
+import { iso } from '../http/timestamps.js';
 import type { State } from '../state/database.js';
-import { iso, wholeDollars } from '../syndicates/present.js';
+import { wholeDollars } from '../syndicates/present.js';
 import { everyMember } from './listing.js';
 import type { Member } from './model.js';
 import { listOf, locationOf, type MemberLocation } from './present.js';

@@ -1,9 +1,9 @@
 import type { EventName } from '../../wire/events.js';
+import { iso } from '../http/timestamps.js';
 import type { Services } from '../services.js';
 import { one } from '../state/statements.js';
 import type { Actor } from '../syndicates/activity.js';
 import type { Syndicate } from '../syndicates/model.js';
-import { iso } from '../syndicates/present.js';
 import type { Member } from './model.js';
 
 type Person = { readonly id: string; readonly name: string } | null;

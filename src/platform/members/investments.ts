@@ -1,6 +1,7 @@
+import { iso } from '../http/timestamps.js';
 import type { State } from '../state/database.js';
 import { all } from '../state/statements.js';
-import { iso, wholeDollars } from '../syndicates/present.js';
+import { wholeDollars } from '../syndicates/present.js';
 import type { Member } from './model.js';
 
 interface Row {

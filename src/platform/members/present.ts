@@ -1,5 +1,6 @@
 import type { MemberResource } from '../contract/members.js';
-import { iso, isoOrNull, wholeDollars } from '../syndicates/present.js';
+import { iso, isoOrNull } from '../http/timestamps.js';
+import { wholeDollars } from '../syndicates/present.js';
 import type { Member } from './model.js';
 
 /** Returns the member as a moderator or an ordinary member may see it. */

@@ -1,6 +1,7 @@
 import type { ReferralCodeResource } from '../contract/referrals.js';
 import { baseUrl } from '../http/base-url.js';
 import type { Exchange } from '../http/exchange.js';
+import { iso } from '../http/timestamps.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';
 import { newId, type Realm } from '../state/secrets.js';
@@ -94,7 +95,6 @@ export function acceptTerms(state: State, organizationNo: number, accepted: bool
 }
 
 export function presentReferral(exchange: Exchange, code: ReferralCode): ReferralCodeResource {
-  const iso = (at: number) => new Date(at).toISOString();
   return {
     id: code.id,
     type: 'referral_code',

@@ -1,10 +1,9 @@
 import type { SessionResource } from '../contract/sessions.js';
 import { baseUrl } from '../http/base-url.js';
 import type { Exchange } from '../http/exchange.js';
+import { iso } from '../http/timestamps.js';
 import { type Session, timelineOf } from './model.js';
 import { spvIdOf } from './offering-access.js';
-
-const iso = (at: number): string => new Date(at).toISOString();
 
 export function presentSession(exchange: Exchange, session: Session): SessionResource {
   return {

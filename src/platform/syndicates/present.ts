@@ -1,8 +1,6 @@
 import type { SyndicateResource } from '../contract/syndicates.js';
+import { iso } from '../http/timestamps.js';
 import type { Syndicate } from './model.js';
-
-export const iso = (at: number): string => new Date(at).toISOString();
-export const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));
 
 /** Returns whole dollars, rounded down, so that no amount is overstated. */
 export const wholeDollars = (cents: number): string => String(Math.floor(cents / 100));

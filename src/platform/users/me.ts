@@ -1,5 +1,5 @@
-import { timeOrNull } from '../catalog/money.js';
 import { callerOf, type Exchange, ok, type Reply, userOf } from '../http/exchange.js';
+import { isoOrNull } from '../http/timestamps.js';
 import { one } from '../state/statements.js';
 
 interface Row {
@@ -37,7 +37,7 @@ export function answerMe(exchange: Exchange): Reply {
         country: address.country ?? null,
         avatar_url: row.avatar_url,
         created_at: new Date(row.created_at).toISOString(),
-        certified_at: timeOrNull(row.certified_at),
+        certified_at: isoOrNull(row.certified_at),
       },
     },
   });

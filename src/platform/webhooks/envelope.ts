@@ -1,8 +1,8 @@
 import type { EventName } from '../../wire/events.js';
 import type { WebhookEnvelope } from '../contract/webhooks.js';
+import { iso } from '../http/timestamps.js';
 import type { Realm } from '../state/secrets.js';
 import type { Recipient } from './audience.js';
-import { iso } from './present.js';
 
 interface About {
   readonly id: string;

@@ -1,5 +1,5 @@
 import type { EventName } from '../../wire/events.js';
-import { iso } from './present.js';
+import { iso } from '../http/timestamps.js';
 
 /** Returns example data for a test send, in the shape of a real event. Ids are recognizable as examples. */
 export function exampleData(

@@ -1,13 +1,13 @@
 import type { EventName } from '../../wire/events.js';
 import type { DeliveryError } from '../contract/webhooks.js';
 import { notFound, Problem } from '../http/problem.js';
+import { iso } from '../http/timestamps.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';
 import { all, one } from '../state/statements.js';
 import { type Delivery, deliveryById, restart } from './deliveries.js';
 import { rotateSecret } from './endpoint-secrets.js';
 import { type Endpoint, enableEndpoint, endpointByNo, removeEndpoint, replaceEvents } from './endpoints.js';
-import { iso } from './present.js';
 
 export type PortalAct =
   | { readonly kind: 'update'; readonly events: readonly EventName[] }

@@ -1,10 +1,8 @@
 import { defined } from '../../domain/defined.js';
 import type { WebhookEndpoint } from '../contract/webhooks.js';
+import { iso, isoOrNull } from '../http/timestamps.js';
 import type { State } from '../state/database.js';
 import { type Endpoint, subscribedEvents } from './endpoints.js';
-
-export const iso = (at: number): string => new Date(at).toISOString();
-const isoOrNull = (at: number | null): string | null => (at === null ? null : iso(at));
 
 /** Returns the host and the last characters: enough to recognize a URL, but not to call it. Paths may contain secrets. */
 export function urlHint(text: string): string {
