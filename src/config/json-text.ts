@@ -1,8 +1,8 @@
 import { type Path, pathText } from './path.js';
 
 /**
- * A JSON parser that keeps the position of every value. `JSON.parse` reports no line and column on Node 20, quotes the
- * text around a mistake (which may contain a secret) and silently keeps the last of two equal keys. A configuration file
+ * A JSON parser that keeps the position of every value. `JSON.parse` reports no line for some mistakes, quotes the text
+ * around a mistake (which may contain a secret) and silently keeps the last of two equal keys. A configuration file
  * is small, so a recursive parser is fast enough; the depth is limited to protect the stack.
  */
 export interface Place {

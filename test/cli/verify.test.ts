@@ -119,8 +119,8 @@ test('verify exits 5 when its calls are used up, and prints how to allow more', 
   await verify();
   const { code, err } = await verify('--calls', '2');
   expect(code).toBe(5);
-  expect(err).toContain('the 2 calls it was allowed are spent');
-  expect(err).toContain('Try: allow more: rosterd verify --calls N');
+  expect(err).toContain('the verification has used the 2 calls it may make');
+  expect(err).toContain('Try: rosterd verify --calls N, with a larger N');
 });
 
 test('verify with a rejected token exits 3', async () => {

@@ -184,7 +184,7 @@ test('verify: it never exceeds the call budget and reports what was not compared
     expect(receipt.sources[0]).toMatchObject({
       outcome: 'unfinished',
       full: null,
-      ended: { code: 'stopped', message: `the ${calls} calls it was allowed are spent` },
+      ended: { code: 'stopped', message: `the verification has used the ${calls} calls it may make` },
     });
   }
 });
@@ -195,7 +195,7 @@ test('verify: a source for which no call was left says how to allow more', async
   await syncOnce(partsFor(config), {}, never);
   const { sources } = await verify(partsFor(config), { ...whole, calls: 2 }, never);
   expect(sources.map(({ ended }) => ended?.hint)).toEqual(
-    Array(2).fill('allow more: rosterd verify --calls N'),
+    Array(2).fill('rosterd verify --calls N, with a larger N'),
   );
 });
 

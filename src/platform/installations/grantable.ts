@@ -1,5 +1,4 @@
-import type { Application } from '../applications/model.js';
-import { managesOrganization } from '../applications/model.js';
+import { type Application, managesOrganization } from '../applications/model.js';
 import { canonicalScopes, identityScope, offeredScopes } from '../applications/scopes.js';
 import { applicationOnlyScopes } from '../contract/scopes.js';
 import { expandScopes } from '../http/scopes.js';
@@ -9,7 +8,7 @@ import type { State } from '../state/database.js';
  * Returns whether an installation or connection created by this user may include identity. This is decided at creation:
  * a later approval does not widen it, and losing the approval does not narrow it.
  */
-export function mayMigrateIdentity(state: State, app: Application, userNo: number): boolean {
+export function mayIncludeIdentity(state: State, app: Application, userNo: number): boolean {
   return app.piiApproved || managesOrganization(state, app.organization_no, userNo);
 }
 

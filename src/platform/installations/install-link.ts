@@ -12,7 +12,7 @@ import { seeOther, sourceOf } from '../pages/layout.js';
 import { noticePage } from '../pages/parts.js';
 import { type Visit, visitOf } from '../pages/visit.js';
 import type { State } from '../state/database.js';
-import { grantableScopes, mayMigrateIdentity } from './grantable.js';
+import { grantableScopes, mayIncludeIdentity } from './grantable.js';
 import { installWithoutToken } from './install.js';
 import { activeInstallation } from './model.js';
 import { type InstallRight, installRightOn, type Target, targetsOf } from './targets.js';
@@ -105,7 +105,7 @@ function leadOf(state: State, link: InstallLink, user: SignedIn, offers: readonl
   if (offers.length === 0)
     return html`<p class="lead">You manage no company and no syndicate on which ${app.name} could be installed.</p>`;
   const readOnly = offers.every(({ right }) => right.readOnly);
-  const identity = mayMigrateIdentity(state, app, user.no);
+  const identity = mayIncludeIdentity(state, app, user.no);
   const scopes = grantableScopes(app, link.scopes, { readOnly, identity });
   const already = offers.filter(({ installed }) => installed).map(({ target }) => target.name);
   return html`${intro(app.name)}

@@ -6,7 +6,7 @@ import type { Services } from '../services.js';
 import { newId, type Realm } from '../state/secrets.js';
 import { run } from '../state/statements.js';
 import { announceInstallation } from './announce.js';
-import { grantableScopes, mayMigrateIdentity } from './grantable.js';
+import { grantableScopes, mayIncludeIdentity } from './grantable.js';
 import { activeInstallation, type Installation, installationByNo } from './model.js';
 import {
   actorRole,
@@ -86,7 +86,7 @@ export function installWithoutToken(
       remediation: `Mint a further token with POST /installations/${before.id}/tokens.`,
     });
   }
-  const identity = mayMigrateIdentity(state, app, caller.userNo);
+  const identity = mayIncludeIdentity(state, app, caller.userNo);
   const scopes = grantableScopes(app, wish.scopes, { readOnly: right.readOnly, identity });
   if (scopes.length === 0) throw noGrantableScopes();
   return state.transaction(() => {

@@ -68,9 +68,9 @@ function decide(exchange: Exchange, review: Review, form: Form): Reply {
 /** Returns why this user may not decide, or null when they may. */
 function objection(exchange: Exchange, { intent, action }: Review, user: User): string | null {
   if (action.decidedBy === 'proposer') {
-    return intent.user_no === user.no ? null : 'Only the person in whose name this was asked can decide it.';
+    return intent.user_no === user.no ? null : 'Only the person for whom this was proposed can decide it.';
   }
-  if (intent.user_no === user.no) return 'You proposed this: somebody else must decide it.';
+  if (intent.user_no === user.no) return 'You proposed this, so another person has to decide it.';
   return action.mayDecide(exchange.services, intent, user.no)
     ? null
     : 'You have no permission to decide this.';

@@ -2,7 +2,7 @@ import { paths } from '../../wire/paths.js';
 import { identityScope } from '../applications/scopes.js';
 import type { Operation } from '../contract/operation.js';
 import type { Exchange, Handler, PostedForm, Reply } from '../http/exchange.js';
-import { mayMigrateIdentity } from '../installations/grantable.js';
+import { mayIncludeIdentity } from '../installations/grantable.js';
 import { seeOther } from '../pages/layout.js';
 import { isForged, noticePage, outdatedForm, peopleToChoose, personByEmail } from '../pages/parts.js';
 import { endVisit, signIn, type Visit, visitOf } from '../pages/visit.js';
@@ -73,7 +73,7 @@ function showPage(exchange: Exchange, request: AuthorizationRequest, visit: Visi
 
 /** Drops the identity scope unless the application may have it, as an install does. */
 function grantedScopes(exchange: Exchange, request: AuthorizationRequest, userNo: number): string[] {
-  const identity = mayMigrateIdentity(exchange.services.state, request.client.app, userNo);
+  const identity = mayIncludeIdentity(exchange.services.state, request.client.app, userNo);
   return request.scopes.filter((scope) => scope !== identityScope || identity);
 }
 
