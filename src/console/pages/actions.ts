@@ -2,7 +2,7 @@ import { type Html, html } from '../../runtime/html.js';
 import { age, count, counted, moment } from '../parts/format.js';
 import { csrfField } from '../parts/layout.js';
 import { table } from '../parts/table.js';
-import type { OperationsSeen, OperatorAction } from '../ports/operations.js';
+import type { ActionsSeen, OperatorAction } from '../ports/operations.js';
 import { sourcePath } from './sources-address.js';
 
 export interface Flash {
@@ -11,9 +11,9 @@ export interface Flash {
   readonly wrong: boolean;
 }
 
-type SourceRow = OperationsSeen['sources'][number];
-type NoticeRow = OperationsSeen['notices'][number];
-type AlertRow = OperationsSeen['alerts'][number];
+type SourceRow = ActionsSeen['sources'][number];
+type NoticeRow = ActionsSeen['notices'][number];
+type AlertRow = ActionsSeen['alerts'][number];
 
 /** The address of the page on which an action is confirmed. */
 export function actionPath(action: OperatorAction, subject: Readonly<Record<string, string>>): string {
@@ -22,7 +22,7 @@ export function actionPath(action: OperatorAction, subject: Readonly<Record<stri
 
 export const slugOf = (action: OperatorAction): string => action.replaceAll('_', '-');
 
-export function actionsBody(seen: OperationsSeen, flash: Flash | null, now: number): Html {
+export function actionsBody(seen: ActionsSeen, flash: Flash | null, now: number): Html {
   return html`<div class="heading"><h1>Actions</h1><p class="soft">Each is confirmed on its own page and written to the <a href="/audit">audit log</a>.</p></div>
 ${flash === null ? null : answer(flash)}
 <section aria-labelledby="of-sources"><h2 id="of-sources">Sources</h2>
@@ -100,7 +100,7 @@ ${table(
 export const answer = ({ text, hint, wrong }: Flash): Html =>
   html`<div class="note${wrong ? ' wrong' : ''}" role="${wrong ? 'alert' : 'status'}"><p>${text}</p>${hint === undefined ? null : html`<p class="soft">${hint}</p>`}</div>`;
 
-function stateOf({ source, paused_at }: SourceRow, { requests }: OperationsSeen): Html {
+function stateOf({ source, paused_at }: SourceRow, { requests }: ActionsSeen): Html {
   const asked = requests.filter((one) => one.source === source);
   return html`${paused_at === null ? 'following' : html`paused since ${moment(paused_at)}`}${asked.map(
     ({ kind, actor }) =>

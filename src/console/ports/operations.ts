@@ -71,7 +71,7 @@ export interface ActionableSource {
   readonly quarantine_open: number;
 }
 
-export interface OperationsSeen {
+export interface ActionsSeen {
   /** All sources that are followed, or the worst of many. */
   readonly sources: readonly ActionableSource[];
   readonly sources_total: number;
@@ -111,7 +111,7 @@ export interface Operations {
   audit(line: AuditLine): Promise<void>;
   /** Returns the newest lines below the number `before`, newest first. */
   auditSeen(before: number | null, max: number): Promise<readonly AuditSeen[]>;
-  seen(): Promise<OperationsSeen>;
+  seen(): Promise<ActionsSeen>;
   /** Returns null for a source that is not followed. */
   source(name: string): Promise<ActionableSource | null>;
   /** Returns what happens now, as sentences. Throws `usage` for what cannot be done now. */
