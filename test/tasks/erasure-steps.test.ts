@@ -8,8 +8,7 @@ import type { SourceName } from '../../src/domain/ids.js';
 import { syncLake } from '../../src/reading/lake.js';
 import { publishExports } from '../../src/reading/publish-exports.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { eraseSource } from '../../src/tasks/erase-source.js';
-import { afterErasing } from '../../src/tasks/erasure-steps.js';
+import { afterErasing, withMirror } from '../../src/tasks/erasure-steps.js';
 import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { testRandom } from '../support/chance.js';
@@ -43,7 +42,11 @@ async function world() {
     { clock: systemClock, random: testRandom(), signal },
   );
   await syncLake(config.database, { folder, keep, identity: true, compact: false }, systemClock, signal);
-  const erase = (name: string) => eraseSource(config, name as SourceName, systemClock, signal);
+  const erase = (name: string) =>
+    withMirror(config, systemClock, signal, async (mirror) => {
+      const { rows } = await mirror.eraser.erase(name as SourceName);
+      return { rows, ...(await afterErasing(config, mirror, systemClock, signal)) };
+    });
   return { database, config, erase, people: () => bytesBelow(home) + bytesOf(database.file) };
 }
 
@@ -60,7 +63,6 @@ test('an erased source is gone from the mirror, its bytes, the exports with name
   for (const folder of [config.lake.folder, config.exports.folder])
     expect(bytesBelow(folder)).toContain('CANARY-acme');
   expect(await erase('acme')).toEqual({
-    source: 'acme',
     rows: 3,
     bytes: 'scrubbed',
     pending: 0,
