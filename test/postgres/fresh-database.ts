@@ -73,8 +73,8 @@ let asked: Promise<string> | undefined;
  */
 export function postgresUrl(): Promise<string> {
   asked ??= new Promise((resolve, reject) => {
-    const { door } = inject('postgres');
-    request(door, (response) => {
+    const { address } = inject('postgres');
+    request(address, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part;

@@ -7,7 +7,7 @@ import { type PostgresServer, startPostgres } from './server.js';
 declare module 'vitest' {
   export interface ProvidedContext {
     /** The address at which a test file requests the server, and the prefix of this run's databases. */
-    postgres: { readonly door: string; readonly run: string };
+    postgres: { readonly address: string; readonly run: string };
   }
 }
 
@@ -25,19 +25,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
     return (await own).url;
   };
   let asked = false;
-  const door = createServer((_, response) => {
+  const server = createServer((_, response) => {
     asked = true;
     url().then(
       (text) => response.end(text),
       (error: Error) => response.writeHead(500).end(error.message),
     );
   });
-  await new Promise<void>((resolve) => door.listen(0, '127.0.0.1', resolve));
-  const { port } = door.address() as AddressInfo;
-  project.provide('postgres', { door: `http://127.0.0.1:${port}`, run });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  project.provide('postgres', { address: `http://127.0.0.1:${port}`, run });
   return async () => {
-    door.close();
-    door.closeAllConnections();
+    server.close();
+    server.closeAllConnections();
     if (own !== undefined) await (await own.catch(() => null))?.close();
     else if (asked) await dropDatabasesOf(await url(), run);
   };
