@@ -257,26 +257,30 @@ export function postgresInbox(database: PostgresDatabase): Inbox {
   });
 }
 
-/** Returns a function that prepares each query once. */
 function selectingOnSqlite({ raw, file }: SqliteDatabase): InboxDatabase['select'] {
-  const prepared = new Map<string, Prepared<unknown[]>>();
+  const prepare = preparingOnce(raw);
   return async <Row>({ sql: text, parameters }: CompiledQuery<Row>) =>
+    withSqliteFaults(file, () => prepare(text).all(...parameters) as readonly Row[]);
+}
+
+/** Returns a function that commits each statement without waiting for the disk. */
+function updatingOnSqlite({ raw, file }: SqliteDatabase): (statement: CompiledQuery) => void {
+  const prepare = preparingOnce(raw);
+  return ({ sql: text, parameters }) =>
     withSqliteFaults(file, () => {
-      const statement = prepared.get(text) ?? raw.prepare<unknown[]>(text);
-      prepared.set(text, statement);
-      return statement.all(...parameters) as readonly Row[];
+      const statement = prepare(text);
+      withoutWaiting(raw, () => statement.run(...parameters));
     });
 }
 
-/** Returns a function that prepares each statement once, and commits it without waiting for the disk. */
-function updatingOnSqlite({ raw, file }: SqliteDatabase): (statement: CompiledQuery) => void {
+/** Returns a function that prepares a statement when it first gets its text. */
+function preparingOnce(raw: SqliteDatabase['raw']): (text: string) => Prepared<unknown[]> {
   const prepared = new Map<string, Prepared<unknown[]>>();
-  return ({ sql: text, parameters }) =>
-    withSqliteFaults(file, () => {
-      const statement = prepared.get(text) ?? raw.prepare<unknown[]>(text);
-      prepared.set(text, statement);
-      withoutWaiting(raw, () => statement.run(...parameters));
-    });
+  return (text) => {
+    const statement = prepared.get(text) ?? raw.prepare<unknown[]>(text);
+    prepared.set(text, statement);
+    return statement;
+  };
 }
 
 /** The body is nearly all of a row. */
