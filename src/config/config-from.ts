@@ -14,6 +14,7 @@ import type {
   FollowRule,
   NoticeConfig,
   QuietHoursConfig,
+  ReceiverConfig,
   SourceFilters,
 } from './config.js';
 import { type DatabaseConfig, isPostgres, withoutPassword } from './database.js';
@@ -39,7 +40,6 @@ export interface Surroundings {
 
 /** Returns the configuration that checked settings describe, frozen. */
 export function configFrom(settings: Settings, around: Surroundings): Config {
-  const { platform, receiver } = settings;
   const located = (file: string, ...path: Path) => resolve(around.folderOf(path), file);
   const secret = (reference: SecretReference, name: string, ...path: Path) => {
     const folder = around.folderOf(path);
@@ -51,21 +51,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
   };
 
   return deepFrozen({
-    platform: {
-      baseUrl: platform.baseUrl.replace(/\/+$/, ''),
-      version: platform.version,
-      headers: headerNames(platform.headerPrefix, platform.requestIdHeader),
-      caFile: platform.ca === undefined ? null : located(platform.ca, 'platform', 'ca'),
-      requestsPerHour: platform.requestsPerHour,
-      connectTimeoutMillis: platform.timeouts.connectSeconds * 1000,
-      requestTimeoutMillis: platform.timeouts.requestSeconds * 1000,
-      publishableKey: platform.publishableKey ?? null,
-      application: platform.application === undefined ? null : applicationFrom(platform.application, secret),
-      management:
-        platform.management === undefined
-          ? null
-          : accessFrom(platform.management, ['platform', 'management'], located, secret),
-    },
+    platform: platformFrom(settings.platform, located, secret),
     database: databaseFrom(settings, located, secret),
     sources: listedSources(settings.sources).map(({ source, at }) => ({
       name: checked(parseSourceName(source.name)),
@@ -92,23 +78,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
       ),
     },
     sync: { ...settings.sync, quietHours: quietHoursFrom(settings.sync.quietHours) },
-    receiver:
-      receiver === null
-        ? null
-        : {
-            listen: checked(parseListen(receiver.listen)),
-            path: receiver.path,
-            secrets: receiver.secrets.map((reference, index) =>
-              secret(reference, `receiver.secrets[${index}]`, 'receiver', 'secrets', index),
-            ),
-            endpoint:
-              receiver.endpoint === null
-                ? null
-                : endpointFrom(receiver.endpoint, settings.vault.keys.length > 0, located),
-            maxConnections: receiver.maxConnections,
-            maxConnectionsPerAddress:
-              receiver.maxConnectionsPerAddress ?? Math.ceil(receiver.maxConnections / 2),
-          },
+    receiver: receiverFrom(settings, located, secret),
     console: settings.console === null ? null : consoleFrom(settings.console, secret),
     identity: settings.identity,
     forget: { ledger: located(settings.forget.ledger, 'forget', 'ledger') },
@@ -129,24 +99,7 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
       folder: located(settings.lake.folder, 'lake', 'folder'),
     },
     alerts: settings.alerts,
-    notices: settings.notices.map((notice, index): NoticeConfig => {
-      if (notice.kind === 'command') return notice;
-      return notice.kind === 'slack'
-        ? {
-            ...notice,
-            webhookUrl: secret(
-              notice.webhookUrl,
-              `notices[${index}].webhookUrl`,
-              'notices',
-              index,
-              'webhookUrl',
-            ),
-          }
-        : {
-            ...notice,
-            secret: secret(notice.secret, `notices[${index}].secret`, 'notices', index, 'secret'),
-          };
-    }),
+    notices: settings.notices.map((notice, index) => noticeFrom(notice, index, secret)),
     afterSync: settings.afterSync.map((hook, index) => afterSyncFrom(hook, index, secret)),
     log: settings.log,
   });
@@ -172,6 +125,27 @@ export function databaseAt(
 
 type Locate = (file: string, ...path: Path) => string;
 type MakeSecret = (reference: SecretReference, name: string, ...path: Path) => Secret;
+
+function platformFrom(
+  platform: Settings['platform'],
+  located: Locate,
+  secret: MakeSecret,
+): Config['platform'] {
+  const { ca, publishableKey, application, management, timeouts } = platform;
+  return {
+    baseUrl: platform.baseUrl.replace(/\/+$/, ''),
+    version: platform.version,
+    headers: headerNames(platform.headerPrefix, platform.requestIdHeader),
+    caFile: ca === undefined ? null : located(ca, 'platform', 'ca'),
+    requestsPerHour: platform.requestsPerHour,
+    connectTimeoutMillis: timeouts.connectSeconds * 1000,
+    requestTimeoutMillis: timeouts.requestSeconds * 1000,
+    publishableKey: publishableKey ?? null,
+    application: application === undefined ? null : applicationFrom(application, secret),
+    management:
+      management === undefined ? null : accessFrom(management, ['platform', 'management'], located, secret),
+  };
+}
 
 function databaseFrom(
   { database, databasePassword }: Settings,
@@ -243,6 +217,40 @@ function afterSyncFrom(
   if (hook.kind === 'command') return { ...about, kind: 'command', command: hook.command };
   const key = secret(hook.secret, `afterSync[${index}].secret`, 'afterSync', index, 'secret');
   return { ...about, kind: 'http', url: hook.url, secret: key };
+}
+
+function noticeFrom(notice: Settings['notices'][number], index: number, secret: MakeSecret): NoticeConfig {
+  switch (notice.kind) {
+    case 'command':
+      return notice;
+    case 'slack': {
+      const name = `notices[${index}].webhookUrl`;
+      return { ...notice, webhookUrl: secret(notice.webhookUrl, name, 'notices', index, 'webhookUrl') };
+    }
+    case 'http': {
+      const name = `notices[${index}].secret`;
+      return { ...notice, secret: secret(notice.secret, name, 'notices', index, 'secret') };
+    }
+  }
+}
+
+function receiverFrom(
+  { receiver, vault }: Settings,
+  located: Locate,
+  secret: MakeSecret,
+): ReceiverConfig | null {
+  if (receiver === null) return null;
+  const { endpoint, maxConnections } = receiver;
+  return {
+    listen: checked(parseListen(receiver.listen)),
+    path: receiver.path,
+    secrets: receiver.secrets.map((reference, index) =>
+      secret(reference, `receiver.secrets[${index}]`, 'receiver', 'secrets', index),
+    ),
+    endpoint: endpoint === null ? null : endpointFrom(endpoint, vault.keys.length > 0, located),
+    maxConnections,
+    maxConnectionsPerAddress: receiver.maxConnectionsPerAddress ?? Math.ceil(maxConnections / 2),
+  };
 }
 
 function consoleFrom(
