@@ -132,3 +132,22 @@ test('a migration from SQLite names the session that has locked its empty target
   await copy();
   expect(copied).toEqual(['everything']);
 });
+
+test('a migration from SQLite lets no other session write to its target while it copies', async () => {
+  const { url, drop } = await migratedDatabase();
+  const database = await openPostgres(url);
+  onTestFinished(async () => {
+    await database.close();
+    await drop();
+  });
+  const write = () =>
+    withClient(url, (client) =>
+      client.query(
+        `SET lock_timeout = 50; INSERT INTO forgotten (id, forgotten_at) VALUES ('inv_1', '2026-10-20T12:00:00.000Z')`,
+      ),
+    );
+  await fillTarget(database, url, async () => {
+    await expect(write()).rejects.toMatchObject({ code: '55P03' });
+  });
+  await write();
+});
