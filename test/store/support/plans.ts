@@ -1,10 +1,11 @@
 import type { Kysely, KyselyPlugin } from 'kysely';
 import { CompiledQuery } from 'kysely';
 
-/** Returns the query plans on SQLite of all statements that `work` runs, one step a line. */
+/** Returns the query plans of all statements that `work` runs, one step a line. */
 export async function plansOf<Database>(
   db: Kysely<Database>,
   work: (db: Kysely<Database>) => Promise<unknown>,
+  kind: 'sqlite' | 'postgres' = 'sqlite',
 ): Promise<readonly string[]> {
   const ran: CompiledQuery[] = [];
   const noting: KyselyPlugin = {
@@ -15,12 +16,14 @@ export async function plansOf<Database>(
     transformResult: async ({ result }) => result,
   };
   await work(db.withPlugin(noting));
+  const [explain, column] =
+    kind === 'sqlite' ? (['EXPLAIN QUERY PLAN', 'detail'] as const) : (['EXPLAIN', 'QUERY PLAN'] as const);
   const steps: string[] = [];
   for (const { sql, parameters } of ran) {
-    const plan = await db.executeQuery<{ detail: string }>(
-      CompiledQuery.raw(`EXPLAIN QUERY PLAN ${sql}`, [...parameters]),
+    const plan = await db.executeQuery<Record<typeof column, string>>(
+      CompiledQuery.raw(`${explain} ${sql}`, [...parameters]),
     );
-    steps.push(...plan.rows.map(({ detail }) => detail));
+    steps.push(...plan.rows.map((row) => row[column]));
   }
   return steps;
 }

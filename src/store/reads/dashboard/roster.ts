@@ -7,6 +7,7 @@ import { cellsOf, isHidden, kindOf } from '../export-rows.js';
 import { namesOf, withNames } from '../names.js';
 import type { ReadDatabase, RosterView } from '../views.js';
 import { type FoundFilter, holds } from './find-people.js';
+import { rosterOfSource } from './roster-of-source.js';
 
 type Db = Kysely<ReadDatabase>;
 type Wanted = RosterWanted & { readonly filter: FoundFilter };
@@ -34,9 +35,12 @@ async function part(db: Db, wanted: Wanted, valued: boolean, rowsMax: number): P
   let query = filtered(db, wanted.filter, identity, asOf).where(order, valued ? 'is not' : 'is', null);
   if (after !== null && (after.value === null) === !valued)
     query = query.where(behind(order, descending, after));
-  // There are no nulls here; the clause matches the order of the indexes.
+  // There are no nulls here; the clause matches the index of all sources, and its absence that of one source.
   if (valued)
-    query = query.orderBy(order, (by) => (descending ? by.desc().nullsLast() : by.asc().nullsFirst()));
+    query = query.orderBy(order, (by) => {
+      if (wanted.filter.source !== undefined) return descending ? by.desc() : by.asc();
+      return descending ? by.desc().nullsLast() : by.asc().nullsFirst();
+    });
   const rows = await query.orderBy('id').orderBy('source').limit(rowsMax).execute();
   return rows.map((row) => ({
     ...{ ...row, company_name: row.company_name ?? null, round_name: row.round_name ?? null },
@@ -55,15 +59,19 @@ function behind(order: RosterOrder, descending: boolean, { value, id, source }: 
 }
 
 function filtered(db: Db, filter: FoundFilter, identity: boolean, asOf?: Instant) {
-  return narrowed(db, filter, identity, asOf)
+  return narrowed(db, pageRelation(filter, identity, asOf), filter, asOf)
     .select(columns)
     .$if(asOf === undefined, (query) => query.select(nameColumns))
     .$if(identity, (query) => query.select(['name', 'email']));
 }
 
-function narrowed(db: Db, filter: FoundFilter, identity: boolean, asOf?: Instant) {
-  const relation = identity || filter.person !== undefined ? 'roster' : 'investments';
-  let query = db.selectFrom(relationOf(relation, asOf));
+function narrowed(
+  db: Db,
+  relation: AliasedRawBuilder<RosterView, 'r'>,
+  filter: FoundFilter,
+  asOf: Instant | undefined,
+) {
+  let query = db.selectFrom(relation);
   if (filter.source !== undefined) query = query.where('source', '=', filter.source);
   if (filter.company !== undefined) query = query.where('company_id', '=', filter.company);
   if (filter.round !== undefined) query = query.where('offering_id', '=', filter.round);
@@ -103,6 +111,16 @@ function holdsName(db: Db, text: string, asOf: Instant | undefined): Expression<
   ];
 }
 
+/** What pages and their counts are read from. */
+function pageRelation(filter: FoundFilter, identity: boolean, asOf?: Instant) {
+  return asOf === undefined && filter.source !== undefined
+    ? (rosterOfSource(filter.source) as AliasedRawBuilder<RosterView, 'r'>)
+    : wholeRelation(filter, identity, asOf);
+}
+
+const wholeRelation = (filter: FoundFilter, identity: boolean, asOf?: Instant) =>
+  relationOf(identity || filter.person !== undefined ? 'roster' : 'investments', asOf);
+
 /** A past relation lacks the names of companies and rounds: see `namesOf`. */
 function relationOf(relation: 'roster' | 'investments', asOf?: Instant): AliasedRawBuilder<RosterView, 'r'> {
   if (asOf === undefined) return sql<RosterView>`${sql.table(relation)}`.as<'r'>(sql.ref('r'));
@@ -131,7 +149,12 @@ function startsWith(text: string) {
 /** Returns how many rows match the filter, counted up to `max`. */
 export async function rosterCount(db: Db, filter: FoundFilter, max: number, asOf?: Instant): Promise<number> {
   const { count } = await db
-    .selectFrom(narrowed(db, filter, false, asOf).select('id').limit(max).as('n'))
+    .selectFrom(
+      narrowed(db, pageRelation(filter, false, asOf), filter, asOf)
+        .select('id')
+        .limit(max)
+        .as('n'),
+    )
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   return Number(count);
@@ -161,7 +184,7 @@ export function rosterRows(db: Db, filter: FoundFilter, identity: boolean, asOf?
     columns: names.map((name) => ({ name, kind: kindOf(name) })),
     async *rows() {
       const cellOf = await cellsOf(db, { asOf, source: filter.source });
-      const query = narrowed(db, filter, identity, asOf)
+      const query = narrowed(db, wholeRelation(filter, identity, asOf), filter, asOf)
         .select(columnsBeforeNames)
         .$if(identity, (all) => all.select(personColumns));
       for await (const row of query.orderBy('id').orderBy('source').stream()) {

@@ -1,9 +1,12 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/runtime/clock.js';
 import { buildIndexes } from '../../../../src/store/dialect/postgres/indexes.js';
 import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
+import { rosterPage } from '../../../../src/store/reads/dashboard/roster.js';
+import { readMirror } from '../../../../src/store/reads/read-mirror.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
+import { plansOf } from '../../support/plans.js';
 
 /*
  * Queries of a mirror with many versions read only the rows they return. The plans are checked on a database large
@@ -89,6 +92,37 @@ describe('the planner uses an index and no full scan for:', () => {
     expect(steps).toContain(index);
     expect(steps).not.toMatch(/Seq Scan on (?:investment|identity|history|change)_rows/);
   });
+});
+
+test('pages of one source are read in the order of its index, however few of all rows are its own', async () => {
+  const { url } = await freshDatabase();
+  const large = await openPostgres(url);
+  onTestFinished(() => large.close());
+  await migratePostgres(large, { clock: systemClock, version: '0.1.0' });
+  await large.pool.query(`
+    INSERT INTO sources (name, fingerprint, state, listed_at, listed_seq)
+      SELECT 'source' || n, 'f', 'following', '2026-01-01T00:00:00.000Z', 1 FROM generate_series(1, 4) AS n;
+    INSERT INTO investment_rows (source_no, id, applied_at, status, needs_whitelisting, visible, investor_deactivated,
+      via_entity, blockers, contracts, observed_at)
+      SELECT CASE WHEN n > 20 THEN 1 + n % 3 ELSE 4 END, 'inv_' || n,
+        to_char(timestamp '2026-01-01' + n * interval '1 minute', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"'), 'approved', 0, 1, 0, 0,
+        '[]', '[]', '2026-01-01T00:00:00.000Z'
+      FROM generate_series(1, 20000) AS n`);
+  await buildIndexes(large);
+  await large.pool.query('ANALYZE');
+  const page = { order: 'applied_at', after: null, rowsMax: 50, identity: true } as const;
+  for (const descending of [true, false])
+    for (const filter of [{ source: 'source4' }, { source: 'source4', person: 'nobody' }]) {
+      const wanted = { ...page, descending, filter };
+      const steps = await readMirror({ kind: 'postgres', url, password: null }, (db) =>
+        plansOf(db, (asked) => rosterPage(asked, wanted), 'postgres'),
+      );
+      // The first statement reads those with a time.
+      expect(
+        steps.find((step) => / on investment_rows r/.test(step)),
+        JSON.stringify(wanted),
+      ).toContain('using investment_rows_applied on');
+    }
 });
 
 test('planner statistics contain no names', async () => {
