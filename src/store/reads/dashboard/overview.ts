@@ -8,6 +8,7 @@ import type {
 } from '../../../console/ports/overview.js';
 import type { ReadDatabase } from '../views.js';
 import { companiesShown } from './company.js';
+import { appliedBetween, companySums } from './kept-sums.js';
 import { latestChanges } from './latest-changes.js';
 
 type Db = Kysely<ReadDatabase>;
@@ -65,7 +66,7 @@ const companiesMax = 24;
 /** Returns the companies with the most investments, each with the number of all companies. */
 async function largestCompanies(db: Db): Promise<readonly (CompanyKey & { readonly count: number })[]> {
   const rows = await db
-    .selectFrom('round_totals')
+    .selectFrom(companySums(db))
     .select(['source', 'company_id', sql<number>`count(*) OVER ()`.as('count')])
     .groupBy(['source', 'company_id'])
     .orderBy(sql`sum(investments)`, 'desc')
@@ -79,7 +80,7 @@ async function largestCompanies(db: Db): Promise<readonly (CompanyKey & { readon
 /** Returns the sums over all companies, the currency with the most investments first. */
 async function currencyFigures(db: Db, weeks: Weeks): Promise<readonly CurrencyFigures[]> {
   const rows = await db
-    .selectFrom('round_totals')
+    .selectFrom(companySums(db))
     .select(['currency', ...sums])
     .groupBy('currency')
     .execute();
@@ -129,8 +130,7 @@ const asSums = (row: Sums): Sums => ({
 });
 
 /**
- * The day as an expression that no index serves. With the column itself, SQLite looks the days up in the totals of every
- * source, once for each source.
+ * The day as an expression that no index serves: see `appliedBetween`.
  */
 const day = sql<string>`(day || '')`;
 
@@ -156,10 +156,8 @@ async function sumsBetween(
 async function allInWeeks(db: Db, weeks: Weeks): Promise<(currency: string | null, week: 0 | 1) => Sums> {
   const week = sql<number>`CASE WHEN day >= ${weeks.from} THEN 1 ELSE 0 END`;
   const rows = await db
-    .selectFrom('daily_raised')
+    .selectFrom(appliedBetween(db, weeks.beforeFrom, weeks.to))
     .select(['currency', week.as('week'), ...sums])
-    .where(day, '>=', weeks.beforeFrom)
-    .where(day, '<=', weeks.to)
     .groupBy(['currency', 'week'])
     .execute();
   return (currency, wanted) => {

@@ -7,6 +7,7 @@ import { cellsOf, isHidden, kindOf } from '../export-rows.js';
 import { namesOf, withNames } from '../names.js';
 import type { ReadDatabase, RosterView } from '../views.js';
 import { type FoundFilter, holds } from './find-people.js';
+import { roundsWithStatus } from './kept-sums.js';
 import { rosterOfSource } from './roster-of-source.js';
 
 type Db = Kysely<ReadDatabase>;
@@ -164,7 +165,7 @@ export async function rosterCount(db: Db, filter: FoundFilter, max: number, asOf
 export async function rosterChoices(db: Db, asOf?: Instant) {
   const rows =
     asOf === undefined
-      ? sql<RosterView>`round_totals`.as<'r'>(sql.ref('r'))
+      ? (roundsWithStatus(db) as AliasedRawBuilder<RosterView, 'r'>)
       : relationOf('investments', asOf);
   const choices = await db
     .selectFrom(rows)

@@ -3,6 +3,7 @@ import { systemClock } from '../../../../src/runtime/clock.js';
 import { buildIndexes } from '../../../../src/store/dialect/postgres/indexes.js';
 import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
+import { readOverview } from '../../../../src/store/reads/dashboard/overview.js';
 import { rosterPage } from '../../../../src/store/reads/dashboard/roster.js';
 import { readMirror } from '../../../../src/store/reads/read-mirror.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
@@ -94,7 +95,7 @@ describe('the planner uses an index and no full scan for:', () => {
   });
 });
 
-test('pages of one source are read in the order of its index, however few of all rows are its own', async () => {
+test('pages of one source are read in the order of its index, and the weeks of the overview by theirs', async () => {
   const { url } = await freshDatabase();
   const large = await openPostgres(url);
   onTestFinished(() => large.close());
@@ -123,6 +124,11 @@ test('pages of one source are read in the order of its index, however few of all
         JSON.stringify(wanted),
       ).toContain('using investment_rows_applied on');
     }
+  const overview = await readMirror({ kind: 'postgres', url, password: null }, (db) =>
+    plansOf(db, (asked) => readOverview(asked, Date.parse('2026-06-01T00:00:00.000Z'), 10), 'postgres'),
+  );
+  // The two weeks, which are after every row.
+  expect(overview.filter((step) => step.includes('using investment_rows_newest on'))).toHaveLength(1);
 });
 
 test('planner statistics contain no names', async () => {
