@@ -52,6 +52,6 @@ function collectGarbage(): void {
 /** Whether the space for new objects is small. V8 shrinks an idle one, which may grow again. */
 export const mayGrow = (bytes: number): boolean => bytes < newSpaceBytes;
 
-function newSpaceSize(): number {
+export function newSpaceSize(): number {
   return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0;
 }
