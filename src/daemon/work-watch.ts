@@ -38,8 +38,8 @@ interface Failed {
   at: number;
   /** The calls that have failed and not succeeded since. */
   readonly calls: Set<string>;
-  /** Whether a write that succeeds shows that the failure is over. */
-  isTriable: boolean;
+  /** Whether the failure may be that of one table, of which writes to other tables say nothing. */
+  isOfTable: boolean;
 }
 
 /** How often a write is tried after a failure: health is right again this soon after the database is. */
@@ -56,6 +56,7 @@ export class WorkWatch implements Closable {
   readonly #stopping = new Interrupter();
   #tryWrite: OpenMirror['tryWrite'] = null;
   #isTrying = false;
+  #heartbeatFailed = false;
 
   constructor(private readonly parts: WorkWatchParts) {}
 
@@ -115,14 +116,20 @@ export class WorkWatch implements Closable {
     this.parts.register.clear(`lease.${source}`);
   }
 
-  /** Records that a fleet heartbeat was written (null) or failed. */
+  /**
+   * Records that a fleet heartbeat was written (null) or failed. It is written every two seconds, so it ends the failure of a
+   * table only after one that failed, too: then the whole database was refused.
+   */
   heartbeat(error: unknown): void {
     const { register, clock } = this.parts;
     if (error === null) {
+      const hadFailed = this.#heartbeatFailed;
+      this.#heartbeatFailed = false;
       register.clear('fleet');
-      this.#wrote(clock.monotonic());
+      this.#wrote(clock.monotonic(), (_, { isOfTable }) => hadFailed || !isOfTable);
       return;
     }
+    this.#heartbeatFailed = true;
     const why = isFault(error) ? error.message : 'the log has the cause';
     register.report('fleet', {
       severity: 'ill',
@@ -132,10 +139,10 @@ export class WorkWatch implements Closable {
   }
 
   /** Records a write that began at `begunAt`: failures before it are over, whether or not they are retried. */
-  #wrote(begunAt: number, isOver: (failed: Failed) => boolean = () => true): void {
+  #wrote(begunAt: number, isOver: (area: Area, failed: Failed) => boolean = () => true): void {
     this.parts.onWorks();
     for (const [area, failed] of this.#failed)
-      if (failed.at < begunAt && isOver(failed)) this.#recovered(area);
+      if (failed.at < begunAt && isOver(area, failed)) this.#recovered(area);
   }
 
   #recovered(area: Area): void {
@@ -176,10 +183,9 @@ export class WorkWatch implements Closable {
   #fail(area: Area, call: string, error: unknown): void {
     if (!isFault(error) || !error.code.startsWith('database_')) return;
     const { register, clock } = this.parts;
-    const failed = this.#failed.get(area) ?? { at: 0, calls: new Set<string>(), isTriable: true };
+    const failed = this.#failed.get(area) ?? { at: 0, calls: new Set<string>(), isOfTable: false };
     failed.at = clock.monotonic();
-    // What is tried is the storing of a delivery: it says nothing of another table that is damaged.
-    if (area !== 'inbox' && error.code === 'database_unusable') failed.isTriable = false;
+    if (error.code === 'database_unusable') failed.isOfTable = true;
     failed.calls.add(call);
     this.#failed.set(area, failed);
     register.report(area, {
@@ -194,7 +200,8 @@ export class WorkWatch implements Closable {
   async #keepTrying(tryWrite: () => Promise<void>): Promise<void> {
     const { clock } = this.parts;
     this.#isTrying = true;
-    const isWorth = () => !this.#stopping.aborted && [...this.#failed.values()].some((one) => one.isTriable);
+    const isWorth = () =>
+      !this.#stopping.aborted && [...this.#failed].some(([area, failed]) => isTriable(area, failed));
     while (isWorth()) {
       await clock.wait(tryMillis, this.#stopping);
       if (!isWorth()) break;
@@ -203,8 +210,11 @@ export class WorkWatch implements Closable {
         () => true,
         () => false,
       );
-      if (succeeded) this.#wrote(begunAt, (one) => one.isTriable);
+      if (succeeded) this.#wrote(begunAt, isTriable);
     }
     this.#isTrying = false;
   }
 }
+
+/** What is tried is the storing of a delivery. */
+const isTriable = (area: Area, { isOfTable }: Failed): boolean => area === 'inbox' || !isOfTable;

@@ -84,6 +84,30 @@ test('work watch: a write that is tried says nothing of a table that is damaged'
   expect(register.list()).toEqual([]);
 });
 
+test('work watch: a heartbeat says nothing of a table that is damaged, and ends what was refused with it', async () => {
+  const { clock, register, watch, rest } = watchedInbox();
+  const fail = async () => {
+    throw new Fault('database_unusable', 'the server has a damaged table');
+  };
+  const inbox = { accept: fail };
+  const watched = watch.over({
+    ...rest,
+    inbox,
+    outbox: { waiting: fail },
+    tryWrite: null,
+  } as unknown as OpenMirror);
+  const keys = () => register.list().map(({ key }) => key);
+  await expect(watched.outbox.waiting()).rejects.toMatchObject({ code: 'database_unusable' });
+  await expect(watched.inbox.accept(delivery)).rejects.toMatchObject({ code: 'database_unusable' });
+  await clock.advance(2_000);
+  watch.heartbeat(null);
+  expect(keys()).toEqual(['outbox', 'inbox']);
+  watch.heartbeat(new Fault('database_unusable', 'the server refuses the password'));
+  expect(keys()).toEqual(['outbox', 'inbox', 'fleet']);
+  watch.heartbeat(null);
+  expect(keys()).toEqual([]);
+});
+
 test('work watch: a closed watch tries no write, and what it knew stays', async () => {
   const { clock, register, watch, inbox, fill, empty } = watchedInbox();
   fill();
