@@ -40,8 +40,8 @@ export interface HousekeepingParts {
   askPlatform(signal: Interruption): Promise<void>;
   pending(): Awaitable<PendingErasures>;
   /**
-   * Deletes the backups made before migrations once an erasure is pending: they still contain the erased people. Throws for
-   * those that cannot be deleted, and tries them again at the next call.
+   * Deletes the backups made before migrations that still contain erased people: at its first call, and once an erasure is
+   * pending. Throws for those that cannot be deleted, and tries them again at the next call.
    */
   removeBackups(pending: PendingErasures): void;
   /** `rewritten`: the progress of the previous, blocked scrub. */

@@ -16,14 +16,14 @@ export function maintenanceOf(config: Config, mirror: OpenMirror): Maintenance {
   const { upkeep, inbox, outbox, alerts, audit, erasures } = mirror;
   const { keepDays } = config.history;
   const auditKeepDays = config.console?.auditKeepDays ?? null;
-  /** Whether backups may be left that contain erased people. */
-  let backupsLeft = false;
+  /** Whether backups may be left that contain erased people: an earlier process may not have been able to delete them. */
+  let backupsLeft = true;
   return {
     words: scrubWords[config.database.kind],
     pending: () => erasures.pending(),
     removeBackups: ({ since }) => {
       if (since !== null) backupsLeft = true;
-      if (backupsLeft) upkeep.removeBackups(Number.POSITIVE_INFINITY);
+      if (backupsLeft) upkeep.removeErasedBackups();
       backupsLeft = false;
     },
     scrub: (rewritten, signal) => upkeep.scrub(rewritten, signal),

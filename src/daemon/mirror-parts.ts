@@ -75,6 +75,8 @@ export interface Upkeep {
   scrubAlone(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
   /** Deletes rosterd's own backups made before `before`. Returns their names. */
   removeBackups(before: number): readonly string[];
+  /** Deletes those of them that contain people who were erased since. */
+  removeErasedBackups(): void;
   /** Deletes versions superseded before `before`. Returns how many. */
   purgeHistory(before: Instant): Promise<number>;
   purgeTicks(before: Instant): Promise<number>;

@@ -86,6 +86,7 @@ export async function openPostgresMirror(
         scrubAlone: () => erasures.scrub(),
         // A migration of a server makes no backup.
         removeBackups: () => [],
+        removeErasedBackups: () => {},
         purgeHistory: (before) => inBatches(() => purgeHistory(main, before)),
         purgeTicks: (before) => inBatches(() => purgeTicks(main, before)),
         purgeBudgets: (before) => budgets.purge(before),

@@ -9,7 +9,7 @@ import { AuditLog } from '../store/audit-log.js';
 import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
 import type { SqliteLocation } from '../store/database-location.js';
-import { removeBackups } from '../store/dialect/sqlite/backups.js';
+import { removeBackups, removeErasedBackups } from '../store/dialect/sqlite/backups.js';
 import { SqliteDimensions } from '../store/dialect/sqlite/dimensions.js';
 import { SqliteErasingCommits } from '../store/dialect/sqlite/erase-source.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
@@ -105,6 +105,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         scrubAlone: async (rewritten, signal) =>
           statSync(file).size <= bytesAtOnce ? erasures.scrub() : await scrubbed(rewritten, signal),
         removeBackups: (before) => removeBackups(file, before),
+        removeErasedBackups: () => removeErasedBackups(main),
         purgeHistory: (before) => inBatches(() => upkeep.purgeHistory(before)),
         purgeTicks: (before) => inBatches(() => upkeep.purgeTicks(before)),
         purgeBudgets: (before) => budgets.purge(before),

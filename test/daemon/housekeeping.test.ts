@@ -9,7 +9,7 @@ import { scrubWords } from '../../src/daemon/scrub-words.js';
 import { Fault } from '../../src/domain/fault.js';
 import type { Instant } from '../../src/domain/instant.js';
 import { type Logger, silentLogger } from '../../src/runtime/logger.js';
-import { backupsOf, removeBackups } from '../../src/store/dialect/sqlite/backups.js';
+import { backupsOf, removeBackups, removeErasedBackups } from '../../src/store/dialect/sqlite/backups.js';
 import { purgeHistory, purgeTicks } from '../../src/store/dialect/sqlite/purge.js';
 import type { PendingErasures, Scrubbed } from '../../src/store/erasures.js';
 import { requireReach } from '../../src/store/reads/as-of.js';
@@ -289,6 +289,7 @@ test('a backup that cannot be deleted keeps neither erased bytes nor expired ent
       alerts: { purge: purge('alerts') },
       upkeep: {
         removeBackups: (before: number) => removeBackups(file, before),
+        removeErasedBackups: () => removeBackups(file, Number.POSITIVE_INFINITY),
         purgeBudgets: purge('budgets'),
         purgeTicks: purge('ticks'),
         scrub: async () => {
@@ -316,6 +317,35 @@ test('a backup that cannot be deleted keeps neither erased bytes nor expired ent
   writeFileSync(stuck, '');
   await clock.advance(minutes(1));
   expect(existsSync(stuck)).toBe(false);
+});
+
+test('a process that starts deletes the backups with people whom an earlier one erased, and those alone', () => {
+  const mirror = freshMirror();
+  for (const [number, day] of [1, 2, 3].entries()) {
+    const file = `${mirror.file}.schema-000${number}.bak`;
+    writeFileSync(file, '');
+    utimesSync(file, new Date(`2026-10-0${day}`), new Date(`2026-10-0${day}`));
+  }
+  const removing = () => {
+    const upkeep = { removeErasedBackups: () => removeErasedBackups(mirror) };
+    maintenanceOf(
+      {
+        history: { keepDays: null },
+        console: null,
+        database: { kind: 'sqlite', file: mirror.file },
+      } as unknown as Config,
+      { upkeep } as unknown as OpenMirror,
+    ).removeBackups(nothing);
+    return backupsOf(mirror.file).length;
+  };
+  const erased = (cause: string, scrubbed_at: string | null) =>
+    seedRow(mirror, 'erasures', { cause, invisible_at: '2026-10-01T00:00:00.000Z', scrubbed_at });
+  expect(removing()).toBe(3);
+  erased('tombstone', '2026-10-01T12:00:00.000Z');
+  erased('removed', '2026-10-02T12:00:00.000Z');
+  expect(removing()).toBe(2);
+  erased('tombstone', null);
+  expect(removing()).toBe(0);
 });
 
 test('after the clock was set, nothing expires for an hour', async () => {

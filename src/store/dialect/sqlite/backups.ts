@@ -1,7 +1,10 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../../../domain/fault.js';
+import { type Instant, millisOf } from '../../../domain/instant.js';
 import { removeAbandoned } from '../../backup/private-target.js';
+import type { SqliteConnection } from './connect.js';
+import { withSqliteFaults } from './faults.js';
 
 /** How long backups made before a migration are kept. They contain personal data, so not forever. */
 export const backupKeepMillis = 30 * 86_400_000;
@@ -50,4 +53,21 @@ export function removeBackups(file: string, before: number): readonly string[] {
     });
   }
   return [...old.map((backup) => backup.file), ...abandoned];
+}
+
+/** Replaced values are left in the backups for as long as these are kept. */
+const lastErasure = `
+  SELECT EXISTS (SELECT 1 FROM erasures WHERE scrubbed_at IS NULL) AS pending,
+         (SELECT scrubbed_at FROM erasures WHERE cause <> 'removed' ORDER BY erasure DESC LIMIT 1) AS scrubbed_at`;
+
+/**
+ * Removes the backups that contain people who were erased since: those made before the last erasure was scrubbed, and all of
+ * them while one is pending. Throws as `removeBackups`.
+ */
+export function removeErasedBackups({ raw, file }: SqliteConnection): void {
+  const last = withSqliteFaults(file, () =>
+    raw.prepare<[], { pending: 0 | 1; scrubbed_at: Instant | null }>(lastErasure).get(),
+  );
+  if (last?.pending === 1) removeBackups(file, Number.POSITIVE_INFINITY);
+  else if (last?.scrubbed_at != null) removeBackups(file, millisOf(last.scrubbed_at));
 }
