@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../domain/fault.js';
 import { schemaPath } from '../../runtime/package-root.js';
@@ -16,8 +16,7 @@ const busyMillis = 1_000;
  * database of another platform, it opens a copy of that in memory. Throws `usage` while another process uses the file.
  */
 export function openState(file: string, image?: Buffer): State {
-  // The file contains personal data and keys, so only its owner may read it.
-  if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
+  if (file !== ':memory:') createPrivate(file);
   const state = new Sqlite(image ?? file, { timeout: busyMillis });
   if (file !== ':memory:') takeAlone(state, file);
   // A large world in memory then has fewer pages, which cost some 300 bytes each beside their content.
@@ -58,6 +57,23 @@ export function openState(file: string, image?: Buffer): State {
     })();
   }
   return state;
+}
+
+/**
+ * The file contains personal data and keys, so only its owner may read it. A file that can be used is not opened: closing
+ * it would release the locks that another sandbox of this process has on it. Opening any other throws the reason.
+ */
+function createPrivate(file: string): void {
+  if (!isWritableFile(file)) closeSync(openSync(file, 'a', 0o600));
+}
+
+function isWritableFile(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /**

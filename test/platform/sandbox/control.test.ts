@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -338,6 +339,13 @@ test('control: churn makes the requested number of changes, only in the requeste
   expect(after).toEqual(elsewhere);
 });
 
+/** A program that prints why it cannot read a database. */
+const lockOf = `
+  import Sqlite from 'better-sqlite3';
+  const database = new Sqlite(process.argv[1], { timeout: 0 });
+  try { database.prepare('SELECT * FROM sqlite_schema').all(); } catch (error) { process.stdout.write(error.code); }
+`;
+
 test('sandbox: a data file has one process at a time, and is free again once that closes', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
   const dataFile = join(folder, 'world.db');
@@ -348,6 +356,9 @@ test('sandbox: a data file has one process at a time, and is free again once tha
       message: expect.stringContaining('in use by another process'),
     });
     expect((await first.control('POST', '/churn', { changes: 5 })).status).toBe(200);
+    // The refused one left the lock of the first.
+    const other = execFileSync(process.execPath, ['--input-type=module', '-e', lockOf, dataFile]);
+    expect(other.toString()).toBe('SQLITE_BUSY');
     await first.close();
     const second = await startNewlySeeded({ dataFile });
     expect((await second.control('POST', '/reset')).status).toBe(200);
