@@ -40,7 +40,16 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     projects: [
-      { extends: true, test: { name: 'shared', isolate: false, include: sharedFiles } },
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          isolate: false,
+          include: sharedFiles,
+          // Not for the simulator, which reads the files of its own connections; no other process opens those.
+          setupFiles: ['test/support/keep-locks.ts'],
+        },
+      },
       { extends: true, test: { name: 'isolated', include: ['test/**/*.test.ts'], exclude: sharedFiles } },
     ],
   },

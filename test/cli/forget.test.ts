@@ -10,6 +10,7 @@ import { contentOf, filesOf } from '../exports/lake/world.js';
 import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { testRandom } from '../support/chance.js';
+import { readApart } from '../support/read-apart.js';
 import { fakeIo, rosterd } from './fake-io.js';
 import { filledPostgres } from './filled-postgres.js';
 
@@ -30,7 +31,7 @@ function world(database = freshMirror()) {
     rosterd(['forget', ...args, '--config', config], fakeIo({ env: { T: 'x' }, clock: systemClock }));
   const holding = () =>
     readdirSync(dirname(database.file)).filter((name) =>
-      readFileSync(join(dirname(database.file), name)).includes('CANARY'),
+      readApart(join(dirname(database.file), name)).includes('CANARY'),
     );
   return { database, forget, holding, config, folder: dirname(config) };
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
+import { openRaw } from '../support/open-raw.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 
 let mirror: FilledMirror;
@@ -14,7 +14,7 @@ afterAll(() => mirror.close());
 /** Behaves towards the file as Litestream does: two tables of its own, a number that it writes, a lasting read transaction. */
 function replicator(file: string) {
   const open = () => {
-    const database = new Sqlite(file, { timeout: 1_000 });
+    const database = openRaw(file, { timeout: 1_000 });
     database.pragma('wal_autocheckpoint = 0');
     return database;
   };

@@ -16,6 +16,7 @@ import { freshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { canonicalDump } from '../store/canonical-dump.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { openRaw } from '../support/open-raw.js';
 import { fakeIo, rosterd } from './fake-io.js';
 import { type FilledPostgres, filledPostgres, password } from './filled-postgres.js';
 
@@ -185,7 +186,7 @@ describe('rosterd migrate', () => {
         )
       ).rowCount;
     await expect.poll(standing).toBe(1);
-    const writer = new Sqlite(file, { timeout: 0 });
+    const writer = openRaw(file, { timeout: 0 });
     expect(() => writer.exec("UPDATE sources SET state = 'empty'")).toThrow('database is locked');
     writer.close();
     child.kill('SIGKILL');
@@ -216,18 +217,18 @@ describe('rosterd migrate', () => {
   test('migrate refuses a mirror that another process follows, even between two ticks', async () => {
     const copy = join(world.folder, 'worked.db');
     copyFileSync(file, copy);
-    const raw = new Sqlite(copy);
     const soon = new Date(Date.now() + 20_000).toISOString();
     for (const [holder, until] of [
       ['elsewhere:1:2.3:abc', soon],
       [processName(), '2026-01-01T00:00:00.000Z'],
     ]) {
+      const raw = new Sqlite(copy);
       raw.prepare('INSERT OR REPLACE INTO leases VALUES (1, ?, 1, ?)').run(holder, until);
+      raw.close();
       const { code, out, err } = await world.run(['migrate', '--from', copy, '--to', secretTo()]);
       expect([code, out]).toEqual([1, '']);
       expect(err).toContain(`worked.db is in use: ${holder} syncs its source acme\nTry: Stop that rosterd`);
     }
-    raw.close();
   });
 
   test('migrate reports what it cannot copy, with a hint', async () => {

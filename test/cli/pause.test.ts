@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
@@ -9,6 +8,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
 import { freePort } from '../support/free-port.js';
+import { openRaw } from '../support/open-raw.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 import { type FilledPostgres, filledPostgres } from './filled-postgres.js';
 
@@ -77,7 +77,7 @@ test('pause stops a running daemon, which accepts webhooks and works them after 
     };
   await expect.poll(() => said).toContain('the source is paused');
   await expect.poll(() => daemon.engine.sync.isBusy('acme' as never)).toBe(false);
-  const reader = new Sqlite(join(world.folder, 'mirror.db'), { readonly: true });
+  const reader = openRaw(join(world.folder, 'mirror.db'), { readonly: true });
   onTestFinished(() => void reader.close());
   const count = (table: string) => Number(reader.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
   expect(await deliver('evt_paused', world.company.installation)).toBe(202);
@@ -132,7 +132,7 @@ test('resume says what it looked for when nothing was paused, the state of a nam
     'acme: not paused; its state is fine\n',
     'More about it: rosterd sources show acme\n',
   ]);
-  const writer = new Sqlite(join(world.folder, 'mirror.db'));
+  const writer = openRaw(join(world.folder, 'mirror.db'));
   onTestFinished(() => {
     writer.exec('UPDATE sources SET state = halted_from, halted_from = NULL, last_error = NULL');
     writer.close();

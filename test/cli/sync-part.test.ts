@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { openRaw } from '../support/open-raw.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 import { filledPostgres } from './filled-postgres.js';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 function open() {
-  const raw = new Sqlite(join(world.folder, 'mirror.db'));
+  const raw = openRaw(join(world.folder, 'mirror.db'));
   onTestFinished(() => void raw.close());
   return raw;
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Sqlite from 'better-sqlite3';
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { sqliteFileOf } from '../../src/config/database.js';
@@ -9,6 +8,7 @@ import { Secret } from '../../src/config/secrets.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { bodyOf } from '../support/body-of.js';
+import { openRaw } from '../support/open-raw.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 interface Told {
@@ -71,7 +71,7 @@ test('a halted source is reported once to the receiver of alerts, across restart
   await expect.poll(() => told.length).toBe(1);
   expect(told[0]).toMatchObject({ type: 'alert.raised', alert: 'halted', source: 'c0' });
   expect(told[0]?.text).toMatch(/^c0: waits for a person: /);
-  const raw = new Sqlite(sqliteFileOf(config.database), { readonly: true });
+  const raw = openRaw(sqliteFileOf(config.database), { readonly: true });
   onTestFinished(() => void raw.close());
   // The daemon stores the delivery after the receiver has answered. What it has not stored, the next one sends again.
   const states = () => raw.prepare('SELECT target, state FROM alert_rows ORDER BY notice').raw().all();

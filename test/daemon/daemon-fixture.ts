@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { configFrom } from '../../src/config/config-from.js';
@@ -15,6 +15,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
 import { placeMigrated } from '../support/migrated-file.js';
+import { openRaw } from '../support/open-raw.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
 /** Starts a seeded platform on a free port; closed at the end of the test. */
@@ -86,7 +87,7 @@ export function partsFor(config: Config): EngineParts {
 
 /** Opens a connection like an analyst's program. */
 export function readerOf(config: Config): Sqlite.Database {
-  const reader = new Sqlite(sqliteFileOf(config.database), { readonly: true });
+  const reader = openRaw(sqliteFileOf(config.database), { readonly: true });
   onTestFinished(() => {
     reader.close();
   });

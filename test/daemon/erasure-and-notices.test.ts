@@ -1,4 +1,4 @@
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import { syncOnce } from '../../src/tasks/sync-once.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { bodyOf } from '../support/body-of.js';
 import { testRandom } from '../support/chance.js';
+import { copyApart, readApart } from '../support/read-apart.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -80,7 +81,7 @@ async function world(more: Record<string, unknown> = {}) {
   const sync = (set?: Record<string, unknown>, token?: string) =>
     syncOnce(parts(set, token), { resync: false, acceptDeletions: false }, new AbortController().signal);
   const bytesHold = (text: string) =>
-    readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(text));
+    readdirSync(folder).filter((name) => readApart(join(folder, name)).includes(text));
   return { sandbox, company, file, notices, parts, control, rows, sync, bytesHold };
 }
 
@@ -135,7 +136,7 @@ test('a scheduled `rosterd sync` leaves no byte of erased people, not in a pre-m
     ({ email }) => email !== null && people.filter((one) => one.email === email).length === 1,
   );
   const [first, second] = unique;
-  copyFileSync(file, `${file}.schema-0001.bak`);
+  copyApart(file, `${file}.schema-0001.bak`);
   expect(bytesHold(first?.email ?? '')).toHaveLength(2);
   await control('DELETE', `/investments/${first?.id}`);
   await sync();

@@ -12,6 +12,7 @@ import { silentLogger } from '../../src/runtime/logger.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { forget, liftForgotten, personOrInvestment } from '../../src/tasks/forget.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
+import { openRaw } from '../support/open-raw.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const ledgerModule = join(packageRoot, 'src/daemon/forgotten-ledger.ts');
@@ -134,7 +135,7 @@ test('an erasure fails when the ledger cannot be written', async () => {
 
 test('`forget` retries while another process writes', async () => {
   const { config, investor, named } = await world();
-  const other = new Sqlite(sqliteFileOf(config.database));
+  const other = openRaw(sqliteFileOf(config.database));
   other.exec('BEGIN IMMEDIATE');
   let turns = 0;
   const clock: Clock = {

@@ -1,4 +1,4 @@
-import Sqlite from 'better-sqlite3';
+import type Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { sqliteFileOf } from '../../src/config/database.js';
@@ -6,6 +6,7 @@ import { Secret } from '../../src/config/secrets.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import { SourceHolds } from '../../src/daemon/source-holds.js';
 import type { SourceName } from '../../src/domain/ids.js';
+import { openRaw } from '../support/open-raw.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const token = 'the-token-of-oleg-1234';
@@ -30,7 +31,7 @@ async function running(): Promise<Running> {
   const daemon = await startDaemon(partsFor(config));
   onTestFinished(() => daemon.close());
   await daemon.engine.sync.idle();
-  const raw = new Sqlite(sqliteFileOf(config.database));
+  const raw = openRaw(sqliteFileOf(config.database));
   onTestFinished(() => void raw.close());
   return {
     config,

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test as onSqlite } from 'vitest';
 import type { UserId } from '../../src/domain/ids.js';
@@ -7,6 +7,7 @@ import { decideNotices, foldNotices } from '../../src/outbox/decide-notices.js';
 import { removeBackups } from '../../src/store/dialect/sqlite/backups.js';
 import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
 import { scrubApart } from '../../src/store/scrub.js';
+import { readApart } from '../support/read-apart.js';
 import { test } from './both-databases.js';
 import { failingDatabase } from './failing-database.js';
 import { bytesOf, cautious, type Fixture, migratedDatabase, mirrorFixture } from './mirror-fixture.js';
@@ -55,7 +56,7 @@ function standing(file: string): string[] {
   const folder = dirname(file);
   return peopleIn(
     readdirSync(folder)
-      .map((name) => readFileSync(join(folder, name)).toString('latin1'))
+      .map((name) => readApart(join(folder, name)).toString('latin1'))
       .join('\n'),
   );
 }

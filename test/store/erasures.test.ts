@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test as onSqlite } from 'vitest';
 import type { InvestmentId, UserId } from '../../src/domain/ids.js';
@@ -7,6 +7,7 @@ import { seededRandom } from '../../src/runtime/random.js';
 import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { scrub } from '../../src/store/dialect/sqlite/scrub.js';
+import { readApart } from '../support/read-apart.js';
 import { test } from './both-databases.js';
 import { bytesOf, erasuresOn, freshStore, rowsOf, type Store } from './mirror-fixture.js';
 import * as sqlite from './support/mirror.js';
@@ -181,7 +182,7 @@ describe('scrubbing', () => {
 /** Returns the database files that contain the text anywhere: in used pages, free pages or gaps. */
 function filesHolding({ file }: SqliteDatabase, text: string): string[] {
   return ['', '-wal', '-shm'].filter(
-    (suffix) => existsSync(file + suffix) && readFileSync(file + suffix).includes(text),
+    (suffix) => existsSync(file + suffix) && readApart(file + suffix).includes(text),
   );
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { onTestFinished } from 'vitest';
@@ -22,6 +22,7 @@ import type { MirrorOptions } from '../../src/store/mirror-options.js';
 import { type ReadDatabase, withViews } from '../../src/store/reads/views.js';
 import type { Applied, Brake, BrakePolicy, Lease, Mirror, SourceIdentity } from '../../src/sync/ports.js';
 import { placeMigrated } from '../support/migrated-file.js';
+import { readApart } from '../support/read-apart.js';
 import { dialect } from './both-databases.js';
 import { postgresStore } from './postgres-store.js';
 import { acme, deltaPage, listingPage } from './samples.js';
@@ -180,7 +181,7 @@ export async function bytesOf(store: Store): Promise<string> {
   if (store.kind === 'sqlite')
     return ['', '-wal', '-shm']
       .map((suffix) => store.sqlite.file + suffix)
-      .map((file) => (existsSync(file) ? readFileSync(file).toString('latin1') : ''))
+      .map((file) => (existsSync(file) ? readApart(file).toString('latin1') : ''))
       .join('');
   const { pool } = store.postgres;
   await pool.query('CHECKPOINT');

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
+import { readApart } from '../../../support/read-apart.js';
 import { freshMirror } from '../../support/mirror.js';
 
 test.runIf(existsSync('/proc/locks'))(
@@ -19,5 +21,19 @@ test.runIf(existsSync('/proc/locks'))(
     onTestFinished(() => accepting.close());
     openSqlite(mirror.file, { readonly: true }).close();
     expect(locks()).toHaveLength(1);
+  },
+);
+
+test.runIf(existsSync('/proc/locks'))(
+  'tests: reading the files of a database that is open in the same process is an error',
+  async () => {
+    const { file } = freshMirror();
+    for (const name of [file, `${file}-shm`]) {
+      expect(() => readFileSync(name)).toThrow('is open in this process');
+      expect(() => closeSync(openSync(name, 'r'))).toThrow('is open in this process');
+      expect(() => copyFileSync(name, `${file}.copy`)).toThrow('is open in this process');
+      await expect(async () => await readFile(name)).rejects.toThrow('is open in this process');
+      expect(readApart(name).length).toBeGreaterThan(4_000);
+    }
   },
 );

@@ -9,6 +9,7 @@ import { overwriteUnused } from '../../../../src/store/dialect/sqlite/overwrite-
 import { PageFile, Unwalkable } from '../../../../src/store/dialect/sqlite/page-file.js';
 import { readTreePage } from '../../../../src/store/dialect/sqlite/page-layout.js';
 import { scrubInPlace } from '../../../../src/store/dialect/sqlite/scrub.js';
+import { readApart } from '../../../support/read-apart.js';
 import { migratedDatabase } from '../../mirror-fixture.js';
 import { StandingClock, seedInvestment, seedSource } from '../../support/mirror.js';
 import { tempFolder } from '../../temp-folder.js';
@@ -46,11 +47,15 @@ function churned(database: SqliteDatabase): {
 
 const below = (random: Random, bound: number) => Math.floor(random.fraction() * bound);
 
-const inFiles = (file: string, text: string) =>
-  ['', '-wal'].some((ending) => readFileSync(`${file}${ending}`).includes(text));
+/** Returns a function that says whether a text is in the files as they are now. */
+function inFilesOf(file: string): (text: string) => boolean {
+  const contents = ['', '-wal'].map((ending) => readApart(`${file}${ending}`));
+  return (text) => contents.some((content) => content.includes(text));
+}
 
 function deletedIn(file: string, { rows, there }: ReturnType<typeof churned>): readonly number[] {
-  return rows.filter((row) => !there.has(row) && inFiles(file, word(row)));
+  const inFiles = inFilesOf(file);
+  return rows.filter((row) => !there.has(row) && inFiles(word(row)));
 }
 
 function emptied({ raw }: SqliteDatabase): boolean {
@@ -132,7 +137,7 @@ test('writers and checkpoints go on during the first pass, and only the last pas
   let passes = 0;
   await scrubber(database.file).overwrite(() => {
     passes += 1;
-    const main = readFileSync(database.file);
+    const main = readApart(database.file);
     try {
       writer.raw.exec(`INSERT INTO forgotten (id, forgotten_at) VALUES ('usr_${passes}', 'now')`);
       writer.raw.pragma('wal_checkpoint(PASSIVE)');
@@ -141,7 +146,7 @@ test('writers and checkpoints go on during the first pass, and only the last pas
       seen.push((error as { code?: string }).code);
     }
     // A checkpoint that wrote to the file could be overwritten, or overwrite.
-    expect(readFileSync(database.file).equals(main)).toBe(true);
+    expect(readApart(database.file).equals(main)).toBe(true);
   });
   expect(seen).toEqual(['written', 'SQLITE_BUSY']);
   expect(database.raw.prepare('SELECT id FROM forgotten').pluck().all()).toEqual(['usr_1']);
