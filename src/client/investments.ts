@@ -26,7 +26,8 @@ export function investmentFeed(api: Api, scope: FeedScope, urgency: Urgency): Fe
     try {
       return await api(request);
     } catch (error) {
-      throw isForeignPosition(error, position) ? foreignPosition(error) : error;
+      if (isForeignPosition(error, position)) throw foreignPosition(error);
+      throw isFault(error, 'refused') && error.about.status === 404 ? unseenFilter(error, scope) : error;
     }
   };
   return {
@@ -86,6 +87,17 @@ function foreignPosition({ message, about }: Fault): Fault {
       hint: 'use a token of the account the mirror was built with, or list again under this one: rosterd sync --source NAME --resync',
     },
   );
+}
+
+/** The platform answers 404 for a company, a round or an investor that does not exist or that the token may not see. */
+function unseenFilter(error: Fault, { company, filters }: FeedScope): Fault {
+  const ids = [company, ...Object.values(filters)].filter((id) => id !== null);
+  if (ids.length === 0) return error;
+  const which = ids.length === 1 ? ids.join() : `one of ${ids.join(', ')}`;
+  return new Fault('refused', `${error.message}: ${which} does not exist, or the token may not see it`, {
+    ...error.about,
+    hint: 'correct company or filters of the source in the configuration, or use a token that may see it',
+  });
 }
 
 const isListing = ({ kind }: Position) => kind === 'start' || kind === 'page';

@@ -98,6 +98,8 @@ function refusals(source: SourceConfig, fault: Fault, config: Config): readonly 
       unknown('identity'),
       accepted,
     ];
+  if (fault.code === 'refused' && fault.about.status === 404)
+    return [valid, failedBy(`scopes.${name}`, fault, anotherToken(source)), unknown('identity'), accepted];
   if (fault.code === 'refused' && refusesVersion(fault.about.status, fault.about.type))
     return [
       unknown('token'),

@@ -272,6 +272,15 @@ const breakages: readonly Breakage[] = [
     },
   },
   {
+    check: 'scopes.acme',
+    verdict: 'fail',
+    mend: /^correct company or filters of the source/,
+    how: ({ configure }) =>
+      configure({
+        sources: [{ name: 'acme', token: sandbox.ready.companies[0]?.token, company: 'co_mistyped' }],
+      }),
+  },
+  {
     check: 'credentials',
     verdict: 'fail',
     mend: /^rosterd connect --management$/,

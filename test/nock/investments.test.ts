@@ -59,6 +59,22 @@ describe("the client's feed", () => {
     await expect(read(position)).rejects.toMatchObject({ code, about: { status: 400 } });
   });
 
+  test.each<[Partial<FeedScope>, string]>([
+    [{}, 'one of co_1, ofr_1 does not exist, or the token may not see it'],
+    [{ filters: {} }, 'co_1 does not exist, or the token may not see it'],
+  ])('the client names the filter that the platform does not know: %o', async (change, reason) => {
+    nock(host)
+      .get('/investments')
+      .query(true)
+      .reply(404, { error: { type: 'not_found', message: 'no' } });
+    const feed = investmentFeed(api, { ...scope, ...change }, 'routine');
+    await expect(feed.page({ kind: 'start' }, signal)).rejects.toMatchObject({
+      code: 'refused',
+      message: `GET /investments answered 404 not_found: ${reason}`,
+      about: { status: 404, hint: expect.stringMatching(/^correct company or filters/) },
+    });
+  });
+
   test('the client reads the next position before it parses the page, for the requested kind', async () => {
     const next: Position[] = [];
     const feed = investmentFeed(api, scope, 'routine');
