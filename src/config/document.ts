@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { Fault } from '../domain/fault.js';
+import { shellWord } from '../domain/shell-word.js';
 import type { Config } from './config.js';
 import { InvalidConfig, type Problem } from './invalid-config.js';
 import { type JsonDocument, JsonMistake, parseJsonText } from './json-text.js';
@@ -77,7 +78,7 @@ function missing(file: string): Fault {
 
 function unreadable(shownAs: string, code: string, cause: unknown): Fault {
   return new Fault('usage', `${shownAs} cannot be read (${code})`, {
-    hint: `check that it is a file and that this user can read it: ls -l ${shownAs}`,
+    hint: `check that it is a file and that this user can read it: ls -l ${shellWord(shownAs)}`,
     cause,
   });
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { shellWord } from '../domain/shell-word.js';
 import { authoritiesIn } from '../runtime/authority.js';
 import { configFrom, folderOfFile } from './config-from.js';
 import {
@@ -88,6 +89,6 @@ function authorityProblem(file: string | null): Pick<Problem, 'message' | 'hint'
   if (typeof found !== 'string') return null;
   return {
     message: `${file} ${found}`,
-    hint: `inspect it with: openssl x509 -in ${file} -noout -subject -dates`,
+    hint: `inspect it with: openssl x509 -in ${shellWord(file)} -noout -subject -dates`,
   };
 }

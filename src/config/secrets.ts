@@ -2,6 +2,7 @@ import { type ExecFileException, execFile } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { Fault } from '../domain/fault.js';
+import { shellWord } from '../domain/shell-word.js';
 import { descriptorsFault } from '../runtime/file-descriptors.js';
 
 export type SecretReference =
@@ -108,7 +109,7 @@ export class Secret {
       const ownUser = process.geteuid?.();
       if (ownUser !== undefined && isOpenToOthers(statSync(file), ownUser)) {
         throw new Fault('usage', `${this.name}: others on this machine can read ${file}`, {
-          hint: `chmod 600 ${file}`,
+          hint: `chmod 600 ${shellWord(file)}`,
         });
       }
       text = readFileSync(file, 'utf8').trim();

@@ -8,6 +8,7 @@ import { staticToken, storedToken } from '../client/tokens/static-token.js';
 import type { TokenProvider } from '../client/tokens/token-provider.js';
 import type { Access, Config } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
+import { shellWord } from '../domain/shell-word.js';
 import { authoritiesIn, untimely } from '../runtime/authority.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
@@ -115,7 +116,7 @@ export function authorityOf(file: string) {
   const authorities = authoritiesIn(pem);
   if (typeof authorities === 'string')
     throw new Fault('usage', `platform.ca: ${file} ${authorities}`, {
-      hint: `look into it: openssl x509 -in ${file} -noout -subject -dates`,
+      hint: `look into it: openssl x509 -in ${shellWord(file)} -noout -subject -dates`,
     });
   return { pem, authorities };
 }

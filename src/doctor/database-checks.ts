@@ -2,6 +2,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { counted } from '../domain/counted.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
+import { shellWord } from '../domain/shell-word.js';
 import type { Clock } from '../runtime/clock.js';
 import { isProcessGone } from '../runtime/process-identity.js';
 import { withSqliteFaults } from '../store/dialect/sqlite/faults.js';
@@ -86,10 +87,14 @@ async function folderCheck(file: string): Promise<Check> {
     const { mode } = await stat(folder);
     return (mode & 0o002) === 0
       ? pass(name, `${folder} may be written to`)
-      : warn(name, `everybody on this machine may write to ${folder}`, `chmod o-w ${folder}`);
+      : warn(name, `everybody on this machine may write to ${folder}`, `chmod o-w ${shellWord(folder)}`);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return warn(name, `${folder} is not there yet`, 'rosterd sync');
-    return fail(name, `${folder} may not be written to (${codeOf(error)})`, `chmod u+rwx ${folder}`);
+    return fail(
+      name,
+      `${folder} may not be written to (${codeOf(error)})`,
+      `chmod u+rwx ${shellWord(folder)}`,
+    );
   }
 }
 
@@ -104,7 +109,7 @@ async function writableCheck(file: string): Promise<Check> {
       return fail(
         name,
         `${one} may not be written to (${codeOf(error)})`,
-        `chmod u+rw ${one}, or chown it to the user that runs rosterd`,
+        `chmod u+rw ${shellWord(one)}, or chown it to the user that runs rosterd`,
       );
     }
   }
@@ -118,7 +123,11 @@ async function modeCheck(file: string): Promise<Check> {
   const shown = (mode & 0o777).toString(8);
   return (mode & 0o137) === 0
     ? pass(name, `mode ${shown}`)
-    : fail(name, `others on this machine may read names in ${file} (mode ${shown})`, `chmod 600 ${file}`);
+    : fail(
+        name,
+        `others on this machine may read names in ${file} (mode ${shown})`,
+        `chmod 600 ${shellWord(file)}`,
+      );
 }
 
 function schemaCheck(database: SqliteDatabase): Check {
@@ -139,7 +148,7 @@ async function logCheck(file: string): Promise<Check> {
   const size = `the write-ahead log has ${Math.round(bytes / 1_000_000)} MB`;
   return bytes <= walBytesMax
     ? pass('database.log', size)
-    : warn('database.log', `${size}: a reader does not end`, `fuser -v ${file}`);
+    : warn('database.log', `${size}: a reader does not end`, `fuser -v ${shellWord(file)}`);
 }
 
 /** A lease exists only during a tick, so an idle daemon does not show here. */

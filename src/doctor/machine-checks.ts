@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { shellWord } from '../domain/shell-word.js';
 import { nodeTooOld, testedNodeLines } from '../runtime/supported-node.js';
 import { type Check, fail, pass, skip, warn } from './check.js';
 
@@ -27,7 +28,7 @@ export async function roomBeside(file: string): Promise<DiskRoom> {
 export function diskCheck(file: string, fileBytes: number, { freeBytes }: DiskRoom): Check {
   const name = 'database.disk';
   const free = `${Math.round(freeBytes / megabyte)} MB free beside the database`;
-  const mend = `make room: df -h ${dirname(file)}`;
+  const mend = `make room: df -h ${shellWord(dirname(file))}`;
   if (freeBytes < 100 * megabyte) return fail(name, `only ${free}`, mend);
   return freeBytes < fileBytes + 100 * megabyte
     ? warn(name, `${free}, too little for a copy of it (erasures and upgrades make one)`, mend)

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf, parseInstant } from '../domain/instant.js';
+import { shellWord } from '../domain/shell-word.js';
 import { refuseNewerFormat, writePrivateFile } from '../runtime/private-file.js';
 
 /** The state of the endpoint that the daemon manages. It is stored only in the endpoint's file or vault entry. */
@@ -109,7 +110,9 @@ export async function readEndpointState(file: string): Promise<EndpointState> {
   try {
     const { mode } = await handle.stat();
     if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-      throw new Fault('usage', `others on this machine can read ${file}`, { hint: `chmod 600 ${file}` });
+      throw new Fault('usage', `others on this machine can read ${file}`, {
+        hint: `chmod 600 ${shellWord(file)}`,
+      });
     }
     return parseEndpointState(await handle.readFile('utf8'));
   } finally {

@@ -1,5 +1,6 @@
 import { Fault } from '../domain/fault.js';
 import { type Instant, millisOf } from '../domain/instant.js';
+import { shellWord } from '../domain/shell-word.js';
 import { checkLake as checked, type LakeChecked } from '../exports/lake/check-lake.js';
 import { viewsOf } from '../exports/lake/current-rows.js';
 import { systemLakeDisk } from '../exports/lake/disk.js';
@@ -98,5 +99,5 @@ export function lakeViews({ folder, snapshot, asOf }: LakeViewsAsk): string {
 }
 
 function noLake(folder: string): never {
-  throw new Fault('usage', `${folder} has no lake`, { hint: `rosterd lake sync ${folder}` });
+  throw new Fault('usage', `${folder} has no lake`, { hint: `rosterd lake sync ${shellWord(folder)}` });
 }

@@ -12,6 +12,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Fault } from '../domain/fault.js';
+import { shellWord } from '../domain/shell-word.js';
 import { packageRoot } from '../runtime/package-root.js';
 
 export interface ServiceRequest {
@@ -110,7 +111,7 @@ export async function installService(
         .filter((path) => isClosed(statSync(below(path), { throwIfNoEntry: false })))
         .map(
           (path) =>
-            `${below(path)} exists and stays as it is, but the service cannot read it; to let it: chgrp rosterd ${below(path)} && chmod 750 ${below(path)}`,
+            `${below(path)} exists and stays as it is, but the service cannot read it; to let it: chgrp rosterd ${shellWord(below(path))} && chmod 750 ${shellWord(below(path))}`,
         ),
     ],
   };

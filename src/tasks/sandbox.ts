@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { listenFault } from '../daemon/listen-fault.js';
 import { Fault } from '../domain/fault.js';
+import { shellWord } from '../domain/shell-word.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../platform/sandbox/sandbox.js';
 import { makeRoom } from '../runtime/unwritable.js';
 
@@ -32,7 +33,7 @@ function dataFault(error: Error & { code: string }, file: string): Fault {
       cause: error,
     });
   return new Fault('usage', `--data: ${file} cannot be used (${error.code})`, {
-    hint: `name a sandbox's file, or a new one in a folder that this user can write: ls -ld ${dirname(resolve(file))}`,
+    hint: `name a sandbox's file, or a new one in a folder that this user can write: ls -ld ${shellWord(dirname(resolve(file)))}`,
     cause: error,
   });
 }

@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../domain/fault.js';
+import { shellWord } from '../domain/shell-word.js';
 import type { Clock } from '../runtime/clock.js';
 import { withFileLock } from '../runtime/file-lock.js';
 import type { Interruption } from '../runtime/interruption.js';
@@ -155,7 +156,7 @@ async function readPrivate(path: string, key: string): Promise<string | null> {
         'usage',
         `the vault entry "${key}" is open to others (mode ${(mode & 0o777).toString(8)})`,
         {
-          hint: `chmod 600 ${path}`,
+          hint: `chmod 600 ${shellWord(path)}`,
         },
       );
     return await file.readFile('utf8');

@@ -82,7 +82,9 @@ test('lake check: exit code 1 and the file for one that is damaged or missing', 
     problems: [{ path: file, problem: 'missing' }],
   });
   writeFileSync(join(lake(), file), content, { mode: 0o600 });
-  expect((await world.run(['lake', 'check', 'elsewhere'])).err).toContain('rosterd lake sync');
+  expect((await world.run(['lake', 'check', 'else where'])).err).toMatch(
+    /^Try: rosterd lake sync ".*\/else where"$/m,
+  );
 });
 
 test('lake sync --identity: names are in files of their own, and a forgotten person is in none', async () => {

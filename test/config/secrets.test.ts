@@ -32,13 +32,13 @@ test('a secret is read from the environment, and a missing variable is reported'
 });
 
 test('a secret is read only from a file that others cannot read', async () => {
-  const file = join(folder(), 'token');
+  const file = join(folder(), 'a token');
   writeFileSync(file, 'at_live_abc\n', { mode: 0o600 });
   expect(await secret({ file }).reveal()).toBe('at_live_abc');
   chmodSync(file, 0o640);
   await expect(secret({ file }).reveal()).rejects.toMatchObject({
     code: 'usage',
-    about: { hint: `chmod 600 ${file}` },
+    about: { hint: `chmod 600 "${file}"` },
   });
 });
 

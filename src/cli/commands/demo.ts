@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { grouped } from '../../domain/counted.js';
 import { Fault } from '../../domain/fault.js';
+import { shellWord } from '../../domain/shell-word.js';
 import type { Demo } from '../../tasks/demo.js';
 import type { Command, CommandContext } from '../command.js';
 import { databaseFromFlag, defaultDatabase } from '../database-options.js';
@@ -83,7 +84,7 @@ async function fileOf(database: string, cwd: string): Promise<string> {
 
 function introduce(running: Demo, file: string, cwd: string, out: CommandContext['out']): void {
   const { ready } = running.sandbox;
-  const where = file === resolve(cwd, defaultDatabase) ? '' : ` --database ${shellQuoted(file)}`;
+  const where = file === resolve(cwd, defaultDatabase) ? '' : ` --database ${shellWord(file)}`;
   out.line(`platform   ${ready.baseUrl}   (control: ${ready.control})`);
   out.line(`webhooks   ${running.receiverUrl}`);
   out.line(`dashboard  ${running.daemon.consoleUrl ?? ''}/   (and /status.json, /metrics, /healthz)`);
@@ -92,10 +93,7 @@ function introduce(running: Demo, file: string, cwd: string, out: CommandContext
   );
   out.line();
   out.line('Open it read-only with any SQLite client, or try in another terminal:');
-  for (const sql of demoQueries) out.line(`  npx rosterd query${where} ${shellQuoted(sql)}`);
+  for (const sql of demoQueries) out.line(`  npx rosterd query${where} ${shellWord(sql)}`);
   out.line();
   out.note('changes appear below as they happen; Ctrl-C stops the demo');
 }
-
-const shellQuoted = (text: string): string =>
-  /^[\w./-]+$/.test(text) ? text : `"${text.replaceAll(/["$`\\]/g, '\\$&')}"`;

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { Fault } from '../../domain/fault.js';
 import { type Instant, parseInstant } from '../../domain/instant.js';
+import { shellWord } from '../../domain/shell-word.js';
 import { refuseNewerFormat } from '../../runtime/private-file.js';
 import { type Disk, replaceFile } from '../../runtime/replace-file.js';
 import { unwritable } from '../../runtime/unwritable.js';
@@ -64,7 +65,7 @@ async function readPrivate(path: string): Promise<string> {
     if ((mode & othersMask) !== 0) {
       const shown = (mode & 0o777).toString(8);
       throw new Fault('usage', `the credentials file ${path} is open to others (mode ${shown})`, {
-        hint: `chmod 600 ${path}`,
+        hint: `chmod 600 ${shellWord(path)}`,
       });
     }
     return await file.readFile('utf8');
