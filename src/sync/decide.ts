@@ -175,7 +175,8 @@ function filtersChanged(state: TickState, now: number): Decision {
     state,
     {
       code: 'filters_changed',
-      message: 'the account, realm or filters of this source differ from those its mirror was built with',
+      message:
+        'the account, realm or filters of this source, or platform.baseUrl, differ from those its mirror was built with',
       hint: 'undo the change, or list again with the new settings: rosterd sync --source NAME --resync',
     },
     now,

@@ -318,7 +318,9 @@ describe('run tick: following', () => {
     const changed = { fingerprint: 'f2' };
     const { report, phase } = await tick({}, truth, changed);
     expect(report).toMatchObject({ outcome: 'failed', code: 'filters_changed' });
-    expect(report.message).toContain('--resync');
+    expect(report.message).toMatch(
+      /account, realm or filters of this source, or platform\.baseUrl, .*--resync/,
+    );
     expect(phase?.kind).toBe('halted');
     expect(truth.asked).toEqual([]);
     expect((await tick({ trigger: 'manual', resync: true }, truth, changed)).report.outcome).toBe('done');
