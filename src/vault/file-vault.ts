@@ -69,9 +69,10 @@ class FileVault implements Vault {
       await this.#disk.write(path, triedText);
       await this.#disk.sync(path);
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
+      const { code, path: failed } = error as NodeJS.ErrnoException;
       // Another process that tries at the same moment made or deleted the file.
-      if (code !== 'EEXIST' && code !== 'ENOENT') throw unwritable(`the folder ${this.#folder}`, error);
+      const isOthers = failed === path && (code === 'EEXIST' || code === 'ENOENT');
+      if (!isOthers) throw unwritable(`the folder ${this.#folder}`, error);
     } finally {
       await rm(path, { force: true }).catch(() => {});
     }

@@ -154,6 +154,15 @@ test('file vault: a full disk is reported before a write, and the try leaves not
   expect(await readdir(folder)).toEqual([]);
 });
 
+test('file vault: a file in the place of its folder is reported before a write', async () => {
+  const file = join(root, 'file');
+  await writeFile(file, '');
+  await expect(openFileVault({ folder: file, clock: systemClock }).requireWritable()).rejects.toMatchObject({
+    code: 'usage',
+    message: `the folder ${file} cannot be written (EEXIST)`,
+  });
+});
+
 test('file vault: a folder that cannot be made is reported before a write', async () => {
   await writeFile(join(root, 'data'), '');
   await expect(open().requireWritable()).rejects.toMatchObject({
