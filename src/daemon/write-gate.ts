@@ -19,6 +19,8 @@ const openMillis = 100;
  */
 export class WriteGate {
   #closed: Promise<void> | undefined;
+  /** Resolves when all work that was given is done. */
+  #given: Promise<void> | undefined;
   #wait: Wait | null = null;
   #waiting = 0;
   /** Whether calls waited when the gate opened last. */
@@ -39,29 +41,25 @@ export class WriteGate {
     return this.#wait === null ? [] : [this.#wait];
   }
 
-  /** Runs `work`, after work that was given before; guarded calls wait until all of it is done. */
+  /**
+   * Runs `work`, while guarded calls wait. Works run one after the other. Calls that waited for one of them have some time
+   * before the next one, or works that take turns would keep them waiting until the last one is done.
+   */
   async closedFor<Result>(reason: keyof typeof reasons, work: () => Promise<Result>): Promise<Result> {
-    const begin = () => {
-      this.#wait = { key: reason, text: reasons[reason], since: instantFromMillis(this.clock.now()) };
-      return work();
-    };
-    const running = this.#closed === undefined ? begin() : this.#closed.then(begin);
-    const closed = running
-      .then(
-        () => {},
-        () => {},
-      )
-      .then(this.beforeOpening);
-    this.#closed = closed;
+    const before = this.#given;
+    const running =
+      before === undefined
+        ? this.#closeFor(reason, work)
+        : before.then(() => this.#letKept()).then(() => this.#closeFor(reason, work));
+    const over = running.then(
+      () => {},
+      () => {},
+    );
+    this.#given = over;
     try {
-      await closed;
       return await running;
     } finally {
-      if (this.#closed === closed) {
-        this.#hasKept = this.#waiting > 0;
-        this.#closed = undefined;
-        this.#wait = null;
-      }
+      if (this.#given === over) this.#given = undefined;
     }
   }
 
@@ -71,8 +69,29 @@ export class WriteGate {
     work: () => Promise<Result>,
   ): Promise<Result> {
     const result = await this.closedFor(reason, work);
-    if (this.#hasKept) await this.clock.wait(openMillis);
+    await this.#letKept();
     return result;
+  }
+
+  async #closeFor<Result>(reason: keyof typeof reasons, work: () => Promise<Result>): Promise<Result> {
+    let open = () => {};
+    this.#closed = new Promise((resolve) => {
+      open = resolve;
+    });
+    this.#wait = { key: reason, text: reasons[reason], since: instantFromMillis(this.clock.now()) };
+    try {
+      return await work();
+    } finally {
+      await this.beforeOpening();
+      this.#hasKept = this.#waiting > 0;
+      this.#closed = undefined;
+      this.#wait = null;
+      open();
+    }
+  }
+
+  async #letKept(): Promise<void> {
+    if (this.#hasKept) await this.clock.wait(openMillis);
   }
 
   /**
