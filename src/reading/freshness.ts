@@ -2,7 +2,7 @@ import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import { oneOf } from '../domain/one-of.js';
 import type { Clock } from '../runtime/clock.js';
-import { isThere } from '../store/reads/is-there.js';
+import { awaitsMigration, isThere } from '../store/reads/is-there.js';
 import { isAhead } from '../store/reads/judge-source.js';
 import { type DatabaseLocation, type MirrorReader, readMirror, requireSource } from './read-mirror.js';
 
@@ -33,7 +33,7 @@ export interface FreshnessAsk {
   /** The sources to wait for; none for all. */
   readonly sources: readonly string[];
   /**
-   * What the configuration names. The mirror and its sources may not exist yet, because a daemon is only starting. Null
+   * What the configuration names. The mirror and its sources may not exist yet, or await a migration, because a daemon is only starting. Null
    * waits for the sources of the mirror, which has to exist.
    */
   readonly configured: Configured | null;
@@ -82,7 +82,10 @@ async function requireSources(
     return;
   }
   if (sources.every((name) => configured.listed.includes(name))) return;
-  const known = wanted({ sources: [], configured }, await seenIn(location));
+  const seen = await seenIn(location, configured);
+  // The registry of followed sources is not readable yet.
+  if (seen.awaitsMigration && configured.rules.length > 0) return;
+  const known = wanted({ sources: [], configured }, seen);
   const unknown = sources.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new Fault('usage', `no source is called ${JSON.stringify(unknown)}`, {
@@ -97,14 +100,26 @@ interface Seen {
   readonly rows: ReadonlyMap<string, FreshnessRow>;
   /** The registry of followed sources. */
   readonly followed: readonly FollowedRow[];
+  /** Whether the mirror cannot be read before a daemon creates or migrates its schema. */
+  readonly awaitsMigration: boolean;
 }
 
-/** A starting daemon may not have created the mirror yet. */
-async function seenIn(location: DatabaseLocation): Promise<Seen> {
-  if (!(await isThere(location))) return { rows: new Map(), followed: [] };
+/** A starting daemon may not have created the mirror yet, or not migrated one that an earlier version wrote. */
+async function seenIn(location: DatabaseLocation, configured: FreshnessAsk['configured']): Promise<Seen> {
+  const nothing = { rows: new Map(), followed: [] };
+  if (!(await isThere(location))) return { ...nothing, awaitsMigration: false };
+  return await read(location).catch(async (error: unknown) => {
+    const awaits = configured !== null && (await awaitsMigration(location).catch(() => false));
+    if (awaits) return { ...nothing, awaitsMigration: true };
+    throw error;
+  });
+}
+
+async function read(location: DatabaseLocation): Promise<Seen> {
   return await readMirror(location, async (db) => ({
     rows: new Map((await freshnessRows(db)).map((row) => [row.source, row])),
     followed: await followedRows(db),
+    awaitsMigration: false,
   }));
 }
 
@@ -114,7 +129,7 @@ async function seenIn(location: DatabaseLocation): Promise<Seen> {
  */
 function wanted(
   { sources, configured }: Pick<FreshnessAsk, 'sources' | 'configured'>,
-  { rows, followed }: Seen,
+  { rows, followed }: Pick<Seen, 'rows' | 'followed'>,
 ): readonly string[] {
   if (sources.length > 0) return sources;
   if (configured === null) {
@@ -130,12 +145,12 @@ const isOpen = ({ state }: FollowedRow): boolean => state === 'waiting' || state
 
 async function freshnessOf(location: DatabaseLocation, ask: FreshnessAsk, now: number): Promise<Freshness> {
   const limit = now - ask.ageMillis;
-  const seen = await seenIn(location);
+  const seen = await seenIn(location, ask.configured);
   const waiting = new Set(
     seen.followed.filter(({ state }) => state === 'waiting').map(({ source }) => source),
   );
   const sources = wanted(ask, seen).map((name) => {
-    const found = judged(name, seen.rows.get(name), limit, now);
+    const found = judged(name, seen, limit, now);
     return waiting.has(name) ? { ...found, fresh: false, meaning: 'waits for its token' } : found;
   });
   const stale = sources.filter(({ fresh }) => !fresh);
@@ -164,9 +179,17 @@ function freshnessRows(db: MirrorReader) {
     .execute();
 }
 
-function judged(source: string, row: FreshnessRow | undefined, limit: number, now: number): SourceFreshness {
+function judged(
+  source: string,
+  { rows, awaitsMigration }: Seen,
+  limit: number,
+  now: number,
+): SourceFreshness {
+  const row = rows.get(source);
   if (row === undefined) {
-    const meaning = 'never synced: not in this mirror yet';
+    const meaning = awaitsMigration
+      ? 'the schema awaits its migration'
+      : 'never synced: not in this mirror yet';
     return { source, fresh: false, human: false, complete_up_to: null, meaning, last_error: null };
   }
   // Rows of a first listing are not visible until it is complete.

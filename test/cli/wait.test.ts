@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import type { SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
+import { expect, onTestFinished, test } from 'vitest';
+import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
+import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
+import { shippedMigrations } from '../../src/store/migrate.js';
 import { freshMirror, StandingClock, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { fakeIo, rosterd } from './fake-io.js';
@@ -129,6 +131,37 @@ test('wait accepts a configured mirror that does not exist yet, but not a missin
   expect((await rosterd(['wait', '--database', 'none.db'], fakeIo({ cwd: folder }))).code).toBe(1);
   const stranger = await rosterd(['wait', '--source', 'nobody'], fakeIo({ cwd: folder }));
   expect(stranger).toMatchObject({ code: 2, err: expect.stringContaining('one of: acme') });
+});
+
+test('wait with a configuration lets a daemon create or migrate the schema first; with --database it refuses an older one', async () => {
+  const folder = tempFolder();
+  const config = {
+    platform: { baseUrl: 'https://api.example.com' },
+    sources: [{ name: 'acme', token: { env: 'T' } }],
+    database: 'sqlite:./mirror.db',
+  };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  const clock = new LookingClock();
+  const mirror = openSqlite(join(folder, 'mirror.db'));
+  onTestFinished(() => mirror.close());
+  const at = { clock, version: '0.1.0' };
+  const seen: string[] = [];
+  const ask = (...args: string[]) =>
+    rosterd(['wait', '--timeout', '0', ...args], fakeIo({ cwd: folder, clock }));
+  const awaits = { code: 5, out: expect.stringContaining('the schema awaits its migration') };
+  expect(await ask()).toMatchObject(awaits);
+  migrateSqlite(mirror, { ...at, migrations: shippedMigrations('sqlite').slice(0, 9) });
+  expect(await ask()).toMatchObject(awaits);
+  const older = { code: 1, err: expect.stringMatching(/has schema 9 of .*\nTry: .*rosterd schema --apply/) };
+  expect(await ask('--database', 'mirror.db')).toMatchObject(older);
+  clock.onWait = (looks) => {
+    seen.push(`look ${looks}`);
+    if (looks !== 3) return;
+    migrateSqlite(mirror, at);
+    seedSource(mirror, 1, { name: 'acme', published_through: minutesAgo(1) });
+  };
+  expect((await rosterd(['wait'], fakeIo({ cwd: folder, clock }))).code).toBe(0);
+  expect(seen).toEqual(['look 1', 'look 2', 'look 3']);
 });
 
 test('wait asks the registry for the sources of a follow rule, and does not pass without them', async () => {

@@ -21,6 +21,8 @@ export interface DatabaseDialect {
   sqlOf(query: Pick<DocumentedQuery, 'sql' | 'postgres'>): string;
   /** Returns whether a mirror has been created there. */
   exists(): Promise<boolean>;
+  /** Returns whether a daemon that starts has yet to create the mirror there, or to migrate it to this version. */
+  awaitsMigration(): Promise<boolean>;
   /** Throws `database_unusable`, `database_busy`. Never creates a missing mirror. */
   openReader(options?: ReaderOptions): Promise<Reader>;
   /** Reads without blocking the event loop: SQLite is read in a child process. */

@@ -5,3 +5,8 @@ import { dialectFor } from '../dialect/dialect-for.js';
 export async function isThere(location: DatabaseLocation): Promise<boolean> {
   return await dialectFor(location).exists();
 }
+
+/** Returns whether a daemon that starts has yet to create the mirror there, or to migrate it to this version. */
+export async function awaitsMigration(location: DatabaseLocation): Promise<boolean> {
+  return await dialectFor(location).awaitsMigration();
+}

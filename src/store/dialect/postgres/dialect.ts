@@ -1,4 +1,5 @@
 import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
+import { newestMigration } from '../../newest-migration.js';
 import type { DatabaseDialect, ReaderOptions } from '../port.js';
 import { withReader } from '../with-reader.js';
 
@@ -19,6 +20,10 @@ export function postgresDialect(place: PostgresLocation): DatabaseDialect {
     file: null,
     shared: true,
     sqlOf: ({ sql, postgres = sql }) => postgres,
+    async awaitsMigration() {
+      const { appliedMigrations } = await import('./open.js');
+      return (await appliedMigrations(place)) < newestMigration('postgres');
+    },
     async exists() {
       const { isMigrated } = await import('./open.js');
       return await isMigrated(place);

@@ -151,6 +151,28 @@ class Sockets {
 
 /** Returns whether the database contains a mirror of any version. Throws the faults of `postgresFault`. */
 export async function isMigrated(server: ServerAddress): Promise<boolean> {
+  return await asked(server, isThere);
+}
+
+/** Returns the number of the newest migration there; zero without a mirror. */
+export async function appliedMigrations(server: ServerAddress): Promise<number> {
+  return await asked(server, async (client) => {
+    if (!(await isThere(client))) return 0;
+    const { rows } = await client.query('SELECT coalesce(max(number), 0) AS number FROM migrations');
+    return Number(rows[0]?.number);
+  });
+}
+
+async function isThere(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query("SELECT to_regclass('migrations') IS NOT NULL AS there");
+  return rows[0]?.there === true;
+}
+
+/** Asks on a connection of its own. */
+async function asked<Result>(
+  server: ServerAddress,
+  ask: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
   const sockets = new Sockets();
   await checkPassword(server);
   return withPostgresFaults(addressText(urlOf(server)), async () => {
@@ -162,8 +184,7 @@ export async function isMigrated(server: ServerAddress): Promise<boolean> {
     client.on('error', () => {});
     try {
       await client.connect();
-      const { rows } = await client.query("SELECT to_regclass('migrations') IS NOT NULL AS there");
-      return rows[0]?.there === true;
+      return await ask(client);
     } catch (error) {
       sockets.destroy();
       throw error;

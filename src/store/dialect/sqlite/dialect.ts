@@ -15,6 +15,10 @@ export function sqliteDialect({ file }: SqliteLocation): DatabaseDialect {
     shared: false,
     sqlOf: ({ sql }) => sql,
     exists: async () => existsSync(file),
+    async awaitsMigration() {
+      const { awaitsMigration } = await import('./older-schema.js');
+      return awaitsMigration(file);
+    },
     async openReader(options) {
       const { openSqliteReader } = await import('./reader.js');
       return openSqliteReader(file, options);
