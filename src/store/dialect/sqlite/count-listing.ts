@@ -4,6 +4,7 @@ import {
   type CountedTotals,
   computeTotals,
   deleteLeftover,
+  findLeftover,
   investorsPerCommitMax,
   isCounting,
   noteCounting,
@@ -43,14 +44,25 @@ export async function countListing(
       size.took(clock.monotonic() - began);
       return rows;
     });
-  // Looking for what is left over reads the totals of all sources.
   const isRepeated = isCounting(raw, sourceNo);
   await commit(() => noteCounting(raw, sourceNo, 'counting'));
-  while (isRepeated && (await commit(() => deleteLeftover(raw, sourceNo, size.rows))) > 0);
+  if (isRepeated) await deleteAllLeftover();
   const totals = computeTotals(raw, sourceNo);
   for (let from = 0, written = -1; written !== 0; from += written)
     written = await commit(() => writeInvestors(raw, from, size.rows));
   await commit(() => noteCounting(raw, sourceNo, 'counted'));
   raw.exec('DROP TABLE temp.counted');
   return totals;
+
+  /** Looks for them outside the commits: it reads the totals of all sources, which may take longer than a commit should. */
+  async function deleteAllLeftover(): Promise<void> {
+    for (let slice = next(0); slice !== null; slice = next(slice.last)) {
+      const found = slice;
+      await commit(() => deleteLeftover(raw, sourceNo, found));
+    }
+  }
+
+  function next(after: number) {
+    return findLeftover(raw, sourceNo, after, size.rows);
+  }
 }

@@ -180,14 +180,31 @@ export function isCounting(raw: RawDatabase, sourceNo: number): boolean {
   return raw.prepare('SELECT 1 FROM counted_listings WHERE source_no = ?').get(sourceNo) !== undefined;
 }
 
-/** Deletes at most `rows` of the investor totals that an unfinished attempt left. Returns how many. */
-export function deleteLeftover(raw: RawDatabase, sourceNo: number, rows: number): number {
-  return raw
-    .prepare(
-      `DELETE FROM investor_rows WHERE rowid IN (
-         SELECT rowid FROM investor_rows NOT INDEXED WHERE source_no = ? LIMIT ?)`,
+/** Investor totals in the order of the table. Those of other sources may be among them. */
+interface Slice {
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * Returns the next `rows` investor totals after `after` that an unfinished attempt left; null when there are no more. No index
+ * leads to the totals of a source, so this reads those of all sources in between.
+ */
+export function findLeftover(raw: RawDatabase, sourceNo: number, after: number, rows: number): Slice | null {
+  const found = raw
+    .prepare<[number, number, number], Slice | { first: null; last: null }>(
+      `SELECT min(rowid) AS first, max(rowid) AS last FROM (
+         SELECT rowid FROM investor_rows NOT INDEXED WHERE rowid > ? AND source_no = ? ORDER BY rowid LIMIT ?)`,
     )
-    .run(sourceNo, rows).changes;
+    .get(after, sourceNo, rows);
+  return found === undefined || found.first === null ? null : found;
+}
+
+/** Deletes the investor totals of a source in this slice. Returns how many. */
+export function deleteLeftover(raw: RawDatabase, sourceNo: number, { first, last }: Slice): number {
+  return raw
+    .prepare('DELETE FROM investor_rows NOT INDEXED WHERE rowid >= ? AND rowid <= ? AND source_no = ?')
+    .run(first, last, sourceNo).changes;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { reaction } from '../../../../src/domain/fault.js';
 import type { FeedItem } from '../../../../src/domain/investment.js';
 import type { Cents } from '../../../../src/domain/money.js';
@@ -239,6 +239,43 @@ test('while commits of totals are slow, each has fewer rows than the one before'
   await countListing(database.raw, task, turn, slow);
   // Half as many each time, because a commit takes twice as long as it should.
   expect(written.slice(1, 6)).toEqual([2_500, 1_250, 625, 313, 157]);
+});
+
+test('what an unfinished attempt left is deleted in commits that read no totals of other sources', async () => {
+  const database = migratedDatabase();
+  const { collect, lease, rows } = await mirrorFixture({ database });
+  await collect([crowd(20)]);
+  const { raw } = database;
+  raw.exec(`INSERT INTO sources (no, name, fingerprint, state, generation, rows_held) VALUES (2, 'kiwi', 'f2', 'listing', 1, 0);
+    INSERT INTO counted_listings (source_no, state) VALUES (1, 'counting')`);
+  // In turns, so that each slice begins and ends among those of the other source.
+  raw.exec(`WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 4000)
+    INSERT INTO investor_rows SELECT 1 + i % 2, 'usr_left_' || i, 'USD', 1, 1, 1 FROM c`);
+  const asked = vi.spyOn(raw, 'prepare');
+  const deleted: number[] = [];
+  let millis = 0;
+  await countListing(
+    raw,
+    { kind: 'count', sourceNo: 1, fence: lease.fence },
+    async (commit) => {
+      const from = asked.mock.calls.length;
+      const result = commit();
+      if (asked.mock.calls.slice(from).some(([sql]) => sql.startsWith('DELETE')))
+        deleted.push(Number(result));
+      return result;
+    },
+    // Each commit takes so long that the next one has the fewest rows.
+    { monotonic: () => (millis += 10_000) },
+  );
+  const sql = asked.mock.calls.find(([text]) => text.startsWith('DELETE'))?.[0];
+  const plan = raw.prepare<number[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(0, 1, 1);
+  expect(plan.map(({ detail }) => detail).join()).toMatch(
+    /USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/,
+  );
+  expect(deleted).toEqual([1_250, 313, 100, 100, 100, 100, 37]);
+  expect(
+    await rows("SELECT source_no, count(*) AS n FROM investor_rows WHERE investor_id LIKE 'usr_left%'"),
+  ).toEqual([{ source_no: 2, n: 2_000 }]);
 });
 
 test('rows deleted by another program after a re-listing was prepared are not counted as missing', async () => {
