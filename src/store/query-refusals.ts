@@ -24,7 +24,7 @@ export function onlyReads(beginnings: string, cause?: unknown): Fault {
 
 export function notOneStatement(cause?: unknown): Fault {
   return new Fault('usage', 'one statement at a time: the text has none or several', {
-    hint: 'Run them one after the other.',
+    hint: 'Write one statement; run several one after the other.',
     cause,
   });
 }
