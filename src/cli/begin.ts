@@ -18,7 +18,7 @@ export function begin(load: () => Promise<unknown>): void {
       const fault = descriptorsFault(error);
       const known =
         fault === null
-          ? incompleteInstallation(error)
+          ? (deletedFolder(error) ?? incompleteInstallation(error))
           : { message: fault.message, hint: fault.about.hint ?? raiseLimit };
       if (known === null) throw error;
       refuse(known, exitCodes.failed);
@@ -33,7 +33,21 @@ async function start(load: () => Promise<unknown>): Promise<unknown> {
   return await load();
 }
 
-function refuse({ message, hint }: { message: string; hint: string }, code: number): void {
+/** Returns what to print when the folder of this process has no path any more; null for another error. */
+function deletedFolder(error: unknown): Refusal | null {
+  if (!(error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd')) return null;
+  return {
+    message: 'the current folder does not exist any more',
+    hint: 'the same command in a folder that exists',
+  };
+}
+
+interface Refusal {
+  readonly message: string;
+  readonly hint: string;
+}
+
+function refuse({ message, hint }: Refusal, code: number): void {
   process.exitCode = code;
   process.stderr.write(`error: ${message}\nTry: ${hint}\n`);
 }

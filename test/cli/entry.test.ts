@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { nodeTooOld, oldestNode, testedNodeLines } from '../../src/runtime/supported-node.js';
+import { tempFolder } from '../store/temp-folder.js';
 
 const at = (path: string) => join(packageRoot, path);
 
@@ -45,6 +46,23 @@ test('on Node 20, importing the library throws an error of one sentence', async 
     said: `Error: Node 20.20.2 is too old for rosterd, which needs Node ${oldestNode} or later. Try: nvm install 24\n`,
   });
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a command in a folder that was deleted says so and exits 1',
+  () => {
+    const folder = tempFolder();
+    const { status, stderr } = spawnSync(
+      'sh',
+      ['-c', 'rmdir "$1" && exec "$2" "$3" version', 'sh', folder, process.execPath, at('dist/cli/main.js')],
+      { cwd: folder, encoding: 'utf8' },
+    );
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr:
+        'error: the current folder does not exist any more\nTry: the same command in a folder that exists\n',
+    });
+  },
+);
 
 test.each([
   ['22.19.0', true],
