@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PlatformEvent } from '../../../src/platform/events.js';
 import { startActivity } from '../../../src/platform/sandbox/activity.js';
@@ -369,6 +370,32 @@ test('sandbox: a data file has one process at a time, and is free again once tha
   }
 });
 
+test.each([
+  ['of another program', 'CREATE TABLE notes (text TEXT)'],
+  ['with migrations of its own', 'CREATE TABLE migrations (number INTEGER, name TEXT, checksum TEXT)'],
+  [
+    'of a mirror',
+    "CREATE TABLE migrations (name TEXT, checksum TEXT); CREATE TABLE rows (id); INSERT INTO migrations VALUES ('mirror', '')",
+  ],
+])('sandbox: a database %s is refused as its data file and stays as it is', async (_, sql) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
+  const dataFile = join(folder, 'other.db');
+  try {
+    const other = new Sqlite(dataFile);
+    other.exec(sql);
+    other.close();
+    const before = readFileSync(dataFile);
+    await expect(startSandbox({ dataFile })).rejects.toMatchObject({
+      code: 'usage',
+      message: `--data: ${dataFile} is a database, but not of a sandbox`,
+    });
+    expect(readFileSync(dataFile)).toEqual(before);
+    expect(readdirSync(folder)).toEqual(['other.db']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test('sandbox: a data file keeps changes and clock across a restart and rejects a different plan', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
   const dataFile = join(folder, 'world.db');
@@ -384,6 +411,7 @@ test('sandbox: a data file keeps changes and clock across a restart and rejects 
     const kept = await second.get(`/investments/${body.ids[0]}`, { token: company(second).token });
     expect(kept.status).toBe(200);
     await second.close();
+    expect(readdirSync(folder)).toEqual(['world.db']);
     await expect(startSandbox({ dataFile, seed: 77 })).rejects.toMatchObject({ code: 'usage' });
     await expect(startSandbox({ dataFile, records: 13 })).rejects.toThrow('records 12');
     await expect(startSandbox({ dataFile, installed: 0.5 })).rejects.toThrow('installed 1, not 0.5');
