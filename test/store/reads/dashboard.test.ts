@@ -179,6 +179,10 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
       beforeTo: '2026-10-04',
     });
     const nothing = { investments: 0, committed_cents: 0, raised_cents: 0 };
+    expect(seen.all.map(({ week, weekBefore, ...sums }) => sums)).toEqual([
+      { currency: 'usd', investments: 5, committed_cents: 200_350, raised_cents: 101_040 },
+      { currency: 'eur', investments: 1, committed_cents: 100_000, raised_cents: 9 },
+    ]);
     expect(seen.companies).toMatchObject([
       {
         source: 'source1',
@@ -223,6 +227,8 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
         const applied = { applied_at: '2026-10-11T10:00:00.000Z' };
         await mirror.insert('investment_rows', { ...recordDefaults, ...own, ...applied });
       }
+      const largest = { row_no: 2_000 + to, source_no: to - 1, id: `inv_${to}`, company_id: `co_${to - 1}` };
+      await mirror.insert('investment_rows', { ...recordDefaults, ...largest });
       let statements = 0;
       let rows = 0;
       const counting: KyselyPlugin = {
@@ -236,7 +242,10 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
       const now = Date.parse('2026-10-11T23:00:00.000Z');
       const overview = await read((db) => readOverview(db.withPlugin(counting), now, 10));
       expect(overview.companies).toHaveLength(24);
-      expect(overview.all).toMatchObject([{ week: { investments: overview.companies_count + 1 } }]);
+      expect(overview.companies.map(({ company_id }) => company_id)).toContain(`co_${to - 1}`);
+      expect(overview.all).toMatchObject([
+        { week: { investments: overview.companies_count + 2 + seen.length } },
+      ]);
       seen.push({ statements, rows, companies: overview.companies_count });
     }
     expect(seen.map(({ companies }) => companies)).toEqual([31, 301]);

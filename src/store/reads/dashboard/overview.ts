@@ -25,9 +25,9 @@ export async function readOverview(
   const weeks = weeksOf(now);
   const largest = await largestCompanies(db);
   return {
-    companies: await companyFigures(db, weeks, largest),
-    companies_count: largest[0]?.count ?? 0,
-    all: await currencyFigures(db, weeks),
+    companies: await companyFigures(db, weeks, largest.companies),
+    companies_count: largest.companiesCount,
+    all: await currencyFigures(db, weeks, largest.currencies),
     weeks,
     changes: await latestChanges(db, changesMax),
   };
@@ -63,35 +63,46 @@ export async function companyFigures(
 /** Companies with a card of their own. */
 const companiesMax = 24;
 
-/** Returns the companies with the most investments, each with the number of all companies. */
-async function largestCompanies(db: Db): Promise<readonly (CompanyKey & { readonly count: number })[]> {
-  const rows = await db
-    .selectFrom(companySums(db))
-    .select(['source', 'company_id', sql<number>`count(*) OVER ()`.as('count')])
-    .groupBy(['source', 'company_id'])
-    .orderBy(sql`sum(investments)`, 'desc')
-    .orderBy('source')
-    .orderBy('company_id')
-    .limit(companiesMax)
-    .execute();
-  return rows.map((row) => ({ ...row, count: Number(row.count) }));
+interface Largest {
+  readonly companies: readonly CompanyKey[];
+  readonly companiesCount: number;
+  /** The sums over all companies. */
+  readonly currencies: readonly (Sums & { readonly currency: string | null })[];
 }
 
-/** Returns the sums over all companies, the currency with the most investments first. */
-async function currencyFigures(db: Db, weeks: Weeks): Promise<readonly CurrencyFigures[]> {
-  const rows = await db
-    .selectFrom(companySums(db))
-    .select(['currency', ...sums])
-    .groupBy('currency')
-    .execute();
+type LargestRow = Sums & CompanyKey & { readonly currency: string | null; readonly companies: number | null };
+
+/** Returns the companies with the most investments. One statement adds up all investments once. */
+async function largestCompanies(db: Db): Promise<Largest> {
+  const { rows } = await sql<LargestRow>`
+    WITH t AS MATERIALIZED (SELECT * FROM ${companySums(db)}),
+    largest AS (
+      SELECT source, company_id, sum(investments) AS investments, count(*) OVER () AS companies
+      FROM t GROUP BY source, company_id ORDER BY sum(investments) DESC, source, company_id LIMIT ${companiesMax})
+    SELECT source, company_id, NULL AS currency, investments, NULL AS committed_cents, NULL AS raised_cents, companies
+    FROM largest
+    UNION ALL
+    SELECT NULL, NULL, currency, sum(investments), sum(committed_cents), sum(raised_cents), NULL
+    FROM t GROUP BY currency`.execute(db);
+  const companies = rows.filter((row) => row.companies !== null);
+  return {
+    companies,
+    companiesCount: Number(companies[0]?.companies ?? 0),
+    currencies: rows
+      .filter((row) => row.companies === null)
+      .map((row) => ({ currency: row.currency, ...asSums(row) })),
+  };
+}
+
+/** Adds the sums of two weeks; the currency with the most investments comes first. */
+async function currencyFigures(
+  db: Db,
+  weeks: Weeks,
+  currencies: Largest['currencies'],
+): Promise<readonly CurrencyFigures[]> {
   const ofWeeks = await allInWeeks(db, weeks);
-  return rows
-    .map((row) => ({
-      currency: row.currency,
-      ...asSums(row),
-      week: ofWeeks(row.currency, 1),
-      weekBefore: ofWeeks(row.currency, 0),
-    }))
+  return currencies
+    .map((sums) => ({ ...sums, week: ofWeeks(sums.currency, 1), weekBefore: ofWeeks(sums.currency, 0) }))
     .sort((one, other) => other.investments - one.investments);
 }
 
