@@ -249,6 +249,14 @@ describe('a mirror on PostgreSQL', () => {
         out: '',
         err: expect.stringMatching(/permission denied .*\nTry: Names are for the role rosterd_identity/),
       });
+    // Advice to make an analyst the owner would give more than reading.
+    for (const command of ['status', 'export --identity --out names.csv'])
+      expect(await run(...command.split(' '), ...asAnalyst)).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(
+          /permission denied for .*42501.*\nTry: Reading rows needs the role rosterd_analyst/,
+        ),
+      });
     await world.admin(`GRANT rosterd_identity TO ${analyst}`);
     expect(await json('query', 'SELECT count(name) > 20 AS known FROM roster', ...asAnalyst)).toEqual([
       { known: 1 },
@@ -318,7 +326,7 @@ describe('errors of the PostgreSQL connection are reported with a hint', () => {
     });
     expect(await run('sync', ...flags)).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/does not let this user do what it must .*42501.*\nTry: /),
+      err: expect.stringMatching(/does not let this user do that: permission denied .*42501.*\nTry: /),
     });
   });
 

@@ -72,6 +72,7 @@ export function postgresFault(error: unknown, url: string): unknown {
       hint: `Free space on the server; nothing was lost. ${goesOn}`,
       cause: error,
     });
+  if (code === '42501') return denied(error, url);
   const unusable = unusableWhen[code];
   if (unusable !== undefined)
     return new Fault('database_unusable', `${url} ${unusable.what} (${code})`, {
@@ -85,6 +86,20 @@ export function postgresFault(error: unknown, url: string): unknown {
       cause: error,
     });
   return error;
+}
+
+/** The server names a schema or a relation; a trigger of somebody else may say anything, which is left out. */
+function denied(error: unknown, url: string): Fault {
+  const [what] =
+    /^permission denied for [a-z ]+ \S+$/.exec(error instanceof Error ? error.message : '') ?? [];
+  return new Fault(
+    'database_unusable',
+    `${url} does not let this user do that${what === undefined ? '' : `: ${what}`} (42501)`,
+    {
+      hint: 'Reading rows needs the role rosterd_analyst, reading names rosterd_identity. Status, the lake and every write need the login that owns the schema of the mirror; it may need CREATE on the database.',
+      cause: error,
+    },
+  );
 }
 
 export async function withPostgresFaults<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
@@ -146,10 +161,6 @@ const refusedWhen: Readonly<Record<string, { readonly what: string; readonly hin
 const unusableWhen: Readonly<Record<string, { readonly what: string; readonly hint: string }>> = {
   '3D000': { what: 'does not exist', hint: 'Create the database first: createdb NAME.' },
   '3F000': { what: 'lacks a schema', hint: 'Check the search_path of the connection.' },
-  '42501': {
-    what: 'does not let this user do what it must',
-    hint: 'The user has to own the schema of the mirror and may need CREATE on the database.',
-  },
   '42P01': {
     what: 'lacks a table that this version reads: an earlier version of rosterd wrote it, or none did',
     hint: 'Start `rosterd run`, or run `rosterd sync`: they create and upgrade it.',
