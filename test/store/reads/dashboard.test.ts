@@ -204,6 +204,40 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
     ]);
   });
 
+  test('a source that is being listed for the first time, and a later day, are in no page, sum or choice', async () => {
+    await namedRound(1, 'ofr_1');
+    for (const [no, more] of [
+      [2, {}],
+      [3, { listed_at: null }],
+    ] as const) {
+      await mirror.insert('sources', sourceRow(no, more));
+      const own = { row_no: 10 + no, source_no: no, id: `inv_${no}`, applied_at: '2026-10-10T10:00:00.000Z' };
+      await mirror.insert('investment_rows', { ...recordDefaults, ...own });
+      const version = { source_no: no, valid_from: '2026-10-01T00:00:00.000Z', change_seq: 1, name: 'Other' };
+      await mirror.insert('company_rows', { ...version, id: 'co_1', reported_rounds: '[]' });
+      await mirror.insert('offering_rows', { ...version, id: 'ofr_1', company_id: 'co_1' });
+    }
+    const { all, companies_count } = await read((db) =>
+      readOverview(db, Date.parse('2026-10-10T23:00:00.000Z'), 1),
+    );
+    expect([companies_count, all.map(({ investments, week }) => [investments, week.investments])]).toEqual([
+      2,
+      [[4, 2]],
+    ]);
+    expect(await read(async (db) => (await rosterChoices(db)).map(({ source }) => source))).toEqual([
+      ...['source1', 'source1', 'source1', 'source2'],
+    ]);
+    const pageOf = async (source: string) =>
+      (await page({ filter: { source } })).map((row) => [row.id, row.company_name, row.round_name]);
+    expect(await pageOf('source1')).toEqual([
+      ['inv_c', 'Copper Labs', null],
+      ['inv_a', 'Copper Labs', 'Reg CF SAFE 2025'],
+      ['inv_b', 'Copper Labs', 'Reg CF SAFE 2025'],
+    ]);
+    expect(await pageOf('source2')).toEqual([['inv_2', 'Other', 'Other']]);
+    expect(await pageOf('source3')).toEqual([]);
+  });
+
   test('the overview counts an investor once in each company of a source', async () => {
     await held(4, 'inv_e', { investor_id: 'usr_2' });
     await held(5, 'inv_f', { company_id: 'co_2', investor_id: 'usr_2' });
