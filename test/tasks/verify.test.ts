@@ -10,6 +10,7 @@ import { forget, personOrInvestment } from '../../src/tasks/forget.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
 import { type SourceReceipt, type VerifyOptions, verify } from '../../src/tasks/verify.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from '../daemon/daemon-fixture.js';
+import { openRaw } from '../support/open-raw.js';
 
 const never = new AbortController().signal;
 const ask: VerifyOptions = { sample: 5, seed: 7, full: false, calls: 100, repair: false, pauseMillis: 1 };
@@ -252,7 +253,7 @@ test('verify: a stop signal ends it with a partial receipt', async () => {
 
 test('verify --full compares companies, rounds and posts too, and --repair lists them again', async () => {
   const { config } = await mirrored(30);
-  const raw = new Sqlite(sqliteFileOf(config.database));
+  const raw = openRaw(sqliteFileOf(config.database));
   onTestFinished(() => {
     raw.close();
   });

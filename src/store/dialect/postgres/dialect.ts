@@ -1,5 +1,4 @@
 import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
-import { newestMigration } from '../../newest-migration.js';
 import type { DatabaseDialect, ReaderOptions } from '../port.js';
 import { withReader } from '../with-reader.js';
 
@@ -22,6 +21,7 @@ export function postgresDialect(place: PostgresLocation): DatabaseDialect {
     sqlOf: ({ sql, postgres = sql }) => postgres,
     async awaitsMigration() {
       const { appliedMigrations } = await import('./open.js');
+      const { newestMigration } = await import('../../newest-migration.js');
       return (await appliedMigrations(place)) < newestMigration('postgres');
     },
     async exists() {
