@@ -22,7 +22,8 @@ export class InvalidConfig extends Fault {
 }
 
 function problemText(problem: Problem): string {
-  const subject = [problem.where, problem.path].filter((part) => part !== '').join(' ');
+  // A program's object has no position in a file, and the object itself no path.
+  const subject = [problem.where, problem.path].filter((part) => part !== '').join(' ') || 'config';
   const text = `  ${subject}: ${problem.message}`;
   return problem.hint === undefined ? text : `${text}\n    ${problem.hint}`;
 }

@@ -1,4 +1,5 @@
 import { defined } from '../domain/defined.js';
+import { Fault } from '../domain/fault.js';
 import { millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { Interrupter } from '../runtime/interruption.js';
@@ -121,7 +122,7 @@ export class SourceLoop {
   }
 
   ask(ask: ManualAsk): Promise<TickResult> {
-    if (this.#state.closed) throw new Error('the source is no longer synced');
+    if (this.#state.closed) throw new Fault('stopped', 'the source is no longer synced');
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
       this.#handle({ kind: 'manual_asked', ask });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { isWebAddress } from '../../src/config/answer-checks.js';
+import { type ConfigInput, configFromObject } from '../../src/config/from-object.js';
 import { load, minimal, problems } from './load-config.js';
 
 const source = minimal.sources[0];
@@ -253,4 +254,15 @@ test.each([
   expect(objection).toContain('an https:// URL');
   if (meant === null) expect(objection).not.toContain('did you mean');
   else expect(objection).toContain(`did you mean ${meant}?`);
+});
+
+test.each([
+  [null, 'config: is null; expected object'],
+  [{ ...minimal, sync: { perPage: Number.NaN } }, 'sync.perPage: is NaN; expected integer'],
+  [{ ...minimal, sync: { perPage: 5n } }, 'sync.perPage: is 5; expected integer'],
+  [{ ...minimal, sync: { perPage: () => 5 } }, 'sync.perPage: is a function; expected integer'],
+])('a value that JSON does not have is shown in the problem of an object: %o', (config, problem) => {
+  expect(() => configFromObject(config as ConfigInput, { cwd: '/', env: {} })).toThrow(
+    `problem:\n  ${problem}`,
+  );
 });

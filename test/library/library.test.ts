@@ -237,7 +237,10 @@ describe('the library: a mirror inside another program', () => {
     await expect.poll(async () => (await mirror.status()).health).toBe('ok');
     await mirror.stop();
     await mirror.stop();
-    await expect(mirror.tick()).rejects.toThrow('no longer synced');
+    await expect(mirror.tick()).rejects.toMatchObject({
+      code: 'stopped',
+      message: 'the source is no longer synced',
+    });
   });
 
   test('createMirror reports every error in its configuration', async () => {
