@@ -95,6 +95,9 @@ test('every packaging gives the erasure ledger its own writable place, apart fro
   const file = read('docker', 'Dockerfile');
   expect(/^StateDirectory=(.*)$/m.exec(unit)?.[1]?.split(' ')).toEqual(['rosterd', 'rosterd-ledger']);
   expect(/^VOLUME (.*)$/m.exec(file)?.[1]?.split(' ')).toEqual(['/data', '/ledger', '/credentials']);
+  // Commands that are typed by hand do not have the environment of the unit.
+  const page = readFileSync(join(packageRoot, 'docs/deploying.md'), 'utf8');
+  expect(page).toContain('"forget": { "ledger": "/var/lib/rosterd-ledger/forgotten.jsonl" }');
   for (const [text, ledger] of [
     [unit, '/var/lib/rosterd-ledger/forgotten.jsonl'],
     [file, '/ledger/forgotten.jsonl'],
