@@ -324,4 +324,7 @@ test('an event about a round is listed for before sources that were never listed
   go();
   await dimensions.idle();
   expect(begun).toEqual(['acme', 'touched', 'b', 'touched too', 'c', 'd', 'e', 'f']);
+  // Its event was worked.
+  await Promise.all((['b', 'c', 'touched'] as SourceName[]).map((name) => dimensions.refresh(name, true)));
+  expect(begun.slice(names.length)).toEqual(['b', 'c', 'touched']);
 });

@@ -202,16 +202,17 @@ test('each commit of totals takes a turn, and writers of the mirror may write in
   expect(await rows('SELECT sum(investments) AS n FROM investor_totals')).toEqual([{ n: 5_096 }]);
 });
 
-test('a process that is killed in its turn ends the turn and fails the publication', async () => {
+test.each([
+  ['in its turn', (commit: () => Promise<void>, end: () => Promise<void>) => Promise.all([commit(), end()])],
+  ['before its turn', (commit: () => Promise<void>, end: () => Promise<void>) => end().then(commit)],
+])('a process that is killed %s ends the turn and fails the publication', async (_, take) => {
   const database = migratedDatabase();
   let over = 0;
   const large: LargeListings = {
     rowsAtOnce: 0,
     start: () => {
       const helper = new ListingProcess(database.file, async (commit) => {
-        const written = commit();
-        void helper.end();
-        await written;
+        await take(commit, () => helper.end());
         over += 1;
       });
       return helper;
@@ -220,6 +221,7 @@ test('a process that is killed in its turn ends the turn and fails the publicati
   const { collect, mirror, lease } = await mirrorFixture({ database, large });
   const final = await collect([crowd(20)]);
   expectRetry(await mirror.publishListing(lease, final, cautious).catch((error: unknown) => error));
+  await new Promise(setImmediate);
   expect(over).toBe(1);
 });
 
