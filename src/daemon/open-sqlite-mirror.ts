@@ -105,7 +105,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         scrubAlone: async (rewritten, signal) =>
           statSync(file).size <= bytesAtOnce ? erasures.scrub() : await scrubbed(rewritten, signal),
         removeBackups: (before) => removeBackups(file, before),
-        removeErasedBackups: () => removeErasedBackups(main),
+        removeErasedBackups: () => removeErasedBackups(main, clock.now()),
         purgeHistory: (before) => inBatches(() => upkeep.purgeHistory(before)),
         purgeTicks: (before) => inBatches(() => upkeep.purgeTicks(before)),
         purgeBudgets: (before) => budgets.purge(before),

@@ -327,7 +327,7 @@ test('a process that starts deletes the backups with people whom an earlier one 
     utimesSync(file, new Date(`2026-10-0${day}`), new Date(`2026-10-0${day}`));
   }
   const removing = () => {
-    const upkeep = { removeErasedBackups: () => removeErasedBackups(mirror) };
+    const upkeep = { removeErasedBackups: () => removeErasedBackups(mirror, now) };
     maintenanceOf(
       {
         history: { keepDays: null },
@@ -343,6 +343,7 @@ test('a process that starts deletes the backups with people whom an earlier one 
   expect(removing()).toBe(3);
   erased('tombstone', '2026-10-01T12:00:00.000Z');
   erased('removed', '2026-10-02T12:00:00.000Z');
+  erased('tombstone', '2027-01-01T00:00:00.000Z');
   expect(removing()).toBe(2);
   erased('tombstone', null);
   expect(removing()).toBe(0);

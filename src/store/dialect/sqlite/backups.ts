@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../../../domain/fault.js';
-import { type Instant, millisOf } from '../../../domain/instant.js';
+import { type Instant, instantFromMillis, millisOf } from '../../../domain/instant.js';
 import { removeAbandoned } from '../../backup/private-target.js';
 import type { SqliteConnection } from './connect.js';
 import { withSqliteFaults } from './faults.js';
@@ -55,18 +55,24 @@ export function removeBackups(file: string, before: number): readonly string[] {
   return [...old.map((backup) => backup.file), ...abandoned];
 }
 
-/** Replaced values are left in the backups for as long as these are kept. */
+/**
+ * Replaced values are left in the backups for as long as these are kept. A scrub in the future was dated by a clock that was
+ * ahead: it would delete the backup that a migration makes today.
+ */
 const lastErasure = `
   SELECT EXISTS (SELECT 1 FROM erasures WHERE scrubbed_at IS NULL) AS pending,
-         (SELECT scrubbed_at FROM erasures WHERE cause <> 'removed' ORDER BY erasure DESC LIMIT 1) AS scrubbed_at`;
+         (SELECT scrubbed_at FROM erasures WHERE cause <> 'removed' AND scrubbed_at <= ?
+          ORDER BY erasure DESC LIMIT 1) AS scrubbed_at`;
 
 /**
  * Removes the backups that contain people who were erased since: those made before the last erasure was scrubbed, and all of
  * them while one is pending. Throws as `removeBackups`.
  */
-export function removeErasedBackups({ raw, file }: SqliteConnection): void {
+export function removeErasedBackups({ raw, file }: SqliteConnection, now: number): void {
   const last = withSqliteFaults(file, () =>
-    raw.prepare<[], { pending: 0 | 1; scrubbed_at: Instant | null }>(lastErasure).get(),
+    raw
+      .prepare<[Instant], { pending: 0 | 1; scrubbed_at: Instant | null }>(lastErasure)
+      .get(instantFromMillis(now)),
   );
   if (last?.pending === 1) removeBackups(file, Number.POSITIVE_INFINITY);
   else if (last?.scrubbed_at != null) removeBackups(file, millisOf(last.scrubbed_at));
