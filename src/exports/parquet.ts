@@ -1,5 +1,6 @@
 import { chmod, mkdtemp, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { Fault } from '../domain/fault.js';
 import { type LoadDuckDb, withWorkshop } from './duckdb.js';
 import type { RowSource } from './ports.js';
 import { unfinishedStart, whileUnfinished } from './unfinished.js';
@@ -9,7 +10,7 @@ import { folderFault, syncFolder } from './write-file.js';
  * Writes the rows in order to one Parquet file with mode 0600, and renames it when it is complete; a failure leaves no
  * file. Rows are first buffered in a database file in a private folder next to it. Returns the number of bytes written.
  * Throws `stopped` when `signal` aborts, and `usage` when the writer is not installed, the folder cannot be written to,
- * or a number has more digits than its type.
+ * the path contains a question mark, or a number has more digits than its type.
  */
 export async function writeParquet(
   file: string,
@@ -17,6 +18,11 @@ export async function writeParquet(
   signal: AbortSignal,
   load: LoadDuckDb = () => import('@duckdb/node-api'),
 ): Promise<number> {
+  // DuckDB puts the name of its log in front of one, so it would look for the log in another folder.
+  if (file.includes('?'))
+    throw new Fault('usage', `${file} contains a question mark, which DuckDB cannot have in a path`, {
+      hint: 'Name a file and a folder without one, or use --format csv or jsonl.',
+    });
   const folder = dirname(file);
   const workshop = await mkdtemp(unfinishedStart(file)).catch((error: unknown) => {
     throw folderFault(folder, error);

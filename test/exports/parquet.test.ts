@@ -29,10 +29,10 @@ const rows = [
 
 test('the Parquet file has standard types, and another process reads the same values', async () => {
   const folder = tempFolder();
-  const file = join(folder, "it's.parquet");
+  const file = join(folder, "it's [a]*{b}%41#.parquet");
   writeFileSync(file, 'before');
   expect(await writeParquet(file, rowSource(columns, rows), idle)).toBe(statSync(file).size);
-  expect(readdirSync(folder)).toEqual(["it's.parquet"]);
+  expect(readdirSync(folder)).toEqual(["it's [a]*{b}%41#.parquet"]);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const footer = parquetFooter(file);
   expect(footer.rows).toBe(4n);
@@ -109,7 +109,7 @@ test('leading and trailing zeros do not count as digits of a decimal', async () 
   ]);
 });
 
-test('an aborted export, a missing folder and a missing writer are reported and leave no file', async () => {
+test('an aborted export, a wrong path, a missing folder and a missing writer are reported and leave no file', async () => {
   const folder = tempFolder();
   const file = join(folder, 'out.parquet');
   const stop = new AbortController();
@@ -123,6 +123,11 @@ test('an aborted export, a missing folder and a missing writer are reported and 
     },
   };
   await expect(writeParquet(file, endless, stop.signal)).rejects.toMatchObject({ code: 'stopped' });
+  const asked = join(folder, 'out?.parquet');
+  await expect(writeParquet(asked, rowSource(columns, rows), idle)).rejects.toMatchObject({
+    code: 'usage',
+    message: `${asked} contains a question mark, which DuckDB cannot have in a path`,
+  });
   const away = join(folder, 'no', 'out.parquet');
   await expect(writeParquet(away, rowSource(columns, rows), idle)).rejects.toMatchObject({
     code: 'usage',
