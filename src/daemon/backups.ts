@@ -1,10 +1,16 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackupConfig } from '../config/config.js';
 import { millisOf } from '../domain/instant.js';
 import type { Closable } from '../runtime/lifecycle.js';
-import { type BackupNames, madeBy, scheduledBackups, scheduledName } from '../store/backup/file-names.js';
+import {
+  type BackupNames,
+  madeBy,
+  type ScheduledBackup,
+  scheduledBackups,
+  scheduledName,
+} from '../store/backup/file-names.js';
 import type { BackupMade } from '../store/backup/made.js';
+import { type RemoveFile, removeEach } from '../store/backup/remove-each.js';
 import { type FileScheduleParts, startFileSchedule } from './file-schedule.js';
 import { type FormerLeader, outlived } from './former-leader.js';
 
@@ -18,6 +24,8 @@ export interface BackupsParts
   announce(): void;
   /** When the leader last announced that; null if it never did. */
   announcedAt(): number | null;
+  /** Deletes a file (default: as the system does). */
+  readonly removeFile?: RemoveFile;
 }
 
 /**
@@ -32,6 +40,13 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
     const newest = madeBy(scheduledBackups(folder, names), clock.now())[0];
     return newest === undefined ? null : millisOf(newest.made_at);
   };
+  /** Throws `usage`, after the others, for those that the system does not let this user delete. */
+  const remove = (old: readonly ScheduledBackup[]): readonly string[] => {
+    const files = old.map(({ file }) => file);
+    const { removed, fault } = removeEach(files, 'old backups', parts.removeFile);
+    if (fault !== null) throw fault;
+    return removed;
+  };
   // An announced backup is no older than one interval. Another one is for clocks that differ.
   const mayLoseNewest = (millis: number) => (parts.announcedAt() ?? millis) - 2 * everyMillis > millis;
   return startFileSchedule({
@@ -43,10 +58,8 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
       const newest = parts.leads() ? newestAt() : null;
       if (newest !== null && clock.now() - newest <= everyMillis) parts.announce();
       const kept = { everyMillis, keep, mayLoseNewest };
-      for (const { file } of await outlived(parts, () => scheduledBackups(folder, names), kept)) {
-        rmSync(file, { force: true });
+      for (const file of remove(await outlived(parts, () => scheduledBackups(folder, names), kept)))
         logger.info({ file }, 'deleted a backup that this daemon made when it led');
-      }
     },
     newestAt,
     make: async (signal) => {
@@ -55,7 +68,7 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
       if (made.note !== null) logger.debug({ hint: made.note }, 'the backup has another format');
       const found = scheduledBackups(folder, names);
       const real = madeBy(found, clock.now());
-      for (const { file } of real.slice(keep)) rmSync(file, { force: true });
+      remove(real.slice(keep));
       const [ahead] = found.filter((one) => !real.includes(one));
       if (ahead !== undefined)
         logger.warn(

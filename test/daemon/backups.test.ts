@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -84,6 +84,40 @@ test('scheduled backups: one when due, named by its time, and only the newest on
     'mirror-notes.db',
     'other-20260101T000000Z.db',
   ]);
+  await backups.close();
+});
+
+test('scheduled backups: one that cannot be deleted keeps no other, here and where another daemon leads now', async () => {
+  const stuck: string[] = [];
+  const { clock, register, state, backups, names, announced } = scheduled({
+    removeFile: (file) => {
+      if (stuck.some((name) => file.endsWith(name)))
+        throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
+      rmSync(file);
+    },
+  });
+  await clock.advance(19 * hour);
+  const made = names();
+  // The newest of those that are too old by then.
+  stuck.push(made[0] ?? '');
+  await clock.advance(24 * hour);
+  expect(names()).toHaveLength(4);
+  expect(names()).toContain(stuck[0]);
+  expect(register.list()).toMatchObject([
+    {
+      text: expect.stringMatching(
+        /^the scheduled backup failed: old backups cannot be deleted: .+ \(EPERM\)$/,
+      ),
+    },
+  ]);
+  const [, newer = ''] = names().toReversed();
+  stuck.push(newer);
+  state.failing = true;
+  await clock.advance(100 * hour);
+  Object.assign(state, { leads: false, isLed: true });
+  announced.push(clock.now());
+  await clock.advance(2 * hour);
+  expect(names()).toEqual([...stuck].sort());
   await backups.close();
 });
 

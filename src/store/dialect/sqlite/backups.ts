@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { Fault } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../../../domain/instant.js';
 import { removeAbandoned } from '../../backup/private-target.js';
+import { removeEach } from '../../backup/remove-each.js';
 import type { SqliteConnection } from './connect.js';
 import { withSqliteFaults } from './faults.js';
 
@@ -35,24 +35,13 @@ export function backupsOf(file: string): readonly Backup[] {
  */
 export function removeBackups(file: string, before: number): readonly string[] {
   const old = backupsOf(file).filter(({ madeAt }) => madeAt < before);
-  const left = old.flatMap((backup) => {
-    try {
-      rmSync(backup.file, { force: true });
-      return [];
-    } catch (error) {
-      return [{ file: backup.file, error: error as NodeJS.ErrnoException }];
-    }
-  });
+  const { removed, fault } = removeEach(
+    old.map((backup) => backup.file),
+    'backups made before a schema migration',
+  );
   const abandoned = removeAbandoned(dirname(file), (name) => name === basename(file), before);
-  const [first] = left;
-  if (first !== undefined) {
-    const files = left.map(({ file, error }) => `${file} (${error.code ?? 'unknown reason'})`).join(', ');
-    throw new Fault('usage', `backups made before a schema migration cannot be deleted: ${files}`, {
-      hint: 'Delete them as the user who owns them',
-      cause: first.error,
-    });
-  }
-  return [...old.map((backup) => backup.file), ...abandoned];
+  if (fault !== null) throw fault;
+  return [...removed, ...abandoned];
 }
 
 /**
