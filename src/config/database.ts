@@ -26,7 +26,8 @@ export const isOtherServer = (text: string): boolean =>
 
 /**
  * Returns whether the text is a URL with a host (or a socket folder in `?host=`) and a database. A password may stand
- * only in the user part of the URL, so that `withoutPassword` finds it.
+ * only in the user part of the URL, so that `withoutPassword` finds it. The driver ignores an option that it does not know,
+ * and would connect without TLS if `sslmode` were misspelt.
  */
 export function isPostgresUrl(text: string): boolean {
   const url = isPostgres(text) ? URL.parse(text) : null;
@@ -39,8 +40,16 @@ export function isPostgresUrl(text: string): boolean {
     // An `@` here means that the password contains a slash, so the rest of it would be printed as the database name.
     !pathname.includes('@') &&
     hash === '' &&
-    ![...searchParams.keys()].some((key) => /password/i.test(key))
+    [...searchParams].every(([key, value]) => !/password/i.test(key) && isTlsOption(key, value) !== false)
   );
+}
+
+const tlsOptions: readonly string[] = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
+
+/** Returns whether an option about TLS has its exact name and a value; null for other options. */
+function isTlsOption(key: string, value: string): boolean | null {
+  const meant = key.toLowerCase().replaceAll(/[^a-z]/g, '');
+  return tlsOptions.includes(meant) ? key === meant && value !== '' : null;
 }
 
 /** Returns whether every `%` begins an escape such as `%25`, the one of `%` itself. */

@@ -67,6 +67,10 @@ test.each([
   ['postgres://app:100%canary@db/mirror', /expected postgres:\/\/USER@HOST.*, with %25 for %/],
   ['postgres://app%@db/mirror', /with %25 for %/],
   ['postgres://app@db/100%', /with %25 for %/],
+  ['postgres://app:canary@db/mirror?ssl_mode=require', /options such as sslmode=verify-full/],
+  ['postgres://app:canary@db/mirror?a=b&sslMode=verify-full', /options such as sslmode=verify-full/],
+  ['postgres://app:canary@db/mirror?sslmode=', /options such as sslmode=verify-full/],
+  ['postgres://app:canary@db/mirror?ssl-root-cert=ca.pem', /options such as sslmode=verify-full/],
 ])('%s is rejected without printing its password', (database, message) => {
   const [problem] = problems({ ...minimal, database });
   expect(problem).toMatchObject({ path: 'database', message: expect.stringMatching(message) });
