@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { Fault, isFault } from '../../domain/fault.js';
+import { driverUrl } from '../dialect/postgres/driver-url.js';
 import { postgresFault, withPostgresFaults } from '../dialect/postgres/faults.js';
 import { namingHolders } from '../dialect/postgres/lock-holders.js';
 import { isMigrated, openPostgres, type PostgresDatabase } from '../dialect/postgres/open.js';
@@ -90,7 +91,7 @@ function filled<Result>(
   lockMs: number,
 ): Promise<Result> {
   return withPostgresFaults(database.url, async () => {
-    const client = new pg.Client({ connectionString: url, application_name: 'rosterd-migrate' });
+    const client = new pg.Client({ connectionString: driverUrl(url), application_name: 'rosterd-migrate' });
     // A lost connection fails its current statement. Without this listener it would also end the process.
     client.on('error', () => {});
     try {

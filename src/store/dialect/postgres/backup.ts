@@ -17,6 +17,7 @@ import { migratedTables } from '../../migrate-data/migrated-tables.js';
 import { qualified } from '../../migrate-data/postgres-target.js';
 import { type ArchiveHead, lineEnds, readArchive, writeArchive } from './archive.js';
 import { beginLongSnapshot } from './cursor.js';
+import { driverUrl } from './driver-url.js';
 import { readDump } from './dump.js';
 import { withPostgresFaults } from './faults.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
@@ -68,7 +69,7 @@ function inSnapshot<Result>(
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   return withPostgresFaults(database.url, async () => {
-    const client = new pg.Client({ connectionString: url, application_name: 'rosterd-backup' });
+    const client = new pg.Client({ connectionString: driverUrl(url), application_name: 'rosterd-backup' });
     // A lost connection fails its current statement. Without this listener it would also end the process.
     client.on('error', () => {});
     try {

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { defined } from '../../../domain/defined.js';
 import { Fault, isFault } from '../../../domain/fault.js';
 import type { PostgresLocation } from '../../database-location.js';
+import { driverUrl } from './driver-url.js';
 
 /**
  * Where a server is. The password of a location is read for each connection, so that a rotated one takes effect; a URL may
@@ -17,7 +18,7 @@ export const urlOf = (server: ServerAddress): string => (typeof server === 'stri
 
 /** Returns a client that is not connected yet. Throws when a file that the URL names cannot be read. */
 export function makeClient(server: ServerAddress, config: pg.ClientConfig): pg.Client {
-  return withPassword(new pg.Client({ ...config, connectionString: urlOf(server) }), server);
+  return withPassword(new pg.Client({ ...config, connectionString: driverUrl(urlOf(server)) }), server);
 }
 
 /**

@@ -6,6 +6,7 @@ import { Fault } from '../../../domain/fault.js';
 import { addressText } from '../../database-location.js';
 import { newestMigration } from '../../newest-migration.js';
 import type { Database } from '../../schema.js';
+import { driverUrl } from './driver-url.js';
 import { withPostgresFaults } from './faults.js';
 import { namingHolders } from './lock-holders.js';
 import { checkPassword, clientsOf, makeClient, type ServerAddress, urlOf } from './make-client.js';
@@ -93,7 +94,9 @@ async function openWith(
   const pool = new pg.Pool({
     Client: clientsOf(server),
     stream: sockets.open,
-    connectionString: options.readonly === true && settings === 'parameters' ? readOnlyUrl(url) : url,
+    connectionString: driverUrl(
+      options.readonly === true && settings === 'parameters' ? readOnlyUrl(url) : url,
+    ),
     application_name: options.applicationName ?? 'rosterd',
     max: options.max ?? connectionsDefault,
     connectionTimeoutMillis: options.connectTimeoutMs ?? connectTimeoutMsDefault,

@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
 import { endedEarly, rowTooLarge, tooSlow } from '../../query-refusals.js';
+import { driverUrl } from './driver-url.js';
 import { parserOf } from './query-values.js';
 
 const connectTimeoutMs = 5_000;
@@ -31,7 +32,7 @@ export class QueryConnection {
     private readonly signal: AbortSignal,
   ) {
     this.client = new pg.Client({
-      connectionString: url,
+      connectionString: driverUrl(url),
       application_name: 'rosterd-query',
       connectionTimeoutMillis: connectTimeoutMs,
       types: { getTypeParser: (oid: number) => parserOf(oid) } as pg.CustomTypesConfig,

@@ -13,6 +13,7 @@ import { type MigratedTable, migratedTables } from '../../migrate-data/migrated-
 import { qualified, targetIn } from '../../migrate-data/postgres-target.js';
 import type { FollowedSourcesTable } from '../../operating-schema.js';
 import type { SourceRow } from '../../source-row.js';
+import { driverUrl } from './driver-url.js';
 import { emptySmall, hideIn } from './erase-source.js';
 import { dropIn, recallIn } from './erasures.js';
 import { withPostgresFaults } from './faults.js';
@@ -42,7 +43,7 @@ export function replaceRows(
   { remember }: RestoreHooks,
 ): Promise<readonly TableProof[]> {
   return withPostgresFaults(database.url, async () => {
-    const client = new pg.Client({ connectionString: url, application_name: 'rosterd-restore' });
+    const client = new pg.Client({ connectionString: driverUrl(url), application_name: 'rosterd-restore' });
     // A lost connection fails its current statement. Without this listener it would also end the process.
     client.on('error', () => {});
     try {
