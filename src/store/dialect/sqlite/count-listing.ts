@@ -13,10 +13,17 @@ import {
 import type { CountTask } from './listing-work.js';
 import type { RawDatabase } from './prepared.js';
 import { SliceSize } from './slice-size.js';
-import { inTransaction, withoutWaiting } from './transaction.js';
+import { inTransaction, isBusy, withoutWaiting } from './transaction.js';
 
 /** Runs one commit while the other writers of this program wait, and lets them write before the next one. */
 export type Turn = <Result>(commit: () => Result) => Promise<Result>;
+
+/**
+ * How long a commit waits for the lock of another program, beside what its connection waits each time. It gives up its turn in
+ * between: the other writers of this program find the same lock then, and report it.
+ */
+const lockWaitMillis = 10 * 60_000;
+const lockPauseMillis = 500;
 
 /**
  * The totals of investors are sorted into a temporary file first and written in that order: inserting them in the order of
@@ -26,11 +33,11 @@ export async function countListing(
   raw: RawDatabase,
   { sourceNo, fence }: CountTask,
   turn: Turn,
-  clock: Pick<Clock, 'monotonic'>,
+  clock: Pick<Clock, 'monotonic' | 'wait'>,
 ): Promise<CountedTotals> {
   const fenceOf = raw.prepare<[number], number>('SELECT fence FROM leases WHERE source_no = ?').pluck();
   const size = new SliceSize(investorsPerCommitMax);
-  const commit = (work: () => number): Promise<number> =>
+  const write = (work: () => number): Promise<number> =>
     turn(() => {
       const began = clock.monotonic();
       // A power cut may lose these rows: they count only with the commit that publishes the listing.
@@ -44,6 +51,14 @@ export async function countListing(
       size.took(clock.monotonic() - began);
       return rows;
     });
+  const commit = async (work: () => number): Promise<number> => {
+    for (const until = clock.monotonic() + lockWaitMillis; ; await clock.wait(lockPauseMillis))
+      try {
+        return await write(work);
+      } catch (error) {
+        if (!isBusy(error) || clock.monotonic() >= until) throw error;
+      }
+  };
   const isRepeated = isCounting(raw, sourceNo);
   await commit(() => noteCounting(raw, sourceNo, 'counting'));
   if (isRepeated) await deleteAllLeftover();

@@ -11,8 +11,11 @@ import { performListingTask } from './listing-work.js';
 /** Leaves the write lock to other programs, which look for it now and then while they wait. */
 const pauseMillis = 5;
 
-/** Two of these processes prepare a first listing: one adds up while the other holds the lock to build an index. */
+/** How long an index waits for the lock of another program. */
 const lockWaitMillis = 10 * 60_000;
+
+/** The same in a turn: the other writers of the parent wait for it. */
+const turnLockWaitMillis = 500;
 
 endWithParent();
 
@@ -46,7 +49,7 @@ async function resultOf({ file, task }: ListingRequest): Promise<ListingReply> {
     const database = connectSqlite(file, {
       readonly: task.kind === 'check' || task.kind === 'unseen',
       mustExist: true,
-      busyTimeoutMs: lockWaitMillis,
+      busyTimeoutMs: task.kind === 'count' ? turnLockWaitMillis : lockWaitMillis,
     });
     try {
       const result =

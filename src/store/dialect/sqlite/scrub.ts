@@ -8,7 +8,7 @@ import { ownSqlFault, withSqliteFaults } from './faults.js';
 import { overwriteUnused } from './overwrite-unused.js';
 import { Unwalkable } from './page-file.js';
 import type { RawDatabase } from './prepared.js';
-import { inTransaction } from './transaction.js';
+import { inTransaction, isBusy } from './transaction.js';
 
 /** VACUUM writes the database twice, to a temporary file and to the log; plus a tenth for other writes. */
 const roomFactor = 2.1;
@@ -180,8 +180,4 @@ function emptyLog(raw: SqliteConnection['raw'], waitMillis: number): boolean {
   const [result] = raw.pragma('wal_checkpoint(TRUNCATE)') as readonly { busy: number }[];
   raw.pragma('busy_timeout = 0');
   return result?.busy === 0;
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
 }

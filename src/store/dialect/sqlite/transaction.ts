@@ -45,3 +45,8 @@ export function waitingAtMost<Result>(raw: Sqlite.Database, millis: number, work
     raw.exec(`PRAGMA busy_timeout = ${busyTimeoutMsDefault}`);
   }
 }
+
+/** Whether another connection had the lock for longer than this one waits. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+}

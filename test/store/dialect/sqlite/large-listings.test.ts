@@ -225,11 +225,40 @@ test.each([
   expect(over).toBe(1);
 });
 
+test.each([
+  ['writes after it', 3],
+  ['fails after ten minutes', Number.POSITIVE_INFINITY],
+])('while another program has the lock, a commit of totals gives up each turn and %s', async (_, ends) => {
+  const database = migratedDatabase();
+  const { collect, lease, rows } = await mirrorFixture({ database });
+  await collect([crowd(20)]);
+  const { raw, file } = database;
+  raw.exec('PRAGMA busy_timeout = 0');
+  const other = openSqlite(file);
+  onTestFinished(() => other.close());
+  other.raw.exec('BEGIN IMMEDIATE');
+  const clock = new StandingClock();
+  let turns = 0;
+  const turn: Turn = async (commit) => {
+    turns += 1;
+    if (turns === ends) other.raw.exec('COMMIT');
+    return commit();
+  };
+  const counting = countListing(raw, { kind: 'count', sourceNo: 1, fence: lease.fence }, turn, clock);
+  if (ends === 3) {
+    await counting;
+    expect(await rows('SELECT state FROM counted_listings')).toEqual([{ state: 'counted' }]);
+    return;
+  }
+  await expect(counting).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
+  expect(turns).toBe(1_201);
+});
+
 test('while commits of totals are slow, each has fewer rows than the one before', async () => {
   const database = migratedDatabase();
   const written: number[] = [];
   let millis = 0;
-  const slow = { monotonic: () => (millis += 40) };
+  const slow = { monotonic: () => (millis += 40), wait: async () => {} };
   const { collect, lease } = await mirrorFixture({ database });
   await collect([crowd(5_200)]);
   const task = { kind: 'count', sourceNo: 1, fence: lease.fence } as const;
@@ -267,7 +296,7 @@ test('what an unfinished attempt left is deleted in commits that read no totals 
       return result;
     },
     // Each commit takes so long that the next one has the fewest rows.
-    { monotonic: () => (millis += 10_000) },
+    { monotonic: () => (millis += 10_000), wait: async () => {} },
   );
   const sql = asked.mock.calls.find(([text]) => text.startsWith('DELETE'))?.[0];
   const plan = raw.prepare<number[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(0, 1, 1);
