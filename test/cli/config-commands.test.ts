@@ -23,6 +23,22 @@ test('config validate warns about a secret that is missing on this machine', asy
   expect(err).toContain('warning: sources[0].token: the environment variable ACME_TOKEN is not set');
 });
 
+test('config validate warns about a column of notices that no change has', async () => {
+  const fields = ['status', 'identity.email', 'commited_cents', 'nothing.like.it'];
+  const notices = [{ kind: 'command', name: 'bell', command: ['true'], rules: { fields } }];
+  const { code, err } = await rosterd(
+    ['config', 'validate'],
+    inFolder({ ...minimal, notices }, { ACME_TOKEN: 'x' }),
+  );
+  const rest = 'which is no column of an investment: it matches no change';
+  expect({ code, err }).toEqual({
+    code: 0,
+    err:
+      `warning: notices[0].rules.fields[2] is "commited_cents", ${rest}; did you mean committed_cents?\n` +
+      `warning: notices[0].rules.fields[3] is "nothing.like.it", ${rest}\n`,
+  });
+});
+
 test('config validate prints all problems to stderr and exits 2', async () => {
   const io = inFolder({ ...minimal, sync: { perPage: 0, intervall: 1 } });
   const { code, out, err } = await rosterd(['config', 'validate'], io);

@@ -12,13 +12,14 @@ export const configValidate: Command = {
   options: [...configOptions, jsonOption],
   async run(context) {
     const { InvalidConfig } = await import('../../config/invalid-config.js');
+    const { unknownFields } = await import('../../config/unknown-fields.js');
     const { unreadableSecrets } = await import('../../config/unreadable-secrets.js');
     const { options, out } = context;
     try {
       const { config, file, warnings } = await configOf(context);
-      const secrets = await unreadableSecrets(config);
-      for (const complaint of secrets) out.warn(complaint);
-      if (options.flag('json')) out.json({ valid: true, problems: [], warnings: [...warnings, ...secrets] });
+      const further = [...unknownFields(config), ...(await unreadableSecrets(config))];
+      for (const complaint of further) out.warn(complaint);
+      if (options.flag('json')) out.json({ valid: true, problems: [], warnings: [...warnings, ...further] });
       else out.line(`${file ?? 'the environment'} is valid`);
       return exitCodes.done;
     } catch (error) {

@@ -34,6 +34,8 @@ async function follow(context: CommandContext, reloads: ReloadRequests) {
   const parts = await enginePartsOf(context, loaded);
   // Log before the slower loading of the rest, so that the start is visible at once.
   parts.logger.info({ component: 'daemon', version: packageVersion() }, 'starting');
+  const { unknownFields } = await import('../../config/unknown-fields.js');
+  for (const warning of unknownFields(loaded.config)) out.warn(warning);
   const { locationText, startDaemon } = await import('../../daemon/daemon.js');
   const { startWatchdog, notifyServiceManager } = await import('../../daemon/service-manager.js');
   const { reload } = await import('../../daemon/reload.js');
