@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { defined } from '../domain/defined.js';
 import type { Instant } from '../domain/instant.js';
+import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { isProcessGone } from '../runtime/process-identity.js';
 import { AfterSyncHooks } from '../store/after-sync.js';
@@ -20,6 +21,7 @@ import { SqliteMirror } from '../store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../store/dialect/sqlite/open.js';
 import type { ListingHelper } from '../store/dialect/sqlite/prepare-publication.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
+import { retryBusy } from '../store/dialect/sqlite/retry-busy.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { StoredSourceEraser } from '../store/erase-source.js';
 import type { Scrubbed } from '../store/erasures.js';
@@ -57,7 +59,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         identity,
         ...defined({ notices }),
       },
-      { rowsAtOnce, start: () => behindGate(file, gate) },
+      { rowsAtOnce, start: () => behindGate(file, gate, clock) },
       checkpoints,
     );
     const erasures = new SqliteErasures(main, clock);
@@ -126,13 +128,16 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
   }
 }
 
-/** An index is built under the write lock, for as long as its table is large; totals are written in many short commits. */
-function behindGate(file: string, gate: WriteGate): ListingHelper {
+/**
+ * An index is built under the write lock, for as long as its table is large; totals are written in many short commits. Both
+ * open the gate again while another program has the lock.
+ */
+function behindGate(file: string, gate: WriteGate, clock: Clock): ListingHelper {
   const helper = new ListingProcess(file, (commit) => gate.closedFor('totals', commit));
   return {
     perform: (task) =>
       task.kind === 'index'
-        ? gate.closedThenOpenFor('index', () => helper.perform(task))
+        ? retryBusy(clock, () => gate.closedThenOpenFor('index', () => helper.perform(task)))
         : helper.perform(task),
     end: () => helper.end(),
   };

@@ -7,9 +7,9 @@ import { openMirror } from '../../src/daemon/open-mirror.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { Cursor } from '../../src/domain/position.js';
 import type { FullStatus } from '../../src/reading/status.js';
-import { systemClock } from '../../src/runtime/clock.js';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
-import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import type { Scrubber } from '../../src/store/scrub-messages.js';
 import type { SourceIdentity } from '../../src/sync/ports.js';
 import { fakeIo, rosterd } from '../cli/fake-io.js';
@@ -41,19 +41,12 @@ test('a mirror in a file says that ticks wait while it is rewritten, and since w
 test('writers of a daemon wait for a commit of totals without blocking it', async () => {
   const folder = freshFolder();
   const mirror = await mirrorIn(folder);
-  const list = async (source: SourceIdentity, id: string) => {
-    const { lease } = await mirror.mirror.open(source, 'tester');
-    const start = { kind: 'first', fingerprint: source.fingerprint, restarts: 0, notBefore: null } as const;
-    await mirror.mirror.beginListing(lease, start);
-    await mirror.mirror.addListingPage(lease, listingPage([record(id, {}, null)], 'end'));
-    return () => mirror.mirror.publishListing(lease, 'end' as Cursor, cautious);
-  };
-  await (await list(acme, 'inv_1'))();
+  await (await listingIn(mirror, acme, 'inv_1'))();
   const other = openSqlite(join(folder, 'mirror.db'));
   onTestFinished(() => other.close());
   // A number beyond which a child process writes the totals.
   other.raw.exec('UPDATE investment_rows SET row_no = 1000000');
-  const publish = await list({ name: 'kiwi', fingerprint: 'f2' } as SourceIdentity, 'inv_2');
+  const publish = await listingIn(mirror, { name: 'kiwi', fingerprint: 'f2' } as SourceIdentity, 'inv_2');
   other.raw.exec('BEGIN IMMEDIATE');
   const publishing = publish();
   await vi.waitFor(() => expect(mirror.waits()).toMatchObject([{ key: 'totals' }]), { timeout: 60_000 });
@@ -62,6 +55,35 @@ test('writers of a daemon wait for a commit of totals without blocking it', asyn
   other.raw.exec('COMMIT');
   await Promise.all([publishing, writing]);
   expect(mirror.waits()).toEqual([]);
+});
+
+test('while another program has the lock, the build of an index opens the gate again and again', async () => {
+  const folder = freshFolder();
+  const waited: number[] = [];
+  let other: SqliteDatabase | null = null;
+  const clock = {
+    ...systemClock,
+    wait: async (millis: number) => {
+      waited.push(millis);
+      expect(mirror.waits()).toEqual([]);
+      if (waited.length === 3) other?.raw.exec('COMMIT');
+    },
+  };
+  const mirror = await mirrorIn(folder, { clock });
+  const publish = await listingIn(mirror, acme, 'inv_1');
+  other = openSqlite(join(folder, 'mirror.db'));
+  onTestFinished(() => other?.close());
+  const indexes = () =>
+    other?.raw
+      .prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'investment_rows_%'")
+      .pluck()
+      .get();
+  other.raw.exec('UPDATE investment_rows SET row_no = 1000000');
+  expect(indexes()).toBe(0);
+  other.raw.exec('BEGIN IMMEDIATE');
+  await publish();
+  expect(waited.slice(0, 3)).toEqual([500, 500, 500]);
+  expect(indexes()).toBeGreaterThan(3);
 });
 
 test('status, its page and the dashboard of a daemon say what ticks wait for', async () => {
@@ -87,7 +109,19 @@ test('status, its page and the dashboard of a daemon say what ticks wait for', a
     expect(await get(path)).toContain('the file is being rewritten, and ticks wait. <span');
 });
 
-async function mirrorIn(folder: string, more: { readonly scrub?: Scrubber } = {}): Promise<OpenMirror> {
+/** Lists one record, and returns what publishes it. */
+async function listingIn({ mirror }: OpenMirror, source: SourceIdentity, id: string) {
+  const { lease } = await mirror.open(source, 'tester');
+  const start = { kind: 'first', fingerprint: source.fingerprint, restarts: 0, notBefore: null } as const;
+  await mirror.beginListing(lease, start);
+  await mirror.addListingPage(lease, listingPage([record(id, {}, null)], 'end'));
+  return () => mirror.publishListing(lease, 'end' as Cursor, cautious);
+}
+
+async function mirrorIn(
+  folder: string,
+  more: { readonly scrub?: Scrubber; readonly clock?: Clock } = {},
+): Promise<OpenMirror> {
   const ledger = new ForgottenLedger(join(folder, 'forget.ledger'));
   const location = { kind: 'sqlite', file: join(folder, 'mirror.db') } as const;
   const parts = { clock: systemClock, logger: silentLogger, identity: 'keep', ledger, ...more } as const;

@@ -12,18 +12,12 @@ import {
 } from './kept-totals.js';
 import type { CountTask } from './listing-work.js';
 import type { RawDatabase } from './prepared.js';
+import { retryBusy } from './retry-busy.js';
 import { SliceSize } from './slice-size.js';
-import { inTransaction, isBusy, withoutWaiting } from './transaction.js';
+import { inTransaction, withoutWaiting } from './transaction.js';
 
 /** Runs one commit while the other writers of this program wait, and lets them write before the next one. */
 export type Turn = <Result>(commit: () => Result) => Promise<Result>;
-
-/**
- * How long a commit waits for the lock of another program, beside what its connection waits each time. It gives up its turn in
- * between: the other writers of this program find the same lock then, and report it.
- */
-const lockWaitMillis = 10 * 60_000;
-const lockPauseMillis = 500;
 
 /**
  * The totals of investors are sorted into a temporary file first and written in that order: inserting them in the order of
@@ -51,14 +45,7 @@ export async function countListing(
       size.took(clock.monotonic() - began);
       return rows;
     });
-  const commit = async (work: () => number): Promise<number> => {
-    for (const until = clock.monotonic() + lockWaitMillis; ; await clock.wait(lockPauseMillis))
-      try {
-        return await write(work);
-      } catch (error) {
-        if (!isBusy(error) || clock.monotonic() >= until) throw error;
-      }
-  };
+  const commit = (work: () => number) => retryBusy(clock, () => write(work));
   const isRepeated = isCounting(raw, sourceNo);
   await commit(() => noteCounting(raw, sourceNo, 'counting'));
   if (isRepeated) await deleteAllLeftover();

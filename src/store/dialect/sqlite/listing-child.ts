@@ -5,17 +5,15 @@ import { connectSqlite } from './connect.js';
 import { countListing, type Turn } from './count-listing.js';
 import type { ListingOrder, ListingReply, ListingRequest } from './listing-messages.js';
 import { performListingTask } from './listing-work.js';
+import { turnLockWaitMillis } from './retry-busy.js';
 
 // The child process that prepares the publication of a large listing: see listing-process.ts.
 
 /** Leaves the write lock to other programs, which look for it now and then while they wait. */
 const pauseMillis = 5;
 
-/** How long an index waits for the lock of another program. */
-const lockWaitMillis = 10 * 60_000;
-
-/** The same in a turn: the other writers of the parent wait for it. */
-const turnLockWaitMillis = 500;
+/** Reading waits for nothing but the repair of a log. */
+const readWaitMillis = 10 * 60_000;
 
 endWithParent();
 
@@ -46,10 +44,11 @@ const turn: Turn = async (commit) => {
 
 async function resultOf({ file, task }: ListingRequest): Promise<ListingReply> {
   try {
+    const readonly = task.kind === 'check' || task.kind === 'unseen';
     const database = connectSqlite(file, {
-      readonly: task.kind === 'check' || task.kind === 'unseen',
+      readonly,
       mustExist: true,
-      busyTimeoutMs: task.kind === 'count' ? turnLockWaitMillis : lockWaitMillis,
+      busyTimeoutMs: readonly ? readWaitMillis : turnLockWaitMillis,
     });
     try {
       const result =
