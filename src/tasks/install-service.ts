@@ -95,7 +95,7 @@ export async function installService(
         const same = existsSync(below(path)) && readFileSync(below(path), 'utf8') === text;
         return { kind: same ? 'unchanged' : 'write', what: below(path) };
       }),
-      ...commands.map((words): ServiceStep => ({ kind: 'run', what: words.join(' ') })),
+      ...commands.map((words): ServiceStep => ({ kind: 'run', what: words.map(shellWord).join(' ') })),
     ],
     warnings: [
       ...command

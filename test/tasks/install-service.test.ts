@@ -14,12 +14,12 @@ const runs = async (config: string) =>
     .map(({ what }) => what);
 
 test('service install creates the folders of the configuration and the secrets only where they do not exist', async () => {
-  const folder = join(tempFolder(), 'rosterd');
+  const folder = join(tempFolder(), 'our rosterd');
   const config = join(folder, 'config.json');
   const create = (paths: string) => `install -d -m 750 -g rosterd ${paths}`;
-  expect(await runs(config)).toContain(create(`${folder} ${folder}/secrets`));
+  expect(await runs(config)).toContain(create(`"${folder}" "${folder}/secrets"`));
   mkdirSync(folder);
-  expect(await runs(config)).toContain(create(`${folder}/secrets`));
+  expect(await runs(config)).toContain(create(`"${folder}/secrets"`));
   mkdirSync(join(folder, 'secrets'));
   expect(await runs(config)).toEqual([
     'systemd-sysusers /etc/sysusers.d/rosterd.conf',
