@@ -238,8 +238,11 @@ export class FakeCatalog {
     return { round: moved, event: `offering.${status}` };
   }
 
-  /** Returns a round that everybody may read, which the company names. */
+  /** Returns a round that everybody may read, as its company, which names it. */
   publicRoundOf(company: string): RoundNow {
+    const owner = this.#companies.get(company);
+    // Of a hidden company, only rounds with investments are mirrored.
+    if (owner?.isHidden === true) this.#putCompany({ ...owner, isHidden: false });
     return this.publish(this.roundsOf(company)[0] ?? this.open(company));
   }
 
