@@ -54,13 +54,17 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
     key: 'backup',
     name: 'backup',
     everyMillis,
-    tend: async () => {
-      const newest = parts.leads() ? newestAt() : null;
-      if (newest !== null && clock.now() - newest <= everyMillis) parts.announce();
-      const kept = { everyMillis, keep, mayLoseNewest };
-      for (const file of remove(await outlived(parts, () => scheduledBackups(folder, names), kept)))
-        logger.info({ file }, 'deleted a backup that this daemon made when it led');
-    },
+    tend: [
+      async () => {
+        const newest = parts.leads() ? newestAt() : null;
+        if (newest !== null && clock.now() - newest <= everyMillis) parts.announce();
+      },
+      async () => {
+        const kept = { everyMillis, keep, mayLoseNewest };
+        for (const file of remove(await outlived(parts, () => scheduledBackups(folder, names), kept)))
+          logger.info({ file }, 'deleted a backup that this daemon made when it led');
+      },
+    ],
     newestAt,
     make: async (signal) => {
       const made = await backUp(join(folder, scheduledName(names, clock.now())), signal);

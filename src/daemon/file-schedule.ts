@@ -21,8 +21,8 @@ export interface FileScheduleParts {
   /** When the newest result was made, from the files themselves; null before the first. */
   newestAt(): number | null;
   make(signal: AbortSignal): Promise<void>;
-  /** Cares for the files of this host, every minute and on every member of a fleet. */
-  tend?(signal: AbortSignal): Promise<void>;
+  /** Cares for the files of this host, every minute and on every member of a fleet. Each is tried, also after a failure. */
+  readonly tend?: readonly ((signal: AbortSignal) => Promise<void>)[];
 }
 
 const lookMillis = 60_000;
@@ -51,26 +51,35 @@ export function startFileSchedule(parts: FileScheduleParts): Closable {
     return age < -lookMillis ? 0 : Math.max(0, everyMillis - age);
   };
 
-  const look = async (): Promise<number> => {
-    const retryWait = Math.max(0, retryAt - clock.monotonic());
-    if (retryWait === 0) await parts.tend?.(stopping.signal);
+  const makeIfDue = async (): Promise<number> => {
     if (!parts.leads()) {
-      if (retryWait > 0) return Math.min(retryWait, lookMillis);
       isMaking = false;
-      succeeded();
       return lookMillis;
     }
-    const wait = Math.max(untilDue(), retryWait);
-    if (wait > 0) {
-      if (retryWait === 0 && !isMaking) succeeded();
-      return Math.min(wait, lookMillis);
-    }
+    const wait = untilDue();
+    if (wait > 0) return Math.min(wait, lookMillis);
     if (!(await parts.isFilled())) return lookMillis;
     isMaking = true;
     await parts.make(stopping.signal);
     isMaking = false;
-    succeeded();
     return lookMillis;
+  };
+
+  const look = async (): Promise<number> => {
+    const retryWait = retryAt - clock.monotonic();
+    if (retryWait > 0) return Math.min(retryWait, lookMillis);
+    let isTended = true;
+    for (const tend of parts.tend ?? [])
+      try {
+        await tend(stopping.signal);
+      } catch (error) {
+        isTended = false;
+        failed(error);
+      }
+    if (stopping.signal.aborted) return 0;
+    const wait = await makeIfDue();
+    if (isTended && !isMaking) succeeded();
+    return wait;
   };
 
   const succeeded = () => {

@@ -33,17 +33,25 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
   return startFileSchedule({
     ...parts,
     // In a fleet, a forget request of another host did not see this folder, and a former leader leaves exports in it.
-    tend: async () => {
-      for (const file of await removeOutdatedExports(database, folder))
-        logger.info({ file }, 'deleted an export with names that was made before a forget request');
-      if (!parts.leads()) await pruneExports(folder, mirror, keep, clock.now());
+    tend: [
+      async () => {
+        for (const file of await removeOutdatedExports(database, folder))
+          logger.info({ file }, 'deleted an export with names that was made before a forget request');
+      },
+      async () => {
+        if (!parts.leads()) await pruneExports(folder, mirror, keep, clock.now());
+      },
       // People whom the platform deleted since are in the files until these are deleted.
-      const named = () => publishedExports(folder, mirror).exports.filter((one) => one.identity);
-      const old = (await outlived(parts, named, twiceAsLong({ everyMillis, keep }))).map((one) => one.folder);
-      await discardExports(old, mirror);
-      for (const file of old)
-        logger.info({ file }, 'deleted an export with names that this daemon made when it led');
-    },
+      async () => {
+        const named = () => publishedExports(folder, mirror).exports.filter((one) => one.identity);
+        const old = (await outlived(parts, named, twiceAsLong({ everyMillis, keep }))).map(
+          (one) => one.folder,
+        );
+        await discardExports(old, mirror);
+        for (const file of old)
+          logger.info({ file }, 'deleted an export with names that this daemon made when it led');
+      },
+    ],
     key: 'export',
     name: 'export',
     everyMillis,
@@ -91,19 +99,21 @@ export function startLake({ config, ...parts }: PublicationsParts): Closable | n
     ...parts,
     // In a fleet, a forget request of another host did not see this lake, and a former leader's has people whom the platform
     // deleted since. `forget` rewrites a lake of its own host.
-    tend: async (signal) => {
-      const isOfFleet = dialectFor(database).file === null || !parts.leads();
-      if (!isOfFleet || !lakeHasPeople(folder) || !(await parts.isFilled())) return;
-      const mark = await forgetMarkOf(database);
-      if (mark === markWritten && !(await isOutlived())) return;
-      try {
-        await make(signal);
-        markWritten = mark;
-      } catch (error) {
-        // `forget` on this host may be rewriting it: look again in a minute.
-        if (!isFault(error, 'database_busy')) throw error;
-      }
-    },
+    tend: [
+      async (signal) => {
+        const isOfFleet = dialectFor(database).file === null || !parts.leads();
+        if (!isOfFleet || !lakeHasPeople(folder) || !(await parts.isFilled())) return;
+        const mark = await forgetMarkOf(database);
+        if (mark === markWritten && !(await isOutlived())) return;
+        try {
+          await make(signal);
+          markWritten = mark;
+        } catch (error) {
+          // `forget` on this host may be rewriting it: look again in a minute.
+          if (!isFault(error, 'database_busy')) throw error;
+        }
+      },
+    ],
     key: 'lake',
     name: 'sync of the lake',
     everyMillis,

@@ -226,9 +226,11 @@ test('scheduled files: a look that failed is not reported for as long as the new
       state.newest = clock.now();
       state.made += 1;
     },
-    tend: async () => {
-      if (state.away) throw new Fault('database_busy', 'the database cannot be reached');
-    },
+    tend: [
+      async () => {
+        if (state.away) throw new Fault('database_busy', 'the database cannot be reached');
+      },
+    ],
   });
   await clock.advance(hour);
   state.away = true;
@@ -239,6 +241,39 @@ test('scheduled files: a look that failed is not reported for as long as the new
   state.away = false;
   await clock.advance(6 * 60_000);
   expect([register.list(), state.made]).toEqual([[], 0]);
+  await schedule.close();
+});
+
+test('scheduled files: one that cannot be deleted keeps neither further deletions nor the next export from being tried', async () => {
+  const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
+  const register = new HealthRegister();
+  const state = { newest: clock.now(), isDeletable: false, deletions: 0 };
+  const schedule = startFileSchedule({
+    ...{ key: 'export', name: 'export', everyMillis: 24 * hour, clock, logger: silentLogger, register },
+    leads: () => true,
+    isFilled: async () => true,
+    newestAt: () => state.newest,
+    make: async () => {
+      state.newest = clock.now();
+    },
+    tend: [
+      async () => {
+        if (!state.isDeletable) throw new Fault('usage', 'exports cannot be deleted: outdated (EACCES)');
+      },
+      async () => {
+        state.deletions += 1;
+      },
+    ],
+  });
+  await clock.advance(25 * hour);
+  expect(state.newest).toBeGreaterThanOrEqual(Date.parse('2026-11-02T00:00:00Z'));
+  expect(state.deletions).toBeGreaterThan(1);
+  expect(register.list()).toMatchObject([
+    { text: 'the scheduled export failed: exports cannot be deleted: outdated (EACCES)' },
+  ]);
+  state.isDeletable = true;
+  await clock.advance(2 * hour);
+  expect(register.list()).toEqual([]);
   await schedule.close();
 });
 
