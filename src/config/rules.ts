@@ -4,6 +4,7 @@ import type { Clash } from './clash.js';
 import { isPostgres, withoutPassword } from './database.js';
 import { doubledSources, overlappingSources } from './doubled-sources.js';
 import { tablesOfPeople } from './export-tables.js';
+import { fileClashes } from './file-clashes.js';
 import { followClashes, followedTwice } from './follow-clashes.js';
 import { isLoopback, parseListen } from './formats.js';
 import type { Path } from './path.js';
@@ -36,6 +37,7 @@ export function clashesIn(settings: Settings, { draft = false } = {}): readonly 
     ...sharedAddress(settings),
     ...databaseClashes(settings),
     ...vaultClashes(settings),
+    ...fileClashes(settings),
     ...emptyQuietHours(settings),
     ...exportsOfPeople(settings),
     ...openConsole(settings),

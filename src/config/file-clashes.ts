@@ -1,0 +1,65 @@
+import { normalize } from 'node:path';
+import type { Clash } from './clash.js';
+import { isPostgres } from './database.js';
+import { type Path, pathText } from './path.js';
+import type { Settings } from './settings.js';
+
+interface FileUse {
+  readonly file: string;
+  readonly path: Path;
+  /** Whether rosterd writes the file. Other files are read and may be named twice. */
+  readonly isWritten: boolean;
+  /** The application of a stored sign-in, which all its sources may share. */
+  readonly clientId: string | null;
+}
+
+/** A file that rosterd writes has one use: it would overwrite a secret, or the mirror, that has the same name. */
+export function fileClashes(settings: Settings): readonly Clash[] {
+  const uses = [...plainFiles(settings), ...namedFiles(settings, [])];
+  return uses.flatMap((use, index) => {
+    const other = uses.slice(0, index).find((earlier) => overwrites(earlier, use));
+    return other === undefined
+      ? []
+      : [
+          {
+            path: use.path,
+            message: `is ${use.file}, the file of ${pathText(other.path)}; expected another file`,
+          },
+        ];
+  });
+}
+
+function overwrites(one: FileUse, other: FileUse): boolean {
+  if (normalize(one.file) !== normalize(other.file)) return false;
+  if (one.clientId !== null && one.clientId === other.clientId) return false;
+  return one.isWritten || other.isWritten;
+}
+
+function plainFiles({ database, forget }: Settings): readonly FileUse[] {
+  const mirror = isPostgres(database) ? [] : [{ file: database.replace(/^sqlite:/, ''), path: ['database'] }];
+  return [...mirror, { file: forget.ledger, path: ['forget', 'ledger'] }].map((use) => ({
+    ...use,
+    isWritten: true,
+    clientId: null,
+  }));
+}
+
+/** Returns the files of `{"file": …}` anywhere in a value: of secrets, sign-ins and the managed endpoint. */
+function namedFiles(value: unknown, path: Path): readonly FileUse[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inner = Object.entries(value).flatMap(([key, one]) =>
+    namedFiles(one, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
+  const { file, clientId, publicUrl } = value as Readonly<Record<string, unknown>>;
+  if (typeof file !== 'string') return inner;
+  const isSignIn = typeof clientId === 'string';
+  return [
+    {
+      file,
+      path: [...path, 'file'],
+      isWritten: isSignIn || publicUrl !== undefined,
+      clientId: isSignIn ? clientId : null,
+    },
+    ...inner,
+  ];
+}

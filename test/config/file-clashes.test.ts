@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { load, minimal, problems } from './load-config.js';
+
+const signsIn = (name: string, file: string, clientId = 'pk_live_1') => ({
+  ...{ name, company: `co_${name}` },
+  credentials: { file, clientId },
+});
+
+test.each([
+  [
+    'the ledger in a token file',
+    {
+      ...minimal,
+      sources: [{ name: 'acme', token: { file: './acme.token' } }],
+      forget: { ledger: 'acme.token' },
+    },
+    'sources[0].token.file',
+    'is ./acme.token, the file of forget.ledger; expected another file',
+  ],
+  [
+    'the mirror in the ledger',
+    { ...minimal, database: 'sqlite:./mirror.db', forget: { ledger: 'mirror.db' } },
+    'forget.ledger',
+    'is mirror.db, the file of database; expected another file',
+  ],
+  [
+    'a sign-in in the file of the endpoint',
+    {
+      ...minimal,
+      sources: [signsIn('acme', 'credentials/endpoint.json')],
+      receiver: { endpoint: { publicUrl: 'https://hooks.example.com/webhooks' } },
+    },
+    'receiver.endpoint.file',
+    'is credentials/endpoint.json, the file of sources[0].credentials.file; expected another file',
+  ],
+  [
+    'the sign-ins of two applications',
+    { ...minimal, sources: [signsIn('a', 'crm.json'), signsIn('b', 'crm.json', 'pk_live_2')] },
+    'sources[1].credentials.file',
+    'is crm.json, the file of sources[0].credentials.file; expected another file',
+  ],
+])('files: a problem is %s', (_, content, path, message) => {
+  expect(problems(content)).toContainEqual(expect.objectContaining({ path, message }));
+});
+
+test('files: a sign-in and a secret that are read in two places are not a problem', () => {
+  const secret = { file: 'hook.secret' };
+  const { config } = load({
+    ...minimal,
+    sources: [signsIn('a', 'crm.json'), signsIn('b', 'crm.json')],
+    receiver: { secrets: [secret, secret] },
+  });
+  expect(config.sources).toHaveLength(2);
+});
