@@ -3,7 +3,7 @@ import { finishRun } from '../daemon/finish-run.js';
 import { pausedResults } from '../daemon/paused-result.js';
 import type { SourceResult } from '../daemon/source-result.js';
 import { followOnce } from '../daemon/start-following.js';
-import { isFault } from '../domain/fault.js';
+import { type Fault, isFault } from '../domain/fault.js';
 import { statusOf } from '../reading/status.js';
 import type { ManualAsk } from '../sync/schedule-state.js';
 
@@ -16,15 +16,23 @@ export interface SyncedOnce extends SourceResult {
   readonly namesNote: string | null;
 }
 
-/**
- * Runs one tick of each source, as many at once as the configuration allows. With `onUnfollowed` it first asks what is
- * installed and syncs the sources that this adds, too; the callback gets the rules whose installations could not be read.
- */
+/** What else is reported about a run. */
+export interface SyncOnceEvents {
+  /**
+   * Given, the run first asks what is installed and syncs the sources that this adds, too. Gets the rules whose installations
+   * could not be read.
+   */
+  onUnfollowed?(rule: string, error: unknown): void;
+  /** Gets what failed after the ticks, such as a backup with erased people that cannot be deleted. Default: it is thrown. */
+  onUnfinished?(error: Fault): void;
+}
+
+/** Runs one tick of each source, as many at once as the configuration allows. */
 export async function syncOnce(
   parts: EngineParts,
   ask: ManualAsk,
   signal: AbortSignal,
-  onUnfollowed?: (rule: string, error: unknown) => void,
+  events: SyncOnceEvents = {},
 ): Promise<readonly SyncedOnce[]> {
   const engine = await startEngine(parts);
   const stop = () => {
@@ -33,9 +41,10 @@ export async function syncOnce(
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    if (onUnfollowed !== undefined) {
+    if (events.onUnfollowed !== undefined) {
       if (parts.config.follows.length === 0) await finishErasures(engine, parts);
-      else for (const [rule, error] of await followOnce(engine, parts, signal)) onUnfollowed(rule, error);
+      else
+        for (const [rule, error] of await followOnce(engine, parts, signal)) events.onUnfollowed(rule, error);
     }
     const sources = engine.sources.all;
     const paused = await pausedResults(engine, parts.clock);
@@ -47,7 +56,10 @@ export async function syncOnce(
     if (signal.aborted) stop();
     const results = await Promise.all(ticks);
     await listCatalog(engine, results, ask.resync === true, signal);
-    await finishRun(engine, parts, { results, mayBlock: true }, signal);
+    await finishRun(engine, parts, { results, mayBlock: true }, signal).catch((error: unknown) => {
+      if (events.onUnfinished === undefined || !isFault(error)) throw error;
+      events.onUnfinished(error);
+    });
     const { sources: statuses } = await statusOf(parts.config.database, parts.clock, null, undefined, {
       only: sources.map(({ name }) => name),
       ticksMax: 0,

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { readMirror } from '../../src/store/reads/read-mirror.js';
-import { syncOnce } from '../../src/tasks/sync-once.js';
+import { type SyncOnceEvents, syncOnce } from '../../src/tasks/sync-once.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { bodyOf } from '../support/body-of.js';
 import { testRandom } from '../support/chance.js';
@@ -78,8 +78,13 @@ async function world(more: Record<string, unknown> = {}) {
     readMirror({ kind: 'sqlite', file }, (db) => db.selectFrom(table).selectAll().execute()) as Promise<
       Row[]
     >;
-  const sync = (set?: Record<string, unknown>, token?: string) =>
-    syncOnce(parts(set, token), { resync: false, acceptDeletions: false }, new AbortController().signal);
+  const sync = (set?: Record<string, unknown>, token?: string, events: SyncOnceEvents = {}) =>
+    syncOnce(
+      parts(set, token),
+      { resync: false, acceptDeletions: false },
+      new AbortController().signal,
+      events,
+    );
   const bytesHold = (text: string) =>
     readdirSync(folder).filter((name) => readApart(join(folder, name)).includes(text));
   return { sandbox, company, file, notices, parts, control, rows, sync, bytesHold };
@@ -135,7 +140,7 @@ test('a scheduled `rosterd sync` leaves no byte of erased people, not in a pre-m
   const unique = people.filter(
     ({ email }) => email !== null && people.filter((one) => one.email === email).length === 1,
   );
-  const [first, second] = unique;
+  const [first, second, third] = unique;
   copyApart(file, `${file}.schema-0001.bak`);
   expect(bytesHold(first?.email ?? '')).toHaveLength(2);
   await control('DELETE', `/investments/${first?.id}`);
@@ -155,6 +160,21 @@ test('a scheduled `rosterd sync` leaves no byte of erased people, not in a pre-m
   await sync();
   expect(await erasures()).toMatchObject({ pending: 0, since: null });
   expect(bytesHold(second?.email ?? '')).toEqual([]);
+
+  // What has the name of a backup and cannot be deleted is reported beside the result of the ticks.
+  const undeletable = `${file}.schema-0001.bak`;
+  mkdirSync(undeletable);
+  await control('DELETE', `/investments/${third?.id}`);
+  const unfinished: string[] = [];
+  const results = await sync(undefined, undefined, {
+    onUnfinished: ({ message }) => void unfinished.push(message),
+  });
+  expect(results.map(({ report }) => [report.outcome, report.applied.removed])).toEqual([['done', 1]]);
+  expect(unfinished).toEqual([
+    `backups made before a schema migration cannot be deleted: ${undeletable} (ERR_FS_EISDIR)`,
+  ]);
+  rmdirSync(undeletable);
+  expect(bytesHold(third?.email ?? '')).toEqual([]);
 });
 
 test('identity stored under an earlier configuration is erased at the next start with identity "drop"', async () => {

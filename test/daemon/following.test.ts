@@ -257,7 +257,8 @@ test('a single sync finds what is installed, then syncs it; a rule that cannot b
   const config = followingConfig(sandbox, { folder: freshFolder() });
   const never = new AbortController().signal;
   const unfollowed: string[] = [];
-  const sync = () => syncOnce(partsFor(config), {}, never, (rule) => void unfollowed.push(rule));
+  const sync = () =>
+    syncOnce(partsFor(config), {}, never, { onUnfollowed: (rule) => void unfollowed.push(rule) });
   expect((await sync()).map(({ report }) => report.mode)).toEqual(['listing']);
   await control(sandbox, 'POST', '/installations', { all: true });
   expect((await sync()).map(({ report }) => report.mode).sort()).toEqual(['delta', 'listing']);
@@ -270,12 +271,9 @@ test('a single sync finds what is installed, then syncs it; a rule that cannot b
     'installations',
   ]);
   const sources = await storedSources(config);
-  const results = await syncOnce(
-    { ...partsFor(config), sources },
-    {},
-    never,
-    (rule) => void unfollowed.push(rule),
-  );
+  const results = await syncOnce({ ...partsFor(config), sources }, {}, never, {
+    onUnfollowed: (rule) => void unfollowed.push(rule),
+  });
   expect(results.map(({ report }) => report.mode)).toEqual(['delta', 'delta']);
   expect(unfollowed).toEqual(['installations']);
 });

@@ -88,7 +88,7 @@ test.each([
   [
     'rosterd sync',
     async (parts: EngineParts) => {
-      await syncOnce(parts, {}, new AbortController().signal, () => {});
+      await syncOnce(parts, {}, new AbortController().signal, { onUnfollowed: () => {} });
       return { close: async () => {} };
     },
   ],

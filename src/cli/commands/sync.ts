@@ -53,14 +53,17 @@ export const sync: Command = {
     const parts = { ...(await enginePartsOf(context, loaded)), sources, onPage };
     const ask = { resync: options.flag('resync'), acceptDeletions: options.flag('acceptDeletions') };
     const codes: ExitCode[] = [];
-    const results = await syncOnce(
-      parts,
-      ask,
-      signal,
-      options.list('source').length > 0
-        ? undefined
-        : (rule, error) => void codes.push(explainRule(rule, error, context)),
-    );
+    const onUnfollowed = (rule: string, error: unknown) => {
+      codes.push(explainRule(rule, error, context));
+    };
+    const results = await syncOnce(parts, ask, signal, {
+      ...(options.list('source').length > 0 ? {} : { onUnfollowed }),
+      onUnfinished: ({ code, message, about: { hint } }) => {
+        out.error(message);
+        if (hint !== undefined) out.note(`Try: ${hint}`);
+        codes.push(exitCodeOfFault[code]);
+      },
+    });
     if (io.stderr.isTTY === true && pages > 0) progress.finish();
     if (options.flag('json'))
       out.json(
