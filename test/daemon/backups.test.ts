@@ -6,7 +6,7 @@ import type { Config } from '../../src/config/config.js';
 import { type BackupsParts, startBackups } from '../../src/daemon/backups.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { startEngine } from '../../src/daemon/engine.js';
-import { startFileSchedule } from '../../src/daemon/file-schedule.js';
+import { type FileScheduleParts, startFileSchedule } from '../../src/daemon/file-schedule.js';
 import { ledBy, scheduleBackups } from '../../src/daemon/start-schedules.js';
 import { membershipOf, startWork } from '../../src/daemon/start-work.js';
 import { Fault } from '../../src/domain/fault.js';
@@ -212,14 +212,24 @@ test('scheduled backups: a failure is reported until one succeeds, and retried w
   await backups.close();
 });
 
-test('scheduled files: a look that failed is not reported for as long as the newest file is recent', async () => {
-  const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
+const start = Date.parse('2026-11-01T00:00:00Z');
+
+/** Schedules an export a day by a daemon that leads. */
+function dailyExport(parts: Pick<FileScheduleParts, 'newestAt' | 'make' | 'tend'>) {
+  const clock = new VirtualClock(start);
   const register = new HealthRegister();
-  const state = { away: false, newest: clock.now(), made: 0 };
   const schedule = startFileSchedule({
     ...{ key: 'export', name: 'export', everyMillis: 24 * hour, clock, logger: silentLogger, register },
     leads: () => true,
     isFilled: async () => true,
+    ...parts,
+  });
+  return { clock, register, schedule };
+}
+
+test('scheduled files: a look that failed is not reported for as long as the newest file is recent', async () => {
+  const state = { away: false, newest: start, made: 0 };
+  const { clock, register, schedule } = dailyExport({
     newestAt: () => state.newest,
     make: async () => {
       if (state.away) throw new Fault('database_full', 'no room for the export');
@@ -245,13 +255,8 @@ test('scheduled files: a look that failed is not reported for as long as the new
 });
 
 test('scheduled files: one that cannot be deleted keeps neither further deletions nor the next export from being tried', async () => {
-  const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
-  const register = new HealthRegister();
-  const state = { newest: clock.now(), isDeletable: false, deletions: 0 };
-  const schedule = startFileSchedule({
-    ...{ key: 'export', name: 'export', everyMillis: 24 * hour, clock, logger: silentLogger, register },
-    leads: () => true,
-    isFilled: async () => true,
+  const state = { newest: start, isDeletable: false, deletions: 0 };
+  const { clock, register, schedule } = dailyExport({
     newestAt: () => state.newest,
     make: async () => {
       state.newest = clock.now();
@@ -266,7 +271,7 @@ test('scheduled files: one that cannot be deleted keeps neither further deletion
     ],
   });
   await clock.advance(25 * hour);
-  expect(state.newest).toBeGreaterThanOrEqual(Date.parse('2026-11-02T00:00:00Z'));
+  expect(state.newest).toBeGreaterThanOrEqual(start + 24 * hour);
   expect(state.deletions).toBeGreaterThan(1);
   expect(register.list()).toMatchObject([
     { text: 'the scheduled export failed: exports cannot be deleted: outdated (EACCES)' },
@@ -278,16 +283,11 @@ test('scheduled files: one that cannot be deleted keeps neither further deletion
 });
 
 test('scheduled files: an export that failed is reported until one succeeds, although a recent one is there', async () => {
-  const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
-  const register = new HealthRegister();
-  const state = { newest: clock.now() - 24 * hour };
-  const schedule = startFileSchedule({
-    ...{ key: 'export', name: 'export', everyMillis: 24 * hour, clock, logger: silentLogger, register },
-    leads: () => true,
-    isFilled: async () => true,
+  const state = { newest: start - 24 * hour };
+  const { clock, register, schedule } = dailyExport({
     newestAt: () => state.newest,
     make: async () => {
-      const isFirst = state.newest < Date.parse('2026-11-01T00:00:00Z');
+      const isFirst = state.newest < start;
       state.newest = clock.now();
       // It was written, and the oldest one could not be deleted.
       if (isFirst) throw new Fault('usage', 'the oldest export cannot be deleted');
