@@ -50,11 +50,8 @@ export interface OpenMirror {
   readonly fleet: OpenFleet | null;
   /** The server, which may be away for a while; null where the database is a file. */
   readonly server: DatabaseServer | null;
-  /**
-   * Writes as for a delivery and leaves nothing; rejects while that fails. Null on a server, where the heartbeats of the
-   * fleet show that it accepts writes.
-   */
-  readonly tryWrite: (() => Promise<void>) | null;
+  /** Writes as for a delivery and leaves nothing; rejects while that fails. */
+  tryWrite(): Promise<void>;
   /** Returns the work on the database that writers of this process wait for. */
   waits(): readonly Wait[];
   close(): Promise<void>;

@@ -7,6 +7,7 @@ import { AuditLog } from '../store/audit-log.js';
 import { SharedBudgets } from '../store/budgets.js';
 import { postgresConnection } from '../store/connection.js';
 import type { PostgresLocation } from '../store/database-location.js';
+import { tryOnPostgres } from '../store/dialect/postgres/accept-deliveries.js';
 import { PostgresDimensions } from '../store/dialect/postgres/dimensions.js';
 import { PostgresErasingCommits } from '../store/dialect/postgres/erase-source.js';
 import { PostgresErasures } from '../store/dialect/postgres/erasures.js';
@@ -94,7 +95,7 @@ export async function openPostgresMirror(
       fleet: (member, ears) =>
         new PostgresFleet(member, { server: place, database: main, version: packageVersion() }, ears),
       server: { isAway, ask: () => reachPostgres(place) },
-      tryWrite: null,
+      tryWrite: () => tryOnPostgres(receiving),
       waits: () => [],
       close: async () => {
         await watch.close();

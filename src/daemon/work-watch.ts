@@ -54,7 +54,7 @@ export class WorkWatch implements Closable {
   readonly #failed = new Map<Area, Failed>();
 
   readonly #stopping = new Interrupter();
-  #tryWrite: OpenMirror['tryWrite'] = null;
+  #tryWrite: OpenMirror['tryWrite'] | null = null;
   #isTrying = false;
   #heartbeatFailed = false;
 

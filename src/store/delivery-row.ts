@@ -12,6 +12,14 @@ export const deliveryColumns = [
 
 export type DeliveryRow = (string | number | null)[];
 
+/** A delivery that is stored and deleted again, to see whether one can be stored. As large as most, so that it needs as much room. */
+const tried: Partial<Record<keyof WebhookInboxTable, string | number>> = {
+  ...{ event_id: 'rosterd:try', installation: '', event: 'rosterd:try', test: 1, state: 'ignored' },
+  ...{ received_at: '', worked_at: '', body: ' '.repeat(4_096) },
+};
+
+export const triedRow: DeliveryRow = deliveryColumns.map((name) => tried[name] ?? null);
+
 /** An event without a lane is stored as `ignored` at once, without its body. */
 export function deliveryRow(event: AcceptedEvent): DeliveryRow {
   const idle = event.lane === null;

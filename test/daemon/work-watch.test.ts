@@ -1,15 +1,22 @@
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { ForgottenLedger } from '../../src/daemon/forgotten-ledger.js';
 import { openGatedInbox } from '../../src/daemon/gated-inbox.js';
 import type { OpenMirror } from '../../src/daemon/mirror-parts.js';
+import { openMirror } from '../../src/daemon/open-mirror.js';
 import { WorkWatch } from '../../src/daemon/work-watch.js';
 import { Fault } from '../../src/domain/fault.js';
 import type { EventId, SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import { type AcceptedEvent, ownLane } from '../../src/inbox/ports.js';
+import { systemClock } from '../../src/runtime/clock.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { migratedDatabase } from '../postgres/fresh-database.js';
+import { withClient } from '../postgres/run-databases.js';
 import { freshMirror } from '../store/support/mirror.js';
+import { tempFolder } from '../store/temp-folder.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
 const delivery: AcceptedEvent = {
@@ -94,7 +101,7 @@ test('work watch: a heartbeat says nothing of a table that is damaged, and ends 
     ...rest,
     inbox,
     outbox: { waiting: fail },
-    tryWrite: null,
+    tryWrite: fail,
   } as unknown as OpenMirror);
   const keys = () => register.list().map(({ key }) => key);
   await expect(watched.outbox.waiting()).rejects.toMatchObject({ code: 'database_unusable' });
@@ -106,6 +113,40 @@ test('work watch: a heartbeat says nothing of a table that is damaged, and ends 
   expect(keys()).toEqual(['outbox', 'inbox', 'fleet']);
   watch.heartbeat(null);
   expect(keys()).toEqual([]);
+});
+
+test('work watch: on PostgreSQL, too, health is well again without a delivery or a tick', async () => {
+  const { url } = await migratedDatabase();
+  const mirror = await openMirror(
+    { kind: 'postgres', url, password: null },
+    {
+      clock: systemClock,
+      logger: silentLogger,
+      identity: 'keep',
+      ledger: new ForgottenLedger(join(tempFolder(), 'forgotten.jsonl')),
+    },
+  );
+  onTestFinished(() => mirror.close());
+  const clock = new VirtualClock();
+  const register = new HealthRegister();
+  const watch = new WorkWatch({ register, clock, onAway: () => {}, onWorks: () => {} });
+  const { inbox } = watch.over(mirror);
+  await withClient(url, (client) =>
+    client.query(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN RAISE EXCEPTION 'damaged' USING ERRCODE = 'XX002'; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON rosterd_identity.webhook_inbox FOR EACH ROW EXECUTE FUNCTION refuse()`),
+  );
+  await expect(inbox.accept(delivery)).rejects.toMatchObject({ code: 'database_unusable' });
+  await clock.advance(5_000);
+  await expect.poll(() => clock.sleeping).toBe(1);
+  watch.heartbeat(null);
+  expect(register.list()).toMatchObject([{ key: 'inbox', severity: 'ill' }]);
+  await withClient(url, (client) => client.query('DROP FUNCTION refuse CASCADE'));
+  await clock.advance(5_000);
+  await expect.poll(() => register.list()).toEqual([]);
+  const { pending, ignored } = await inbox.counts();
+  expect([pending, ignored, clock.sleeping]).toEqual([0, 0, 0]);
 });
 
 test('work watch: a closed watch tries no write, and what it knew stays', async () => {

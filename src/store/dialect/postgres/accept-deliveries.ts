@@ -1,8 +1,8 @@
-import { type DeliveryRow, deliveryColumns, type Stored } from '../../delivery-row.js';
+import { type DeliveryRow, deliveryColumns, type Stored, triedRow } from '../../delivery-row.js';
 import type { Outcome } from '../../group-commit.js';
 import { withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
-import { statement } from './transaction.js';
+import { inTransaction, statement } from './transaction.js';
 
 const columns = deliveryColumns.join(', ');
 const typeOf = (column: string) => (column === 'test' ? 'smallint' : 'text');
@@ -52,6 +52,19 @@ export function acceptingOnPostgres({
         rows.length === 1 && first !== undefined ? [await storeOne(first)] : await storeGroup(rows);
       return stored.map((result) => ({ ok: true, result }));
     });
+}
+
+const deleteTried = `DELETE FROM webhook_inbox WHERE event_id = $1 AND installation = $2`;
+
+/**
+ * Stores a delivery and deletes it again in one transaction, which no reader notices. Throws what the storing of a delivery
+ * would throw.
+ */
+export function tryOnPostgres(database: PostgresDatabase): Promise<void> {
+  return inTransaction(database, async (transaction) => {
+    await transaction.run(insertOne, ...triedRow);
+    await transaction.run(deleteTried, ...triedRow.slice(0, 2));
+  });
 }
 
 interface Key {

@@ -1,4 +1,4 @@
-import { type DeliveryRow, deliveryColumns, type Stored } from '../../delivery-row.js';
+import { type DeliveryRow, deliveryColumns, type Stored, triedRow } from '../../delivery-row.js';
 import type { Outcome } from '../../group-commit.js';
 import { ownSqlFault, withSqliteFaults } from './faults.js';
 import type { Prepared, RawDatabase } from './prepared.js';
@@ -41,16 +41,10 @@ export function acceptingOnSqlite(
  * Throws what the storing of a delivery would throw.
  */
 export function tryingOnSqlite(raw: RawDatabase, file: string): () => void {
-  const columns: Readonly<Record<string, string | number>> = {
-    ...{ event_id: 'rosterd:try', installation: '', event: 'rosterd:try', test: 1, state: 'ignored' },
-    // As large as most deliveries, so that it needs as much room.
-    ...{ received_at: '', worked_at: '', body: ' '.repeat(4_096) },
-  };
-  const row: DeliveryRow = deliveryColumns.map((name) => columns[name] ?? null);
   return () =>
     withSqliteFaults(file, () =>
       inTransaction(raw, () => {
-        const { lastInsertRowid } = raw.prepare<DeliveryRow>(insert).run(...row);
+        const { lastInsertRowid } = raw.prepare<DeliveryRow>(insert).run(...triedRow);
         raw.prepare('DELETE FROM webhook_inbox WHERE inbox_no = ?').run(lastInsertRowid);
       }),
     );
