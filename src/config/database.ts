@@ -44,12 +44,16 @@ export function isPostgresUrl(text: string): boolean {
   );
 }
 
-const tlsOptions: readonly string[] = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
+/** Those of the driver, and those that only libpq knows, of which none switches TLS on: `pg_dump` gets the same URL. */
+const tlsOptions: readonly string[] = [
+  ...['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
+  ...['sslcompression', 'sslcertmode', 'sslcrl', 'sslcrldir', 'sslsni'],
+  ...['ssl_min_protocol_version', 'ssl_max_protocol_version'],
+];
 
-/** Returns whether an option about TLS has its exact name and a value; null for other options. */
+/** Returns whether an option about TLS exists and has a value; null for other options. */
 function isTlsOption(key: string, value: string): boolean | null {
-  const meant = key.toLowerCase().replaceAll(/[^a-z]/g, '');
-  return tlsOptions.includes(meant) ? key === meant && value !== '' : null;
+  return /^(?:ssl|tls)/i.test(key) ? tlsOptions.includes(key) && value !== '' : null;
 }
 
 /** Returns whether every `%` begins an escape such as `%25`, the one of `%` itself. */

@@ -26,7 +26,8 @@ test.each([
   ['a reference', { databasePassword: { env: 'PW' } }, canary],
   ['nothing, which leaves it to the surroundings', {}, undefined],
 ])('the database password can come from %s', async (_, set, expected) => {
-  const database = databaseOf({ database: 'postgresql://app@db/mirror', ...set }, { PW: canary });
+  const address = 'postgresql://app@db/mirror?ssl=1&ssl_min_protocol_version=TLSv1.3';
+  const database = databaseOf({ database: address, ...set }, { PW: canary });
   if (database.kind !== 'postgres') throw new Error('unreachable');
   expect(await database.password?.reveal()).toBe(expected);
 });
@@ -71,6 +72,9 @@ test.each([
   ['postgres://app:canary@db/mirror?a=b&sslMode=verify-full', /options such as sslmode=verify-full/],
   ['postgres://app:canary@db/mirror?sslmode=', /options such as sslmode=verify-full/],
   ['postgres://app:canary@db/mirror?ssl-root-cert=ca.pem', /options such as sslmode=verify-full/],
+  ['postgres://app:canary@db/mirror?sslmod=require', /options such as sslmode=verify-full/],
+  ['postgres://app:canary@db/mirror?SSL=true', /options such as sslmode=verify-full/],
+  ['postgres://app:canary@db/mirror?tls=true', /options such as sslmode=verify-full/],
 ])('%s is rejected without printing its password', (database, message) => {
   const [problem] = problems({ ...minimal, database });
   expect(problem).toMatchObject({ path: 'database', message: expect.stringMatching(message) });
