@@ -33,8 +33,8 @@ export interface FreshnessAsk {
   /** The sources to wait for; none for all. */
   readonly sources: readonly string[];
   /**
-   * What the configuration names. The mirror and its sources may not exist yet, or await a migration, because a daemon is only starting. Null
-   * waits for the sources of the mirror, which has to exist.
+   * What the configuration names. The mirror and its sources may not exist yet, or await a migration, because a daemon is
+   * only starting. Null waits for the sources of the mirror, which has to exist.
    */
   readonly configured: Configured | null;
 }
@@ -109,9 +109,11 @@ async function seenIn(location: DatabaseLocation, configured: FreshnessAsk['conf
   const nothing = { rows: new Map(), followed: [] };
   if (!(await isThere(location))) return { ...nothing, awaitsMigration: false };
   return await read(location).catch(async (error: unknown) => {
-    const awaits = configured !== null && (await awaitsMigration(location).catch(() => false));
-    if (awaits) return { ...nothing, awaitsMigration: true };
-    throw error;
+    if (configured === null) throw error;
+    const awaits = await awaitsMigration(location).catch(() => null);
+    if (awaits === null) throw error;
+    // The daemon may have migrated it since it was read.
+    return awaits ? { ...nothing, awaitsMigration: true } : await read(location);
   });
 }
 

@@ -1,11 +1,15 @@
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitForFreshness } from '../../src/reading/freshness.js';
 import { migratePostgres } from '../../src/store/dialect/postgres/migrate.js';
-import { openPostgres } from '../../src/store/dialect/postgres/open.js';
+import { appliedMigrations, openPostgres } from '../../src/store/dialect/postgres/open.js';
+import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { shippedMigrations } from '../../src/store/migrate.js';
 import { awaitsMigration } from '../../src/store/reads/is-there.js';
 import { freshDatabase } from '../postgres/fresh-database.js';
-import { StandingClock } from '../store/support/mirror.js';
+import { freshMirror, StandingClock, seedSource } from '../store/support/mirror.js';
+import { tempFolder } from '../store/temp-folder.js';
 
 test('a wait on PostgreSQL lets a daemon create or migrate the schema first', async () => {
   const { url, drop } = await freshDatabase();
@@ -38,5 +42,40 @@ test('a wait on PostgreSQL lets a daemon create or migrate the schema first', as
   expect([await awaitsMigration(place), await meaning()]).toEqual([
     false,
     ['never synced: not in this mirror yet'],
+  ]);
+  const client = await database.pool.connect();
+  try {
+    await client.query('BEGIN; LOCK TABLE migrations');
+    await expect(appliedMigrations(place, 20)).rejects.toMatchObject({ code: 'database_busy' });
+  } finally {
+    client.release(true);
+  }
+});
+
+test('a wait reads a mirror again that was migrated after it was read', async () => {
+  const clock = new StandingClock();
+  const older = openSqlite(join(tempFolder(), 'older.db'));
+  onTestFinished(() => older.close());
+  migrateSqlite(older, { clock, version: '0.1.0', migrations: shippedMigrations('sqlite').slice(0, 9) });
+  const migrated = freshMirror();
+  seedSource(migrated, 1, { name: 'acme' });
+  // It is looked for and read as it was before, and has its migrations when they are counted.
+  const files = [older.file, older.file];
+  const place = {
+    kind: 'sqlite',
+    get file() {
+      return files.shift() ?? migrated.file;
+    },
+  } as const;
+  const ask = {
+    ageMillis: 0,
+    timeoutMillis: 0,
+    sources: [],
+    configured: { listed: ['acme', 'new'], rules: [] },
+  };
+  const { sources } = await waitForFreshness(place, ask, clock, new AbortController().signal);
+  expect(sources).toMatchObject([
+    { source: 'acme', complete_up_to: expect.any(String) },
+    { source: 'new', meaning: 'never synced: not in this mirror yet' },
   ]);
 });

@@ -157,13 +157,14 @@ export async function isMigrated(server: ServerAddress): Promise<boolean> {
   return await asked(server, isThere);
 }
 
-/** Returns the number of the newest migration there; zero without a mirror. */
-export async function appliedMigrations(server: ServerAddress): Promise<number> {
-  return await asked(server, async (client) => {
-    if (!(await isThere(client))) return 0;
-    const { rows } = await client.query('SELECT coalesce(max(number), 0) AS number FROM migrations');
-    return Number(rows[0]?.number);
-  });
+/**
+ * Returns the number of the newest migration there; zero without a mirror. Throws `database_busy` while another transaction, such
+ * as a restore, has locked the table.
+ */
+export async function appliedMigrations(server: ServerAddress, lockMs = 1_000): Promise<number> {
+  return await asked(server, async (client) =>
+    (await isThere(client)) ? ((await newestApplied(client, lockMs))?.number ?? 0) : 0,
+  );
 }
 
 async function isThere(client: pg.Client): Promise<boolean> {
@@ -275,20 +276,29 @@ async function checkServer(
 }
 
 async function refuseNewer(pool: pg.Pool, url: string, lockMs: number): Promise<void> {
+  const newest = await newestApplied(pool, lockMs);
+  const known = newestMigration('postgres');
+  if (newest !== undefined && newest.number > known)
+    throw unusable(
+      url,
+      `has schema ${newest.number}, written by rosterd ${newest.version}; this one knows up to ${known}`,
+      'Install that version or a later one, or restore a backup.',
+    );
+}
+
+interface Applied {
+  readonly number: number;
+  readonly version: string;
+}
+
+async function newestApplied(on: pg.Pool | pg.Client, lockMs: number): Promise<Applied | undefined> {
   // One message to the server, which returns a result for each statement.
-  const results: unknown = await pool.query(
+  const results: unknown = await on.query(
     `BEGIN; SET LOCAL lock_timeout = ${lockMs};
      SELECT number, version FROM migrations ORDER BY number DESC LIMIT 1; COMMIT`,
   );
-  const [, , newest] = results as readonly pg.QueryResult<{ number: number; version: string }>[];
-  const known = newestMigration('postgres');
-  for (const { number, version } of newest?.rows ?? [])
-    if (number > known)
-      throw unusable(
-        url,
-        `has schema ${number}, written by rosterd ${version}; this one knows up to ${known}`,
-        'Install that version or a later one, or restore a backup.',
-      );
+  const [, , newest] = results as readonly pg.QueryResult<Applied>[];
+  return newest?.rows[0];
 }
 
 function unusable(url: string, what: string, hint: string): Fault {
