@@ -1,16 +1,11 @@
 import type { Config } from '../config/config.js';
 import { isFault } from '../domain/fault.js';
 import { instantFromMillis, millisOf } from '../domain/instant.js';
+import { mirrorName, publishedExports } from '../reading/exports-folder.js';
 import { forgetMarkOf } from '../reading/forget-mark.js';
 import { lakeHasPeople, lakeSyncedAt } from '../reading/lake.js';
 import { publishApart } from '../reading/publish-apart.js';
-import {
-  discardExports,
-  mirrorName,
-  pruneExports,
-  publishedExports,
-  removeOutdatedExports,
-} from '../reading/publish-exports.js';
+import { discardExports, pruneExports, removeOutdatedExports } from '../reading/remove-exports.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { madeBy } from '../store/backup/file-names.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';

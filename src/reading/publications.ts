@@ -2,8 +2,8 @@ import type { Config } from '../config/config.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { madeBy } from '../store/backup/file-names.js';
 import { isOverdue } from './backups.js';
+import { mirrorName, publishedExports } from './exports-folder.js';
 import { lakeSyncedAt } from './lake.js';
-import { mirrorName, publishedExports } from './publish-exports.js';
 
 /** What is known about the scheduled exports of a mirror on this host. */
 export interface ExportsSeen {

@@ -5,9 +5,10 @@ import { endedWithoutAnswer } from '../runtime/file-descriptors.js';
 import { startOwnProcess } from '../runtime/own-process.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
-import { mirrorName, removeUnfinishedExports } from './publish-exports.js';
+import { mirrorName } from './exports-folder.js';
 import { publish } from './publish-job.js';
 import type { Published, PublishJob, PublishReply, PublishRequest } from './publish-messages.js';
+import { removeUnfinishedExports } from './remove-exports.js';
 
 /**
  * Writes exports or a lake without blocking the event loop: a file is read in a child process, which can be killed at

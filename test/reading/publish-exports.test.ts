@@ -11,15 +11,10 @@ import {
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkExport } from '../../src/reading/export-manifest.js';
+import { mirrorName, publishedExports } from '../../src/reading/exports-folder.js';
 import { publishApart } from '../../src/reading/publish-apart.js';
-import {
-  discardExport,
-  mirrorName,
-  pruneExports,
-  publishExports,
-  publishedExports,
-  removeNamedExports,
-} from '../../src/reading/publish-exports.js';
+import { publishExports } from '../../src/reading/publish-exports.js';
+import { discardExport, pruneExports, removeNamedExports } from '../../src/reading/remove-exports.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
