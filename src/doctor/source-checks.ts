@@ -98,7 +98,9 @@ function refusals(source: SourceConfig, fault: Fault, config: Config): readonly 
       unknown('identity'),
       accepted,
     ];
-  if (fault.code === 'refused' && fault.about.status === 404)
+  // Without a filter, nothing shows that the platform looked at the token: the address may be wrong.
+  const isFiltered = Object.values(source.filters).some((id) => id !== undefined);
+  if (fault.code === 'refused' && fault.about.status === 404 && isFiltered)
     return [valid, failedBy(`scopes.${name}`, fault, anotherToken(source)), unknown('identity'), accepted];
   if (fault.code === 'refused' && refusesVersion(fault.about.status, fault.about.type))
     return [
