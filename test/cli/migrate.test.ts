@@ -238,6 +238,11 @@ describe('rosterd migrate', () => {
     const [text, pipe] = [join(world.folder, 'notes.txt'), join(world.folder, 'stream')];
     writeFileSync(text, 'x'.repeat(100));
     execFileSync('mkfifo', [pipe]);
+    const older = join(world.folder, 'an older.db');
+    copyFileSync(file, older);
+    const raw = new Sqlite(older);
+    raw.exec('DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)');
+    raw.close();
     for (const [words, code, message] of [
       [['--to', secretTo()], 2, /--from is missing\nTry: rosterd migrate --from sqlite:/],
       [['--from', file], 2, /--to is missing\nTry: /],
@@ -252,6 +257,11 @@ describe('rosterd migrate', () => {
         ['--from', pipe, '--to', secretTo()],
         2,
         /stream is a pipe, not a database file\nTry: .*--from sqlite:FILE\. Write a stream to one first/,
+      ],
+      [
+        ['--from', older, '--to', secretTo()],
+        1,
+        /an older\.db has an older schema; migrations to run: 1\nTry: rosterd schema --apply --database ".*\/an older\.db"\n/,
       ],
       [
         ['--from', file, '--to', 'postgres://nowhere'],

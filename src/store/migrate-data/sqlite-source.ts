@@ -1,4 +1,5 @@
 import { Fault, isFault } from '../../domain/fault.js';
+import { shellWord } from '../../domain/shell-word.js';
 import type { Clock } from '../../runtime/clock.js';
 import { isProcessGone, isProcessThere, processName } from '../../runtime/process-identity.js';
 import { acceptingOnSqlite } from '../dialect/sqlite/accept-deliveries.js';
@@ -113,7 +114,7 @@ function refusePending(database: SqliteDatabase): void {
       'database_unusable',
       `${database.file} has an older schema; migrations to run: ${length}`,
       {
-        hint: `rosterd schema --apply --database ${database.file}`,
+        hint: `rosterd schema --apply --database ${shellWord(database.file)}`,
       },
     );
 }
