@@ -63,15 +63,16 @@ export async function preparePublication(
   };
   // The index of ids comes first and alone: building it deletes the rows of ids that were named twice.
   await build(missing.slice(0, 1));
-  const others = build(missing.slice(1));
   if (listed_at === null) {
-    // Computing the totals reads the rows for about as long as the other indexes take.
+    // Computing the totals reads the rows for about as long as the other indexes take. A process that cannot be started is
+    // noticed before they are begun: nothing would wait for them, or for their failure.
     const count = missing.length > 1 ? helper() : perform;
+    const others = build(missing.slice(1));
     const [totals] = await Promise.all([count({ kind: 'count', sourceNo: no, fence }), others]);
     if (missing.length > 0) reloadStatistics(raw);
     return { kind: 'first', totals };
   }
-  await others;
+  await build(missing.slice(1));
   if (missing.length > 0) reloadStatistics(raw);
   const unseen = await perform({ kind: 'unseen', sourceNo: no });
   return { kind: 'relist', unseen, totalsDiffer: await perform({ kind: 'check', sourceNo: no }) };

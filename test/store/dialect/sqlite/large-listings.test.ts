@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { reaction } from '../../../../src/domain/fault.js';
+import { Fault, reaction } from '../../../../src/domain/fault.js';
 import type { FeedItem } from '../../../../src/domain/investment.js';
 import type { Cents } from '../../../../src/domain/money.js';
 import type { Cursor } from '../../../../src/domain/position.js';
@@ -122,6 +122,28 @@ test('totals are computed beside the indexes, once an id that was named twice ha
   expect(built).toEqual([{ n: 2 }]);
   expect(await read(indexes)).toEqual([{ n: 8 }]);
   expect(await read('SELECT sum(investments) AS n FROM daily_raised')).toEqual([{ n: 30 }]);
+});
+
+test('a helper for the totals that cannot be started fails the publication before more indexes are begun', async () => {
+  const database = migratedDatabase();
+  const tasks: string[] = [];
+  const { start, rowsAtOnce } = onSecondConnection(database.file, async (kind, perform) => {
+    tasks.push(kind);
+    return await perform();
+  });
+  let started = 0;
+  const large: LargeListings = {
+    rowsAtOnce,
+    start: () => {
+      started += 1;
+      if (started === 2) throw new Fault('database_busy', 'the process could not be started');
+      return start();
+    },
+  };
+  const { collect, mirror, lease } = await mirrorFixture({ database, large });
+  const final = await collect([crowd(20)]);
+  await expect(mirror.publishListing(lease, final, cautious)).rejects.toThrow('could not be started');
+  expect(tasks).toEqual(['index']);
 });
 
 test('a publication that ended at any commit of its preparation counts nothing twice when it is repeated', async () => {
