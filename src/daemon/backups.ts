@@ -40,12 +40,10 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
     const newest = madeBy(scheduledBackups(folder, names), clock.now())[0];
     return newest === undefined ? null : millisOf(newest.made_at);
   };
-  /** Throws `usage`, after the others, for those that the system does not let this user delete. */
-  const remove = (old: readonly ScheduledBackup[]): readonly string[] => {
+  /** Returns those it deleted, and the fault for those that the system does not let this user delete. */
+  const remove = (old: readonly ScheduledBackup[]) => {
     const files = old.map(({ file }) => file);
-    const { removed, fault } = removeEach(files, 'old backups', parts.removeFile);
-    if (fault !== null) throw fault;
-    return removed;
+    return removeEach(files, 'old backups', parts.removeFile);
   };
   // An announced backup is no older than one interval. Another one is for clocks that differ.
   const mayLoseNewest = (millis: number) => (parts.announcedAt() ?? millis) - 2 * everyMillis > millis;
@@ -61,8 +59,10 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
       },
       async () => {
         const kept = { everyMillis, keep, mayLoseNewest };
-        for (const file of remove(await outlived(parts, () => scheduledBackups(folder, names), kept)))
+        const { removed, fault } = remove(await outlived(parts, () => scheduledBackups(folder, names), kept));
+        for (const file of removed)
           logger.info({ file }, 'deleted a backup that this daemon made when it led');
+        if (fault !== null) throw fault;
       },
     ],
     newestAt,
@@ -72,13 +72,14 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
       if (made.note !== null) logger.debug({ hint: made.note }, 'the backup has another format');
       const found = scheduledBackups(folder, names);
       const real = madeBy(found, clock.now());
-      remove(real.slice(keep));
+      const { fault } = remove(real.slice(keep));
       const [ahead] = found.filter((one) => !real.includes(one));
       if (ahead !== undefined)
         logger.warn(
           { file: ahead.file },
           'a backup is dated in the future and is never deleted automatically: rename or delete it',
         );
+      if (fault !== null) throw fault;
     },
   });
 }

@@ -89,7 +89,9 @@ test('scheduled backups: one when due, named by its time, and only the newest on
 
 test('scheduled backups: one that cannot be deleted keeps no other, here and where another daemon leads now', async () => {
   const stuck: string[] = [];
+  const logged: unknown[] = [];
   const { clock, register, state, backups, names, announced } = scheduled({
+    logger: { ...silentLogger, info: (fields, message) => logged.push([fields.file, message]) },
     removeFile: (file) => {
       if (stuck.some((name) => file.endsWith(name)))
         throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
@@ -116,8 +118,13 @@ test('scheduled backups: one that cannot be deleted keeps no other, here and whe
   await clock.advance(100 * hour);
   Object.assign(state, { leads: false, isLed: true });
   announced.push(clock.now());
+  const [deleted] = names().filter((name) => !stuck.includes(name));
   await clock.advance(2 * hour);
   expect(names()).toEqual([...stuck].sort());
+  expect(logged).toContainEqual([
+    expect.stringContaining(deleted ?? 'none'),
+    'deleted a backup that this daemon made when it led',
+  ]);
   await backups.close();
 });
 
