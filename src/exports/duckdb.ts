@@ -25,6 +25,17 @@ export interface Workshop {
 }
 
 /**
+ * Throws `usage` for a path with a question mark. DuckDB puts the name of its log in front of one, so it would look for the
+ * log in another folder.
+ */
+export function refuseQuestionMark(path: string, hint: string): void {
+  if (path.includes('?'))
+    throw new Fault('usage', `${path} contains a question mark, which DuckDB cannot have in a path`, {
+      hint,
+    });
+}
+
+/**
  * Runs `work` with DuckDB, which buffers rows in `folder`. Throws `usage` when the package is not installed, `stopped`
  * when `signal` aborts, and `database_full` when the disk is full.
  */

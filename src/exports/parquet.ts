@@ -1,7 +1,6 @@
 import { chmod, mkdtemp, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Fault } from '../domain/fault.js';
-import { type LoadDuckDb, withWorkshop } from './duckdb.js';
+import { type LoadDuckDb, refuseQuestionMark, withWorkshop } from './duckdb.js';
 import type { RowSource } from './ports.js';
 import { unfinishedStart, whileUnfinished } from './unfinished.js';
 import { folderFault, syncFolder } from './write-file.js';
@@ -18,11 +17,7 @@ export async function writeParquet(
   signal: AbortSignal,
   load: LoadDuckDb = () => import('@duckdb/node-api'),
 ): Promise<number> {
-  // DuckDB puts the name of its log in front of one, so it would look for the log in another folder.
-  if (file.includes('?'))
-    throw new Fault('usage', `${file} contains a question mark, which DuckDB cannot have in a path`, {
-      hint: 'Name a file and a folder without one, or use --format csv or jsonl.',
-    });
+  refuseQuestionMark(file, 'Name a file and a folder without one, or use --format csv or jsonl.');
   const folder = dirname(file);
   const workshop = await mkdtemp(unfinishedStart(file)).catch((error: unknown) => {
     throw folderFault(folder, error);

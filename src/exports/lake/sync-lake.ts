@@ -4,7 +4,7 @@ import { instantFromMillis } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
 import { type Random, randomText } from '../../runtime/random.js';
 import { replaceFile } from '../../runtime/replace-file.js';
-import { type LoadDuckDb, type Workshop, withWorkshop } from '../duckdb.js';
+import { type LoadDuckDb, refuseQuestionMark, type Workshop, withWorkshop } from '../duckdb.js';
 import { columnTypes } from '../parquet-types.js';
 import type { LakeMirror, LakePosition } from '../ports.js';
 import { checkLake, damagedLakeHint } from './check-lake.js';
@@ -76,13 +76,14 @@ export interface LakeSynced {
  * Brings the files of a lake to the state of the mirror. Everything new is written beside what is there, and becomes
  * current by one rename; a failure or a crash at any moment leaves the previous snapshot complete. Files that no kept
  * snapshot needs are deleted afterwards, and so are the previous files of people. Throws `usage` for a folder with
- * other content, `database_busy` while another process writes to it, `database_unusable` when a file is damaged.
+ * other content or a question mark in its path, `database_busy` while another process writes to it, `database_unusable` when a file is damaged.
  *
  * The mirror is read after the lock is taken. A state that was read before could be older than the one that another
  * process wrote meanwhile, and name people who were forgotten since.
  */
 export async function syncLake(read: ReadMirror, ask: LakeAsk, parts: LakeParts): Promise<LakeSynced> {
   const { folder } = ask;
+  refuseQuestionMark(folder, 'Name a folder without one.');
   refuseForeign(folder);
   try {
     await parts.disk.makeFolder(folder);

@@ -328,9 +328,13 @@ test('lake: forget during the first sync with names is told that the lake is bus
   expect(await contentOf(folder)).not.toContain('Quillfeather');
 });
 
-test('lake: a folder with other content is refused and left as it is', async () => {
+test('lake: a folder with other content, or a question mark in its path, is refused and left as it is', async () => {
   const fixture = await listed(1);
   const folder = tempFolder();
+  await expect(sync(fixture, join(folder, 'lake?'))).rejects.toMatchObject({
+    code: 'usage',
+    message: `${join(folder, 'lake?')} contains a question mark, which DuckDB cannot have in a path`,
+  });
   writeFileSync(join(folder, 'thesis.txt'), 'mine');
   await expect(sync(fixture, folder)).rejects.toMatchObject({
     code: 'usage',
