@@ -48,7 +48,10 @@ test.skipIf(process.platform === 'win32')(
     const file = join(world.folder, 'config.json');
     const settings = JSON.parse(readFileSync(file, 'utf8')) as object;
     const configure = (more: object) => writeFileSync(file, JSON.stringify({ ...settings, ...more }));
-    configure({ console: { listen: `127.0.0.1:${port}` } });
+    const noticesOf = (field: string) => [
+      { kind: 'command', name: 'bell', command: ['true'], rules: { fields: [field] } },
+    ];
+    configure({ console: { listen: `127.0.0.1:${port}` }, notices: noticesOf('commited_cents') });
     // Replaces systemd-notify with a program that records its arguments.
     const notify = join(world.folder, 'systemd-notify');
     writeFileSync(notify, '#!/bin/sh\necho "$@" >> "$0.said"\n');
@@ -85,13 +88,19 @@ test.skipIf(process.platform === 'win32')(
         .toBe(text);
 
     await reached('READY=1');
+    await logged('did you mean committed_cents?');
     child.kill('SIGHUP');
     await logged('secrets in files and commands were read again');
     await reached('READY=1 RELOADING=1 READY=1');
 
-    configure({ console: { listen: `127.0.0.1:${port}` }, sync: { intervalSeconds: 77 } });
+    configure({
+      console: { listen: `127.0.0.1:${port}` },
+      sync: { intervalSeconds: 77 },
+      notices: noticesOf('raized_cents'),
+    });
     child.kill('SIGHUP');
     await logged('"the configuration was reloaded"');
+    await logged('did you mean raised_cents?');
     await reached('READY=1 RELOADING=1 READY=1 RELOADING=1 READY=1');
     expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
 

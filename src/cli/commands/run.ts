@@ -35,7 +35,11 @@ async function follow(context: CommandContext, reloads: ReloadRequests) {
   // Log before the slower loading of the rest, so that the start is visible at once.
   parts.logger.info({ component: 'daemon', version: packageVersion() }, 'starting');
   const { unknownFields } = await import('../../config/unknown-fields.js');
-  for (const warning of unknownFields(loaded.config)) out.warn(warning);
+  const warned = (read: typeof loaded) => {
+    for (const warning of unknownFields(read.config)) out.warn(warning);
+    return read;
+  };
+  warned(loaded);
   const { locationText, startDaemon } = await import('../../daemon/daemon.js');
   const { startWatchdog, notifyServiceManager } = await import('../../daemon/service-manager.js');
   const { reload } = await import('../../daemon/reload.js');
@@ -52,7 +56,7 @@ async function follow(context: CommandContext, reloads: ReloadRequests) {
     while (await reloads.next(signal)) {
       await notifyServiceManager('reloading', env, running.parts.logger);
       const reloaded = await reload(running, {
-        load: () => configOf(context),
+        load: async () => warned(await configOf(context)),
         partsOf: (next) => enginePartsOf(context, next),
       });
       running = reloaded.running;
