@@ -11,6 +11,7 @@ import { startSandbox } from '../../../src/platform/sandbox/sandbox.js';
 import { one } from '../../../src/platform/state/statements.js';
 import { exampleShape, shapeOf } from '../../conformance/event-shapes.js';
 import { company, type RunningPlatform, startNewlySeeded, user } from '../../conformance/running-platform.js';
+import { copyApart } from '../../support/read-apart.js';
 
 let world: RunningPlatform;
 beforeEach(async () => {
@@ -391,6 +392,25 @@ test.each([
     });
     expect(readFileSync(dataFile)).toEqual(before);
     expect(readdirSync(folder)).toEqual(['other.db']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('sandbox: a refused database keeps its write-ahead log', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
+  const dataFile = join(folder, 'copy.db');
+  try {
+    const other = new Sqlite(join(folder, 'other.db'));
+    other.pragma('journal_mode = WAL');
+    other.exec('CREATE TABLE notes (text TEXT)');
+    // As a killed program leaves them.
+    for (const end of ['', '-wal']) copyApart(join(folder, `other.db${end}`), `${dataFile}${end}`);
+    other.close();
+    const contents = () => ['', '-wal'].map((end) => readFileSync(`${dataFile}${end}`));
+    const before = contents();
+    await expect(startSandbox({ dataFile })).rejects.toThrow('not of a sandbox');
+    expect(contents()).toEqual(before);
   } finally {
     rmSync(folder, { recursive: true });
   }
