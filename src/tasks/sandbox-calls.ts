@@ -54,12 +54,18 @@ export async function answered(
   }
   if (response.ok && typeof body === 'object' && body !== null) return body as Record<string, unknown>;
   const { error } = Object(body) as { error?: { message?: unknown } };
-  const reason = typeof error?.message === 'string' ? `: ${error.message}` : '';
-  throw new Fault('refused', `the sandbox answered ${response.status}${reason}`, {
+  const reason = typeof error?.message === 'string' ? error.message : '';
+  throw new Fault('refused', `the sandbox answered ${response.status}${reason === '' ? '' : `: ${reason}`}`, {
     status: response.status,
-    hint: response.status === 404 ? 'is this a sandbox? Its control API is below /_sandbox' : 'see --help',
+    hint: response.status === 404 ? hintAfterNotFound(reason) : 'see --help',
   });
 }
+
+/** A sandbox that knows the call names what it did not find, such as "The investment". */
+const hintAfterNotFound = (reason: string): string =>
+  /^The \w+ was not found/.test(reason)
+    ? 'name an id of this sandbox: its start prints those of users and installations, and the mirror has those of investments'
+    : 'is this a sandbox? Its control API is below /_sandbox';
 
 /** Returns the id for use in a path. Throws `usage` when it is none. */
 export function idText(id: string): string {

@@ -83,6 +83,10 @@ test('trigger reports wrong arguments before it changes anything', async () => {
   expect((await run(['investment.created'])).err).toContain('companies[].id');
   const many = await run(['investment.canceled', '--company', company(world).id, '--count', '900']);
   expect([many.code, many.err]).toEqual([2, expect.stringContaining('not 900')]);
+  const unknown = await run(['investment.canceled', 'inv_unknown']);
+  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('name an id of this sandbox')]);
+  const elsewhere = await run(['churn', '--url', `${world.url}/investments`]);
+  expect([elsewhere.code, elsewhere.err]).toEqual([1, expect.stringContaining('is this a sandbox?')]);
 });
 
 test('--set nests fields and parses values as JSON where possible', () => {
