@@ -15,9 +15,13 @@ interface FileUse {
 
 /** A file that rosterd writes has one use: it would overwrite a secret, or the mirror, that has the same name. */
 export function fileClashes(settings: Settings): readonly Clash[] {
-  const uses = [...plainFiles(settings), ...namedFiles(settings, [])];
-  return uses.flatMap((use, index) => {
-    const other = uses.slice(0, index).find((earlier) => overwrites(earlier, use));
+  const before = new Map<string, FileUse[]>();
+  return [...plainFiles(settings), ...namedFiles(settings, [])].flatMap((use) => {
+    const file = normalize(use.file);
+    const earlier = before.get(file) ?? [];
+    // A thousand sources may share one sign-in or one secret: the first of them is enough.
+    if (!earlier.some((other) => isAlike(other, use))) before.set(file, [...earlier, use]);
+    const other = earlier.find((one) => overwrites(one, use));
     return other === undefined
       ? []
       : [
@@ -29,8 +33,10 @@ export function fileClashes(settings: Settings): readonly Clash[] {
   });
 }
 
+const isAlike = (one: FileUse, other: FileUse): boolean =>
+  one.isWritten === other.isWritten && one.clientId === other.clientId;
+
 function overwrites(one: FileUse, other: FileUse): boolean {
-  if (normalize(one.file) !== normalize(other.file)) return false;
   if (one.clientId !== null && one.clientId === other.clientId) return false;
   return one.isWritten || other.isWritten;
 }
