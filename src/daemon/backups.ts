@@ -45,6 +45,8 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
     const files = old.map(({ file }) => file);
     return removeEach(files, 'old backups', parts.removeFile);
   };
+  /** Whether the leader has made one and not yet deleted all that are too old. */
+  let isPruneDue = false;
   // An announced backup is no older than one interval. Another one is for clocks that differ.
   const mayLoseNewest = (millis: number) => (parts.announcedAt() ?? millis) - 2 * everyMillis > millis;
   return startFileSchedule({
@@ -64,22 +66,27 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
           logger.info({ file }, 'deleted a backup that this daemon made when it led');
         if (fault !== null) throw fault;
       },
+      async () => {
+        if (!isPruneDue || !parts.leads()) return;
+        const { fault } = remove(madeBy(scheduledBackups(folder, names), clock.now()).slice(keep));
+        if (fault !== null) throw fault;
+        isPruneDue = false;
+      },
     ],
     newestAt,
     make: async (signal) => {
       const made = await backUp(join(folder, scheduledName(names, clock.now())), signal);
+      isPruneDue = true;
       logger.info({ file: made.file, count: made.rows }, 'the mirror was backed up');
       if (made.note !== null) logger.debug({ hint: made.note }, 'the backup has another format');
       const found = scheduledBackups(folder, names);
       const real = madeBy(found, clock.now());
-      const { fault } = remove(real.slice(keep));
       const [ahead] = found.filter((one) => !real.includes(one));
       if (ahead !== undefined)
         logger.warn(
           { file: ahead.file },
           'a backup is dated in the future and is never deleted automatically: rename or delete it',
         );
-      if (fault !== null) throw fault;
     },
   });
 }

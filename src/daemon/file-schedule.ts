@@ -1,7 +1,7 @@
 import { isFault } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
-import type { HealthRegister } from '../runtime/health-register.js';
+import type { HealthProblem, HealthRegister } from '../runtime/health-register.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 
@@ -21,7 +21,10 @@ export interface FileScheduleParts {
   /** When the newest result was made, from the files themselves; null before the first. */
   newestAt(): number | null;
   make(signal: AbortSignal): Promise<void>;
-  /** Cares for the files of this host, every minute and on every member of a fleet. Each is tried, also after a failure. */
+  /**
+   * Cares for the files of this host: every minute, on every member of a fleet, and after one was made. Each is tried, also after
+   * a failure.
+   */
   readonly tend?: readonly ((signal: AbortSignal) => Promise<void>)[];
 }
 
@@ -30,16 +33,27 @@ const lookMillis = 60_000;
 const retryMillisMin = 5 * 60_000;
 const retryMillisMax = 60 * 60_000;
 
+/** What is tried again after failures, with growing waits. */
+interface Effort {
+  failures: number;
+  retryAt: number;
+  /** Why it fails now; null while it succeeds. */
+  problem: HealthProblem | null;
+}
+
+const newEffort = (): Effort => ({ failures: 0, retryAt: Number.NEGATIVE_INFINITY, problem: null });
+
 /**
  * Makes files of the mirror on a schedule. The newest one says when the next one is due, so restarts change nothing. A
  * failure stays in the health register until one succeeds. A failure of a look at the files alone, such as a database that is
- * away for a moment, stays until the next look.
+ * away for a moment, stays until the next look. Files that cannot be cared for, such as one that cannot be deleted, do not delay
+ * the next one.
  */
 export function startFileSchedule(parts: FileScheduleParts): Closable {
   const { key, name, everyMillis, clock, logger, register } = parts;
   const stopping = new AbortController();
-  let failures = 0;
-  let retryAt = Number.NEGATIVE_INFINITY;
+  const tending = newEffort();
+  const making = newEffort();
   /** Whether one is being made, or the last attempt to make one failed. */
   let isMaking = false;
 
@@ -57,60 +71,81 @@ export function startFileSchedule(parts: FileScheduleParts): Closable {
       return lookMillis;
     }
     const wait = untilDue();
-    if (wait > 0) return Math.min(wait, lookMillis);
+    if (wait > 0) return wait;
     if (!(await parts.isFilled())) return lookMillis;
     isMaking = true;
     await parts.make(stopping.signal);
     isMaking = false;
+    // Those that it replaces are deleted at once.
+    await tend();
     return lookMillis;
   };
 
-  const look = async (): Promise<number> => {
-    const retryWait = retryAt - clock.monotonic();
-    if (retryWait > 0) return Math.min(retryWait, lookMillis);
+  const tend = async () => {
+    const { failures } = tending;
     let isTended = true;
-    for (const tend of parts.tend ?? [])
+    for (const care of parts.tend ?? [])
       try {
-        await tend(stopping.signal);
+        await care(stopping.signal);
       } catch (error) {
         isTended = false;
-        failed(error);
+        failed(tending, error, failures);
       }
+    if (isTended) succeeded(tending);
+  };
+
+  const make = async (): Promise<number> => {
+    try {
+      const wait = await makeIfDue();
+      if (!isMaking) succeeded(making);
+      return wait;
+    } catch (error) {
+      failed(making, error, making.failures);
+      return lookMillis;
+    }
+  };
+
+  const retryWait = ({ retryAt }: Effort) => Math.max(0, retryAt - clock.monotonic());
+
+  /** Returns the time until the next look. */
+  const look = async (): Promise<number> => {
+    if (retryWait(tending) === 0) await tend();
     if (stopping.signal.aborted) return 0;
-    const wait = await makeIfDue();
-    if (isTended && !isMaking) succeeded();
-    return wait;
+    const due = retryWait(making) === 0 ? await make() : lookMillis;
+    return Math.min(...[lookMillis, due, retryWait(tending), retryWait(making)].filter((wait) => wait > 0));
   };
 
-  const succeeded = () => {
-    failures = 0;
-    register.clear(key);
+  const succeeded = (effort: Effort) => {
+    effort.failures = 0;
+    effort.problem = null;
+    report();
   };
 
-  const failed = (error: unknown) => {
+  /** `failures`: how often it has failed before this look. */
+  const failed = (effort: Effort, error: unknown, failures: number) => {
     // A signal that stops the daemon may end its child process first. Otherwise, the next look makes the files.
     if (stopping.signal.aborted || isFault(error, 'stopped')) return;
     const why = isFault(error) ? error.message : 'the log has the cause';
-    register.report(key, {
+    effort.problem = {
       severity: 'attention',
       text: `the scheduled ${name} failed: ${why}`,
       since: instantFromMillis(clock.now()),
-    });
+    };
+    report();
     logger.warn({ error }, `the scheduled ${name} failed and will be retried`);
-    retryAt = clock.monotonic() + Math.min(retryMillisMax, retryMillisMin * 2 ** Math.min(failures, 10));
-    failures += 1;
+    effort.retryAt =
+      clock.monotonic() + Math.min(retryMillisMax, retryMillisMin * 2 ** Math.min(failures, 10));
+    effort.failures = failures + 1;
+  };
+
+  const report = () => {
+    const problem = making.problem ?? tending.problem;
+    if (problem === null) register.clear(key);
+    else register.report(key, problem);
   };
 
   const run = async () => {
-    while (!stopping.signal.aborted) {
-      let wait = lookMillis;
-      try {
-        wait = await look();
-      } catch (error) {
-        failed(error);
-      }
-      await clock.wait(wait, stopping.signal);
-    }
+    while (!stopping.signal.aborted) await clock.wait(await look(), stopping.signal);
   };
   const running = run();
   return {

@@ -25,6 +25,8 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
   if (everyMillis === null) return null;
   const { clock, logger } = parts;
   const mirror = mirrorName(database);
+  /** Whether the leader has made one and not yet deleted all that are too old. */
+  let isPruneDue = false;
   return startFileSchedule({
     ...parts,
     // In a fleet, a forget request of another host did not see this folder, and a former leader leaves exports in it.
@@ -34,7 +36,9 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
           logger.info({ file }, 'deleted an export with names that was made before a forget request');
       },
       async () => {
-        if (!parts.leads()) await pruneExports(folder, mirror, keep, clock.now());
+        if (parts.leads() && !isPruneDue) return;
+        await pruneExports(folder, mirror, keep, clock.now());
+        isPruneDue = false;
       },
       // People whom the platform deleted since are in the files until these are deleted.
       async () => {
@@ -57,9 +61,9 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
     make: async (signal) => {
       const ask = { folder, format, tables, identity };
       const published = await publishApart(database, { kind: 'exports', ask }, clock, signal);
+      isPruneDue = true;
       if (published.kind === 'exports')
         logger.info({ file: published.made.folder, count: published.made.rows }, 'the mirror was exported');
-      await pruneExports(folder, mirror, keep, clock.now());
       const [damaged] = publishedExports(folder, mirror).damaged;
       if (damaged !== undefined)
         logger.warn(
