@@ -137,7 +137,11 @@ export class Budgets {
       if (isRefused) {
         const untils = [spending, fixed].map((one) => (one.kind === 'refused' ? one.until : now));
         answer = spent(rule, time, Math.max(...untils));
-        return spending.kind === 'refused' ? { ...entry, state: spending.state } : entry;
+        // What the other count granted is not sent.
+        return {
+          state: spending.kind === 'refused' ? spending.state : state,
+          fixed: fixed.kind === 'refused' ? fixed.state : entry.fixed,
+        };
       }
       answer = null;
       return { state: spending.state, fixed: fixed.state };
@@ -195,7 +199,7 @@ export class Budgets {
     const { swap, load } = this.#parts.store;
     if (swap === undefined) {
       const counts = next(true) ?? entry;
-      if (counts.state === entry.state) return;
+      if (isSame(counts, entry)) return;
       Object.assign(entry, countsOf(counts));
       await this.#save(key, entry);
       return;
@@ -206,7 +210,7 @@ export class Budgets {
         const counts = next(isNew);
         try {
           if (counts !== null) {
-            if (counts.state === null || counts.state === entry.state) return;
+            if (counts.state === null || isSame(counts, entry)) return;
             const state = stored(counts.state, counts.fixed);
             if (await swap.call(this.#parts.store, key, entry.state, state)) {
               const { late } = counts.state;
@@ -318,6 +322,10 @@ function spent({ limit }: BudgetRule, time: PlatformTime, until: number): Fault 
 
 function fixedRule(rule: BudgetRule, { phase }: Pick<Entry, 'phase'>): BudgetRule {
   return { ...rule, phase };
+}
+
+function isSame(one: Counts, other: Counts): boolean {
+  return one.state === other.state && one.fixed === other.fixed;
 }
 
 function countsOf({ state, fixed }: Counts): Counts {

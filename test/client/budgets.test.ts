@@ -53,6 +53,46 @@ test('budgets: a window stored under a clock a month ahead ends in an hour, also
   await open().take('key', rule, 'routine', signal);
 });
 
+const ways = [
+  ['by one process', false],
+  ['by several', true],
+] as const;
+
+test.each(ways)(
+  'budgets: a fixed window stored under a clock a month ahead, %s, ends with this one',
+  async (_, isShared) => {
+    const clock = { at: start, now: () => clock.at, monotonic: () => clock.at, wait: async () => {} };
+    let held: StoredBudget = {
+      windowStart: start - 2 * hour,
+      spent: 3,
+      blockedUntil: null,
+      fixed: { windowStart: start + 30 * 24 * hour, spent: 100 },
+    };
+    const keep = async (_key: string, state: StoredBudget) => {
+      held = state;
+    };
+    const swap = async (key: string, _before: StoredBudget | null, after: StoredBudget) => {
+      await keep(key, after);
+      return true;
+    };
+    const store = { load: async () => held, save: keep, ...(isShared ? { swap } : {}) };
+    const open = () =>
+      new Budgets({ store, time: new PlatformTime(clock), logger: silentLogger, askTime: async () => {} });
+    for (const hours of [0, 0.5]) {
+      clock.at = start + hours * hour;
+      await expect(open().take('key', rule, 'webhook', signal)).rejects.toMatchObject({
+        code: 'rate_limited',
+        about: { retryAt: new Date(start + hour + settleMillis).toISOString() },
+      });
+    }
+    const one = open();
+    clock.at = start + hour + settleMillis;
+    await one.take('key', rule, 'routine', signal);
+    // The requests that were refused do not count.
+    expect(await one.quota('key', rule)).toMatchObject({ left: 99 });
+  },
+);
+
 test('budgets: tokens without a request for a day are forgotten, and one in use is not', async () => {
   const clock = { at: start, now: () => clock.at, monotonic: () => clock.at, wait: async () => {} };
   const store = { load: async () => null, save: async () => {} };
