@@ -5,7 +5,14 @@ import { mirrorName, publishedExports } from '../reading/exports-folder.js';
 import { forgetMarkOf } from '../reading/forget-mark.js';
 import { lakeHasPeople, lakeSyncedAt } from '../reading/lake.js';
 import { publishApart } from '../reading/publish-apart.js';
-import { discardExports, pruneExports, removeOutdatedExports } from '../reading/remove-exports.js';
+import {
+  type Discarded,
+  discardExports,
+  finishDeletions,
+  pruneExports,
+  removeOutdatedExports,
+  removeUnfinishedExports,
+} from '../reading/remove-exports.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { madeBy } from '../store/backup/file-names.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
@@ -25,30 +32,43 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
   if (everyMillis === null) return null;
   const { clock, logger } = parts;
   const mirror = mirrorName(database);
-  /** Whether the leader has made one and not yet deleted all that are too old. */
+  /** Whether the leader has made one and not yet deleted all that are too old, and the unfinished ones of killed processes. */
   let isPruneDue = false;
+  let isSweepDue = false;
+  const report = ({ removed, fault }: Discarded, message: string) => {
+    for (const file of removed) logger.info({ file }, message);
+    if (fault !== null) throw fault;
+  };
   return startFileSchedule({
     ...parts,
     // In a fleet, a forget request of another host did not see this folder, and a former leader leaves exports in it.
     tend: [
-      async () => {
-        for (const file of await removeOutdatedExports(database, folder))
-          logger.info({ file }, 'deleted an export with names that was made before a forget request');
-      },
+      () => finishDeletions(folder, mirror),
+      async () =>
+        report(
+          await removeOutdatedExports(database, folder),
+          'deleted an export with names that was made before a forget request',
+        ),
       async () => {
         if (parts.leads() && !isPruneDue) return;
         await pruneExports(folder, mirror, keep, clock.now());
         isPruneDue = false;
       },
+      async () => {
+        // Only the leader writes exports, and it writes none now: an unfinished one is that of a killed process.
+        if (!parts.leads() || !isSweepDue) return;
+        await removeUnfinishedExports(folder, mirror);
+        isSweepDue = false;
+      },
       // People whom the platform deleted since are in the files until these are deleted.
       async () => {
         const named = () => publishedExports(folder, mirror).exports.filter((one) => one.identity);
-        const old = (await outlived(parts, named, twiceAsLong({ everyMillis, keep }))).map(
-          (one) => one.folder,
+        const old = await outlived(parts, named, twiceAsLong({ everyMillis, keep }));
+        const folders = old.map((one) => one.folder);
+        report(
+          await discardExports(folders, mirror),
+          'deleted an export with names that this daemon made when it led',
         );
-        await discardExports(old, mirror);
-        for (const file of old)
-          logger.info({ file }, 'deleted an export with names that this daemon made when it led');
       },
     ],
     key: 'export',
@@ -62,6 +82,7 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
       const ask = { folder, format, tables, identity };
       const published = await publishApart(database, { kind: 'exports', ask }, clock, signal);
       isPruneDue = true;
+      isSweepDue = true;
       if (published.kind === 'exports')
         logger.info({ file: published.made.folder, count: published.made.rows }, 'the mirror was exported');
       const [damaged] = publishedExports(folder, mirror).damaged;

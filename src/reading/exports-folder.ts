@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import { type Random, randomText } from '../runtime/random.js';
@@ -13,7 +13,7 @@ import {
 
 /*
  * A folder of scheduled exports. Each export is a folder in it that is named by the time and has a manifest. One that is
- * being written or deleted has a name that begins with a dot.
+ * being written, or deleted, has a name that begins with a dot.
  */
 
 export interface PublishedExport {
@@ -35,21 +35,39 @@ export interface ExportsInFolder {
 /** The mirror of an export, as in the names of scheduled backups: several mirrors may share a folder. */
 export const mirrorName = (location: DatabaseLocation): string => dialectFor(location).backupNames.stem;
 
-const unfinishedStart = (mirror: string): string => `.unfinished-${mirror}-`;
-const unfinishedEnd = /^[0-9A-Za-z]{8}$/;
+type Hidden = 'unfinished' | 'deleted';
 
-/** Returns a new name for an export that is being written or deleted. */
-export const unfinishedIn = (folder: string, mirror: string, random: Random): string =>
-  join(folder, `${unfinishedStart(mirror)}${randomText(random, 8)}`);
+const hiddenStart = (state: Hidden, mirror: string): string => `.${state}-${mirror}-`;
+const hiddenEnd = /^[0-9A-Za-z]{8}$/;
 
-/** Returns the unfinished exports of a mirror: those of killed processes, and one that is being written. */
-export function unfinishedExports(folder: string, mirror: string): readonly string[] {
-  if (!existsSync(folder)) return [];
-  const start = unfinishedStart(mirror);
+const hiddenIn = (folder: string, state: Hidden, mirror: string, random: Random): string =>
+  join(folder, `${hiddenStart(state, mirror)}${randomText(random, 8)}`);
+
+function hidden(folder: string, state: Hidden, mirror: string): readonly string[] {
+  if (!isFolder(folder)) return [];
+  const start = hiddenStart(state, mirror);
   return readdirSync(folder)
-    .filter((name) => name.startsWith(start) && unfinishedEnd.test(name.slice(start.length)))
+    .filter((name) => name.startsWith(start) && hiddenEnd.test(name.slice(start.length)))
     .map((name) => join(folder, name));
 }
+
+/** Returns a new name for an export that is being written. */
+export const unfinishedIn = (folder: string, mirror: string, random: Random): string =>
+  hiddenIn(folder, 'unfinished', mirror, random);
+
+/** Returns the unfinished exports of a mirror: those of killed processes, and one that is being written. */
+export const unfinishedExports = (folder: string, mirror: string): readonly string[] =>
+  hidden(folder, 'unfinished', mirror);
+
+/** Returns a new name for an export that is being deleted. */
+export const doomedIn = (folder: string, mirror: string, random: Random): string =>
+  hiddenIn(folder, 'deleted', mirror, random);
+
+/** Returns the exports of a mirror of which something was left when they were deleted. */
+export const doomedExports = (folder: string, mirror: string): readonly string[] =>
+  hidden(folder, 'deleted', mirror);
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 const nameShape = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
@@ -57,9 +75,7 @@ const nameShape = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 export function publishedExports(folder: string, mirror: string): ExportsInFolder {
   const exports: PublishedExport[] = [];
   const damaged: string[] = [];
-  const names =
-    statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true ? readdirSync(folder) : [];
-  for (const name of names) {
+  for (const name of isFolder(folder) ? readdirSync(folder) : []) {
     const [, year, month, day, hour, minute, second] = nameShape.exec(name) ?? [];
     const made_at = parseInstant(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`);
     const path = join(folder, name);

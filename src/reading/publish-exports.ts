@@ -27,9 +27,17 @@ import {
 } from './export-manifest.js';
 import { mirrorName, unfinishedIn } from './exports-folder.js';
 import { forgetMarkOf } from './forget-mark.js';
-import { removeUnfinishedExports } from './remove-exports.js';
+import { type Discard, removeUnfinishedExports } from './remove-exports.js';
 
 export type PublishAsk = Pick<ExportsConfig, 'folder' | 'format' | 'tables' | 'identity'>;
+
+export interface PublishParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  /** Deletes an unfinished export (default: as `discardExport`). */
+  readonly discard?: Discard;
+}
 
 export interface MadeExport {
   readonly folder: string;
@@ -40,23 +48,25 @@ export interface MadeExport {
 /**
  * Writes one file for each table, all of them read at one moment, and a manifest into a new folder, which gets its name,
  * the time, when they are on disk. Folders have mode 0700 and files 0600. A failure leaves nothing; what a killed process
- * left is removed first. Throws `database_busy` when a person is forgotten while files with names are written: a retry
+ * left is removed first, if this user may remove it. Throws `database_busy` when a person is forgotten while files with names are written: a retry
  * writes them without that person.
  */
 export async function publishExports(
   location: DatabaseLocation,
   { folder, format, tables, identity }: PublishAsk,
-  { clock, random, signal }: { readonly clock: Clock; readonly random: Random; readonly signal: AbortSignal },
+  { clock, random, signal, discard }: PublishParts,
 ): Promise<MadeExport> {
   const begun = clock.now();
   const mirror = mirrorName(location);
   const unfinished = unfinishedIn(folder, mirror, random);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    await removeUnfinishedExports(folder, mirror);
+    // The daemon reports what is left: it must not keep this export from being made.
+    await removeUnfinishedExports(folder, mirror, discard).catch((error: unknown) => {
+      if (!isFault(error, 'usage')) throw error;
+    });
     mkdirSync(unfinished, { mode: 0o700 });
   } catch (cause) {
-    if (isFault(cause)) throw cause;
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason';
     throw new Fault('usage', `cannot write to ${folder} (${code})`, {
       hint: 'Name a folder that this user can write to in exports.folder.',

@@ -4,12 +4,27 @@ import { Fault } from '../domain/fault.js';
 import { systemRandom } from '../runtime/random.js';
 import { madeBy } from '../store/backup/file-names.js';
 import type { DatabaseLocation } from '../store/database-location.js';
-import { mirrorName, publishedExports, unfinishedExports, unfinishedIn } from './exports-folder.js';
+import {
+  doomedExports,
+  doomedIn,
+  mirrorName,
+  publishedExports,
+  unfinishedExports,
+} from './exports-folder.js';
 import { forgetMarkOf } from './forget-mark.js';
 
-/** Deletes the unfinished exports of a mirror: those of killed processes, and one that is being written. */
-export async function removeUnfinishedExports(folder: string, mirror: string): Promise<void> {
-  await discardExports(unfinishedExports(folder, mirror), mirror);
+/** Deletes the unfinished exports of a mirror: those of killed processes, and one that is being written. Throws as `throwIfLeft`. */
+export async function removeUnfinishedExports(
+  folder: string,
+  mirror: string,
+  discard: Discard = discardExport,
+): Promise<void> {
+  throwIfLeft(await leftOf(unfinishedExports(folder, mirror), mirror, discard));
+}
+
+/** Deletes what earlier deletions could not. Throws as `throwIfLeft`. */
+export async function finishDeletions(folder: string, mirror: string): Promise<void> {
+  throwIfLeft(await leftOf(doomedExports(folder, mirror), mirror, removeDoomed));
 }
 
 /**
@@ -17,7 +32,7 @@ export async function removeUnfinishedExports(folder: string, mirror: string): P
  * a process that still writes it cannot publish it.
  */
 export async function discardExport(path: string, mirror: string): Promise<void> {
-  const doomed = unfinishedIn(dirname(path), mirror, systemRandom);
+  const doomed = doomedIn(dirname(path), mirror, systemRandom);
   try {
     await rename(path, doomed);
   } catch (error) {
@@ -25,22 +40,32 @@ export async function discardExport(path: string, mirror: string): Promise<void>
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw error;
   }
-  await rm(doomed, { recursive: true, force: true });
+  await removeDoomed(doomed);
 }
 
-type Discard = typeof discardExport;
+const removeDoomed = (path: string): Promise<void> => rm(path, { recursive: true, force: true });
 
-/** Deletes each of these folders, also after one that could not be deleted. Throws as `throwIfLeft`. */
-export async function discardExports(paths: readonly string[], mirror: string): Promise<void> {
-  throwIfLeft(await leftOf(paths, mirror, discardExport));
+export type Discard = typeof discardExport;
+
+export interface Discarded {
+  readonly removed: readonly string[];
+  /** `usage`, which names everything that could not be deleted; null when there is nothing. */
+  readonly fault: Fault | null;
+}
+
+/** Deletes each of these folders, also after one that could not be deleted. */
+export async function discardExports(paths: readonly string[], mirror: string): Promise<Discarded> {
+  const left = await leftOf(paths, mirror, discardExport);
+  const kept = new Set(left.map(({ path }) => path));
+  return { removed: paths.filter((path) => !kept.has(path)), fault: faultOf(left) };
 }
 
 interface Left {
-  readonly file: string;
+  readonly path: string;
   readonly error: NodeJS.ErrnoException;
 }
 
-/** Deletes what can be deleted. Returns the files for which the system refused it. */
+/** Deletes what can be deleted. Returns the folders for which the system refused it. */
 async function leftOf(paths: readonly string[], mirror: string, discard: Discard): Promise<readonly Left[]> {
   const left: Left[] = [];
   for (const path of paths)
@@ -49,30 +74,39 @@ async function leftOf(paths: readonly string[], mirror: string, discard: Discard
     } catch (thrown) {
       const error = thrown as NodeJS.ErrnoException;
       if (error.code === undefined) throw error;
-      left.push({ file: error.path ?? path, error });
+      left.push({ path, error });
     }
   return left;
 }
 
-/** Throws `usage`, which names everything that could not be deleted. */
-function throwIfLeft(left: readonly Left[]): void {
+function faultOf(left: readonly Left[]): Fault | null {
   const [first] = left;
-  if (first === undefined) return;
-  const files = left.map(({ file, error }) => `${file} (${error.code})`).join(', ');
-  throw new Fault('usage', `exports cannot be deleted: ${files}`, {
+  if (first === undefined) return null;
+  const files = left.map(({ path, error }) => `${error.path ?? path} (${error.code})`).join(', ');
+  return new Fault('usage', `exports cannot be deleted: ${files}`, {
     hint: 'Delete them as the user who owns them',
     cause: first.error,
   });
 }
 
-/** Deletes all but the newest `keep` exports of a mirror. Those dated in the future are not counted and stay. */
+/** Throws `usage`, which names everything that could not be deleted. */
+function throwIfLeft(left: readonly Left[]): void {
+  const fault = faultOf(left);
+  if (fault !== null) throw fault;
+}
+
+/**
+ * Deletes all but the newest `keep` exports of a mirror. Those dated in the future are not counted and stay. Throws as
+ * `throwIfLeft`.
+ */
 export async function pruneExports(folder: string, mirror: string, keep: number, now: number): Promise<void> {
   const { exports } = publishedExports(folder, mirror);
   const old = madeBy(exports, now).slice(keep);
-  await discardExports(
+  const { fault } = await discardExports(
     old.map((one) => one.folder),
     mirror,
   );
+  if (fault !== null) throw fault;
 }
 
 export interface NamedExportsRemoved {
@@ -81,30 +115,30 @@ export interface NamedExportsRemoved {
   readonly damaged: readonly string[];
 }
 
-/** Deletes the exports of a mirror that may contain names, unfinished ones included. Throws as `throwIfLeft`. */
+/**
+ * Deletes the exports of a mirror that may contain names, with unfinished ones and what earlier deletions left. Throws as
+ * `throwIfLeft`.
+ */
 export async function removeNamedExports(
   folder: string,
   mirror: string,
   discard: Discard = discardExport,
 ): Promise<NamedExportsRemoved> {
+  const doomed = await leftOf(doomedExports(folder, mirror), mirror, removeDoomed);
   // One that is published after this is found among the exports.
   const unfinished = await leftOf(unfinishedExports(folder, mirror), mirror, discard);
   const { exports, damaged } = publishedExports(folder, mirror);
   const removed = exports.filter(({ identity }) => identity).map((one) => one.folder);
-  throwIfLeft([...unfinished, ...(await leftOf(removed, mirror, discard))]);
+  throwIfLeft([...doomed, ...unfinished, ...(await leftOf(removed, mirror, discard))]);
   return { removed, damaged };
 }
 
-/** Deletes the exports with names that were made before the newest forget request. Returns their folders. */
-export async function removeOutdatedExports(
-  location: DatabaseLocation,
-  folder: string,
-): Promise<readonly string[]> {
+/** Deletes the exports with names that were made before the newest forget request. */
+export async function removeOutdatedExports(location: DatabaseLocation, folder: string): Promise<Discarded> {
   const mirror = mirrorName(location);
   const named = publishedExports(folder, mirror).exports.filter(({ identity }) => identity);
-  if (named.length === 0) return [];
+  if (named.length === 0) return { removed: [], fault: null };
   const mark = await forgetMarkOf(location);
   const outdated = named.filter(({ forget_mark }) => forget_mark !== mark).map((one) => one.folder);
-  await discardExports(outdated, mirror);
-  return outdated;
+  return await discardExports(outdated, mirror);
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
@@ -63,7 +63,12 @@ const until = (check: () => unknown, expected: unknown) =>
 test('scheduled exports: a folder named by its time with a file for each table and a manifest, only the newest kept', async () => {
   const { clock, config, parts } = await scheduled(false);
   const { folder } = config.exports;
-  const exports = startExports(parts);
+  // Left by a killed process, when the export is complete: it is deleted after that, too.
+  const left = join(folder, `.unfinished-${mirrorName(config.database)}-abcdefgh`);
+  const exports = startExports({
+    ...parts,
+    logger: { ...silentLogger, info: () => mkdirSync(left, { recursive: true }) },
+  });
   await until(() => clock.sleeping, 1);
   const [first] = published(config);
   expect(readdirSync(first?.folder ?? '').sort()).toEqual([
@@ -215,10 +220,18 @@ test('scheduled exports: a member that does not lead deletes all but the newest 
   await until(() => clock.sleeping, 1);
   await first?.close();
   expect(published(config)).toHaveLength(2);
+  // The first is what an earlier deletion left. The second may be what the leader is writing.
+  const [doomed = '', unfinished = ''] = ['deleted', 'unfinished'].map((what) =>
+    join(config.exports.folder, `.${what}-${mirrorName(config.database)}-abcdefgh`),
+  );
+  for (const path of [doomed, unfinished]) mkdirSync(path);
+  writeFileSync(join(doomed, 'roster.csv'), 'Quillfeather');
   state.leads = false;
   const exports = { ...config.exports, keep: 1 };
   const second = startExports({ ...parts, config: { ...config, exports } });
   await until(() => published(config).length, 1);
+  await until(() => clock.sleeping, 1);
+  expect([existsSync(doomed), existsSync(unfinished)]).toEqual([false, true]);
   // Without names, the newest stays, however old it is.
   state.isLed = true;
   await clock.advance(13 * hour);

@@ -14,7 +14,12 @@ import { checkExport } from '../../src/reading/export-manifest.js';
 import { mirrorName, publishedExports } from '../../src/reading/exports-folder.js';
 import { publishApart } from '../../src/reading/publish-apart.js';
 import { publishExports } from '../../src/reading/publish-exports.js';
-import { discardExport, pruneExports, removeNamedExports } from '../../src/reading/remove-exports.js';
+import {
+  discardExport,
+  discardExports,
+  pruneExports,
+  removeNamedExports,
+} from '../../src/reading/remove-exports.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
@@ -31,7 +36,12 @@ function world(folder = join(tempFolder(), 'exports')) {
   const location = { kind: 'sqlite', file: database.file } as const;
   const publish = (
     identity: boolean,
-    { at = start, named = location as { kind: 'sqlite'; file: string }, during = () => {} } = {},
+    {
+      at = start,
+      named = location as { kind: 'sqlite'; file: string },
+      during = () => {},
+      discard = discardExport,
+    } = {},
   ) => {
     const now = () => {
       if (existsSync(folder) && readdirSync(folder).some((name) => name.startsWith('.unfinished-'))) during();
@@ -40,7 +50,7 @@ function world(folder = join(tempFolder(), 'exports')) {
     return publishExports(
       named,
       { folder, format: 'csv', tables: [identity ? 'roster' : 'investments'], identity },
-      { clock: { ...systemClock, now }, random: testRandom(), signal: new AbortController().signal },
+      { clock: { ...systemClock, now }, random: testRandom(), signal: new AbortController().signal, discard },
     );
   };
   const forgetNow = () =>
@@ -144,7 +154,8 @@ test('scheduled exports: one that cannot be deleted keeps none of the others, an
   const unfinished = [`.unfinished-${mirror}-abcdefgh`, `.unfinished-${mirror}-ijklmnop`].map((name) =>
     join(folder, name),
   );
-  for (const path of unfinished) mkdirSync(path);
+  // One of which an earlier deletion left something.
+  for (const path of [...unfinished, join(folder, `.deleted-${mirror}-abcdefgh`)]) mkdirSync(path);
   const kept = [unfinished[0] ?? '', made[1] ?? '', made[2] ?? ''];
   const discard = async (path: string) => {
     if (kept.includes(path)) throw Object.assign(new Error('refused'), { code: 'EACCES', path });
@@ -155,6 +166,26 @@ test('scheduled exports: one that cannot be deleted keeps none of the others, an
     message: `exports cannot be deleted: ${[kept[0], kept[2], kept[1]].map((path) => `${path} (EACCES)`).join(', ')}`,
   });
   expect(readdirSync(folder).sort()).toEqual(kept.map((path) => basename(path)).sort());
+  // A path through a file cannot be renamed.
+  const file = join(folder, 'notes');
+  writeFileSync(file, '');
+  const { removed, fault } = await discardExports([join(file, 'old'), ...kept], mirror);
+  expect([removed, fault?.message]).toEqual([
+    kept,
+    `exports cannot be deleted: ${join(file, 'old')} (ENOTDIR)`,
+  ]);
+  expect(await removeNamedExports(file, mirror)).toEqual({ removed: [], damaged: [] });
+});
+
+test('scheduled exports: what a killed process left and cannot be deleted keeps no export from being made', async () => {
+  const { folder, mirror, publish } = world();
+  const left = `.unfinished-${mirror}-abcdefgh`;
+  mkdirSync(join(folder, left), { recursive: true });
+  const discard = async (path: string) => {
+    throw Object.assign(new Error('refused'), { code: 'EACCES', path });
+  };
+  await publish(true, { discard });
+  expect(readdirSync(folder).sort()).toEqual([left, '20261101T000000Z']);
 });
 
 test('scheduled exports: what a killed child process leaves is deleted by its parent', async () => {
