@@ -18,8 +18,31 @@ function budgets(held: BudgetState | null, askTime: () => Promise<void> = async 
     save: async (_key: string, state: StoredBudget) => void saved.push(state),
   };
   const open = () => new Budgets({ store, time: new PlatformTime(clock), logger: silentLogger, askTime });
-  return { clock, saved, open };
+  return { clock, saved, store, open };
 }
+
+/** A store that processes share, as compare-and-swap sees it. */
+function sharedStore() {
+  let held: StoredBudget | null = null;
+  return {
+    load: async () => held,
+    save: async () => {},
+    swap: async (_key: string, before: StoredBudget | null, after: StoredBudget) => {
+      const isAsSeen =
+        before === null
+          ? held === null
+          : before.windowStart === held?.windowStart &&
+            before.spent === held.spent &&
+            before.blockedUntil === held.blockedUntil;
+      if (isAsSeen) held = after;
+      return isAsSeen;
+    },
+  };
+}
+
+const missing = (what: string): never => {
+  throw new Error(`no ${what}`);
+};
 
 test('budgets: simultaneous requests are all counted', async () => {
   const one = budgets(null).open();
@@ -53,45 +76,67 @@ test('budgets: a window stored under a clock a month ahead ends in an hour, also
   await open().take('key', rule, 'routine', signal);
 });
 
-const ways = [
-  ['by one process', false],
-  ['by several', true],
-] as const;
+describe('budgets: whatever happened under wrong clocks, no token waits for more than an hour under right ones', () => {
+  const month = 30 * 24 * hour;
+  const step = fc.record({
+    after: fc.nat({ max: 2 * hour }),
+    /** How far the wall clock of the process is ahead. */
+    ahead: fc.oneof(fc.constant(0), fc.integer({ min: -month, max: month })),
+    asks: fc.nat({ max: 120 }),
+    blocks: fc.constantFrom('no', 'this budget', 'another limit'),
+    process: fc.nat({ max: 1 }),
+    restarts: fc.boolean(),
+  });
 
-test.each(ways)(
-  'budgets: a fixed window stored under a clock a month ahead, %s, ends with this one',
-  async (_, isShared) => {
-    const clock = { at: start, now: () => clock.at, monotonic: () => clock.at, wait: async () => {} };
-    let held: StoredBudget = {
-      windowStart: start - 2 * hour,
-      spent: 3,
-      blockedUntil: null,
-      fixed: { windowStart: start + 30 * 24 * hour, spent: 100 },
-    };
-    const keep = async (_key: string, state: StoredBudget) => {
-      held = state;
-    };
-    const swap = async (key: string, _before: StoredBudget | null, after: StoredBudget) => {
-      await keep(key, after);
-      return true;
-    };
-    const store = { load: async () => held, save: keep, ...(isShared ? { swap } : {}) };
-    const open = () =>
-      new Budgets({ store, time: new PlatformTime(clock), logger: silentLogger, askTime: async () => {} });
-    for (const hours of [0, 0.5]) {
-      clock.at = start + hours * hour;
-      await expect(open().take('key', rule, 'webhook', signal)).rejects.toMatchObject({
-        code: 'rate_limited',
-        about: { retryAt: new Date(start + hour + settleMillis).toISOString() },
-      });
-    }
-    const one = open();
-    clock.at = start + hour + settleMillis;
-    await one.take('key', rule, 'routine', signal);
-    // The requests that were refused do not count.
-    expect(await one.quota('key', rule)).toMatchObject({ left: 99 });
-  },
-);
+  test.each([
+    ['one process', false],
+    ['two that share a store', true],
+  ])('%s', async (_, isShared) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+        let at = start;
+        const shared = sharedStore();
+        const alone = budgets(null);
+        const clocks = [0, 1].map(() => {
+          const clock = { ahead: 0, now: () => at + clock.ahead, monotonic: () => at, wait: async () => {} };
+          return clock;
+        });
+        const store = isShared ? shared : alone.store;
+        const open = (process: number) => {
+          const clock = clocks[isShared ? process : 0] ?? missing('clock');
+          return new Budgets({
+            store,
+            time: new PlatformTime(clock),
+            logger: silentLogger,
+            askTime: async () => {},
+          });
+        };
+        const processes = [open(0), open(1)];
+        const one = (process: number) => processes[isShared ? process : 0] ?? missing('process');
+        const isGranted = (process: number) =>
+          one(process)
+            .take('key', rule, 'routine', signal)
+            .then(
+              () => true,
+              () => false,
+            );
+        for (const { after, ahead, asks, blocks, process, restarts } of steps) {
+          at += after;
+          const clock = clocks[isShared ? process : 0] ?? missing('clock');
+          clock.ahead = ahead;
+          for (let ask = 0; ask < asks; ask += 1) await isGranted(process);
+          if (blocks !== 'no') await one(process).block('key', rule, hour / 2, blocks === 'this budget');
+          if (restarts) processes[isShared ? process : 0] = open(process);
+        }
+        for (const clock of clocks) clock.ahead = 0;
+        for (const process of [0, 1]) await isGranted(process);
+        at += hour + settleMillis;
+        expect([await isGranted(0), await isGranted(1)]).toEqual([true, true]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
 
 test('budgets: tokens without a request for a day are forgotten, and one in use is not', async () => {
   const clock = { at: start, now: () => clock.at, monotonic: () => clock.at, wait: async () => {} };
@@ -241,25 +286,6 @@ test('budgets: requests that another process sent count in both kinds of windows
   await one.take('key', rule, 'routine', signal);
   expect(one.left('key', rule).map(({ left }) => left)).toEqual([47, 29]);
 });
-
-/** A store that processes share, as compare-and-swap sees it. */
-function sharedStore() {
-  let held: StoredBudget | null = null;
-  return {
-    load: async () => held,
-    save: async () => {},
-    swap: async (_key: string, before: StoredBudget | null, after: StoredBudget) => {
-      const isAsSeen =
-        before === null
-          ? held === null
-          : before.windowStart === held?.windowStart &&
-            before.spent === held.spent &&
-            before.blockedUntil === held.blockedUntil;
-      if (isAsSeen) held = after;
-      return isAsSeen;
-    },
-  };
-}
 
 test.each([
   ['after a restart', false],
