@@ -1,4 +1,5 @@
-import { normalize } from 'node:path';
+import { resolve } from 'node:path';
+import { fileBehind } from '../runtime/file-behind.js';
 import type { Clash } from './clash.js';
 import { isPostgres } from './database.js';
 import { type Path, pathText } from './path.js';
@@ -9,15 +10,21 @@ interface FileUse {
   readonly path: Path;
   /** Whether rosterd writes the file. Other files are read and may be named twice. */
   readonly isWritten: boolean;
+  /** Whether it is written where it is, also through a link. The others are replaced, which replaces the link. */
+  readonly isInPlace: boolean;
   /** The application of a stored sign-in, which all its sources may share. */
   readonly clientId: string | null;
 }
 
-/** A file that rosterd writes has one use: it would overwrite a secret, or the mirror, that has the same name. */
-export function fileClashes(settings: Settings): readonly Clash[] {
+/**
+ * A file that rosterd writes has one use: it would overwrite a secret, or the mirror, that has the same name. `folderOf` returns the
+ * folder that a relative path in a setting starts from.
+ */
+export function fileClashes(settings: Settings, folderOf: (path: Path) => string): readonly Clash[] {
   const before = new Map<string, FileUse[]>();
   return [...plainFiles(settings), ...namedFiles(settings, [])].flatMap((use) => {
-    const file = normalize(use.file);
+    const named = resolve(folderOf(use.path), use.file);
+    const file = use.isInPlace ? fileBehind(named) : named;
     const earlier = before.get(file) ?? [];
     // A thousand sources may share one sign-in or one secret: the first of them is enough.
     if (!earlier.some((other) => isAlike(other, use))) before.set(file, [...earlier, use]);
@@ -46,6 +53,7 @@ function plainFiles({ database, forget }: Settings): readonly FileUse[] {
   return [...mirror, { file: forget.ledger, path: ['forget', 'ledger'] }].map((use) => ({
     ...use,
     isWritten: true,
+    isInPlace: true,
     clientId: null,
   }));
 }
@@ -64,6 +72,7 @@ function namedFiles(value: unknown, path: Path): readonly FileUse[] {
       file,
       path: [...path, 'file'],
       isWritten: isSignIn || publicUrl !== undefined,
+      isInPlace: false,
       clientId: isSignIn ? clientId : null,
     },
     ...inner,

@@ -26,11 +26,12 @@ export function configFromObject(input: ConfigInput, { cwd, env }: ObjectSurroun
     const examined = { root: configJsonSchema(), input, whereOf };
     throw new InvalidConfig(problemsOf(parsed.error.issues, examined), 'fix the object');
   }
-  const clashes = clashesIn(parsed.data).map(({ path, ...clash }) => ({
+  const folderOf = () => cwd;
+  const clashes = clashesIn(parsed.data, { folderOf }).map(({ path, ...clash }) => ({
     path: pathText(path),
     where: '',
     ...clash,
   }));
   if (clashes.length > 0) throw new InvalidConfig(clashes, 'fix the object');
-  return configFrom(parsed.data, { env, folderOf: () => cwd });
+  return configFrom(parsed.data, { env, folderOf });
 }

@@ -34,6 +34,8 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
   );
   const originOf = (path: Path) => originIn(overrides, document.value, path);
   const whereOf = (path: Path) => whereIn(document, overrides, path);
+  const folder = document.file === null ? request.cwd : folderOfFile(document.file);
+  const folderOf = (path: Path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder);
   const problems: Problem[] = fromFlags.unknown.map(({ name, meant }) => ({
     path: '',
     where: name,
@@ -48,17 +50,13 @@ export function loadConfig(request: ConfigRequest): LoadedConfig {
     : stubInvalid(input, placesOf(parsed.error.issues));
   for (const { path, ...clash } of understood === null
     ? []
-    : clashesIn(understood.settings, { draft: request.draft === true })) {
+    : clashesIn(understood.settings, { folderOf, draft: request.draft === true })) {
     if (!understood?.isMadeUp(path)) problems.push({ path: pathText(path), where: whereOf(path), ...clash });
   }
   const strays = strayNames(fromEnv.unknown, input);
   if (!parsed.success || problems.length > 0) throw new InvalidConfig([...problems, ...strays]);
 
-  const folder = document.file === null ? request.cwd : folderOfFile(document.file);
-  const config = configFrom(parsed.data, {
-    env: request.env,
-    folderOf: (path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder),
-  });
+  const config = configFrom(parsed.data, { env: request.env, folderOf });
   const distrusted = authorityProblem(config.platform.caFile);
   if (distrusted !== null) {
     const path = ['platform', 'ca'];

@@ -37,13 +37,12 @@ function loadIfValid(request: ConfigRequest): LoadedConfig | null {
   );
   const settings = quickSettings(schema, input);
   // The file of a certificate authority has problems of its own.
-  if (settings === null || settings.platform.ca !== undefined || clashesIn(settings).length > 0) return null;
+  if (settings === null || settings.platform.ca !== undefined) return null;
   const originOf = (path: Path) => originIn(overrides, document.value, path);
   const folder = document.file === null ? request.cwd : folderOfFile(document.file);
-  const config = configFrom(settings, {
-    env: request.env,
-    folderOf: (path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder),
-  });
+  const folderOf = (path: Path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder);
+  if (clashesIn(settings, { folderOf }).length > 0) return null;
+  const config = configFrom(settings, { env: request.env, folderOf });
   const strays = strayNames(fromEnv.unknown, input);
   return {
     config,

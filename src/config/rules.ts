@@ -14,8 +14,14 @@ import { vaultClashes } from './vault-clashes.js';
 
 /** Rules over more than one value, and warnings about allowed settings. */
 
-/** A draft may lack what `rosterd connect` adds. */
-export function clashesIn(settings: Settings, { draft = false } = {}): readonly Clash[] {
+interface Read {
+  /** Returns the folder that a relative path in a setting starts from. */
+  folderOf(path: Path): string;
+  /** A draft may lack what `rosterd connect` adds. */
+  readonly draft?: boolean;
+}
+
+export function clashesIn(settings: Settings, { folderOf, draft = false }: Read): readonly Clash[] {
   return [
     ...repeatedSources(settings.sources),
     ...repeatedNames('notices', settings.notices),
@@ -37,7 +43,7 @@ export function clashesIn(settings: Settings, { draft = false } = {}): readonly 
     ...sharedAddress(settings),
     ...databaseClashes(settings),
     ...vaultClashes(settings),
-    ...fileClashes(settings),
+    ...fileClashes(settings, folderOf),
     ...emptyQuietHours(settings),
     ...exportsOfPeople(settings),
     ...openConsole(settings),

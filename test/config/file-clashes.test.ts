@@ -1,5 +1,8 @@
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { load, minimal, problems } from './load-config.js';
+import { loadConfig } from '../../src/config/load.js';
+import { folder, load, minimal, problems } from './load-config.js';
 
 const signsIn = (name: string, file: string, clientId = 'pk_live_1') => ({
   ...{ name, company: `co_${name}` },
@@ -51,4 +54,22 @@ test('files: a sign-in and a secret that are read in two places are not a proble
     receiver: { secrets: [secret, secret] },
   });
   expect(config.sources).toHaveLength(2);
+});
+
+test('files: absolute and relative paths, and links, to one file are a problem, and one name in two folders is none', () => {
+  const cwd = folder();
+  symlinkSync('acme.token', join(cwd, 'link.jsonl'));
+  const content = { ...minimal, sources: [{ name: 'acme', token: { file: 'acme.token' } }] };
+  for (const ledger of [join(cwd, 'acme.token'), 'link.jsonl'])
+    expect(problems({ ...content, forget: { ledger } }, { cwd })).toMatchObject([
+      { path: 'sources[0].token.file' },
+    ]);
+  // A path in the environment starts from the folder of the command.
+  const elsewhere = {
+    cwd: folder(),
+    file: join(cwd, 'config.json'),
+    env: { ROSTERD_FORGET__LEDGER: 'acme.token' },
+  };
+  writeFileSync(elsewhere.file, JSON.stringify(content));
+  expect(loadConfig(elsewhere).config.forget.ledger).toBe(join(elsewhere.cwd, 'acme.token'));
 });
