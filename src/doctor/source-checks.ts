@@ -1,7 +1,7 @@
 import { tokenRule } from '../client/budget.js';
 import { keyOfToken } from '../client/fetch/with-budget.js';
 import { getInstallation } from '../client/installations.js';
-import { investmentFeed } from '../client/investments.js';
+import { type FeedScope, investmentFeed } from '../client/investments.js';
 import { refusesVersion } from '../client/judge-response.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { Config, SourceConfig } from '../config/config.js';
@@ -23,7 +23,10 @@ export interface SourceTools {
   readonly signal: AbortSignal;
 }
 
-/** Checks token, scopes, identity and API version with one request that uses the source's token. */
+/**
+ * Checks token, scopes, identity and API version with one request that uses the source's token; with another one where the platform
+ * does not find what the filters name.
+ */
 export async function sourceChecks(
   source: SourceConfig,
   reachable: boolean,
@@ -59,9 +62,10 @@ async function askedChecks(
     },
     perPage: 1,
   };
+  const first = (of: FeedScope) => investmentFeed(api, of, 'routine').page({ kind: 'start' }, signal);
   const version = pass(`version.${name}`, `API version ${config.platform.version} is accepted`);
   try {
-    const page = await investmentFeed(api, scope, 'routine').page({ kind: 'start' }, signal);
+    const page = await first(scope);
     return [
       pass(`token.${name}`, 'the token is valid'),
       pass(`scopes.${name}`, 'it may read investments'),
@@ -70,9 +74,24 @@ async function askedChecks(
     ];
   } catch (error) {
     if (!isFault(error)) throw error;
-    return refusals(source, error, config);
+    const isFiltered = Object.values(filters).some((id) => id !== undefined);
+    if (!isFiltered || !isNotFound(error)) return refusals(source, error, config);
+    // A wrong address gets the same answer. It gets it without the filters, too.
+    const without = await first({ company: null, filters: {}, perPage: 1 }).catch((other: unknown) => other);
+    if (!isFault(without) || without.code === 'forbidden') return unseen(source, error, version);
+    return refusals(source, without, config);
   }
 }
+
+const isNotFound = ({ code, about: { status } }: Fault): boolean => code === 'refused' && status === 404;
+
+/** The platform knows the token, and does not show it what the filters name. */
+const unseen = (source: SourceConfig, fault: Fault, version: Check): readonly Check[] => [
+  pass(`token.${source.name}`, 'the token is valid'),
+  failedBy(`scopes.${source.name}`, fault, anotherToken(source)),
+  skip(`identity.${source.name}`, 'the platform did not say'),
+  version,
+];
 
 function refusals(source: SourceConfig, fault: Fault, config: Config): readonly Check[] {
   const { name, access } = source;
@@ -98,10 +117,6 @@ function refusals(source: SourceConfig, fault: Fault, config: Config): readonly 
       unknown('identity'),
       accepted,
     ];
-  // Without a filter, nothing shows that the platform looked at the token: the address may be wrong.
-  const isFiltered = Object.values(source.filters).some((id) => id !== undefined);
-  if (fault.code === 'refused' && fault.about.status === 404 && isFiltered)
-    return [valid, failedBy(`scopes.${name}`, fault, anotherToken(source)), unknown('identity'), accepted];
   if (fault.code === 'refused' && refusesVersion(fault.about.status, fault.about.type))
     return [
       unknown('token'),

@@ -291,6 +291,22 @@ const breakages: readonly Breakage[] = [
       }),
   },
   {
+    check: 'token.acme',
+    verdict: 'fail',
+    mend: /^rosterd config show$/,
+    how: ({ configure }) =>
+      configure({
+        platform: { baseUrl: `${sandbox.ready.baseUrl}/elsewhere` },
+        sources: [
+          {
+            name: 'acme',
+            token: sandbox.ready.companies[0]?.token,
+            company: sandbox.ready.companies[0]?.id,
+          },
+        ],
+      }),
+  },
+  {
     check: 'credentials',
     verdict: 'fail',
     mend: /^rosterd connect --management$/,
