@@ -5,6 +5,9 @@ import { finishRun } from './finish-run.js';
 import { isScrubDue } from './housekeeping.js';
 import type { SourceResult } from './source-result.js';
 
+/** How often backups made before a migration are looked for that contain erased people: one query and the names of a folder. */
+const backupsMillis = 10 * 60_000;
+
 /**
  * What follows the ticks of a program that does not start its mirror: notices are sent and erased bytes are scrubbed, as
  * after `rosterd sync`. A program may tick every second, so scrubs have the spacing that a daemon gives them.
@@ -15,6 +18,7 @@ export class TickEnds implements Closable {
   #last: Promise<void> = Promise.resolve();
   /** On the monotonic clock. */
   #scrubbedAt: number | null = null;
+  #backupsAt: number | null = null;
 
   constructor(
     private readonly engine: Pick<Engine, 'mirror'>,
@@ -41,6 +45,20 @@ export class TickEnds implements Closable {
     } catch (error) {
       if (!signal.aborted)
         this.parts.logger.warn({ error }, 'notices, or bytes of erased identities, wait for the next tick');
+    }
+    this.#removeBackups();
+  }
+
+  /** One that this user may not delete does not wait for the next erasure, nor does one that an earlier process left. */
+  #removeBackups(): void {
+    const { clock, logger } = this.parts;
+    const now = clock.monotonic();
+    if (this.#backupsAt !== null && now - this.#backupsAt < backupsMillis) return;
+    this.#backupsAt = now;
+    try {
+      this.engine.mirror.upkeep.removeErasedBackups();
+    } catch (error) {
+      logger.warn({ error }, 'backups with erased identities remain; retrying');
     }
   }
 

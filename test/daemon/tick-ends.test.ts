@@ -1,0 +1,38 @@
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { EngineParts } from '../../src/daemon/engine.js';
+import type { OpenMirror } from '../../src/daemon/mirror-parts.js';
+import { TickEnds } from '../../src/daemon/tick-ends.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { removeBackups } from '../../src/store/dialect/sqlite/backups.js';
+import { tempFolder } from '../store/temp-folder.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+test('tick ends: backups with erased people that could not be deleted are tried again every ten minutes', async () => {
+  const clock = new VirtualClock();
+  const warned: string[] = [];
+  const file = join(tempFolder(), 'mirror.db');
+  const [stuck, other] = [`${file}.schema-1.bak`, `${file}.schema-2.bak`];
+  const mirror = {
+    erasures: { pending: async () => ({ receipts: 0, since: null, residue: false, listing: false }) },
+    upkeep: { removeErasedBackups: () => removeBackups(file, Number.POSITIVE_INFINITY) },
+  };
+  const config = { notices: [], history: {}, console: null, database: { kind: 'sqlite', file } };
+  const logger = { ...silentLogger, warn: (_: object, message: string) => warned.push(message) };
+  const parts = { config, clock, logger } as unknown as EngineParts;
+  const ends = new TickEnds({ mirror: mirror as unknown as OpenMirror }, parts);
+  // A folder cannot be deleted as a file can.
+  mkdirSync(stuck);
+  writeFileSync(other, 'CANARY');
+  await ends.finish([]);
+  expect([existsSync(other), warned]).toEqual([false, ['backups with erased identities remain; retrying']]);
+  rmdirSync(stuck);
+  writeFileSync(stuck, 'CANARY');
+  await ends.finish([]);
+  expect(existsSync(stuck)).toBe(true);
+  await clock.advance(10 * 60_000);
+  await ends.finish([]);
+  expect([existsSync(stuck), warned.length]).toEqual([false, 1]);
+  await ends.close();
+});
