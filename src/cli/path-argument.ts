@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { resolve, sep } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import type { CommandContext } from './command.js';
 
@@ -13,3 +13,6 @@ export function pathArgument(path: string, argument: string, { io }: Pick<Comman
     });
   return resolve(io.cwd, path);
 }
+
+/** Returns whether a path that a person typed means a folder, existing or not: it ends with a slash. */
+export const endsAsFolder = (path: string): boolean => path.endsWith('/') || path.endsWith(sep);

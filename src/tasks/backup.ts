@@ -18,8 +18,13 @@ export type { BackupMade } from '../store/backup/made.js';
 
 export interface BackupRequest {
   readonly location: DatabaseLocation;
-  /** A file, or an existing folder, in which the backup is named like a scheduled one. Links are followed. */
+  /**
+   * A file, or a folder, in which the backup is named like a scheduled one. Links are followed. A missing folder is created, as
+   * that of scheduled backups is.
+   */
   readonly target: string;
+  /** Whether `target` is a folder also if nothing is there. */
+  readonly isFolder: boolean;
   /** Replaces an existing file. */
   readonly force: boolean;
   readonly clock: Clock;
@@ -50,7 +55,7 @@ export async function backUp(request: BackupRequest): Promise<BackupMade> {
   return { ...made, file: target };
 }
 
-function targetOf({ location, target, clock }: BackupRequest): string {
-  if (statOf(target)?.isDirectory() !== true) return target;
+function targetOf({ location, target, isFolder, clock }: BackupRequest): string {
+  if (!isFolder && statOf(target)?.isDirectory() !== true) return target;
   return join(target, scheduledName(dialectFor(location).backupNames, clock.now()));
 }

@@ -119,6 +119,10 @@ describe('rosterd backup', () => {
     const { code, out } = await world.run(['backup', '.', '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(out).file).toMatch(/\/mirror-\d{8}T\d{6}Z\.db$/);
+    // A missing one is created: it ends with a slash, so it is no file.
+    const created = await world.run(['backup', 'missing/', '--json']);
+    expect(JSON.parse(created.out).file).toMatch(/\/missing\/mirror-\d{8}T\d{6}Z\.db$/);
+    expect(statSync(at('missing')).mode & 0o777).toBe(0o700);
   });
 
   test('backup reports a folder it cannot write to, and a mirror that does not exist', async () => {

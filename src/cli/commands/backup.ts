@@ -2,7 +2,7 @@ import { counted } from '../../domain/counted.js';
 import { type Command, jsonOption } from '../command.js';
 import { databaseOptions, locationOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
-import { pathArgument } from '../path-argument.js';
+import { endsAsFolder, pathArgument } from '../path-argument.js';
 
 export const backup: Command = {
   name: 'backup',
@@ -12,7 +12,7 @@ export const backup: Command = {
     ['rosterd backup /backups/', 'in a folder, named by the mirror and the time'],
     ['rosterd backup --force latest.db', 'replaces an existing backup, once the new one is complete'],
   ],
-  args: [{ name: '<file>', summary: 'file to write, mode 0600; or an existing folder' }],
+  args: [{ name: '<file>', summary: 'file to write, mode 0600, or a folder; a missing folder is created' }],
   options: [...databaseOptions, { flags: '--force', summary: 'replace an existing file' }, jsonOption],
   async run(context) {
     const { args, io, options, out, signal } = context;
@@ -23,6 +23,7 @@ export const backup: Command = {
     const made = await backUp({
       location,
       target: pathArgument(args[0] ?? '', '<file>', context),
+      isFolder: endsAsFolder(args[0] ?? ''),
       force: options.flag('force'),
       clock: io.clock,
       env: io.env,

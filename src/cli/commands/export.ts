@@ -11,6 +11,7 @@ import type { Command, CommandContext } from '../command.js';
 import { databaseOptions, locationOf } from '../database-options.js';
 import { type ExitCode, exitCodes } from '../exit-codes.js';
 import { writePieces } from '../output/write-pieces.js';
+import { endsAsFolder } from '../path-argument.js';
 
 export const exportCommand: Command = {
   name: 'export',
@@ -269,7 +270,10 @@ function targetOf(
   const asked = options.text('out');
   if (asked === '-' || (asked === undefined && format !== 'founder-csv')) return null;
   const path = resolve(io.cwd, asked ?? '.');
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return path;
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    if (asked === undefined || !endsAsFolder(asked)) return path;
+    throw new Fault('usage', `--out ${asked} is no folder`, { hint: 'create it first, or name a file' });
+  }
   if (format !== 'founder-csv')
     throw new Fault('usage', `--out ${asked} is a folder`, { hint: 'Name a file in it.' });
   const [only, ...others] = sources;

@@ -202,7 +202,7 @@ export const outlines: readonly Outline[] = [
     args: [
       {
         name: '<file>',
-        summary: 'file to write, mode 0600; or an existing folder',
+        summary: 'file to write, mode 0600, or a folder; a missing folder is created',
       },
     ],
   },

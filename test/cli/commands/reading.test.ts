@@ -376,6 +376,8 @@ describe('export', () => {
     [['--as-of', '2026-02-30'], 'such as 2026-03-31'],
     [['--out', '.'], 'Name a file in it'],
     [['--out', 'no/such/folder.csv'], 'an existing folder'],
+    [['--out', 'missing/'], 'create it first, or name a file'],
+    [['--table', 'rounds', '--out', 'missing/'], 'create it first, or name a file'],
     [['--format', 'founder-csv', '--slug', '../x'], '--slug WORD'],
     [['--format', 'xml'], 'Allowed choices'],
     [['--format', 'parquet'], '--out investments.parquet'],
