@@ -147,6 +147,12 @@ test('work watch: on PostgreSQL, too, health is well again without a delivery or
   await expect.poll(() => register.list()).toEqual([]);
   const { pending, ignored } = await inbox.counts();
   expect([pending, ignored, clock.sleeping]).toEqual([0, 0, 0]);
+  // What a delivery would wait for is not waited for longer than a delivery may take.
+  await withClient(url, async (client) => {
+    await client.query('BEGIN; LOCK TABLE rosterd_identity.webhook_inbox IN SHARE MODE');
+    const refused = { code: 'database_busy', message: expect.stringContaining('took too long') };
+    await expect(mirror.tryWrite()).rejects.toMatchObject(refused);
+  });
 });
 
 test('work watch: a closed watch tries no write, and what it knew stays', async () => {

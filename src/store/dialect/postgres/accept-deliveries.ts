@@ -2,7 +2,7 @@ import { type DeliveryRow, deliveryColumns, type Stored, triedRow } from '../../
 import type { Outcome } from '../../group-commit.js';
 import { withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
-import { inTransaction, statement } from './transaction.js';
+import { inTransaction, statement, type Transaction } from './transaction.js';
 
 const columns = deliveryColumns.join(', ');
 const typeOf = (column: string) => (column === 'test' ? 'smallint' : 'text');
@@ -58,13 +58,14 @@ const deleteTried = `DELETE FROM webhook_inbox WHERE event_id = $1 AND installat
 
 /**
  * Stores a delivery and deletes it again in one transaction, which no reader notices. Throws what the storing of a delivery
- * would throw.
+ * would throw, also when the server takes longer than a delivery may take.
  */
 export function tryOnPostgres(database: PostgresDatabase): Promise<void> {
-  return inTransaction(database, async (transaction) => {
+  const work = async (transaction: Transaction) => {
     await transaction.run(insertOne, ...triedRow);
     await transaction.run(deleteTried, ...triedRow.slice(0, 2));
-  });
+  };
+  return inTransaction(database, work, { isBrief: true });
 }
 
 interface Key {

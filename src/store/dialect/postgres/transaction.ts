@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { Turns } from '../../../runtime/turns.js';
 import { isStatementLost, withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
-import { withoutTimeLimits } from './time-limits.js';
+import { idleLimit, withoutTimeLimits } from './time-limits.js';
 import { storableValue } from './values.js';
 
 /** A named prepared statement: each connection parses it once. */
@@ -36,6 +36,8 @@ export interface Transaction {
 export interface TransactionOptions {
   /** The commit does not wait for the disk, because a power cut may lose it: the data is fetched again. */
   readonly mayBeLost?: boolean;
+  /** The time limits of the session hold, too. For work that is as short as what these connections are for. */
+  readonly isBrief?: boolean;
 }
 
 /** A statement that waits longer for a lock fails with `database_busy` and is retried later. */
@@ -46,11 +48,11 @@ const lockTimeoutMs = 10_000;
  */
 const idleTimeoutMs = 10_000;
 
-const begin = (database: PostgresDatabase, mayBeLost: boolean) =>
+const begin = (database: PostgresDatabase, { mayBeLost = false, isBrief = false }: TransactionOptions) =>
   [
     'BEGIN',
     `SET LOCAL lock_timeout = ${lockTimeoutMs}`,
-    withoutTimeLimits(database, idleTimeoutMs),
+    isBrief ? idleLimit(idleTimeoutMs) : withoutTimeLimits(database, idleTimeoutMs),
     // JIT-compiling these wide statements costs more than running them.
     'SET LOCAL jit = off',
     ...(mayBeLost ? ['SET LOCAL synchronous_commit = off'] : []),
@@ -66,14 +68,14 @@ export const mustBeDurable = 'SET LOCAL synchronous_commit TO DEFAULT';
 export function inTransaction<Result>(
   database: PostgresDatabase,
   work: (transaction: Transaction) => Promise<Result>,
-  { mayBeLost = false }: TransactionOptions = {},
+  options: TransactionOptions = {},
 ): Promise<Result> {
   return withPostgresFaults(database.url, async () => {
     const client = await database.pool.connect();
     const running = new OpenTransaction(client);
     let broken: Error | boolean = false;
     try {
-      running.send(begin(database, mayBeLost));
+      running.send(begin(database, options));
       const result = await work(running);
       await running.commit();
       return result;
