@@ -92,7 +92,8 @@ function asked(state: TickState, trigger: Trigger, now: number): Decision {
   const due =
     trigger === 'manual' ||
     trigger === 'start' ||
-    (trigger === 'webhook' && now - millisOf(phase.at) >= recheckMillis);
+    // A halt dated further in the future was stored under a wrong clock.
+    (trigger === 'webhook' && Math.abs(now - millisOf(phase.at)) >= recheckMillis);
   if (due) return nextStep(at(state, phase.before), now);
   const { code, message } = phase;
   return {

@@ -254,6 +254,9 @@ describe('decide: the first action of a tick', () => {
       expect(answer(halted(ago(0)), tick(trigger))).toBe('following: fetch cursor c1');
     expect(answer(halted(ago(hour - 1)), tick('webhook'))).toContain('remain');
     expect(answer(halted(ago(hour)), tick('webhook'))).toBe('following: fetch cursor c1');
+    expect(answer(halted(ago(-1)), tick('webhook'))).toContain('remain');
+    // The clock was a month ahead.
+    expect(answer(halted(ago(-720 * hour)), tick('webhook'))).toBe('following: fetch cursor c1');
     expect(answer(halted(ago(1000 * hour)), tick('timer'))).toContain('remain');
   });
 });
