@@ -128,15 +128,20 @@ export class Judge {
     this.#judgeBrake(source, rows);
     const reach = this.#reachOf(source);
     if (reach === undefined) violate('I2', `${source.name}: its position was never issued`);
+    const isRelisting = (source.state === 'halted' ? source.halted_from : source.state) === 'relisting';
+    const published = isRelisting ? this.#companyAt(source) : undefined;
     // A source may keep rows of a company it no longer mirrors, but only as awaiting deletion.
     const own = rows.find((row) => row.awaiting === 0);
-    const company = own?.text.split('|')[0] ?? this.#companyOf(source);
+    const company = published ?? own?.text.split('|')[0] ?? this.#companyOf(source);
+    // Or without this mark, if an unfinished listing of that company has named them.
+    const isLeft = ({ text, awaiting }: RowSeen) =>
+      awaiting === 1 || (published !== undefined && !text.startsWith(`${published}|`));
     const must = truth.visible(company, reach ?? 0);
     const stored = new Map(rows.map(({ id, text }) => [id, text]));
-    const marked = new Set(rows.filter((row) => row.awaiting === 1).map(({ id }) => id));
+    const left = new Set(rows.filter(isLeft).map(({ id }) => id));
     if (stored.size !== rows.length) violate('I3', `${source.name} shows a record twice`);
     for (const id of new Set([...must.keys(), ...stored.keys()])) {
-      const problem = this.#problemOf(source.name, id, stored.get(id), reach ?? 0, marked.has(id));
+      const problem = this.#problemOf(source.name, id, stored.get(id), reach ?? 0, left.has(id));
       if (problem !== undefined)
         violate(
           problem.invariant,
@@ -175,15 +180,20 @@ export class Judge {
    * Returns the company whose records the mirror must have. Until a listing of another company is complete, that
    * is the previous one.
    */
-  #companyOf({ name, state, halted_from, cursor }: SourceSeen): string {
-    const place = this.parts.platform.places.get(cursor ?? '');
-    const company = place?.filters.split('&')[0];
+  #companyOf(source: SourceSeen): string {
+    const { name, state, halted_from } = source;
+    const company = this.#companyAt(source);
     const known = this.#companies.get(name);
     const lists = ['following', 'sweeping'].includes((state === 'halted' ? halted_from : state) ?? '');
     const own = lists ? (company ?? known) : (known ?? company);
     if (own === undefined) return this.#planOf(name).company;
     this.#companies.set(name, own);
     return own;
+  }
+
+  /** Returns the company whose feed its position is of. */
+  #companyAt({ cursor }: SourceSeen): string | undefined {
+    return this.parts.platform.places.get(cursor ?? '')?.filters.split('&')[0];
   }
 
   #reachOf(source: SourceSeen): number | undefined {
