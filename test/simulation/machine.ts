@@ -220,10 +220,13 @@ export class Machine {
   /**
    * P11: a holder renews its lease, so one expiry keeps others out for at most one lease duration. That duration
    * does not start at the holder's death: a lease written by a fast clock starts to count later, and the count
-   * starts again when that clock is corrected while another lock blocks every process.
+   * starts again when that clock is corrected while another lock blocks every process. A refusal by a member of a fleet
+   * names no expiry: it may last as long as that member lives.
    */
   #judgeRefusal(life: Life, refusal: string): void {
     const { now } = this.parts.scheduler;
+    const other = life === this.rival ? this.life : this.rival;
+    if (!refusal.includes(' until ') && other?.dead === false) return void this.#refusals.delete(refusal);
     const clockTime = life.clock.now();
     const first = this.#refusals.get(refusal) ?? { at: now, clockTime };
     const since = clockTime - first.clockTime < now - first.at ? { at: now, clockTime } : first;
