@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { syncLake } from '../../src/reading/lake.js';
@@ -150,12 +159,12 @@ test('forget reports a lake whose first run is under way as pending', async () =
 test('forget that cannot delete exports scrubs the file all the same, and says who has to delete them', async () => {
   const { config, forget, holding } = world();
   const exports = join(dirname(config), 'exports');
-  // The system refuses to list it, to whoever runs the test.
-  writeFileSync(exports, '');
+  // A link to itself: the system refuses to list it, to whoever runs the test.
+  symlinkSync('exports', exports);
   const { code, err } = await forget('usr_1');
   expect([code, err]).toEqual([
     2,
-    `error: the erasure is committed, but bytes of it may remain: exports with names in ${exports} cannot be deleted (ENOTDIR)
+    `error: the erasure is committed, but bytes of it may remain: exports with names in ${exports} cannot be deleted (ELOOP)
 Try: Delete them as the user who owns them, then run the same command again: it does the rest. A running daemon scrubs the database, too.
 `,
   ]);
