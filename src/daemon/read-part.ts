@@ -1,6 +1,7 @@
 import { readInvestment } from '../client/investments.js';
 import type { SourceConfig } from '../config/config.js';
 import { defined } from '../domain/defined.js';
+import { Fault } from '../domain/fault.js';
 import { type InvestmentId, type OfferingId, parseId } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
@@ -58,9 +59,12 @@ export async function readPart(
   const stop = () => cut.abort();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
-  const { lease } = await mirror.open(own.identity, engine.holder);
+  const { lease, phase } = await mirror.open(own.identity, engine.holder);
   const keeping = keepLease({ mirror, lease, clock, logger }, leaseMillis / 3, stop);
   try {
+    // Another process may have begun a listing since the source was brought up to date. What is added beside it would be
+    // new twice when it is published.
+    if (phase.kind !== 'following') throw notListed(source.name);
     const feed = sync.feed('routine');
     const seen = new Set<string>();
     let applied: Applied = nothingApplied;
@@ -92,6 +96,10 @@ export async function readPart(
     await mirror.release(lease);
   }
 }
+
+/** The error for a source of which no single records are read, because a listing is under way. */
+export const notListed = (source: string): Fault =>
+  new Fault('stopped', `${source} is not listed completely yet`, { hint: `rosterd sync --source ${source}` });
 
 /**
  * Returns the source narrowed to the part, or null when the part is none of its records. An investment is found by its

@@ -1,6 +1,6 @@
 import type { SourceConfig } from '../config/config.js';
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
-import { type Part, type PartRead, readPart } from '../daemon/read-part.js';
+import { notListed, type Part, type PartRead, readPart } from '../daemon/read-part.js';
 import { Fault } from '../domain/fault.js';
 
 export type { Part, PartRead } from '../daemon/read-part.js';
@@ -39,8 +39,5 @@ async function catchUp({ name }: SourceConfig, { sync }: Engine): Promise<void> 
       hint: `rosterd sync --source ${name}`,
       ...(report.retryAt === null ? {} : { retryAt: report.retryAt }),
     });
-  if (phase?.kind !== 'following')
-    throw new Fault('stopped', `${name} is not listed completely yet`, {
-      hint: `rosterd sync --source ${name}`,
-    });
+  if (phase?.kind !== 'following') throw notListed(name);
 }

@@ -1,0 +1,47 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { startEngine } from '../../src/daemon/engine.js';
+import { readPart } from '../../src/daemon/read-part.js';
+import { syncSources } from '../../src/daemon/sync-sources.js';
+import type { InvestmentId } from '../../src/domain/ids.js';
+import { openRaw } from '../support/open-raw.js';
+import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
+
+const never = new AbortController().signal;
+
+test('no record is read by itself while another process lists the source again, and that listing is published', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 120 });
+  const folder = freshFolder();
+  const config = configFor(sandbox, { folder });
+  const parts = partsFor(config);
+  const engine = await startEngine({ ...parts, asksGrants: false });
+  onTestFinished(() => engine.close());
+  const [source] = config.sources;
+  if (source === undefined) throw new Error('a configuration without a source');
+  const tick = () => engine.sync.tick(source.name);
+  expect((await tick()).phase?.kind).toBe('following');
+  const raw = openRaw(`${folder}/mirror.db`);
+  onTestFinished(() => void raw.close());
+  const count = () => raw.prepare('SELECT count(*) FROM investments').pluck().get();
+  const before = count();
+
+  // A record that the mirror lacks, as one that was unreadable until now.
+  const [own] = await syncSources(config, [source], engine.platform);
+  if (own === undefined) throw new Error('a source without a feed');
+  const page = (await own.feed('routine').page({ kind: 'start' }, never)).parse();
+  const missing = page.items[0]?.kind === 'record' ? page.items[0].investment.id : ('' as InvestmentId);
+  raw.exec(
+    `DELETE FROM investment_rows WHERE id = '${missing}'; UPDATE sources SET rows_held = rows_held - 1;`,
+  );
+  const { mirror } = engine.mirror;
+  const { fingerprint } = own.identity;
+  const { lease } = await mirror.open(own.identity, 'another process');
+  await mirror.beginListing(lease, { kind: 'relist', fingerprint, restarts: 0, notBefore: null });
+  await mirror.addListingPage(lease, page);
+  await mirror.release(lease);
+
+  await expect(
+    readPart(source, { kind: 'investment', id: missing }, parts, engine, never),
+  ).rejects.toMatchObject({ code: 'stopped', message: 'c0 is not listed completely yet' });
+  expect((await tick()).report).toMatchObject({ outcome: 'done', mode: 'relisting' });
+  expect(count()).toBe(before);
+});
