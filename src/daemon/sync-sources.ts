@@ -6,7 +6,7 @@ import { readPage } from '../store/page-facts.js';
 import type { Feed, SourceIdentity, SyncSource, Urgency } from '../sync/ports.js';
 import type { PlatformConnection } from './connect-platform.js';
 import { fingerprintsOf, realmOfAccess } from './fingerprint.js';
-import { withoutIdentity } from './without-identity.js';
+import { dropsIdentity, withoutIdentity } from './without-identity.js';
 
 /** Called after each page, so that a command can show progress. */
 export type PageListener = (source: string, rows: number) => void;
@@ -43,10 +43,10 @@ export async function syncSource(
     },
     perPage: config.sync.perPage,
   };
-  const dropsIdentity = config.identity === 'drop' || source.followed?.identity === 'drop';
+  const isDropped = dropsIdentity(config, source);
   const feed = (urgency: Urgency): Feed => {
     const read = watched(investmentFeed(api, scope, urgency), (rows) => onPage(source.name, rows));
-    return dropsIdentity ? withoutIdentity(read) : read;
+    return isDropped ? withoutIdentity(read) : read;
   };
   const identify = async (): Promise<SourceIdentity> => ({
     name: source.name,
@@ -61,10 +61,13 @@ export async function syncSource(
     feed,
     limits: () => platform.client.limitsOf(tokens),
     refreshLimits: () => platform.client.refreshLimits(tokens, never),
-    ...(dropsIdentity
+    // `"identity": "drop"` of the configuration erases everything when the mirror is opened. That of a rule erases with the
+    // first check what was stored before; a page without names may not come for weeks.
+    ...(config.identity === 'drop'
       ? {}
       : {
           mayReadIdentity: async (signal: Interruption) => {
+            if (isDropped) return false;
             const sample = investmentFeed(api, { ...scope, perPage: sampleRecords }, 'routine');
             return readPage((await sample.page({ kind: 'start' }, signal)).parse().items).identityIncluded;
           },

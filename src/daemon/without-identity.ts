@@ -1,7 +1,14 @@
 import { UnreadPage } from '../client/parse-page.js';
+import type { Config, SourceConfig } from '../config/config.js';
 import type { FeedItem } from '../domain/investment.js';
 import { unknownFieldsOf } from '../store/page-facts.js';
 import type { Feed } from '../sync/ports.js';
+
+/** Whether the configuration, or the rule that the source follows, stores no identity. */
+export const dropsIdentity = (
+  { identity }: Pick<Config, 'identity'>,
+  { followed }: Pick<SourceConfig, 'followed'>,
+): boolean => identity === 'drop' || followed?.identity === 'drop';
 
 /** Removes identity from every page, for `"identity": "drop"`: names never leave the parser. */
 export function withoutIdentity(feed: Feed): Feed {

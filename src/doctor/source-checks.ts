@@ -6,6 +6,7 @@ import { refusesVersion } from '../client/judge-response.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { Config, SourceConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
+import { dropsIdentity } from '../daemon/without-identity.js';
 import { defined } from '../domain/defined.js';
 import { type Fault, isFault } from '../domain/fault.js';
 import type { SpentBudget } from '../store/budgets.js';
@@ -148,7 +149,7 @@ function identityCheck(source: SourceConfig, page: ReceivedPage, config: Config,
   const { name } = source;
   const check = `identity.${name}`;
   const record = page.parse().items.find((item) => item.kind === 'record');
-  if (config.identity === 'drop') return pass(check, 'names are not kept, as configured');
+  if (dropsIdentity(config, source)) return pass(check, 'names are not kept, as configured');
   if (record?.kind !== 'record') return skip(check, 'there is no record to see it by');
   if (record.identity === null)
     return warn(check, 'the token does not include names (read:investors:pii)', anotherToken(source));

@@ -25,7 +25,7 @@ export async function followGrant(
   try {
     const granted = await mayReadIdentity(signal);
     if (granted === false && (await mirror.loseIdentity(lease)))
-      logger.warn({}, 'the token may no longer read identity: stored identity is erased');
+      logger.warn({}, 'names may no longer be read or kept: stored identity is erased');
     if (granted !== true || identityIncluded || !(await mirror.regainIdentity(lease))) return 'followed';
     logger.info({}, 'the token may read identity again: a relisting fetches the names');
     return 'regained';

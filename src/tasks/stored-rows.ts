@@ -1,5 +1,5 @@
 import type { Config, SourceConfig } from '../config/config.js';
-import { nameless } from '../daemon/without-identity.js';
+import { dropsIdentity, nameless } from '../daemon/without-identity.js';
 import { withoutForgotten } from '../store/forgotten.js';
 import { newestChange } from '../store/reads/changes.js';
 import {
@@ -20,11 +20,8 @@ import type { StoredRows } from '../verify/ports.js';
 type Db = Parameters<typeof countStored>[0];
 
 /** Returns one source of the mirror as `verify` reads it. */
-export function storedRowsOf(
-  db: Db,
-  { name }: SourceConfig,
-  { identity }: Pick<Config, 'identity'>,
-): StoredRows {
+export function storedRowsOf(db: Db, source: SourceConfig, config: Pick<Config, 'identity'>): StoredRows {
+  const { name } = source;
   return {
     count: () => countStored(db, name),
     tallies: (offering) => storedTallies(db, name, offering),
@@ -38,8 +35,8 @@ export function storedRowsOf(
     isUnchangedSince: (mark) => isUnchangedSince(db, name, mark),
     changedSince: (mark) => idsChangedSince(db, name, mark),
     keepable: async (items) => {
-      if (identity === 'keep') return withoutForgotten(items, await forgottenIds(db), () => null);
-      return items.map(nameless);
+      if (dropsIdentity(config, source)) return items.map(nameless);
+      return withoutForgotten(items, await forgottenIds(db), () => null);
     },
   };
 }

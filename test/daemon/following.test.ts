@@ -9,6 +9,7 @@ import { createMirror } from '../../src/daemon/library.js';
 import { storedSources } from '../../src/daemon/stored-sources.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
+import { verify } from '../../src/tasks/verify.js';
 import { manualClock } from '../platform/webhooks/manual-clock.js';
 import { freePort } from '../support/free-port.js';
 import { readApart } from '../support/read-apart.js';
@@ -84,6 +85,29 @@ test('every company that installed the application becomes a source, with one na
   } finally {
     await daemon.close();
   }
+});
+
+test('a rule that no longer keeps names erases the stored ones after the restart, and verify finds no difference', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 20 });
+  const folder = freshFolder();
+  const keeping = followingConfig(sandbox, { folder });
+  const first = await startDaemon(partsFor(keeping));
+  const identities = () => readerOf(keeping).prepare('SELECT count(*) FROM identities').pluck().get();
+  await expect.poll(identities, soon).toBeGreaterThan(10);
+  await first.close();
+
+  // Its token was made before, so it can still read names.
+  const dropping = followingConfig(sandbox, { folder, rule: { identity: 'drop' } });
+  const second = await startDaemon(partsFor(dropping));
+  try {
+    await expect.poll(identities, soon).toBe(0);
+  } finally {
+    await second.close();
+  }
+  const sources = await storedSources(dropping);
+  const wanted = { sample: 5, seed: 7, full: true, calls: 200, repair: false, pauseMillis: 1 };
+  const receipt = await verify({ ...partsFor(dropping), sources }, wanted, new AbortController().signal);
+  expect(receipt.sources).toMatchObject([{ outcome: 'equal', sample: { compared: 5 }, drift: [] }]);
 });
 
 test.each(['a token', 'a sign-in'])(
