@@ -170,8 +170,11 @@ function resync(state: TickState): Decision {
 }
 
 function filtersChanged(state: TickState, now: number): Decision {
-  // No data was read under the old filters yet, so there is nothing to protect.
-  if (state.phase.kind === 'empty') return nextStep(state, now);
+  // No data was read under the old filters yet, so there is nothing to protect: a wrong company or token was corrected.
+  const phase = active(state.phase);
+  if (phase.kind === 'empty') return nextStep(at(state, phase), now);
+  if (phase.kind === 'listing' && phase.listing.kind === 'first' && phase.listing.pages === 0)
+    return begin(at(state, phase), 'first', freshStart);
   return halt(
     state,
     {

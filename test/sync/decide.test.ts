@@ -215,6 +215,22 @@ describe('decide: the first action of a tick', () => {
     expect(answer({ kind: 'listing', listing: complete }, events.tick_asked)).toBe('listing: publish f1');
   });
 
+  test('decide: changed filters begin a first listing anew while none of its pages was read, also after a halt', () => {
+    const unread = startOf({ pages: 0, rows: 0 }) as Active;
+    const halted = (before: Active): Phase => ({
+      kind: 'halted',
+      code: 'refused',
+      message: 'no such company',
+      at: ago(1),
+      before,
+    });
+    expect(answer(unread, events.filters_changed)).toBe('listing: begin first, at once');
+    expect(answer(halted(unread), events.filters_changed)).toBe('listing: begin first, at once');
+    expect(answer(halted({ kind: 'empty' }), events.filters_changed)).toBe('empty: begin first, at once');
+    const relisting = { kind: 'listing', listing: { ...listing, kind: 'relist', pages: 0 } } as const;
+    expect(answer(relisting, events.filters_changed)).toBe('halted: finish failed filters_changed, halt');
+  });
+
   test('decide: a listing that waits for its next start sends no request', () => {
     const waiting = startOf({ restarts: 2, notBefore: instantFromMillis(now + 1) });
     expect(answer(waiting, events.tick_asked)).toBe('listing: finish waiting cursor_expired, retry');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
-import type { SourceName } from '../../src/domain/ids.js';
+import type { CompanyId, SourceName } from '../../src/domain/ids.js';
 import type { SourceEraser } from '../../src/installations/ports.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { finishErasures, syncOnce } from '../../src/tasks/sync-once.js';
@@ -98,6 +98,19 @@ test('P11 a token of another account is refused with the cursor it cannot use, u
   expect(await outcome(other.access, { resync: true, acceptDeletions: true })).toEqual([
     ['done', null, null],
   ]);
+});
+
+test('sync: a company that was corrected after the first attempt is listed without a resync', async () => {
+  const sandbox = await sandboxFor({ records: 30, companies: 1 });
+  const right = configFor(sandbox, { folder: freshFolder() });
+  const [source] = right.sources;
+  if (source === undefined) throw new Error('a sandbox with a company');
+  const companyId = 'co_0000000000000000000000' as CompanyId;
+  const wrong = { ...right, sources: [{ ...source, company: companyId, filters: { companyId } }] };
+  const outcome = async (config: typeof right) =>
+    (await syncOnce(partsFor(config), {}, never)).map(({ report }) => [report.outcome, report.code]);
+  expect(await outcome(wrong)).toEqual([['failed', 'refused']]);
+  expect(await outcome(right)).toEqual([['done', null]]);
 });
 
 /** Reads the counts once per turn of the event loop, until stopped. */
