@@ -78,8 +78,10 @@ export function createSync(parts: SyncParts): Sync {
       wish,
       async (slot) => {
         one.ticket = null;
-        const asked = ask();
-        if (asked === null) return null;
+        const wanted = ask();
+        if (wanted === null) return null;
+        // Where no names are kept there is no grant to check. Such a tick makes no request for it.
+        const asked = source.mayReadIdentity === undefined ? { ...wanted, checkGrant: false } : wanted;
         if (asked.trigger === 'manual') slot.keep();
         const isTimed = (asked.trigger === 'timer' || asked.trigger === 'start') && !wish.looks;
         if (isTimed && !wish.lists) spend(asked.checkGrant === true ? 2 : 1);

@@ -84,7 +84,7 @@ interface Seen {
   readonly trigger: string;
 }
 
-function world(count: number, lastTick: (n: number) => LastTick | undefined) {
+function world(count: number, lastTick: (n: number) => LastTick | undefined, keepsNames = true) {
   const clock = new CrowdClock();
   const address = new Address(clock);
   const mirror = new MemoryMirror(() => clock.now());
@@ -125,11 +125,15 @@ function world(count: number, lastTick: (n: number) => LastTick | undefined) {
     return {
       identity: { name, fingerprint: 'f1' },
       feed: () => feed,
-      mayReadIdentity: async () => {
-        address.spend();
-        await clock.wait(pageMillis);
-        return true;
-      },
+      ...(keepsNames
+        ? {
+            mayReadIdentity: async () => {
+              address.spend();
+              await clock.wait(pageMillis);
+              return true;
+            },
+          }
+        : {}),
       limits: () => [address.limit()],
     };
   };
@@ -191,6 +195,18 @@ function pageOf(position: Position, pages: number): ReceivedPage {
 const shares = sharesFor(10_000, wanted);
 /** The bound that docs/operating.md states: 2.25 intervals, and the turn of a listing. */
 const starvedMillisMax = 2.25 * shares.intervalMillis + listingTurnMillis;
+
+test('crowd: sources without names are read as often as others, because no request checks their grant', async () => {
+  const { intervalMillis } = sharesFor(1_000, wanted);
+  const start = new CrowdClock().now();
+  const ages = (n: number) => (n / 1_000) * intervalMillis;
+  const w = world(1_000, (n) => ({ endedAt: instantFromMillis(start - ages(n)), follows: true }), false);
+  w.sync.start();
+  await w.clock.advance(2 * intervalMillis);
+  w.ticks.length = 0;
+  await w.clock.advance(4 * intervalMillis);
+  expect(w.ticks.length).toBeGreaterThan(0.9 * 4 * 1_000);
+});
 
 test('crowd: 10,000 sources whose ticks are spread start with those that are due, and each is read within the bound', async () => {
   const ages = (n: number) => (n / 10_000) * 1.2 * shares.intervalMillis;
