@@ -98,6 +98,14 @@ describe('a row that awaits deletion', () => {
     ]);
   });
 
+  test('a readable entry before an unreadable tombstone on one page of the feed removes the mark and its count', async () => {
+    const fixture = await doubted();
+    await fixture.delta([tombstone('c'), rejectedErasing('c', 'tombstone')]);
+    expect(await shown(fixture)).toBe('a b d / 1');
+    await fixture.delta([record('d'), rejectedErasing('d', 'tombstone')]);
+    expect(await shown(fixture)).toBe('a b d / 0');
+  });
+
   test('a row awaiting deletion loses its identity when its investor is deactivated or forgotten', async () => {
     const fixture = await mirrorFixture();
     const of = (id: string, investor: string) => record(id, { investor_id: investor }, identity(id));
