@@ -1,8 +1,9 @@
-import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { parseId } from '../domain/ids.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
+import { makeOwnedFolder, openOwned } from '../runtime/file-owner.js';
 import type { Erasures, PersonOrInvestment } from '../store/erasures.js';
 
 /**
@@ -31,8 +32,8 @@ export class ForgottenLedger {
     if (entries.length === 0) return;
     const lines = entries.map(({ id, event, at }) => `${JSON.stringify({ id, event, at })}\n`).join('');
     try {
-      mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
-      const file = openSync(this.file, 'a+', 0o600);
+      makeOwnedFolder(dirname(this.file));
+      const file = openOwned(this.file);
       try {
         // A power cut may have left an unfinished line. It is ended first, or the new line would become part of it.
         const unfinished = fstatSync(file).size > 0 && !textOf(this.file).endsWith('\n');
@@ -100,8 +101,9 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return '';
-    throw unreadable(file, codeOf(error), error);
+    const code = codeOf(error);
+    if (code === 'ENOENT') return '';
+    throw unreadable(file, code, error);
   }
 }
 
@@ -122,8 +124,12 @@ function entryIn(line: string): LedgerEntry | null | undefined {
 }
 
 function unreadable(file: string, why: string, cause?: unknown): Fault {
+  const what = 'it lists who must stay forgotten';
   return new Fault('usage', `${file} cannot be read: ${why}`, {
-    hint: 'it lists who must stay forgotten: repair it, or restore it from a backup',
+    hint:
+      why === 'EACCES'
+        ? `${what}: give it to the user that runs rosterd, with chown`
+        : `${what}: repair it, or restore it from a backup`,
     cause,
   });
 }

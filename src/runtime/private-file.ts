@@ -1,4 +1,4 @@
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 
@@ -35,7 +35,8 @@ export async function requireWritable(file: string): Promise<void> {
 }
 
 export async function makePrivateFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { makeOwnedFolder } = await import('./file-owner.js');
+  makeOwnedFolder(folder);
 }
 
 /**

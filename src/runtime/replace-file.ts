@@ -57,7 +57,7 @@ async function syncAt(path: string): Promise<void> {
  */
 export async function replaceFile(path: string, text: string, disk: Disk = systemDisk): Promise<void> {
   const fresh = `${path}.new`;
-  await disk.write(fresh, text, await ownerFor(path));
+  await disk.write(fresh, text, ownerFor(path));
   await disk.sync(fresh);
   await disk.rename(fresh, path);
   await disk.syncFolder(dirname(path));

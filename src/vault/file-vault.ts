@@ -1,10 +1,11 @@
-import { mkdir, open, readdir, rm } from 'node:fs/promises';
+import { open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { shellWord } from '../domain/shell-word.js';
 import type { Clock } from '../runtime/clock.js';
 import { withFileLock } from '../runtime/file-lock.js';
 import type { Interruption } from '../runtime/interruption.js';
+import { makePrivateFolder } from '../runtime/private-file.js';
 import { type Disk, replaceFile, systemDisk } from '../runtime/replace-file.js';
 import { unwritable } from '../runtime/unwritable.js';
 import { entryOfFile, fileOfEntry } from './entry-file.js';
@@ -122,7 +123,7 @@ class FileVault implements Vault {
   }
 
   async #makeFolder(): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await makePrivateFolder(this.#folder);
   }
 
   async #inTurn(key: string, work: () => Promise<void>): Promise<void> {

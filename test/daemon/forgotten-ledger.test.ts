@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chownSync, copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
@@ -179,6 +179,21 @@ test('the ledger fails when the disk takes only half of a line', () => {
   expect(stdout).toBe(`${file} cannot be written (EFBIG)\n`);
   expect([...new ForgottenLedger(file).read().keys()]).toEqual(['usr_1']);
 });
+
+// Only root can take a file away from the user of the daemon.
+test.skipIf(process.geteuid?.() !== 0)(
+  'a ledger that root begins belongs to the user of its folder, which the daemon has to read',
+  () => {
+    const folder = freshFolder();
+    chownSync(folder, 65_534, 65_534);
+    const at = '2026-10-20T12:00:00.000Z' as never;
+    for (const file of [join(folder, 'forgotten.jsonl'), join(folder, 'ledger', 'forgotten.jsonl')]) {
+      new ForgottenLedger(file).add([{ id: personOrInvestment('usr_1'), event: 'forgotten', at }]);
+      const owned = [dirname(file), file].map((path) => statSync(path).uid);
+      expect(owned).toEqual([65_534, 65_534]);
+    }
+  },
+);
 
 test('the ledger ignores a line cut off by a power cut and rejects a damaged one by its line number', () => {
   const file = join(freshFolder(), 'forgotten.jsonl');

@@ -1,6 +1,18 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { makeOwnedFolder, openOwned } from '../../src/runtime/file-owner.js';
 import { replaceFile } from '../../src/runtime/replace-file.js';
 import { tempFolder } from '../store/temp-folder.js';
 
@@ -73,5 +85,57 @@ describe.skipIf(process.geteuid?.() !== 0)('files that root replaces', () => {
     symlinkSync(theirs, join(folder, 'crm.json'));
     expect(await replaced(join(folder, 'crm.json'))).toEqual([0o600, 0, 0]);
     expect(statSync(theirs).uid).toBe(stranger);
+  });
+});
+
+const facts = (path: string) => {
+  const { mode, uid, gid } = statSync(path);
+  return [mode & 0o777, uid, gid];
+};
+
+function opened(file: string) {
+  const descriptor = openOwned(file);
+  writeSync(descriptor, 'new');
+  closeSync(descriptor);
+  return facts(file);
+}
+
+test('a file that is opened to append keeps what it has, and a new one is private', () => {
+  const file = join(tempFolder(), 'list');
+  expect(opened(file)[0]).toBe(0o600);
+  opened(file);
+  expect(readFileSync(file, 'utf8')).toBe('newnew');
+});
+
+describe.skipIf(process.geteuid?.() !== 0)('files and folders that root makes', () => {
+  test('a new file belongs to the user of its folder', () => {
+    expect(opened(join(folderOf(daemon, 0o700), 'list'))).toEqual([0o600, daemon, daemon]);
+    expect(opened(join(folderOf(0, 0o755), 'list'))).toEqual([0o600, 0, 0]);
+    expect(opened(join(folderOf(daemon, 0o777), 'list'))).toEqual([0o600, 0, 0]);
+  });
+
+  test('an existing file keeps its owner', () => {
+    const file = join(folderOf(daemon, 0o700), 'list');
+    writeFileSync(file, 'old', { mode: 0o600 });
+    expect(opened(file)).toEqual([0o600, 0, 0]);
+    expect(readFileSync(file, 'utf8')).toBe('oldnew');
+  });
+
+  test('what a link leads to is given to nobody', () => {
+    const [theirs, ours] = [folderOf(daemon, 0o700), folderOf(0, 0o755)];
+    symlinkSync(join(ours, 'new'), join(theirs, 'list'));
+    expect(opened(join(theirs, 'list'))).toEqual([0o600, 0, 0]);
+  });
+
+  test('new folders belong to the user of the folder above them', () => {
+    const folder = join(folderOf(daemon, 0o700), 'credentials', 'vault');
+    makeOwnedFolder(folder);
+    expect([facts(folder), facts(dirname(folder))]).toEqual(Array(2).fill([0o700, daemon, daemon]));
+    chownSync(folder, 0, 0);
+    makeOwnedFolder(folder);
+    expect(facts(folder)).toEqual([0o700, 0, 0]);
+    const ours = join(folderOf(0, 0o755), 'new');
+    makeOwnedFolder(ours);
+    expect(facts(ours)).toEqual([0o700, 0, 0]);
   });
 });
