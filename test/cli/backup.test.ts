@@ -4,6 +4,7 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -276,6 +277,23 @@ describe('rosterd restore', () => {
     await world.sync();
     await world.run(['backup', 'open.db', '--force']);
     const program = `const db = new (require('better-sqlite3'))(process.argv[1], { readonly: true });
+  // Only root can take a file away from the user of the daemon.
+  test.skipIf(process.geteuid?.() !== 0)(
+    'restore of a lost mirror leaves the new one to the user of its folder',
+    async () => {
+      await world.run(['backup', 'lost.db', '--force']);
+      const folder = at('data');
+      mkdirSync(folder);
+      chownSync(folder, 65_534, 65_534);
+      for (const place of ['mirror.db', 'new/mirror.db']) {
+        const { code } = await world.run(['restore', 'lost.db', '--set', `database=sqlite:./data/${place}`]);
+        const { uid, mode } = statSync(join(folder, place));
+        expect([code, uid, mode & 0o777]).toEqual([0, 65_534, 0o600]);
+      }
+      expect(statSync(join(folder, 'new')).uid).toBe(65_534);
+    },
+  );
+
       db.prepare('SELECT count(*) FROM investments').get(); console.log('open'); setInterval(() => {}, 1e6);`;
     const reader = spawn(process.execPath, ['-e', program, mirror()], { cwd: packageRoot });
     onTestFinished(() => {

@@ -73,7 +73,7 @@ const heavy =
 
 test.each([
   ['--help', 34],
-  ['status', 97],
+  ['status', 98],
   ['query', 81],
 ] as const)('rosterd %s loads no driver or library that it does not use, and few files', (command, most) => {
   const loaded = loadedBy(command, ...(command === 'query' ? ['SELECT 1'] : []));

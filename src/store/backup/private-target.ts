@@ -1,7 +1,6 @@
 import {
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -11,6 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../../domain/fault.js';
+import { makeOwnedFolder } from '../../runtime/file-owner.js';
 import { isRunning, processSpace } from '../../runtime/process-identity.js';
 import { isScheduledName } from './file-names.js';
 
@@ -103,7 +103,7 @@ export function removeUnfinished(file: string, pid: number): void {
 function createUnfinished(file: string): string {
   const unfinished = unfinishedName(file, process.pid);
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeOwnedFolder(dirname(file));
     // Left by a process that was killed and had the same number.
     removeWithLog(unfinished);
     closeSync(openSync(unfinished, 'wx', 0o600));

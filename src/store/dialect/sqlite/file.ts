@@ -1,15 +1,7 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../../../domain/fault.js';
+import { makeOwnedFolder, openOwned } from '../../../runtime/file-owner.js';
 import { isOpenHere } from './open-files.js';
 
 /** "rost" as SQLite's application id: identifies files of rosterd. */
@@ -69,11 +61,11 @@ function kindOf(file: string): 'file' | 'folder' | 'pipe' | 'socket' | 'device' 
   return stats.isSocket() ? 'socket' : 'device';
 }
 
-/** Creates the file with mode 0600 before SQLite does. SQLite gives -wal and -shm the mode of their database. */
+/** Creates the file with mode 0600 before SQLite does. SQLite gives -wal and -shm the mode and owner of their database. */
 export function createPrivateFile(file: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    closeSync(openSync(file, 'a', 0o600));
+    makeOwnedFolder(dirname(file));
+    closeSync(openOwned(file));
     chmodSync(file, 0o600);
   } catch (error) {
     const hint = `Check that ${dirname(file)} is a folder you may write to.`;

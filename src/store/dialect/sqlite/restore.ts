@@ -14,6 +14,7 @@ import Sqlite from 'better-sqlite3';
 import type { Selectable } from 'kysely';
 import { Fault, isFault } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
+import { giveTo, ownerFor } from '../../../runtime/file-owner.js';
 import { processesUsing } from '../../../runtime/processes-using.js';
 import { stampOf } from '../../backup/file-names.js';
 import {
@@ -64,7 +65,9 @@ export async function restoreSqlite(
         removeBackups(copy, Number.POSITIVE_INFINITY);
       }
       asOneFile(copy, held?.erased ?? [], instantFromMillis(parts.clock.now()));
-      if (held !== null) giveLike(target, copy);
+      // The daemon has to open what root restores.
+      if (held === null) giveTo(ownerFor(target), copy);
+      else giveLike(target, copy);
       throwIfStopped(parts.signal);
       const aside = held?.makeWay(`${target}.damaged-${stampOf(parts.clock.now())}`) ?? null;
       // A log without its database would be applied to the new one.

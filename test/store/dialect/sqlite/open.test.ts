@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -51,6 +52,15 @@ describe('opening to write', () => {
     const file = join(tempFolder(), 'mirror.db');
     openSqlite(file).close();
     expect(open(file).raw.pragma('synchronous', { simple: true })).toBe(2);
+  });
+
+  // Only root can take a file away from the user of the daemon.
+  test.skipIf(process.geteuid?.() !== 0)('a new database of root belongs to the user of its folder', () => {
+    const folder = tempFolder();
+    chownSync(folder, 65_534, 65_534);
+    migrated(join(folder, 'data', 'mirror.db'));
+    const names = ['', 'data', 'data/mirror.db', 'data/mirror.db-wal', 'data/mirror.db-shm'];
+    expect(names.map((name) => statSync(join(folder, name)).uid)).toEqual(names.map(() => 65_534));
   });
 
   test('new database files and their folder are readable only by the owner, whatever the umask', () => {
