@@ -1,6 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, test as plainTest } from 'vitest';
 import type { UserId } from '../../../src/domain/ids.js';
 import { checkLake } from '../../../src/exports/lake/check-lake.js';
 import { readLake, readSnapshots } from '../../../src/exports/lake/layout.js';
@@ -287,6 +296,24 @@ test('lake: names are left out unless asked for, and a sync without them removes
   expect(await contentOf(folder)).not.toMatch(/Quillfeather|Zebulon/);
   expect(filesOf(folder).filter((file) => file.startsWith('identities'))).toEqual([]);
 });
+
+// Only root can take files away from the user of the daemon.
+plainTest.skipIf(process.geteuid?.() !== 0)(
+  'lake: what root writes belongs to the user of the folder, which the daemon has to read',
+  async () => {
+    const fixture = await mirrorFixture();
+    await fixture.list([[record('inv_1', {}, identity('Quillfeather'))]]);
+    const home = tempFolder();
+    chownSync(home, 65_534, 65_534);
+    const folder = join(home, 'lake');
+    await sync(fixture, folder, { identity: true });
+    await fixture.delta([record('inv_1', { status: 'b' }, identity('Ottoline'))]);
+    await sync(fixture, folder, { identity: true });
+    const all = readdirSync(home, { recursive: true, encoding: 'utf8' });
+    expect(all.length).toBeGreaterThan(10);
+    expect(all.filter((path) => statSync(join(home, path)).uid !== 65_534)).toEqual([]);
+  },
+);
 
 test('lake: after forget the files with the person are rewritten and the old ones deleted, in every snapshot', async () => {
   const fixture = await mirrorFixture();
