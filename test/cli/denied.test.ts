@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -79,3 +80,42 @@ test.skipIf(process.platform === 'win32')(
     );
   },
 );
+
+test.skipIf(process.platform === 'win32').each([
+  ['the folder', 'lake', '_current.json'],
+  ['its state', 'lake/_current.json', '_current.json'],
+  [
+    'a file',
+    'lake/companies/000000000001-whole-aaaaaaaa.parquet',
+    'companies/000000000001-whole-aaaaaaaa.parquet',
+  ],
+])('a lake of which this user may not read %s is neither absent nor damaged', async (_, denied, named) => {
+  const home = tempFolder();
+  chmodSync(home, 0o755);
+  const folder = join(home, 'lake');
+  const file = 'companies/000000000001-whole-aaaaaaaa.parquet';
+  mkdirSync(join(folder, 'companies'), { recursive: true });
+  writeFileSync(join(folder, file), 'x');
+  const position = { change_seq: 0, change_mark: '', erasure_mark: '', sources: [] };
+  const about = { format: 'rosterd-lake', version: 1, snapshot: 1 };
+  const none = { columns: [], files: [] };
+  const tables = {
+    investments: { ...none, base_snapshot: 1 },
+    investment_changes: { ...none, complete_after: 1 },
+    companies: { columns: [], files: [{ path: file, rows: 1, bytes: 1, sha256: '' }] },
+    rounds: none,
+  };
+  const manifest = JSON.stringify({ ...about, taken_at: '2026-11-01T00:00:00.000Z', position, tables });
+  mkdirSync(join(folder, '_snapshots'));
+  writeFileSync(join(folder, '_snapshots', '000000000001.json'), manifest);
+  const digest = createHash('sha256').update(manifest).digest('hex');
+  const pointer = { ...about, manifest: '_snapshots/000000000001.json', manifest_sha256: digest };
+  writeFileSync(join(folder, '_current.json'), JSON.stringify({ ...pointer, position, identities: null }));
+  chmodSync(join(home, denied), 0o000);
+  onTestFinished(() => chmodSync(join(home, denied), 0o700));
+  const { code, err } = await asOther(['lake', 'check', 'lake'], home);
+  expect([code, err]).toEqual([
+    2,
+    `error: ${join(folder, named)} cannot be read (EACCES)\nTry: run it as the user who owns that file, or let this user read it\n`,
+  ]);
+});

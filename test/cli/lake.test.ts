@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { askLake, contentOf, filesOf } from '../exports/lake/world.js';
@@ -85,6 +85,18 @@ test('lake check: exit code 1 and the file for one that is damaged or missing', 
   expect((await world.run(['lake', 'check', 'else where'])).err).toMatch(
     /^Try: rosterd lake sync ".*\/else where"$/m,
   );
+});
+
+test('lake check: a file that the disk does not give back is named, like a damaged one', async () => {
+  await world.run(['lake', 'sync', 'broken-lake']);
+  const folder = join(world.folder, 'broken-lake');
+  const [file = ''] = filesOf(folder).filter((name) => name.startsWith('companies'));
+  rmSync(join(folder, file));
+  // Reading a folder fails as a broken disk does, with another code.
+  mkdirSync(join(folder, file));
+  const { code, out, err } = await world.run(['lake', 'check', 'broken-lake']);
+  expect([code, out]).toEqual([1, expect.stringContaining(`${file}: cannot be read (EISDIR)\n`)]);
+  expect(err).toContain('Try: delete ');
 });
 
 test('lake sync --identity: names are in files of their own, and a forgotten person is in none', async () => {

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { measured } from './disk.js';
+import { unreadableFault } from './disk-fault.js';
 import { type LakeFile, type LakeManifest, type LakeState, readLake, readSnapshots } from './layout.js';
 
 export interface LakeChecked {
@@ -13,13 +13,17 @@ export interface LakeChecked {
   readonly problems: readonly { readonly path: string; readonly problem: FileProblem }[];
 }
 
-export type FileProblem = 'missing' | 'wrong size' | 'wrong checksum';
+/** The code is that of the system, such as EIO of a broken disk. */
+export type FileProblem = 'missing' | 'wrong size' | 'wrong checksum' | `cannot be read (${string})`;
 
 /** The mirror has everything that a lake has, except older snapshots. A copy of it may name people. */
 export const damagedLakeHint = (folder: string): string =>
   `delete ${folder} and write it again with rosterd lake sync; loaders then begin anew`;
 
-/** Reads every file that a snapshot names and compares it with size and checksum. Returns null without a lake. */
+/**
+ * Reads every file that a snapshot names and compares it with size and checksum. Returns null without a lake. Throws `usage`
+ * for a file that this user may not read.
+ */
 export async function checkLake(folder: string, onFile: () => void): Promise<LakeChecked | null> {
   const state = readLake(folder);
   if (state === null) return null;
@@ -41,14 +45,23 @@ export async function checkLake(folder: string, onFile: () => void): Promise<Lak
   };
 }
 
+/** Throws `usage` for a file that this user may not read. */
 export async function problemOf(
   file: string,
   expected: Pick<LakeFile, 'bytes' | 'sha256'>,
 ): Promise<FileProblem | null> {
-  if (!existsSync(file)) return 'missing';
-  const { bytes, sha256 } = await measured(file);
-  if (bytes !== expected.bytes) return 'wrong size';
-  return sha256 === expected.sha256 ? null : 'wrong checksum';
+  try {
+    const { bytes, sha256 } = await measured(file);
+    if (bytes !== expected.bytes) return 'wrong size';
+    return sha256 === expected.sha256 ? null : 'wrong checksum';
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    if (code === 'ENOENT') return 'missing';
+    const denied = unreadableFault(file, error);
+    if (denied !== null) throw denied;
+    return `cannot be read (${code})`;
+  }
 }
 
 function* filesOf({ pointer }: LakeState, snapshots: readonly LakeManifest[]): Generator<LakeFile> {

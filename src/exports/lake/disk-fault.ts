@@ -14,3 +14,13 @@ export function diskFault(folder: string, error: unknown): unknown {
     cause: error,
   });
 }
+
+/** Returns the fault for a file that this user may not read, or null for another error. */
+export function unreadableFault(file: string, error: unknown): Fault | null {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (code !== 'EACCES' && code !== 'EPERM') return null;
+  return new Fault('usage', `${file} cannot be read (${code})`, {
+    hint: 'run it as the user who owns that file, or let this user read it',
+    cause: error,
+  });
+}

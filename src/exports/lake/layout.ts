@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../domain/fault.js';
 import type { ExportColumn, LakePosition } from '../ports.js';
+import { unreadableFault } from './disk-fault.js';
 
 /** The first member of each JSON file of a lake. */
 export const lakeFormat = 'rosterd-lake';
@@ -109,13 +110,17 @@ export const numberText = (snapshot: number): string => String(snapshot).padStar
 
 export const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Returns the current state; null for a folder without one. Throws `usage` for a damaged or newer one. */
+/**
+ * Returns the current state; null for a folder without one. Throws `usage` for a damaged or newer one, and for one that this
+ * user may not read.
+ */
 export function readLake(folder: string): LakeState | null {
   const file = join(folder, pointerName);
-  if (!existsSync(file)) return null;
-  const pointer = parsed<LakePointer>(file, readFileSync(file, 'utf8'));
+  const content = textOf(file);
+  if (content === null) return null;
+  const pointer = parsed<LakePointer>(file, content);
   const manifestFile = join(folder, pointer.manifest);
-  const text = existsSync(manifestFile) ? readFileSync(manifestFile, 'utf8') : '';
+  const text = textOf(manifestFile) ?? '';
   if (sha256Of(text) !== pointer.manifest_sha256)
     throw damaged(manifestFile, 'is missing or not what _current.json describes');
   return { pointer, manifest: parsed<LakeManifest>(manifestFile, text) };
@@ -128,9 +133,20 @@ export function readSnapshots(folder: string, { manifest }: LakeState): readonly
     manifest,
     ...older.map((number) => {
       const file = join(folder, manifestPath(number));
-      return parsed<LakeManifest>(file, readFileSync(file, 'utf8'));
+      return parsed<LakeManifest>(file, textOf(file) ?? '');
     }),
   ];
+}
+
+/** Returns null for a file that is not there. Throws `usage` for one that this user may not read. */
+function textOf(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw unreadableFault(file, error) ?? error;
+  }
 }
 
 /** Newest first. */

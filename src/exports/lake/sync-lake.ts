@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Fault } from '../../domain/fault.js';
+import { Fault, isFault } from '../../domain/fault.js';
 import { instantFromMillis } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
 import { type Random, randomText } from '../../runtime/random.js';
@@ -7,7 +7,7 @@ import { replaceFile } from '../../runtime/replace-file.js';
 import { type LoadDuckDb, refuseQuestionMark, type Workshop, withWorkshop } from '../duckdb.js';
 import { columnTypes } from '../parquet-types.js';
 import type { LakeMirror, LakePosition } from '../ports.js';
-import { checkLake, damagedLakeHint } from './check-lake.js';
+import { checkLake, damagedLakeHint, type LakeChecked } from './check-lake.js';
 import { DataFiles } from './data-files.js';
 import type { LakeDisk } from './disk.js';
 import { diskFault } from './disk-fault.js';
@@ -99,8 +99,13 @@ export async function syncLake(read: ReadMirror, ask: LakeAsk, parts: LakeParts)
  */
 async function damageFault(folder: string, error: unknown, signal: AbortSignal): Promise<Fault | null> {
   if (error instanceof Fault || (error instanceof Error && 'code' in error)) return null;
-  const checked = await checkLake(folder, () => signal.throwIfAborted()).catch(() => null);
-  const [damaged] = checked?.problems ?? [];
+  let damaged: LakeChecked['problems'][number] | undefined;
+  try {
+    damaged = (await checkLake(folder, () => signal.throwIfAborted()))?.problems[0];
+  } catch (other) {
+    // A file that this user may not read.
+    return isFault(other) ? other : null;
+  }
   if (damaged === undefined) return null;
   return new Fault(
     'database_unusable',
