@@ -66,16 +66,22 @@ export const query: Command = {
   },
 };
 
-async function sqlOf({ args, io }: CommandContext): Promise<string> {
+async function sqlOf({ args, io, signal }: CommandContext): Promise<string> {
   const [sql = ''] = args;
   if (sql !== '-') return sql;
+  const { addAbortSignal } = await import('node:stream');
   let text = '';
-  for await (const chunk of io.stdin.setEncoding('utf8')) {
-    text += String(chunk);
-    if (text.length > sqlCharactersMax)
-      throw new Fault('usage', `stdin holds more than ${sqlCharactersMax} characters`, {
-        hint: 'one SELECT statement is read from it',
-      });
+  try {
+    for await (const chunk of addAbortSignal(signal, io.stdin.setEncoding('utf8'))) {
+      text += String(chunk);
+      if (text.length > sqlCharactersMax)
+        throw new Fault('usage', `stdin holds more than ${sqlCharactersMax} characters`, {
+          hint: 'one SELECT statement is read from it',
+        });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new Fault('stopped', 'stopped before the end of stdin');
   }
   return text;
 }

@@ -9,7 +9,7 @@ import { instantFromMillis } from '../../../src/domain/instant.js';
 import { askDuckDb } from '../../exports/ask-duckdb.js';
 import { parquetFooter } from '../../exports/parquet-footer.js';
 import { sheetsOf } from '../../exports/workbook.js';
-import { rosterd } from '../fake-io.js';
+import { rosterd, stopped } from '../fake-io.js';
 import { type FilledMirror, filledMirror } from '../filled-mirror.js';
 
 const formula = '=HYPERLINK("http://evil","x")';
@@ -594,6 +594,14 @@ describe('query', () => {
     expect(jsonOf(then.out)).not.toEqual(jsonOf(now.out));
     const today = instantFromMillis(Date.now()).slice(0, 10);
     expect(await world.run(['query', '--as-of', today, '--json', sql])).toMatchObject({ out: now.out });
+  test('query - that a signal stops while it waits for stdin ends with exit code 5', async () => {
+    const stdin = new Readable({ read: () => {} });
+    stdin.push('SELECT 1');
+    const { code, out, err } = await world.run(['query', '-'], { ...stopped, stdin });
+    expect([code, out]).toEqual([5, '']);
+    expect(err).toContain('error: stopped before the end of stdin\n');
+  });
+
     const count = 'SELECT sum(investments) AS n FROM round_totals';
     expect(jsonOf((await world.run(['query', '--as-of', before, '--json', count])).out)).toEqual([
       { n: held },
