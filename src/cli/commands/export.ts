@@ -272,7 +272,12 @@ function targetOf(
   const path = resolve(io.cwd, asked ?? '.');
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
     if (asked === undefined || !endsAsFolder(asked)) return path;
-    throw new Fault('usage', `--out ${asked} is no folder`, { hint: 'create it first, or name a file' });
+    const mayBeFolder = format === 'founder-csv' || options.list('table').length > 0;
+    throw new Fault('usage', `--out ${asked} is no folder`, {
+      hint: mayBeFolder
+        ? 'create it first, or name a file'
+        : `name a file, such as --out investments.${format}`,
+    });
   }
   if (format !== 'founder-csv')
     throw new Fault('usage', `--out ${asked} is a folder`, { hint: 'Name a file in it.' });
