@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { type ExportTable, exportTables, tablesOfPeople } from '../../config/export-tables.js';
 import { counted } from '../../domain/counted.js';
 import { defined } from '../../domain/defined.js';
-import { Fault } from '../../domain/fault.js';
+import { Fault, isFault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
 import type { ExportFormat, PreparedExport, PreparedFile } from '../../reading/export.js';
 import { asOf, asOfOption } from '../as-of.js';
@@ -163,10 +163,19 @@ async function saveAs(all: readonly Saved[], context: CommandContext): Promise<v
   }
   const { systemRandom } = await import('../../runtime/random.js');
   for (const { file, target } of all) {
-    const bytes = await file.save(target, systemRandom, signal);
+    const bytes = await file.save(target, systemRandom, signal).catch((error: unknown) => {
+      throw target === all[0]?.target ? error : leftOut(target, error);
+    });
     out.note(`${counted(file.rows(), 'row')}, ${counted(bytes, 'byte')}: ${target}`);
     if (options.flag('manifest')) out.note(`manifest: ${await file.describe(target, io.clock)}`);
   }
+}
+
+/** Returns the fault of one of several files: those before it are written. */
+function leftOut(target: string, error: unknown): unknown {
+  if (!isFault(error)) return error;
+  const message = error.message.replace('no file was written', `${target} was not written`);
+  return new Fault(error.code, message, { ...error.about, cause: error });
 }
 
 /** Returns the tables asked for, once each; none for the investments. Throws `usage` for what cannot be combined. */

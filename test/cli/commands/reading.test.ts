@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exportTables } from '../../../src/config/export-tables.js';
 import { instantFromMillis } from '../../../src/domain/instant.js';
@@ -279,6 +279,29 @@ describe('export', () => {
     expect((await running).code).toBe(5);
     expect(readFileSync(file, 'utf8')).toBe('kept');
     expect(leftovers()).toEqual([]);
+  });
+
+  test('an export of several tables that stops after the first names the one that it did not write', async () => {
+    const io = world.io();
+    const stderr = Object.assign(
+      new Writable({
+        write(chunk, _, done) {
+          if (String(chunk).includes('companies.csv')) io.signals.emit('SIGTERM');
+          io.stderr.write(chunk, done);
+        },
+      }),
+      { isTTY: false },
+    );
+    const { code, err } = await rosterd(
+      ['export', '--table', 'companies', '--table', 'rounds', '--out', '.'],
+      { ...io, stderr },
+    );
+    expect(code).toBe(5);
+    expect(err).toContain(
+      `the export was stopped before its end; ${join(world.folder, 'rounds.csv')} was not written`,
+    );
+    expect(existsSync(join(world.folder, 'companies.csv'))).toBe(true);
+    rmSync(join(world.folder, 'companies.csv'));
   });
 
   test('a founder file is named after the company and equals the output on stdout', async () => {
@@ -574,6 +597,14 @@ describe('query', () => {
     expect(empty).toMatchObject({ code: 2, out: '' });
   });
 
+  test('query - that a signal stops while it waits for stdin ends with exit code 5', async () => {
+    const stdin = new Readable({ read: () => {} });
+    stdin.push('SELECT 1');
+    const { code, out, err } = await world.run(['query', '-'], { ...stopped, stdin });
+    expect([code, out]).toEqual([5, '']);
+    expect(err).toContain('error: stopped before the end of stdin\n');
+  });
+
   test('query --json prints what JSON has no number for as text', async () => {
     const sql = 'SELECT 9e999 AS most, -9e999 AS least, 9007199254740993 AS large, 0.5 AS half';
     expect((await world.run(['query', '--json', sql])).out).toBe(
@@ -595,14 +626,6 @@ describe('query', () => {
     expect(jsonOf(then.out)).not.toEqual(jsonOf(now.out));
     const today = instantFromMillis(Date.now()).slice(0, 10);
     expect(await world.run(['query', '--as-of', today, '--json', sql])).toMatchObject({ out: now.out });
-  test('query - that a signal stops while it waits for stdin ends with exit code 5', async () => {
-    const stdin = new Readable({ read: () => {} });
-    stdin.push('SELECT 1');
-    const { code, out, err } = await world.run(['query', '-'], { ...stopped, stdin });
-    expect([code, out]).toEqual([5, '']);
-    expect(err).toContain('error: stopped before the end of stdin\n');
-  });
-
     const count = 'SELECT sum(investments) AS n FROM round_totals';
     expect(jsonOf((await world.run(['query', '--as-of', before, '--json', count])).out)).toEqual([
       { n: held },
