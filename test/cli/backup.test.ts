@@ -126,6 +126,21 @@ describe('rosterd backup', () => {
     expect(statSync(at('missing')).mode & 0o777).toBe(0o700);
   });
 
+  test('backup leaves nothing that SQLite would apply to the new file of what was beside the old one', async () => {
+    const file = at('beside.db');
+    await world.run(['backup', 'beside.db']);
+    const before = new Sqlite(file);
+    before.pragma('journal_mode = WAL');
+    before.exec("UPDATE sources SET name = 'older'");
+    // As a program that is killed leaves it.
+    const log = readFileSync(`${file}-wal`);
+    before.close();
+    writeFileSync(`${file}-wal`, log);
+    expect((await world.run(['backup', '--force', 'beside.db'])).code).toBe(0);
+    expect(one(file, 'SELECT name FROM sources')).toBe('acme');
+    expect(existsSync(`${file}-wal`)).toBe(false);
+  });
+
   test('backup reports a folder it cannot write to, and a mirror that does not exist', async () => {
     writeFileSync(at('file'), '');
     const nowhere = await world.run(['backup', 'file/copy.db']);
@@ -262,21 +277,6 @@ describe('rosterd restore', () => {
     chownSync(mirror(), uid, gid);
   });
 
-  test('restore refuses while a daemon follows the mirror, with and without its console', async () => {
-    await world.run(['backup', 'while.db', '--force']);
-    for (const console of [{ listen: '127.0.0.1:0' }, null]) {
-      const daemon = await daemonOn(console);
-      const { code, err } = await world.run(['restore', '--force', 'while.db']);
-      expect([code, err]).toEqual([1, expect.stringMatching(/uses .*mirror\.db|is in use/)]);
-      await daemon.close();
-    }
-    expect((await world.run(['restore', '--force', 'while.db'])).code).toBe(0);
-  });
-
-  test('restore refuses while another program has the file open, and leaves the mirror as it was', async () => {
-    await world.sync();
-    await world.run(['backup', 'open.db', '--force']);
-    const program = `const db = new (require('better-sqlite3'))(process.argv[1], { readonly: true });
   // Only root can take a file away from the user of the daemon.
   test.skipIf(process.geteuid?.() !== 0)(
     'restore of a lost mirror leaves the new one to the user of its folder',
@@ -294,6 +294,21 @@ describe('rosterd restore', () => {
     },
   );
 
+  test('restore refuses while a daemon follows the mirror, with and without its console', async () => {
+    await world.run(['backup', 'while.db', '--force']);
+    for (const console of [{ listen: '127.0.0.1:0' }, null]) {
+      const daemon = await daemonOn(console);
+      const { code, err } = await world.run(['restore', '--force', 'while.db']);
+      expect([code, err]).toEqual([1, expect.stringMatching(/uses .*mirror\.db|is in use/)]);
+      await daemon.close();
+    }
+    expect((await world.run(['restore', '--force', 'while.db'])).code).toBe(0);
+  });
+
+  test('restore refuses while another program has the file open, and leaves the mirror as it was', async () => {
+    await world.sync();
+    await world.run(['backup', 'open.db', '--force']);
+    const program = `const db = new (require('better-sqlite3'))(process.argv[1], { readonly: true });
       db.prepare('SELECT count(*) FROM investments').get(); console.log('open'); setInterval(() => {}, 1e6);`;
     const reader = spawn(process.execPath, ['-e', program, mirror()], { cwd: packageRoot });
     onTestFinished(() => {

@@ -118,8 +118,17 @@ function createUnfinished(file: string): string {
 }
 
 export function removeWithLog(file: string): void {
-  for (const end of ['', '-journal', '-wal', '-shm'])
-    if (statOf(`${file}${end}`) !== null) rmSync(`${file}${end}`, { force: true });
+  removeIfThere(file);
+  removeLog(file);
+}
+
+/** Removes what SQLite keeps beside a file that is replaced: it would be applied to the new one. */
+export function removeLog(file: string): void {
+  for (const end of ['-journal', '-wal', '-shm']) removeIfThere(`${file}${end}`);
+}
+
+function removeIfThere(file: string): void {
+  if (statOf(file) !== null) rmSync(file, { force: true });
 }
 
 /** Makes the content of a file durable, or the entries of a folder. */

@@ -11,7 +11,7 @@ import {
   type TableProof,
   throwIfStopped,
 } from '../../backup/made.js';
-import { intoPrivateFile } from '../../backup/private-target.js';
+import { intoPrivateFile, removeLog } from '../../backup/private-target.js';
 import { migratedTables } from '../../migrate-data/migrated-tables.js';
 import { tableLines } from '../../migrate-data/table-lines.js';
 import { connectSqlite, type SqliteConnection } from './connect.js';
@@ -50,7 +50,9 @@ export async function backUpSqlite(file: string, target: string, parts: BackupPa
       });
       source.raw.exec('ROLLBACK');
       const made = instantFromMillis(parts.clock.now());
-      return { ...finishCopy(unfinished, proof, made, parts), file: target };
+      const finished = finishCopy(unfinished, proof, made, parts);
+      removeLog(target);
+      return { ...finished, file: target };
     });
   } finally {
     source.close();
