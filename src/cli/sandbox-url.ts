@@ -23,8 +23,12 @@ export async function platformUrlOf(
 ): Promise<PlatformPlace> {
   const { isLoopback } = await import('../config/formats.js');
   const named = options.text('url') ?? (io.env.ROSTERD_SANDBOX || undefined);
-  const url = named ?? (await load()).config.platform.baseUrl;
-  if (URL.parse(url) === null) throw new Fault('usage', `${JSON.stringify(url)} is not an address`);
+  const url = (named ?? (await load()).config.platform.baseUrl).trim();
+  // Without a scheme, `localhost:4010` is one of its own.
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+    throw new Fault('usage', `${JSON.stringify(url)} is not the address of a sandbox`, {
+      hint: '--url http://127.0.0.1:PORT, as `rosterd sandbox` printed it',
+    });
   return {
     url: url.replace(/\/+$/, '').replace(/\/_sandbox$/, ''),
     isSandbox: named !== undefined || isLoopback(new URL(url).hostname),

@@ -72,6 +72,11 @@ test('trigger finds a sandbox only by flag, environment or a local platform.base
   remote.write('config.json', JSON.stringify({ platform: { baseUrl: 'https://api.example.com' } }));
   const { code, err } = await rosterd(['trigger', 'churn'], remote.io());
   expect([code, err]).toEqual([2, expect.stringContaining('not a sandbox on this machine')]);
+  for (const said of ['localhost:4010', '127.0.0.1:4010', 'file:///x']) {
+    const { code, err } = await run(['churn'], { ROSTERD_SANDBOX: said });
+    expect([code, err]).toEqual([2, expect.stringContaining(`"${said}" is not the address of a sandbox`)]);
+    expect(err).toContain('--url http://127.0.0.1:PORT');
+  }
   const gone = await run(['churn'], { ROSTERD_SANDBOX: 'http://127.0.0.1:9' });
   expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('no sandbox answers')]);
 });
