@@ -356,6 +356,21 @@ test('connect without a terminal lists the companies to choose from and exits 2'
   expect(err).toContain(made.id);
 });
 
+test('connect refuses an option that it would ignore, before a person signs in', async () => {
+  const { io } = desk();
+  const refused = async (...more: string[]) => {
+    const { code, err } = await rosterd(args(publicClient, ...more), io());
+    expect(code).toBe(2);
+    return err;
+  };
+  expect(await refused('--all', '--company', 'co_1')).toContain('--company and --all: give one of them');
+  for (const [signIn, ...more] of [
+    ['--source=acme', '--company', 'co_1'],
+    ['--management', '--all', '--replace'],
+  ] as const)
+    expect(await refused(signIn, ...more)).toContain('install on no company');
+});
+
 test('connect does not leave the tokens of the sign-in behind', async () => {
   const { io } = desk();
   const grants = () =>

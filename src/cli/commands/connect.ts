@@ -6,6 +6,7 @@ import { askLine } from '../ask.js';
 import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import type { ConnectingCommand } from '../connecting-command.js';
+import type { Options } from '../options.js';
 
 export const connect: Command = {
   name: 'connect',
@@ -45,6 +46,7 @@ export const connect: Command = {
     const isSignIn = signIns.some((one) => one !== undefined);
     if (signIns.filter((one) => one !== undefined).length > 1)
       throw new Fault('usage', '--source, --rule and --management are different sign-ins: give one of them');
+    refuseIgnored(options, isSignIn);
     const loaded = await configOf(context, { draft: true, flags: connectFlags(context) });
     const connecting: ConnectingCommand = {
       context,
@@ -60,6 +62,24 @@ export const connect: Command = {
     return connectCompanies(connecting);
   },
 };
+
+/** Throws `usage` for an option that would be ignored beside another. */
+function refuseIgnored(options: Options, isSignIn: boolean): void {
+  const asked = [
+    ...(options.list('company').length > 0 ? ['--company'] : []),
+    ...['all', 'replace'].filter((name) => options.flag(name)).map((name) => `--${name}`),
+  ];
+  if (isSignIn && asked.length > 0)
+    throw new Fault(
+      'usage',
+      `${asked.join(' and ')}: --source, --rule and --management install on no company`,
+      {
+        hint: '`rosterd connect` without them installs on companies',
+      },
+    );
+  if (asked.includes('--company') && asked.includes('--all'))
+    throw new Fault('usage', '--company and --all: give one of them');
+}
 
 /** Maps flags to the configuration options they set under a shorter name. */
 function connectFlags({ options }: CommandContext) {
