@@ -55,6 +55,8 @@ async function happenings(name: TriggerName, ask: TriggerAsk, calls: SandboxCall
       return [post('/churn', { changes: count, company })];
     case 'clock': {
       const { advanceSeconds, now } = ask;
+      if (now !== undefined && advanceSeconds !== undefined)
+        throw new Fault('usage', '--advance and --now: give one of them');
       if (now !== undefined) return [post('/clock', { now })];
       return [post('/clock', { advanceSeconds: required(advanceSeconds, '--advance 3d, or --now') })];
     }

@@ -84,6 +84,11 @@ test('trigger finds a sandbox only by flag, environment or a local platform.base
 test('trigger reports wrong arguments before it changes anything', async () => {
   expect((await run(['earthquake'])).err).toContain('investment.created');
   expect((await run(['clock', '--advance', 'soon'])).err).toContain('90s, 15m, 6h or 3d');
+  const both = await run(['clock', '--advance', '1d', '--now', '2026-12-01T00:00:00Z']);
+  expect([both.code, both.err]).toEqual([
+    2,
+    expect.stringContaining('--advance and --now: give one of them'),
+  ]);
   expect((await run(['revoke'])).code).toBe(2);
   expect((await run(['investment.created'])).err).toContain('companies[].id');
   const many = await run(['investment.canceled', '--company', company(world).id, '--count', '900']);
@@ -102,6 +107,7 @@ test('--set nests fields and parses values as JSON where possible', () => {
     visible: false,
     group: null,
   });
+  expect(() => fieldsIn(['amounts=5', 'amounts.currency=usd'])).toThrow('another --set gave amounts a value');
   expect(() => fieldsIn(['__proto__.x=1'])).not.toThrow();
   expect(Object.hasOwn(Object.prototype, 'x')).toBe(false);
 });

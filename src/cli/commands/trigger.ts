@@ -83,9 +83,11 @@ export function fieldsIn(settings: readonly string[]): Record<string, unknown> {
     }
     let at = record;
     for (const step of steps.slice(0, -1)) {
-      const inner = (Object.hasOwn(at, step) ? at[step] : undefined) as Record<string, unknown> | undefined;
-      at[step] = inner ?? {};
-      at = at[step] as Record<string, unknown>;
+      const inner = (Object.hasOwn(at, step) ? at[step] : undefined) ?? {};
+      if (typeof inner !== 'object' || Array.isArray(inner))
+        throw new Fault('usage', `--set ${JSON.stringify(setting)}: another --set gave ${step} a value`);
+      at[step] = inner;
+      at = inner as Record<string, unknown>;
     }
     at[steps.at(-1) ?? ''] = jsonOrText(setting.slice(equals + 1));
   }
