@@ -558,6 +558,16 @@ describe('the checkout page', () => {
     expect((await read(made.body.data.id)).status).toBe('completed');
   });
 
+  test('the checkout ends at a success_url with letters of any script', async () => {
+    const made = await create({ success_url: 'https://partner.example/完了?für=é' });
+    const visitor = await walk(checkoutPath(made));
+    const done = await visitor.answer(checkoutPath(made), { action: 'complete' });
+    expect([done.status, done.headers.get('location')]).toEqual([
+      303,
+      'https://partner.example/%E5%AE%8C%E4%BA%86?f%C3%BCr=%C3%A9',
+    ]);
+  });
+
   test('the checkout ignores a form without its token, from another browser or sent twice', async () => {
     const made = await create();
     const link = checkoutPath(made);

@@ -346,6 +346,20 @@ describe('answering a join session', () => {
     expect(told[3]?.data).toMatchObject({ status: 'completed', member: attributes.member });
   });
 
+  test('joining ends at a success_url with letters of any script', async () => {
+    const syndicate = foundSyndicate(world);
+    const person = makePerson(world, 'Paula');
+    const session = await mint(syndicate, {
+      email: person.email,
+      success_url: 'https://partner.example/完了',
+    });
+    const answer = await visit(pathOf(session), person.email, 'join');
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      303,
+      `https://partner.example/%E5%AE%8C%E4%BA%86?join_session=${session.body.data.id}&status=completed`,
+    ]);
+  });
+
   test('SYN-06 EVT-07 auto_approve_join_sessions makes the person a member at once, with no approver recorded', async () => {
     const syndicate = foundSyndicate(world);
     syndicate.set({ auto_approve_join_sessions: 1 });

@@ -83,9 +83,13 @@ export function seeOther(location: string, cookie?: string): Reply {
   return {
     status: 303,
     body: undefined,
-    headers: { location, 'referrer-policy': 'no-referrer', ...cookieHeader(cookie) },
+    headers: { location: inHeader(location), 'referrer-policy': 'no-referrer', ...cookieHeader(cookie) },
   };
 }
+
+/** A header takes no letters outside ASCII. A URL without them stays as it is, byte for byte. */
+const inHeader = (location: string): string =>
+  /^[\x21-\x7e]*$/.test(location) ? location : (URL.parse(location)?.href ?? encodeURI(location));
 
 function cookieHeader(cookie: string | undefined): Record<string, string> {
   return cookie === undefined ? {} : { 'set-cookie': cookie };
