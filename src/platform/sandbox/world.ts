@@ -80,8 +80,15 @@ export function openWorld(
     remember(state, plan, clock, whole);
     return whole;
   };
-  let document = stored === undefined ? makeOnce(state, plan, clock, () => make(0)) : continued(stored);
-  clock.onMove(() => run(state, 'UPDATE sandbox SET offset_millis = ?', [clock.offsetMillis]));
+  let document =
+    stored === undefined
+      ? makeOnce(state, plan, clock, () => make(clock.now() * perMillis))
+      : continued(stored);
+  let resetting = false;
+  clock.onMove(() => {
+    // A reset commits the offset together with its world, so that a crash leaves both as they were.
+    if (!resetting) run(state, 'UPDATE sandbox SET offset_millis = ?', [clock.offsetMillis]);
+  });
   return {
     plan,
     get document() {
@@ -94,6 +101,7 @@ export function openWorld(
       try {
         document = state.transaction(() => {
           // The feed continues after its end, so that a cursor from before the reset is recognized.
+      resetting = true;
           const feedStart = feedHead(state).head + 1;
           emptyTables(state);
           const made = make(feedStart);
@@ -109,6 +117,7 @@ export function openWorld(
     },
   };
 }
+        resetting = false;
 
 /**
  * Seeds a new file with the journal in memory, because there is nothing to roll back to. The row with the plan is written
