@@ -23,6 +23,11 @@ export interface World {
 const membershipStream = 0x73796e64;
 const furtherStream = 0x6c697665;
 const importStream = 0x696d706f;
+/**
+ * A new feed begins at the time of its start, and no feed grows by more than this in a millisecond. So a cursor of an
+ * earlier run with the same seed, which has the same key, lies before it and is expired.
+ */
+const perMillis = 1000;
 /** Bytes of a file with some ten thousand investments. */
 const largeImport = 5_000_000;
 
@@ -96,12 +101,12 @@ export function openWorld(
     },
     reset: () => {
       const offset = clock.offsetMillis;
+      resetting = true;
       clock.advance(-offset);
       state.pragma('foreign_keys = OFF');
       try {
         document = state.transaction(() => {
           // The feed continues after its end, so that a cursor from before the reset is recognized.
-      resetting = true;
           const feedStart = feedHead(state).head + 1;
           emptyTables(state);
           const made = make(feedStart);
@@ -112,12 +117,12 @@ export function openWorld(
         clock.advance(offset);
         throw error;
       } finally {
+        resetting = false;
         state.pragma('foreign_keys = ON');
       }
     },
   };
 }
-        resetting = false;
 
 /**
  * Seeds a new file with the journal in memory, because there is nothing to roll back to. The row with the plan is written

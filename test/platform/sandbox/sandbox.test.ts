@@ -1,6 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { all } from '../../../src/platform/state/statements.js';
-import { startNewlySeeded } from '../../conformance/running-platform.js';
+import {
+  company,
+  type RunningPlatform,
+  startNewlySeeded,
+  worldStart,
+} from '../../conformance/running-platform.js';
+import { stillClock } from '../still-clock.js';
 
 test('sandbox: the same seed produces the same world, another seed a different one', async () => {
   const [one, two, other] = await Promise.all([
@@ -26,4 +32,18 @@ test('sandbox: a reset keeps the moved clock in the data file until it commits i
   expect(stored()).toEqual([{ offset: 0 }]);
   sandbox.clock.advance(1_000);
   expect(stored()).toEqual([{ offset: 1_000 }]);
+});
+
+test('sandbox: a cursor of an earlier run in memory is expired, also after as many changes', async () => {
+  const read = async (sandbox: RunningPlatform, query: string) =>
+    sandbox.get(`/investments?per_page=100${query}`, { token: company(sandbox).token });
+  const first = await startNewlySeeded();
+  await first.control('POST', '/churn', { changes: 5 });
+  const { next_cursor: cursor } = (await read(first, '')).body.meta;
+  await first.close();
+  const second = await startNewlySeeded({ clock: stillClock(worldStart + 1000) });
+  onTestFinished(() => second.close());
+  expect((await read(second, `&cursor=${cursor}`)).status).toBe(410);
+  await second.control('POST', '/churn', { changes: 50 });
+  expect((await read(second, `&cursor=${cursor}`)).status).toBe(410);
 });
