@@ -3,6 +3,7 @@ import type { Closable } from '../../runtime/lifecycle.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';
 import { all, one, run } from '../state/statements.js';
+import { startTurns } from '../turns.js';
 import { type Derived, derive, type Source } from './derive.js';
 import { announcePublication } from './events.js';
 import { loadInvestment } from './model.js';
@@ -231,18 +232,9 @@ function append(
 export function startPublishing(services: Services): Closable {
   const delay = services.options.publishDelayMillis;
   if (delay === 0) return { close: () => Promise.resolve() };
-  const stopping = new AbortController();
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      publishDue(services, services.clock.now());
-      // A change queued from now on is due after one delay. Polling every half delay bounds the lateness.
-      await services.clock.wait(Math.max(delay / 2, 1), stopping.signal);
-    }
-  })();
-  return {
-    close: async () => {
-      stopping.abort();
-      await running;
-    },
-  };
+  return startTurns(services, async (closing) => {
+    publishDue(services, services.clock.now());
+    // A change queued from now on is due after one delay. Polling every half delay bounds the lateness.
+    await services.clock.wait(Math.max(delay / 2, 1), closing);
+  });
 }

@@ -1,5 +1,6 @@
 import type { Closable } from '../../runtime/lifecycle.js';
 import type { Services } from '../services.js';
+import { startTurns } from '../turns.js';
 import { nextExpiry } from './model.js';
 import { expireDue } from './transitions.js';
 
@@ -10,24 +11,21 @@ import { expireDue } from './transitions.js';
 export function startExpiry(services: Services): Closable {
   const { clock, state, events } = services;
   let nap = new AbortController();
-  let stopped = false;
   events.subscribe((event) => {
     if (event.name === 'join_session.created') nap.abort();
   });
-  const running = (async () => {
-    while (!stopped) {
-      nap = new AbortController();
-      expireDue(services, clock.now());
-      const next = nextExpiry(state);
-      if (next === null) await aborted(nap.signal);
-      else await clock.wait(Math.max(next - clock.now(), 1), nap.signal);
-    }
-  })();
+  const turns = startTurns(services, async () => {
+    nap = new AbortController();
+    expireDue(services, clock.now());
+    const next = nextExpiry(state);
+    if (next === null) await aborted(nap.signal);
+    else await clock.wait(Math.max(next - clock.now(), 1), nap.signal);
+  });
   return {
-    close: async () => {
-      stopped = true;
+    close: () => {
+      const closed = turns.close();
       nap.abort();
-      await running;
+      return closed;
     },
   };
 }

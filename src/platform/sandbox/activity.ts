@@ -1,5 +1,6 @@
 import type { Closable } from '../../runtime/lifecycle.js';
 import type { Services } from '../services.js';
+import { startTurns } from '../turns.js';
 import { churn } from './control/churn.js';
 
 /**
@@ -7,20 +8,9 @@ import { churn } from './control/churn.js';
  * pause. `close` waits for a change in progress.
  */
 export function startActivity(services: Services, pauseMillis: number): Closable {
-  const stopping = new AbortController();
-  const living = live(services, pauseMillis, stopping.signal);
-  return {
-    close: async () => {
-      stopping.abort();
-      await living;
-    },
-  };
-}
-
-async function live(services: Services, pauseMillis: number, signal: AbortSignal): Promise<void> {
   const { clock, random, state } = services;
-  while (!signal.aborted) {
-    await clock.wait(pauseMillis * (0.5 + random.fraction()), signal);
-    if (!signal.aborted) state.transaction(() => churn(services, 1, null, clock.now()))();
-  }
+  return startTurns(services, async (closing) => {
+    await clock.wait(pauseMillis * (0.5 + random.fraction()), closing);
+    if (!closing.aborted) state.transaction(() => churn(services, 1, null, clock.now()))();
+  });
 }

@@ -3,6 +3,7 @@ import type { EventName } from '../../wire/events.js';
 import type { Services } from '../services.js';
 import { newId } from '../state/secrets.js';
 import { run } from '../state/statements.js';
+import { startTurns } from '../turns.js';
 import { isActive, overdueSessions, type Session, writeSession } from './model.js';
 import { installationOn, offeringByNo } from './offering-access.js';
 
@@ -92,17 +93,8 @@ export function startSettling(
   services: Services,
   settle: (services: Services, now: number) => void,
 ): Closable {
-  const stopping = new AbortController();
-  const running = (async () => {
-    while (!stopping.signal.aborted) {
-      settle(services, services.clock.now());
-      await services.clock.wait(pauseMillis, stopping.signal);
-    }
-  })();
-  return {
-    close: async () => {
-      stopping.abort();
-      await running;
-    },
-  };
+  return startTurns(services, async (closing) => {
+    settle(services, services.clock.now());
+    await services.clock.wait(pauseMillis, closing);
+  });
 }
