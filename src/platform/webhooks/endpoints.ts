@@ -139,7 +139,7 @@ export function removeEndpoint(state: State, endpointNo: number, now: number): v
   run(state, 'DELETE FROM webhook_secrets WHERE endpoint_no = ?', [endpointNo]);
   run(
     state,
-    `UPDATE webhook_deliveries SET state = 'canceled', next_at = NULL, settled_at = ?
+    `UPDATE webhook_deliveries SET state = 'canceled', next_at = NULL, held = 0, settled_at = ?
      WHERE endpoint_no = ? AND state IN ('pending', 'dead')`,
     [now, endpointNo],
   );

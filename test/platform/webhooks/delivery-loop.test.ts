@@ -152,6 +152,25 @@ test('delivery loop: a delivery whose attempt could not be recorded is sent agai
   expect(receiver.received).toHaveLength(2);
 });
 
+test('delivery loop: an attempt in flight is recorded when its endpoint is deleted while another delivery is held', async () => {
+  const { world, owner, emit } = await started({}, { hold: true });
+  const answers: (() => void)[] = [];
+  receiver.answer((_, response) => answers.push(() => response.writeHead(200).end()));
+  const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);
+  emit();
+  await receiver.count(1);
+  emit();
+  const held = 'SELECT 1 FROM webhook_deliveries WHERE held = 1';
+  await expect.poll(() => world.rows(held)).toHaveLength(1);
+  expect((await world.send('DELETE', `/webhook_endpoints/${id}`, owner)).status).toBe(200);
+  for (const answer of answers) answer();
+  await expect.poll(() => world.rows('SELECT status FROM webhook_attempts')).toEqual([{ status: 200 }]);
+  expect(world.rows('SELECT state FROM webhook_deliveries')).toEqual([
+    { state: 'canceled' },
+    { state: 'canceled' },
+  ]);
+});
+
 test('delivery loop: close aborts attempts in flight and leaves no timer', async () => {
   const { world, owner, emit } = await started();
   receiver.answer(() => {});
