@@ -410,6 +410,20 @@ describe('disabling, suspending and deleting an application', () => {
     }
   });
 
+  test('APP-11 an application whose approval was taken back cannot be deleted, also after another review', async () => {
+    for (const seeded of [true, false]) {
+      const client = makeClient(world, { approved: seeded });
+      const patch = (approved: boolean) =>
+        world.control('PATCH', `/applications/${client.clientId}`, { approved });
+      if (!seeded) await patch(true);
+      await patch(false);
+      expect((await world.delete(path(client), { token: as(owner) })).status).toBe(409);
+      expect((await world.post(path(client, '/review'), { token: as(owner) })).status).toBe(200);
+      await patch(false);
+      expect((await world.delete(path(client), { token: as(owner) })).status).toBe(409);
+    }
+  });
+
   test('the portal deletes an unused application together with its keys', async () => {
     const client = makeClient(world, { approved: false });
     expect((await world.delete(path(client), { token: as(developer) })).status).toBe(403);

@@ -28,19 +28,21 @@ export function requestReview(services: Services, app: Application, now: number)
   run(
     services.state,
     `INSERT INTO application_reviews (application_no, requested_at) VALUES (?, ?)
-     ON CONFLICT (application_no) DO UPDATE SET requested_at = excluded.requested_at, decided_at = NULL, approved = NULL
+     ON CONFLICT (application_no) DO UPDATE SET requested_at = excluded.requested_at, decided_at = NULL
      WHERE decided_at IS NOT NULL`,
     [app.no, now],
   );
 }
 
+/** That an application was approved stays in its review, also after the platform took that back. */
 export function decideReview(services: Services, app: Application, approved: boolean, now: number): void {
   services.state.transaction(() => {
     run(
       services.state,
       `INSERT INTO application_reviews (application_no, requested_at, decided_at, approved) VALUES (?, ?, ?, ?)
-       ON CONFLICT (application_no) DO UPDATE SET decided_at = excluded.decided_at, approved = excluded.approved`,
-      [app.no, now, now, approved ? 1 : 0],
+       ON CONFLICT (application_no) DO UPDATE SET decided_at = excluded.decided_at,
+         approved = max(coalesce(approved, 0), excluded.approved)`,
+      [app.no, now, now, approved || app.approved_at !== null ? 1 : 0],
     );
     run(services.state, 'UPDATE applications SET approved_at = ? WHERE no = ?', [
       approved ? now : null,
