@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { defined } from '../../domain/defined.js';
+import { Interrupter } from '../../runtime/interruption.js';
 import type { EventName } from '../../wire/events.js';
 import { type ErrorStatus, errorTypes } from '../contract/errors.js';
 import type { DeliveryHazard, Hazards } from '../hazards.js';
@@ -67,6 +68,7 @@ export interface RuleInForce {
 export class Faults implements Interceptor, Hazards {
   #rules: ActiveRule[] = [];
   readonly #chosen = new WeakMap<Exchange, FaultAction>();
+  readonly #closing = new Interrupter();
 
   add(rules: readonly FaultRule[]): void {
     for (const rule of rules) {
@@ -82,6 +84,11 @@ export class Faults implements Interceptor, Hazards {
 
   clear(): void {
     this.#rules = [];
+  }
+
+  /** Ends every delay. Its request is not processed, because the sandbox is about to close. */
+  close(): void {
+    this.#closing.abort();
   }
 
   /** Returns the rules that may still apply, in the order of their evaluation. */
@@ -117,8 +124,8 @@ export class Faults implements Interceptor, Hazards {
     );
     if (action === null) return null;
     this.#chosen.set(exchange, action);
-    if (action.delayMs !== undefined) await exchange.services.clock.wait(action.delayMs);
-    if (action.drop === true) return { status: 0, headers: {}, body: '' };
+    if (action.delayMs !== undefined) await exchange.services.clock.wait(action.delayMs, this.#closing);
+    if (action.drop === true || this.#closing.aborted) return { status: 0, headers: {}, body: '' };
     return action.status === undefined ? null : faultAnswer(action.status, action, exchange);
   }
 

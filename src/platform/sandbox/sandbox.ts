@@ -106,6 +106,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     services.events.onAttempt((attempt) => traffic.attempted(attempt));
     const routes = features.flatMap((feature) => [...feature.routes, ...(feature.sandboxRoutes ?? [])]);
     const controlled = { clock, faults, requests, calls, ready, reset };
+    parts.add('faults', () => faults.close());
     const start = startRoutes({ clock, faults, traffic, ready, reset, api: new Router(routes) });
     const server = await listen(
       services,

@@ -4,14 +4,21 @@ import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { PlatformEvent } from '../../../src/platform/events.js';
 import { startActivity } from '../../../src/platform/sandbox/activity.js';
 import { startSandbox } from '../../../src/platform/sandbox/sandbox.js';
 import { one } from '../../../src/platform/state/statements.js';
 import { exampleShape, shapeOf } from '../../conformance/event-shapes.js';
-import { company, type RunningPlatform, startNewlySeeded, user } from '../../conformance/running-platform.js';
+import {
+  company,
+  type RunningPlatform,
+  startNewlySeeded,
+  user,
+  worldStart,
+} from '../../conformance/running-platform.js';
 import { copyApart } from '../../support/read-apart.js';
+import { manualClock } from '../webhooks/manual-clock.js';
 
 let world: RunningPlatform;
 beforeEach(async () => {
@@ -282,6 +289,21 @@ test('control: drop closes the connection before the request is processed, trunc
   await expect(world.get('/investments', { token: token() })).rejects.toThrow();
   expect((await requests()).map((entry: { status: number }) => entry.status)).toEqual([0, 200]);
   expect((await world.get('/investments', { token: token() })).status).toBe(200);
+});
+
+test('control: a sandbox that closes ends the delay of a fault, and does not process its request', async () => {
+  const clock = manualClock(worldStart);
+  const delayed = await startNewlySeeded({ clock });
+  const logged = vi.spyOn(delayed.services.logger, 'error');
+  onTestFinished(() => logged.mockRestore());
+  const waits = clock.waiting;
+  await delayed.control('POST', '/faults', { path: '/explore', action: { delayMs: 3_600_000 } });
+  const cut = delayed.get('/explore', { token: token() }).catch(() => 'cut');
+  await expect.poll(() => clock.waiting).toBe(waits + 1);
+  await delayed.close();
+  expect(await cut).toBe('cut');
+  expect(clock.waiting).toBe(0);
+  expect(logged).not.toHaveBeenCalled();
 });
 
 test('control: webhook faults apply to deliveries only', async () => {
