@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type PortalAct, portalWrite } from '../../src/platform/webhooks/portal.js';
 import { eventNames } from '../../src/wire/events.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import {
   createEndpoint,
   minute,
+  publicAddress,
   startWebhookPlatform,
   type WebhookPlatform,
 } from '../platform/webhooks/webhook-platform.js';
@@ -379,6 +380,20 @@ describe('bound endpoints', () => {
       installation: install.id,
     });
     expect([made.status, made.body.data.attributes.installation]).toEqual([201, install.id]);
+  });
+
+  test('WHE-22 an installation that is revoked while its URL is looked up gets no endpoint', async () => {
+    const slow = await startWebhookPlatform({
+      resolve: async () => {
+        slow.rows('UPDATE installations SET revoked_at = 1 RETURNING 1');
+        return [publicAddress];
+      },
+    });
+    onTestFinished(() => slow.close());
+    const { token } = slow.install({ on: 'company', targetNo: slow.company('Acme') });
+    const answered = await slow.send('POST', '/webhook_endpoints', token, { url, events });
+    expect([answered.status, errorType(answered)]).toEqual([404, 'not_found']);
+    expect(slow.rows('SELECT 1 FROM webhook_endpoints')).toEqual([]);
   });
 
   test('WHE-23 an installation token binds an endpoint to its own installation, with or without naming it', async () => {

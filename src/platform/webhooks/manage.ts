@@ -2,6 +2,7 @@ import type { EventName } from '../../wire/events.js';
 import { endpointQuota } from '../../wire/limits.js';
 import { callerOf, type Exchange } from '../http/exchange.js';
 import { invalidFields, notFound, Problem } from '../http/problem.js';
+import type { State } from '../state/database.js';
 import type { Realm } from '../state/secrets.js';
 import { one } from '../state/statements.js';
 import {
@@ -68,10 +69,16 @@ function activeInstallation(exchange: Exchange, id: string | null): number {
   return row.no;
 }
 
+const isRevoked = (state: State, installationNo: number): boolean =>
+  one(state, 'SELECT 1 FROM installations WHERE no = ? AND revoked_at IS NOT NULL', [installationNo]) !==
+  undefined;
+
 export function createEndpoint(exchange: Exchange, wanted: Wanted, installationNo: number | null): Created {
   const { state, random } = exchange.services;
   const applicationNo = callerOf(exchange).app.no;
   return state.transaction((): Created => {
+    // It may have been revoked while the host of the URL was looked up.
+    if (installationNo !== null && isRevoked(state, installationNo)) throw notFound('The installation');
     const twin =
       installationNo === null ? undefined : boundEndpoint(state, installationNo, wanted.url, wanted.mode);
     if (twin !== undefined) {
