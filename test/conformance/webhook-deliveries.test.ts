@@ -476,6 +476,14 @@ describe('resending deliveries', () => {
     expect((await resend('dlv_nothing')).status).toBe(404);
   });
 
+  test.each(['0', '-1', '1.5', 'all', '', '1e21'])(
+    'the portal refuses to list %j deliveries',
+    async (limit) => {
+      const answered = await world.control('GET', `/deliveries?limit=${limit}`);
+      expect([answered.status, answered.body.error.details]).toEqual([400, { parameter: 'limit' }]);
+    },
+  );
+
   test('the portal lists deliveries with every attempt, its status, time, duration and the first bytes of the response', async () => {
     const { id: installation } = install();
     const { id } = await createEndpoint(world, owner, receiver.url, ['investment.changed']);

@@ -96,7 +96,7 @@ function ownerOf(
 function list(exchange: Exchange): Reply {
   const endpoint = exchange.query.get('endpoint');
   const limit = Number(exchange.query.get('limit') ?? 100);
-  if (!Number.isInteger(limit) || limit < 1)
+  if (!Number.isSafeInteger(limit) || limit < 1)
     throw badParameter('limit', 'limit must be a whole number from 1.');
   const about = endpoint === null ? { limit } : { endpoint, limit };
   return ok({ data: listDeliveries(exchange.services.state, about) });
