@@ -227,6 +227,10 @@ describe('editing the scopes of an application', () => {
       'read:investments',
       'read:companies',
     ]);
+    for (const held of [tokens.access_token, token, installed.body.token.access_token]) {
+      const refused = await world.get('/investments', { token: held });
+      expect([refused.status, refused.body.error.type]).toEqual([403, 'insufficient_scope']);
+    }
     expect((await refresh(world, client, tokens.refresh_token)).body.scope).toBe('read:profile');
     const install = await world.get(`/installations/${installed.body.data.id}`, { token });
     expect(install.body.data.attributes.scopes).toEqual(['read:profile', 'write:installations']);

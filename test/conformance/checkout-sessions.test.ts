@@ -315,7 +315,7 @@ describe('listing investment sessions', () => {
 });
 
 describe('states of an investment session', () => {
-  test('SESS-16 canceling ends a pending, in_progress or abandoned session and its link; repeating it returns the same 200', async () => {
+  test('SESS-04 SESS-16 canceling ends a pending, in_progress or abandoned session and its link; repeating it returns the same 200', async () => {
     const made = await create();
     const { id } = made.body.data;
     const link = checkoutPath(made);
@@ -381,7 +381,7 @@ describe('states of an investment session', () => {
     expect(heard.map(({ name }) => name)).not.toContain('investment_session.expired');
   });
 
-  test('SESS-18 opening the link starts the session, a day without activity abandons it, and returning resumes it', async () => {
+  test('SESS-04 SESS-18 opening the link starts the session, a day without activity abandons it, and returning resumes it', async () => {
     const made = await create();
     const { id } = made.body.data;
     await world.send('HEAD', checkoutPath(made));

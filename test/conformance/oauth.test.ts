@@ -349,7 +349,7 @@ describe('the token endpoint', () => {
     expect(tokens.refresh_token).toMatch(/^rt_live_/);
   });
 
-  test('OAUTH-08 SEC-17 a code expires after 60 seconds and works once', async () => {
+  test('OAUTH-08 SEC-17 ERR-20 a code expires after 60 seconds and works once', async () => {
     const late = await codeFor(world, client, ida);
     world.clock.advance(minute);
     expect((await exchange(world, client, late)).body.error).toBe('invalid_grant');
@@ -513,7 +513,7 @@ describe('refreshing tokens', () => {
     expect((await refresh(world, client, last.body.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  test('OAUTH-11 a refresh token that was never issued returns invalid_grant', async () => {
+  test('OAUTH-11 ERR-20 a refresh token that was never issued returns invalid_grant', async () => {
     const answer = await refresh(world, client, 'rt_test_unknown');
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   });

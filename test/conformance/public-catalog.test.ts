@@ -438,6 +438,8 @@ describe('exploring offerings', () => {
       personalized: false,
       filters: {},
     });
+    const { meta: first } = (await read('/explore?per_page=1')).body;
+    expect(first).toMatchObject({ total_count: plain.data.length, page_count: 1, has_more: true });
     const query =
       'sort=newest&exemption=reg_cf&security=safe&testing_the_waters=false&max_min_investment=1000.50&closing_before=2027-12-31&min_amount_raised=1&industry=energy,clean_tech&business_model=b2c&business_model=ecommerce&unknown=1';
     const { meta } = (await read(`/explore?${query}`)).body;

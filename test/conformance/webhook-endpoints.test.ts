@@ -127,7 +127,7 @@ describe('app-wide endpoints', () => {
     expect(JSON.stringify(answered.body)).not.toContain('whsec_');
   });
 
-  test('WHE-06 SEC-06 creating an endpoint returns 201 with a secret that no read shows again', async () => {
+  test('CONV-13 WHE-06 SEC-06 creating an endpoint returns 201 with a secret that no read shows again', async () => {
     const answered = await world.send('POST', '/webhook_endpoints', owner, { url, events });
     expect(answered.status).toBe(201);
     expect(answered.body.data.attributes).toMatchObject({ url, mode: 'live', events, enabled: true });

@@ -59,7 +59,7 @@ test('the client reads a bound endpoint with its hint and no url', async () => {
   });
 });
 
-test('CONV-13 create and WHE-13 rotate return the secret', async () => {
+test('create and WHE-13 rotate return the secret', async () => {
   const shown = { data: { ...data, attributes: { ...attributes, secret: 'whsec_1' } } };
   const wanted = { url: attributes.url, events: attributes.events };
   nock(host).post('/webhook_endpoints', wanted).reply(201, shown);
