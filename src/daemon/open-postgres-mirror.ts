@@ -29,13 +29,15 @@ import { eraserName, leaseMillis, type OpenMirror, type OpenMirrorParts } from '
 
 /**
  * The receiver responds within a second or two even when the server hangs; the platform resends rejected deliveries.
- * Its connections are dedicated, so that a delivery never queues behind a page write.
+ * Its connections are dedicated, so that a delivery never queues behind a page write. One on which no answer comes back is
+ * closed: without a word from the server or the network, the next deliveries would wait behind it.
  */
 const accepting = {
   applicationName: 'rosterd-receiver',
   max: 3,
   connectTimeoutMs: 1_500,
   statementTimeoutMs: 1_500,
+  answerMillis: 5_000,
 } as const;
 
 export async function openPostgresMirror(

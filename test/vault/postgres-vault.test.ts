@@ -19,6 +19,7 @@ import {
 } from '../postgres/fresh-database.js';
 import { giveToOwnRole, rolePassword } from '../postgres/own-role.js';
 import { withClient } from '../postgres/run-databases.js';
+import { wayTo } from '../postgres/way-to.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { testRandom } from '../support/chance.js';
 import { compiledScript } from '../support/compiled-script.js';
@@ -74,6 +75,17 @@ test('encrypted vault: every host reads what one wrote, and the database holds n
   }
   await other.remove('sign-in/crm');
   expect(await vaultWith().read('sign-in/crm')).toBeNull();
+});
+
+test('encrypted vault: an entry is read again although the network dropped the connection without a word', async () => {
+  await vaultWith().write('sign-in/crm', canary);
+  const way = await wayTo(database.url);
+  const vault = vaultWith({ url: way.url });
+  expect(await vault.read('sign-in/crm')).toBe(canary);
+  way.swallow();
+  // The driver times out after ten seconds.
+  await expect(vault.read('sign-in/crm')).rejects.toMatchObject({ code: 'database_busy' });
+  await expect.poll(() => vault.read('sign-in/crm').catch(() => 'busy')).toBe(canary);
 });
 
 test.each([

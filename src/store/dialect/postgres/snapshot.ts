@@ -49,15 +49,23 @@ export async function postgresRowSnapshot<Result>(
 
 /** Longer than the usual interval between scrapes, so that the connection is reused. */
 const idleMs = 5 * 60_000;
+/** A connection on which one query takes longer is lost: no query of a status takes that long. */
+const answerMillisDefault = 60_000;
 
 /** Snapshots on pooled connections. After a failure the next snapshot reconnects, and reads the password again. */
 export class KeptSnapshots implements Snapshots {
   #opened: Promise<PostgresDatabase> | null = null;
 
-  constructor(private readonly url: () => Promise<string>) {}
+  constructor(
+    private readonly url: () => Promise<string>,
+    private readonly answerMillis = answerMillisDefault,
+  ) {}
 
   async take<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result> {
-    this.#opened ??= this.url().then((url) => openPostgres(url, { readonly: true, max: 2, idleMs }));
+    const { answerMillis } = this;
+    this.#opened ??= this.url().then((url) =>
+      openPostgres(url, { readonly: true, max: 2, idleMs, answerMillis }),
+    );
     const opened = this.#opened;
     try {
       return await snapshotOn(await opened, work);

@@ -5,8 +5,16 @@ import { openPostgres, type PostgresDatabase } from './open.js';
 import { schemaSql, vaultSchemaOf, vaultSchemaSql } from './schema-sql.js';
 import { inTransaction, type Transaction } from './transaction.js';
 
-/** Vault statements never queue behind a page write. Idle connections are closed, so it usually has none. */
-const connections = { applicationName: 'rosterd-vault', max: 2, idleMs: 10_000 } as const;
+/**
+ * Vault statements never queue behind a page write. Idle connections are closed, so it usually has none, and so is one on
+ * which no answer comes back: each statement takes milliseconds, and no request can be made without a token.
+ */
+const connections = {
+  applicationName: 'rosterd-vault',
+  max: 2,
+  idleMs: 10_000,
+  answerMillis: 10_000,
+} as const;
 
 /** A holder that froze or died loses its lock after this time; a living one renews it. */
 const vaultLockSeconds = 20;

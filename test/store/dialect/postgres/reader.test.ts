@@ -8,15 +8,21 @@ import { postgresFault } from '../../../../src/store/dialect/postgres/faults.js'
 import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { openPostgresReader } from '../../../../src/store/dialect/postgres/reader.js';
+import { KeptSnapshots } from '../../../../src/store/dialect/postgres/snapshot.js';
 import { newestChange } from '../../../../src/store/reads/changes.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 import { wayTo } from '../../../postgres/way-to.js';
 
-test('a reader with a short timeout drops a connection that stops responding and opens a new one', async () => {
-  const { url, swallow } = await wayTo((await freshDatabase()).url);
+/** Makes a mirror there. */
+async function migratedAt(url: string): Promise<void> {
   const writer = await openPostgres(url);
   await migratePostgres(writer, { clock: systemClock, version: '0.0.0' });
   await writer.close();
+}
+
+test('a reader with a short timeout drops a connection that stops responding and opens a new one', async () => {
+  const { url, swallow } = await wayTo((await freshDatabase()).url);
+  await migratedAt(url);
   // A busy server may exceed the timeout as well: the test needs a connection on which a query was answered in time.
   let opened: Reader | undefined;
   onTestFinished(() => opened?.close());
@@ -31,6 +37,24 @@ test('a reader with a short timeout drops a connection that stops responding and
   const fault = await newestChange(reader.db).catch((error: unknown) => reader.faultOf(error));
   expect(fault).toMatchObject({ code: 'database_busy' });
   await expect.poll(() => newestChange(reader.db).catch(() => 'gone')).toBe(0);
+});
+
+test('a status whose connection stops responding fails, and the next one is read over a new connection', async () => {
+  const { url, swallow } = await wayTo((await freshDatabase()).url);
+  const snapshots = new KeptSnapshots(async () => url, 300);
+  onTestFinished(() => snapshots.close());
+  const read = () =>
+    snapshots
+      .take(async (ask) => {
+        await ask`SELECT 1`;
+        return 'read';
+      })
+      .catch((error: unknown) => error);
+  await migratedAt(url);
+  await expect.poll(read).toBe('read');
+  swallow();
+  expect(await read()).toMatchObject({ code: 'database_busy' });
+  await expect.poll(read).toBe('read');
 });
 
 test('a server that accepts a connection but never responds is reported as unreachable', async () => {
