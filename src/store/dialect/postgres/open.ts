@@ -128,7 +128,10 @@ async function openWith(
       schema,
       identitySchema: identitySchemaOf(schema),
       version,
-      close: () => closeOnce(pool),
+      close: async () => {
+        await closeOnce(pool);
+        sockets.leave();
+      },
     };
   } catch (error) {
     await closeOnce(pool);
@@ -149,6 +152,11 @@ class Sockets {
 
   destroy(): void {
     for (const socket of this.#open) socket.destroy();
+  }
+
+  /** The driver has said goodbye on each, and waits for the server, which may never answer. The process need not. */
+  leave(): void {
+    for (const socket of this.#open) socket.unref();
   }
 }
 

@@ -13,6 +13,7 @@ import {
 import { schemaSql } from '../../../../src/store/dialect/postgres/schema-sql.js';
 import type { Migration } from '../../../../src/store/migrate.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
+import { wayTo } from '../../../postgres/way-to.js';
 
 const base = { clock: systemClock, version: '0.1.0' };
 
@@ -48,6 +49,11 @@ const step = (number: number, sql: string): Migration => ({
 });
 const one = step(1, 'CREATE TABLE a (x int); INSERT INTO a VALUES (1)');
 const two = step(2, 'CREATE TABLE b (x int)');
+
+/** Node shows only here whether a socket keeps its process from ending. */
+interface OpenSocket {
+  readonly _handle: { hasRef(): boolean } | null;
+}
 
 describe('migrating', () => {
   test('the shipped migrations run once even if several daemons start at the same time', async () => {
@@ -287,6 +293,17 @@ describe('opening', () => {
     expect(addressText('postgres://ann:CANARY@db.example:5433/mirror?sslmode=require&password=CANARY')).toBe(
       'postgres://ann@db.example:5433/mirror',
     );
+  });
+
+  test('a database that was closed lets the process end, although its server says nothing any more', async () => {
+    const way = await wayTo(await emptyDatabase());
+    const database = await openPostgres(way.url);
+    const client = await database.pool.connect();
+    const { stream } = client.connection as unknown as { readonly stream: OpenSocket };
+    client.release();
+    way.swallow();
+    await database.close();
+    expect(stream._handle?.hasRef() ?? false).toBe(false);
   });
 
   test('a statement timeout and an ended session fail with database_busy, which can be retried', async () => {
