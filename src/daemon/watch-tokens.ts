@@ -86,6 +86,8 @@ export async function openTokenWatch({
     const withEntries = clock.monotonic() >= entriesDue;
     if (withEntries) entriesDue = clock.monotonic() + entryLookMillis;
     for (const { key, access, place, onReplaced } of watched) {
+      // Each entry of a server that is away takes seconds.
+      if (stopping.signal.aborted) return;
       if ('entry' in place && !withEntries) continue;
       const mark = await markAt(place);
       // A server that is away for a moment has not lost the entry.

@@ -205,6 +205,39 @@ test('a sign-in that another host stored in the vault is noticed within ten seco
   expect(events).toEqual(['reload', 'recheck crm', 'reload', 'recheck crm']);
 });
 
+test('a watch that is closed while a server does not answer waits for one sign-in, not for each', async () => {
+  let reads = 0;
+  let answer = () => {};
+  const sources = ['a', 'b', 'c'].map((name) => ({
+    name,
+    access: { kind: 'credentials', at: { entry: `sign-in/${name}` }, clientId: 'pk_1', clientSecret: null },
+  }));
+  const watch = await openTokenWatch({
+    engine: {
+      sources: { all: sources, onChange: () => () => {} },
+      vault: {
+        read: async () => {
+          reads += 1;
+          if (reads === sources.length + 1) await new Promise<void>((resolve) => (answer = resolve));
+          return 'sign-in';
+        },
+      },
+      platform: { tokensOf: () => ({}) },
+      sync: {},
+    } as never,
+    rules: [],
+    onRule: () => {},
+    clock: manualClock(0),
+    logger: silentLogger,
+  });
+  watch.start();
+  await expect.poll(() => reads).toBe(4);
+  const closed = watch.close();
+  answer();
+  await closed;
+  expect(reads).toBe(4);
+});
+
 test('a sign-in in the vault that another host replaces while the daemon starts is noticed', async () => {
   let entry = 'sign-in 1';
   const access = { kind: 'credentials', at: { entry: 'sign-in/crm' }, clientId: 'pk_1', clientSecret: null };
