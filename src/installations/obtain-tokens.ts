@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
 import { Fault, isFault } from '../domain/fault.js';
+import type { SourceName } from '../domain/ids.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { FollowedBook } from './followed-book.js';
@@ -27,6 +28,8 @@ export interface TokenParts {
 
 export interface TokensWished {
   readonly waiting: readonly FollowedSource[];
+  /** Called for each of them whose entry in the vault cannot be read. */
+  readonly onUnreadable: (source: SourceName) => void;
   readonly scopes: readonly string[];
   /** After a start, the vault may have the token of any waiting source. */
   readonly looksAtAll: boolean;
@@ -48,11 +51,11 @@ const gatherFactor = 10;
 export async function obtainTokens(
   parts: TokenParts,
   api: InstallationsApi,
-  { waiting, scopes, looksAtAll, isInterrupted }: TokensWished,
+  { waiting, onUnreadable, scopes, looksAtAll, isInterrupted }: TokensWished,
   signal: AbortSignal,
 ): Promise<boolean> {
   const isDue = (row: FollowedSource) => mintWaitMillis(row.mints, row.lastMintAt, parts.clock.now()) === 0;
-  const others = await connectFound(parts, looksAtAll ? waiting : waiting.filter(isDue));
+  const others = await connectFound(parts, looksAtAll ? waiting : waiting.filter(isDue), onUnreadable);
   const due = others.filter(isDue);
   if (due.length > 0) await parts.vault.requireWritable();
   const queue = new PQueue({ concurrency: atOnce });
@@ -116,6 +119,7 @@ function gatherConnected(parts: TokenParts) {
 async function connectFound(
   parts: TokenParts,
   waiting: readonly FollowedSource[],
+  onUnreadable: TokensWished['onUnreadable'],
 ): Promise<readonly FollowedSource[]> {
   const found: Connected[] = [];
   const others: FollowedSource[] = [];
@@ -130,6 +134,7 @@ async function connectFound(
     } catch (error) {
       // Not asked for again: the entry exists, and an operator can make it readable.
       parts.logger.warn({ source: row.source, error }, 'a token in the vault cannot be read');
+      onUnreadable(row.source);
     }
   }
   await connect(parts, found);

@@ -72,6 +72,8 @@ export class RuleFollower {
   #failures = 0;
   #confirmFrom = 0;
   #hasLooked = false;
+  /** On the monotonic clock: when an entry of the vault that could not be read is looked at again. */
+  readonly #lookAt = new Map<SourceName, number>();
 
   constructor(parts: RuleFollowerParts) {
     this.#parts = parts;
@@ -90,8 +92,9 @@ export class RuleFollower {
     this.#listAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Ends a wait after failures, because their cause may be gone. */
+  /** Ends waits after failures, because their cause may be gone. */
   retry(): void {
+    this.#lookAt.clear();
     if (this.#failures === 0) return;
     this.#notBefore = Number.NEGATIVE_INFINITY;
     this.listSoon();
@@ -114,12 +117,15 @@ export class RuleFollower {
       await this.#lookAtRefused(realm, reasons.refused, signal);
       // The newest first: a founder waits for it, and thousands of older ones may wait for the quota.
       const waiting = this.#rows(realm)
-        .filter(({ state }) => state === 'waiting')
+        .filter(({ state, source }) => state === 'waiting' && this.#untilLook(source) === 0)
         .sort((one, other) =>
           one.firstSeenAt < other.firstSeenAt ? 1 : one.firstSeenAt > other.firstSeenAt ? -1 : 0,
         );
       const { isInterrupted } = reasons;
-      const wish = { waiting, scopes: rule.scopes, looksAtAll: !this.#hasLooked, isInterrupted };
+      const onUnreadable = (source: SourceName) =>
+        void this.#lookAt.set(source, clock.monotonic() + retryMillisMin);
+      const looksAtAll = !this.#hasLooked;
+      const wish = { waiting, onUnreadable, scopes: rule.scopes, looksAtAll, isInterrupted };
       const asked = await obtainTokens(this.#parts, rule.api, wish, signal);
       this.#hasLooked = true;
       if (!read && !asked) return true;
@@ -147,9 +153,15 @@ export class RuleFollower {
       .filter(
         ({ state, rule: name, realm }) => state === 'waiting' && name === rule.rule && realm === this.#realm,
       )
-      .map(({ mints, lastMintAt }) => mintWaitMillis(mints, lastMintAt, clock.now()));
+      .map(({ source, mints, lastMintAt }) =>
+        Math.max(mintWaitMillis(mints, lastMintAt, clock.now()), this.#untilLook(source)),
+      );
     const due = mints.reduce((least, one) => Math.min(least, one), this.#listAt - now);
     return Math.max(0, due, this.#notBefore - now);
+  }
+
+  #untilLook(source: SourceName): number {
+    return Math.max(0, (this.#lookAt.get(source) ?? 0) - this.#parts.clock.monotonic());
   }
 
   #rows(realm: Realm): readonly FollowedSource[] {

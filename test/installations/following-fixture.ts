@@ -19,6 +19,8 @@ export class FollowingWorld {
   readonly tokens = new Map<string, string>();
   /** Entries of the vault that do not decrypt. */
   readonly unreadable = new Set<string>();
+  /** Entries of the vault that were read, in order. */
+  readonly read: string[] = [];
   readonly taken = new Set<string>();
   readonly erasures: string[] = [];
   readonly errors: unknown[] = [];
@@ -61,6 +63,7 @@ export class FollowingWorld {
       store: this.store,
       vault: {
         read: async (key) => {
+          this.read.push(key);
           if (this.unreadable.has(key)) throw new Fault('database_unusable', `${key} does not decrypt`);
           return this.tokens.get(key) ?? null;
         },

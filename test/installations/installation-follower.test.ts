@@ -695,6 +695,34 @@ test('a token that the platform accepts, or that cannot be read, is neither remo
   expect(world.errors.filter((error) => error !== null)).toHaveLength(failed);
 });
 
+test('a token that cannot be read after a crash is looked at once a minute, and at once after a reload', async () => {
+  const world = new FollowingWorld();
+  const first = world.application.install('co_Acme', 'Acme');
+  const key = `installation/${first}`;
+  world.fault = (call, after) => {
+    if (call === `write ${key}` && after) throw new Error('the process died');
+  };
+  const { signal } = new AbortController();
+  const dying = world.start();
+  for (let turn = 0; turn < 2; turn += 1) await dying.turn(signal);
+  world.fault = () => {};
+  expect([world.row('acme')?.state, world.tokenOf(first) === null]).toEqual(['waiting', false]);
+
+  world.unreadable.add(key);
+  world.clock.advance(hours);
+  const follower = world.start();
+  await world.settle(follower);
+  const looked = world.read.filter((one) => one === key).length;
+  await world.pass(follower, 10 * 60_000);
+  expect(world.read.filter((one) => one === key).length - looked).toBe(10);
+  expect([world.row('acme')?.state, world.application.minted(first)]).toEqual(['waiting', 1]);
+
+  world.unreadable.clear();
+  follower.retry();
+  await world.settle(follower);
+  expect(world.names()).toEqual(['acme']);
+});
+
 test('what was stored is announced again after an announcement that failed', async () => {
   const { world } = await worldWith('Acme');
   world.synced = [];
