@@ -3,7 +3,7 @@ import type { SourceName } from '../domain/ids.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { LaneAlarms } from './lane-alarms.js';
-import { type Lane, sourcesOf } from './ports.js';
+import { everyLane, type Lane, sourcesOf } from './ports.js';
 
 /** When to retry a lane whose database was busy, and how often to log that. */
 const busyRetryMillis = 5000;
@@ -33,7 +33,8 @@ export class LaneQueue {
 
   /** Returns the lanes with events that the source belongs to. */
   lanesOf(source: SourceName): readonly Lane[] {
-    return [...(this.#bySource.get(source) ?? [])];
+    const lanes = [...(this.#bySource.get(source) ?? [])];
+    return this.#lanes.has(everyLane) ? [...lanes, everyLane] : lanes;
   }
 
   /** Adds a lane with events. Renews its promise, so that a lane found empty at this moment is not dropped. */

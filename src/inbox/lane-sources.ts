@@ -1,6 +1,14 @@
 import type { SourceName } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
-import { type Inbox, type Lane, type Others, type Proof, sourcesOf, type Ticked } from './ports.js';
+import {
+  everyLane,
+  type Inbox,
+  type Lane,
+  type Others,
+  type Proof,
+  sourcesOf,
+  type Ticked,
+} from './ports.js';
 
 /** How long deliveries wait for a daemon that knows their sources. */
 const strangeMillis = 24 * 3_600_000;
@@ -36,6 +44,7 @@ export class LaneSources {
 
   /** Returns the known sources of a lane. */
   of(lane: Lane): readonly SourceName[] {
+    if (lane === everyLane) return [...this.#known];
     return sourcesOf(lane).filter((source) => this.#known.has(source));
   }
 

@@ -33,9 +33,17 @@ export interface AcceptedEvent extends EventSeen {
  */
 export type Lane = Brand<string, 'Lane'>;
 
-/** Returns the lane of these sources, or null for none. */
+/** The lane of an event that may concern any source, such as one that names no company, when there are many sources. */
+export const everyLane = '*' as Lane;
+
+/** A page of PostgreSQL's index of lanes takes no longer text, and neither does a message to the fleet. */
+const laneCharactersMax = 2_000;
+
+/** Returns the lane of these sources, or null for none. For more names than fit, it is the lane of all sources. */
 export function laneOf(sources: readonly SourceName[]): Lane | null {
-  return sources.length === 0 ? null : ([...new Set(sources)].sort().join(',') as Lane);
+  if (sources.length === 0) return null;
+  const lane = [...new Set(sources)].sort().join(',') as Lane;
+  return lane.length > laneCharactersMax ? everyLane : lane;
 }
 
 /** Returns the lane of events that belong to this source alone. */
@@ -43,6 +51,7 @@ export function ownLane(source: SourceName): Lane {
   return source as string as Lane;
 }
 
+/** Returns the names of a lane. That of all sources has none but its own. */
 export function sourcesOf(lane: Lane): readonly SourceName[] {
   return lane.split(',') as SourceName[];
 }
@@ -50,6 +59,7 @@ export function sourcesOf(lane: Lane): readonly SourceName[] {
 /** Returns a lane that another process sent, or undefined when it does not consist of source names. */
 export function parseLane(value: unknown): Lane | undefined {
   if (typeof value !== 'string') return undefined;
+  if (value === everyLane) return everyLane;
   return value.split(',').every((name) => parseSourceName(name) !== undefined) ? (value as Lane) : undefined;
 }
 

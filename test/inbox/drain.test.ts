@@ -191,6 +191,19 @@ test('drain: an event of two sources is worked once both were read past it', asy
   expect(inbox.states()).toEqual(['worked']);
 });
 
+test('drain: an event of more sources than a lane can name is worked once every source was read past it', async () => {
+  const many = Array.from({ length: 100 }, (_, n) => `source-with-a-long-name-${n}` as SourceName);
+  await drain.close();
+  build([acme, ...many]);
+  await arrive(many);
+  expect(inbox.rows.map(({ lane }) => lane)).toEqual(['*']);
+  expect(new Set(ticks.nudges)).toEqual(new Set([acme, ...many]));
+  for (const source of many) await ticks.end(source, { publishedThrough: now() });
+  expect(inbox.states()).toEqual(['pending']);
+  await ticks.end(acme, { publishedThrough: now() });
+  expect(inbox.states()).toEqual(['worked']);
+});
+
 test('drain: one tick settles a whole burst, in batches', async () => {
   for (let times = 0; times < 1700; times += 1) await arrive();
   clock.jump(1);

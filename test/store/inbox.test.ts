@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
 import type { EventId, SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
-import { type AcceptedEvent, ownLane } from '../../src/inbox/ports.js';
+import { type AcceptedEvent, everyLane, laneOf, ownLane } from '../../src/inbox/ports.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { sqliteInbox } from '../../src/store/inbox.js';
 import { readMirror } from '../../src/store/reads/read-mirror.js';
@@ -12,6 +13,8 @@ import { freshMirror } from './support/mirror.js';
 const at = (minute: number) => `2026-10-20T12:${String(minute).padStart(2, '0')}:00.000Z` as Instant;
 
 const acme = ownLane('acme' as SourceName);
+
+const digest = (n: number) => createHash('sha256').update(String(n)).digest('hex');
 
 const event = (eventId: string, set: Partial<AcceptedEvent> = {}): AcceptedEvent => ({
   eventId: eventId as EventId,
@@ -49,6 +52,17 @@ describe.each(databases)('the inbox in $database', ({ open }) => {
         db.selectFrom('webhook_inbox').select('event_id').execute(),
       );
       expect(seen).toEqual([{ event_id: 'evt_1' }]);
+    });
+
+    test('an event that concerns hundreds of sources is stored, and pending for all of them', async () => {
+      const { inbox } = await fresh();
+      const names = Array.from({ length: 300 }, (_, n) => digest(n).slice(0, 40) as SourceName);
+      expect(await inbox.accept(event('evt_1', { lane: laneOf(names) }))).toBe('stored');
+      expect(await inbox.waiting()).toMatchObject([{ lane: everyLane, events: 1 }]);
+      // As many of the longest names as fit.
+      const longest = Array.from({ length: 31 }, (_, n) => digest(n).slice(0, 63) as SourceName);
+      expect(await inbox.accept(event('evt_2', { lane: laneOf(longest) }))).toBe('stored');
+      expect((await inbox.waiting()).map(({ lane }) => lane)).toContain([...longest].sort().join(','));
     });
 
     test('test events and events without a source are stored without a body and are never pending', async () => {

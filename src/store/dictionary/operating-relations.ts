@@ -262,7 +262,12 @@ export const operatingRelations: readonly RelationEntry[] = [
       column('event_id', 'text', "The platform's id of the event; unique with `installation`"),
       column('installation', 'text', 'Installation that the event was sent to'),
       column('event', 'text', 'Name of the event, such as `investment.changed`'),
-      column('source', 'text', 'Source that the event concerns', 'no source has this installation'),
+      column(
+        'source',
+        'text',
+        'Source that the event concerns; several are joined by commas, and `*` stands for more than fit',
+        'no source has this installation',
+      ),
       column('investment', 'text', 'Id of the investment it concerns', 'the event is about something else'),
       column('observed_at', 'time', "The platform's time of the change", 'not sent'),
       column('test', 'flag', '1 for a test event'),
