@@ -26,10 +26,39 @@ export const readingFunctions =
  * transaction has to be able to write.
  */
 export async function reachOf(client: pg.Client, statement: string): Promise<Reach | Error> {
+  // The line break ends a comment.
+  const whole = await reachOfBody(client, `${statement}\n`);
+  if (!isSyntaxError(whole)) return whole;
+  for (const part of partsBeforeSemicolons(statement)) {
+    const reach = await reachOfBody(client, part);
+    if (!(reach instanceof Error)) return reach;
+  }
+  return whole;
+}
+
+/** Semicolons from the end of the text. There is more than one if a comment behind the statement has some. */
+const semicolonsMax = 5;
+
+/**
+ * A semicolon may end a statement, but it cannot stand in parentheses. Without a line break behind it, a part that ends
+ * within a comment or a text is no statement. So the semicolon of a part that is one ended the statement, and the server
+ * refuses another one behind it.
+ */
+function partsBeforeSemicolons(statement: string): readonly string[] {
+  const texts = statement.split(';');
+  return Array.from({ length: Math.min(semicolonsMax, texts.length - 1) }, (_, cut) =>
+    texts.slice(0, texts.length - 1 - cut).join(';'),
+  );
+}
+
+const isSyntaxError = (reach: Reach | Error): boolean =>
+  reach instanceof Error && 'code' in reach && reach.code === '42601';
+
+async function reachOfBody(client: pg.Client, body: string): Promise<Reach | Error> {
   await client.query('SAVEPOINT rosterd_reach');
   try {
-    // A subquery may repeat a column name, which a view may not. The line break ends a comment.
-    const text = `CREATE TEMP VIEW rosterd_reach AS SELECT 1 AS one WHERE EXISTS (\n${statement}\n)`;
+    // A subquery may repeat a column name, which a view may not.
+    const text = `CREATE TEMP VIEW rosterd_reach AS SELECT 1 AS one WHERE EXISTS (\n${body})`;
     await client.query({ text, queryMode: 'extended' } as pg.QueryConfig);
     const { rows } = await client.query<Reach>(reached, [auditTables]);
     return rows[0] ?? new Error('a query of totals returned no row');

@@ -245,6 +245,7 @@ describe('with names masked', () => {
         expect(text).toContain('runs with the rights of its owner');
       }
       expect((await run(own.url, 'SELECT id FROM investments')).text).toBe('id\ninv_1');
+      expect((await run(own.url, 'SELECT id FROM investments;')).text).toBe('id\ninv_1');
       expect((await run(own.url, 'SELECT nothing FROM investments')).text).toContain(
         '"nothing" does not exist',
       );

@@ -240,6 +240,23 @@ test('without the right to the audit log, a statement that could read it is refu
     });
     expect(await read('SELECT count(*) FROM roster')).toEqual([[0]]);
     expect(await read('SELECT 1 AS n, 2 AS n -- twice')).toEqual([[1, 2]]);
+    for (const sql of [
+      'SELECT 1;',
+      'SELECT 1 -- one;',
+      'SELECT 1 /* ; */ ;; ',
+      "SELECT length(';') -- a; b\n; -- c; d",
+      'EXPLAIN SELECT 1;',
+    ])
+      expect(await read(sql), sql).toHaveLength(1);
+    for (const sql of [
+      'SELECT actor FROM audit_log;',
+      'SELECT 1 -- ; /*\nUNION SELECT count(*) FROM audit_log --*/',
+      'SELECT 1 -- ; -- \rUNION SELECT count(*) FROM audit_log',
+      'SELECT 1 /* ; /* */ -- */ UNION SELECT count(*) FROM audit_log;',
+      "SELECT $a$;$a$, (SELECT actor FROM audit_log) || '; -- ';",
+    ])
+      await expect(read(sql), sql).rejects.toThrow('only operators may read audit_log and operator_requests');
+    await expect(read('SELECT peek();')).rejects.toThrow('which is not part of PostgreSQL');
     expect(await read('SELECT count(*) FROM information_schema.tables WHERE false')).toEqual([[0]]);
     expect(await read("SELECT name, extra->>'a' FROM (SELECT 'x' AS name, '{}'::json AS extra) t")).toEqual([
       ['x', null],
