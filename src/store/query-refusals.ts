@@ -45,6 +45,19 @@ export function hasNoPast(relation: string, present: string): Fault {
   });
 }
 
+/**
+ * `view`: a typed view of PostgreSQL. `plain`: the relation it is made from. `present`: the name that reads the present
+ * state of that relation in any query; null for a relation with a past.
+ */
+export function typedHasNoPast(view: string, plain: string, present: string | null): Fault {
+  return new Fault('usage', `${view} shows only the present, and this query reads a past state`, {
+    hint:
+      present === null
+        ? `Write ${plain}, without a schema, to read its past: times are texts and amounts are cents there.`
+        : `Write ${present} to read it as it is now.`,
+  });
+}
+
 export function hasParameters(): Fault {
   return notValid('it has parameters, and no values are bound to them');
 }

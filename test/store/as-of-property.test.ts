@@ -108,7 +108,7 @@ async function reading<Result>(
   await client.connect();
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-    if (at !== null) await readPostgresAsOf(client, at);
+    if (at !== null) await readPostgresAsOf(client, at, 'SELECT 1');
     await client.query('SET TRANSACTION READ ONLY');
     return await work(async (sql) => (await client.query(sql)).rows);
   } finally {

@@ -311,3 +311,32 @@ test('as of a past time, the views with whole units of SQLite read the past or a
   const masked = read(mirror, 'SELECT name FROM analytics_roster', between, { identity: false });
   await expect(masked).rejects.toEqual(fault(/which are masked/));
 });
+
+test('as of a past time, a typed view of PostgreSQL is refused: its name has a schema, so it shows the present', async () => {
+  const postgres = databases.find(({ database }) => database === 'PostgreSQL');
+  if (postgres === undefined) throw new Error('no database');
+  const mirror = await seeded(postgres.open);
+  await mirror.rows('CREATE VIEW reported AS SELECT id, committed FROM analytics.investments');
+  for (const sql of [
+    'SELECT status, committed FROM analytics.investments;',
+    'EXPLAIN (ANALYZE) TABLE analytics.investments',
+    'SELECT (SELECT count(*) FROM analytics . "investments") FROM round_totals',
+    'SELECT * FROM reported',
+  ])
+    for (const more of [{}, { audit: false }])
+      await expect(read(mirror, sql, between, more), sql).rejects.toEqual(
+        fault(/^analytics\.investments shows only the present/, /^Write investments, without a schema,/),
+      );
+  const masked = read(mirror, 'SELECT status FROM analytics.investments', between, { identity: false });
+  await expect(masked).rejects.toEqual(fault(/^analytics\.investments shows only the present/));
+  await expect(read(mirror, 'TABLE analytics.sync_status', between)).rejects.toEqual(
+    fault(
+      /^analytics\.sync_status shows only the present/,
+      /^Write public\.sync_status to read it as it is now/,
+    ),
+  );
+  expect((await read(mirror, 'SELECT count(*) FROM analytics.investments', undefined)).rows).toEqual([[2]]);
+  await expect(read(mirror, 'SELECT nothing FROM investments', between)).rejects.toEqual(
+    fault(/"nothing" does not exist/),
+  );
+});

@@ -1,9 +1,12 @@
 import pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
 import type { Instant } from '../../../domain/instant.js';
-import { type AsOfDialect, asOfViews, presentOnly, type TotalsView } from '../../as-of-views.js';
-import { notValid } from '../../query-refusals.js';
+import { type AsOfDialect, asOfViews, hasPast, presentOnly, type TotalsView } from '../../as-of-views.js';
+import { notValid, typedHasNoPast } from '../../query-refusals.js';
 import { type SourceReach, sourcesYoungerThan, type YoungerSource } from '../../reads/as-of-reach.js';
+import { analyticsSchemaOf } from './described-schema.js';
+import { reachOf } from './query-reach.js';
+import { explaining } from './query-without-audit.js';
 
 /** SQLSTATE of rosterd's own error for a relation without a past; its message is the relation. */
 export const presentOnlyCode = 'RM003';
@@ -11,13 +14,18 @@ export const presentOnlyCode = 'RM003';
 /**
  * Hides the public views behind temporary ones that show the mirror as it was at `at`, and those without a past behind
  * ones that fail. Returns the sources that the mirror did not have yet. Throws `usage` when the history does not reach
- * back to `at`, and when the server cannot create temporary views.
+ * back to `at`, when the server cannot create temporary views, and for a statement that reads a typed view: its name has
+ * a schema, so nothing can hide it.
  *
  * PostgreSQL looks for a plain name in the temporary schema first. A view has the rights of its owner, which is the role
  * that runs the statement: `rosterd_analyst` while names are masked. So no view can read more than that role could. The
  * transaction has to be able to write, and the caller makes it read-only afterwards; everything is rolled back with it.
  */
-export async function readAsOf(client: pg.Client, at: Instant): Promise<readonly YoungerSource[]> {
+export async function readAsOf(
+  client: pg.Client,
+  at: Instant,
+  statement: string,
+): Promise<readonly YoungerSource[]> {
   const schema = await schemaOfMirror(client);
   const stored = (relation: string) => `${pg.escapeIdentifier(schema)}.${relation}`;
   const { rows } = await client.query<SourceReach>(
@@ -39,7 +47,17 @@ export async function readAsOf(client: pg.Client, at: Instant): Promise<readonly
   } catch (error) {
     throw cannotCreate(error);
   }
+  await requireNoTypedView(client, statement, schema);
   return younger;
+}
+
+async function requireNoTypedView(client: pg.Client, statement: string, schema: string): Promise<void> {
+  const analytics = analyticsSchemaOf(schema);
+  const reach = await reachOf(client, statement.replace(explaining, ''), analytics);
+  // A statement that is wrong fails with its own error later.
+  if (reach instanceof Error || reach.typed === null) return;
+  const { typed } = reach;
+  throw typedHasNoPast(`${analytics}.${typed}`, typed, hasPast(typed) ? null : `${schema}.${typed}`);
 }
 
 /** Returns the schema of the mirror's tables, which need not be the first one of the search_path. */

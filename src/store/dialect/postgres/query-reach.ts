@@ -12,6 +12,8 @@ export interface Reach {
   readonly ownCode: string | null;
   /** The names of all functions that it calls, also in views, with spaces between them. */
   readonly calls: string;
+  /** A view of the schema `typed` that it reads, also through other views. Null when there is none. */
+  readonly typed: string | null;
 }
 
 /** PostgreSQL's own functions that run a statement or read a table that is named in a text. */
@@ -25,12 +27,12 @@ export const readingFunctions =
  * not in that record and are read from the stored query, because plans show neither the rows of VALUES nor a LIMIT. The
  * transaction has to be able to write.
  */
-export async function reachOf(client: pg.Client, statement: string): Promise<Reach | Error> {
+export async function reachOf(client: pg.Client, statement: string, typed = ''): Promise<Reach | Error> {
   // The line break ends a comment.
-  const whole = await reachOfBody(client, `${statement}\n`);
+  const whole = await reachOfBody(client, `${statement}\n`, typed);
   if (!isSyntaxError(whole)) return whole;
   for (const part of partsBeforeSemicolons(statement)) {
-    const reach = await reachOfBody(client, part);
+    const reach = await reachOfBody(client, part, typed);
     if (!(reach instanceof Error)) return reach;
   }
   return whole;
@@ -54,13 +56,13 @@ function partsBeforeSemicolons(statement: string): readonly string[] {
 const isSyntaxError = (reach: Reach | Error): boolean =>
   reach instanceof Error && 'code' in reach && reach.code === '42601';
 
-async function reachOfBody(client: pg.Client, body: string): Promise<Reach | Error> {
+async function reachOfBody(client: pg.Client, body: string, typed: string): Promise<Reach | Error> {
   await client.query('SAVEPOINT rosterd_reach');
   try {
     // A subquery may repeat a column name, which a view may not.
     const text = `CREATE TEMP VIEW rosterd_reach AS SELECT 1 AS one WHERE EXISTS (\n${body})`;
     await client.query({ text, queryMode: 'extended' } as pg.QueryConfig);
-    const { rows } = await client.query<Reach>(reached, [auditTables]);
+    const { rows } = await client.query<Reach>(reached, [auditTables, typed]);
     return rows[0] ?? new Error('a query of totals returned no row');
   } catch (error) {
     return error as Error;
@@ -97,4 +99,6 @@ const reached = `
     (SELECT coalesce(string_agg(DISTINCT p.proname, ' '), '')
      FROM reached r JOIN pg_rewrite w ON r.class = 'pg_class'::regclass AND w.ev_class = r.object
      CROSS JOIN regexp_matches(w.ev_action::text, ':(?:func|aggfno|winfno|opfunc)id (\\d+)', 'g') AS called
-     JOIN pg_proc p ON p.oid = called[1]::oid) AS calls`;
+     JOIN pg_proc p ON p.oid = called[1]::oid) AS calls,
+    (SELECT min(c.relname::text) FROM own JOIN pg_class c ON c.oid = own.object AND own.class = 'pg_class'::regclass
+     WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $2)) AS typed`;

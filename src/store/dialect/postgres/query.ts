@@ -55,7 +55,7 @@ export async function queryPostgres(
     await client.query(opening(timeoutMs, prepares ? 'READ WRITE' : 'READ ONLY'));
     await requireReadingCalls(client, statement);
     const travel = async () => {
-      if (asOf !== undefined) younger = await readAsOf(client, asOf);
+      if (asOf !== undefined) younger = await readAsOf(client, asOf, statement);
     };
     if (!masked) {
       await travel();
