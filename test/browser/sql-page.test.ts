@@ -128,6 +128,21 @@ test('the SQL page works while its editor loads, and typing goes on where it was
   expect(complaints).toEqual([]);
 });
 
+test('a download leaves the SQL page as it is, without words that it is loading', async () => {
+  const { page, complaints } = await visit('/sql');
+  await page.clock.install();
+  await page.goto(`${world.url}/sql?query=by-status`);
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'JSON Lines' }).click(),
+  ]);
+  await file.path();
+  await page.clock.runFor(5_000);
+  expect(await page.locator('.pending').count()).toBe(0);
+  expect(await page.locator('#main').getAttribute('aria-busy')).toBeNull();
+  expect(complaints).toEqual([]);
+});
+
 test("saved queries of a planted list in the browser's store are shown as text", async () => {
   const { page, complaints } = await visit('/sql');
   await page.evaluate(

@@ -60,7 +60,7 @@ ${past === null ? null : asOfBanner(past, sqlPath(name, ''), shown.result?.young
 <textarea id="sql-text" name="sql" rows="10" maxlength="${sqlCharactersMax}" spellcheck="false" autocapitalize="off" autocomplete="off"${problem === null ? null : html` aria-invalid="true" aria-describedby="problem"`}>
 ${sql}</textarea>
 <p class="buttons"><button class="primary" name="do" value="run">Run</button> ${chartField(shown.chart)} ${asOfField(asOf, shown.now)} <span class="soft keys">Ctrl + Enter runs, Ctrl + Space completes</span></p>
-<p class="buttons"><span class="soft">Download</span> <button name="do" value="csv">CSV</button> <button name="do" value="jsonl">JSON Lines</button> <button name="do" value="parquet">Parquet</button> <button name="do" value="xlsx">Excel</button> <button type="button" id="copy-link" hidden data-needs-script>Copy link</button></p></form>
+<p class="buttons" data-download><span class="soft">Download</span> <button name="do" value="csv">CSV</button> <button name="do" value="jsonl">JSON Lines</button> <button name="do" value="parquet">Parquet</button> <button name="do" value="xlsx">Excel</button> <button type="button" id="copy-link" hidden data-needs-script>Copy link</button></p></form>
 <p class="sql-link" hidden><label for="link">Link to this statement</label><input id="link" readonly></p>
 <p class="soft" id="said" role="status"></p>
 ${problem === null ? null : problemPart(problem, sql)}
