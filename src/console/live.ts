@@ -112,8 +112,9 @@ export const markOf = (seen: object): string =>
     key === 'at' || key === 'cursor_age_seconds' ? undefined : value,
   );
 
+/** A lone carriage return, which a name may contain, ends a line of the stream too. */
 const frame = (fragment: string): string =>
   `event: parts\n${fragment
-    .split('\n')
+    .split(/\r\n|\r|\n/)
     .map((line) => `data: ${line}`)
     .join('\n')}\n\n`;

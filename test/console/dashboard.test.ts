@@ -539,6 +539,23 @@ test('an open page receives an event when something changes, and only then', asy
   await reader?.cancel();
 });
 
+test('a name with carriage returns does not end an event of an open page before its end', async () => {
+  const own = await startConsole({ rows: 3 });
+  onTestFinished(() => own.close());
+  own.database.raw.exec("UPDATE company_rows SET name = 'Copper' || char(13) || char(13) || 'Labs'");
+  const response = await fetch(`${own.url}/events`);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let heard = '';
+  while (!heard.includes('id="changes"') || !heard.endsWith('\n\n'))
+    heard += (await reader?.read())?.value ?? '';
+  await reader?.cancel();
+  const end = String.raw`(?:\r\n|\r|\n)`;
+  const events = heard.split(new RegExp(`${end}{2}`));
+  expect(events).toEqual(['retry: 2000', expect.stringMatching(/Copper\ndata: \ndata: Labs/), '']);
+  const lines = (events[1] ?? '').split(new RegExp(end));
+  expect(lines.filter((line) => !/^(?:event|data): /.test(line))).toEqual([]);
+});
+
 test('a fifth download of a roster at the same time is refused, and pages are shown', async () => {
   const shared = await startConsole({ rows: 3, clock: new VirtualClock() });
   onTestFinished(() => shared.close());
