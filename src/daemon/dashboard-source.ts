@@ -148,6 +148,8 @@ export function dashboardSource({
     queryFile: async (sql, format, reading, signal) => {
       const limits = {
         timeoutMs: fileSeconds * 1_000,
+        // A client takes a file of this size over a slow line for longer than that: see `sendMillisMax` of the SQL page.
+        countsReader: false,
         rowsMax: queryLimits.fileRows,
         ...reading,
         rowBytesMax: boxRowBytesMax,

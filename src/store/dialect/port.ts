@@ -105,6 +105,8 @@ export type SqlValue = null | number | bigint | string | Uint8Array;
 
 export interface QueryLimits {
   readonly timeoutMs: number;
+  /** With false, the time in which the reader does not ask for more rows does not count. Default: true. */
+  readonly countsReader?: boolean;
   /** Null for all rows. */
   readonly rowsMax: number | null;
   /** The stored size of one row in bytes (default: 64 MB). A larger row ends the query with `usage`. */

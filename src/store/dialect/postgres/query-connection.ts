@@ -22,15 +22,19 @@ export class QueryConnection {
   /** Why the connection was closed before the query ended. */
   #cause: Fault | undefined;
   #isOpen = true;
-  readonly #ended = new AbortController();
+  #left: number;
+  #begunAt = 0;
+  #timer = new AbortController();
   readonly #onAbort = () => this.#stop(endedEarly());
 
   constructor(
     url: string,
-    { timeoutMs, rowBytesMax }: ConnectionLimits,
-    clock: Clock,
+    private readonly limits: ConnectionLimits,
+    private readonly clock: Clock,
     private readonly signal: AbortSignal,
   ) {
+    const { timeoutMs, rowBytesMax } = limits;
+    this.#left = timeoutMs;
     this.client = new pg.Client({
       connectionString: driverUrl(url),
       application_name: 'rosterd-query',
@@ -42,10 +46,24 @@ export class QueryConnection {
     this.arriving = new ArrivingBytes(this.client, rowBytesMax, () => this.#stop(rowTooLarge(rowBytesMax)));
     signal.addEventListener('abort', this.#onAbort, { once: true });
     if (signal.aborted) this.#onAbort();
-    // The server's limit applies to each statement; fetching a result in batches takes several.
-    void clock.wait(timeoutMs, this.#ended.signal).then(() => {
-      if (!this.#ended.signal.aborted) this.#stop(tooSlow(timeoutMs));
+    this.resume();
+  }
+
+  /** The server's limit applies to each statement; fetching a result in batches takes several. */
+  resume(): void {
+    if (!this.#isOpen) return;
+    const timer = new AbortController();
+    this.#timer = timer;
+    this.#begunAt = this.clock.monotonic();
+    void this.clock.wait(this.#left, timer.signal).then(() => {
+      if (!timer.signal.aborted) this.#stop(tooSlow(this.limits.timeoutMs));
     });
+  }
+
+  /** The time until `resume` does not count. */
+  pause(): void {
+    this.#left -= this.clock.monotonic() - this.#begunAt;
+    this.#timer.abort();
   }
 
   async open(): Promise<void> {
@@ -71,7 +89,7 @@ export class QueryConnection {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#ended.abort();
+    this.#timer.abort();
     this.signal.removeEventListener('abort', this.#onAbort);
     this.client.connection.stream.destroy();
   }

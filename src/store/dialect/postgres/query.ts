@@ -69,12 +69,14 @@ export async function queryPostgres(
     return await beginMasked(client, statement, { ...size, rowsMax, timeoutMs }, travel, arriving);
   });
 
+  const countsReader = limits.countsReader ?? true;
   let truncated = false;
   async function* rows(): AsyncGenerator<Row> {
     try {
       let seen = 0;
       const counted = new ResultSize(size);
       for (let batch = first; batch.rows.length > 0; batch = await attempt(batch.next)) {
+        if (!countsReader) connection.pause();
         for (const row of batch.rows) {
           if (seen === limits.rowsMax) {
             truncated = true;
@@ -84,6 +86,7 @@ export async function queryPostgres(
           counted.add(bytesOf(row));
           yield row;
         }
+        if (!countsReader) connection.resume();
       }
     } finally {
       connection.close();
@@ -104,7 +107,7 @@ const opening = (timeoutMs: number, access: 'READ ONLY' | 'READ WRITE'): string 
 const timeLimits = (timeoutMs: number): string =>
   [
     `SET LOCAL statement_timeout = ${timeoutMs}`,
-    `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 60_000}`,
+    `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 120_000}`,
     'SET LOCAL client_connection_check_interval = 1000',
   ].join('; ');
 

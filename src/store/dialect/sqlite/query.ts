@@ -40,10 +40,12 @@ export async function querySqlite(
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   let timer = new AbortController();
+  let begunAt = 0;
   // The start of the process, slow on a busy machine, does not count towards the query's timeout.
   const startTimeout = (millis: number) => {
     timer.abort();
     timer = new AbortController();
+    begunAt = clock.monotonic();
     const over = AbortSignal.any([timer.signal, ended.signal]);
     void clock.wait(millis, over).then(() => {
       if (!over.aborted) stop(tooSlow(limits.timeoutMs));
@@ -68,12 +70,20 @@ export async function querySqlite(
     throw faultOf(reply);
   };
 
+  const countsReader = limits.countsReader ?? true;
+  let left = limits.timeoutMs;
+  const pause = () => {
+    left -= clock.monotonic() - begunAt;
+    timer.abort();
+  };
   let truncated = false;
   async function* rows(): AsyncGenerator<readonly SqlValue[]> {
     try {
       let reply = await next();
       for (; reply.kind === 'rows'; reply = await next()) {
+        if (!countsReader) pause();
         yield* reply.rows;
+        if (!countsReader) startTimeout(left);
         sendDemand(child, { kind: 'more' });
       }
       truncated = reply.kind === 'end' && reply.truncated;
