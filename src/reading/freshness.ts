@@ -1,10 +1,15 @@
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
-import { oneOf } from '../domain/one-of.js';
 import type { Clock } from '../runtime/clock.js';
 import { awaitsMigration, isThere } from '../store/reads/is-there.js';
 import { isAhead } from '../store/reads/judge-source.js';
-import { type DatabaseLocation, type MirrorReader, readMirror, requireSource } from './read-mirror.js';
+import {
+  type DatabaseLocation,
+  type MirrorReader,
+  oneOfSources,
+  readMirror,
+  requireSource,
+} from './read-mirror.js';
 
 export interface Freshness {
   /** `human`: a source that is not fresh needs a person. */
@@ -89,12 +94,9 @@ async function requireSources(
   const unknown = sources.find((name) => !known.includes(name));
   if (unknown === undefined) return;
   throw new Fault('usage', `no source is called ${JSON.stringify(unknown)}`, {
-    hint: known.length > namesMax ? 'rosterd sources list' : oneOf(known, 'rosterd sync'),
+    hint: oneOfSources(known),
   });
 }
-
-/** A hint names this many sources. */
-const namesMax = 20;
 
 interface Seen {
   readonly rows: ReadonlyMap<string, FreshnessRow>;

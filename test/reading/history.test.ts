@@ -4,6 +4,8 @@ import { readHistory } from '../../src/reading/history.js';
 import { purgeHistory } from '../../src/store/dialect/sqlite/purge.js';
 import { mirrorFixture } from '../store/mirror-fixture.js';
 import { acme, record } from '../store/samples.js';
+import { manySources } from '../store/support/many-sources.js';
+import { freshMirror } from '../store/support/mirror.js';
 
 test('history: a purged time is refused; a later time and the full history are returned', async () => {
   const { database, list, delta, rows, mirror } = await mirrorFixture();
@@ -30,4 +32,15 @@ test('history: a purged time is refused; a later time and the full history are r
   // The history of the other source is complete, because nothing of it was purged.
   expect(await readHistory(place, { ...ask, source: 'other' })).toEqual([]);
   expect(await readHistory(place, { id: 'inv_1' })).toMatchObject([{ shares: '3' }]);
+});
+
+test('history: of a source that does not exist, the hint names all others only if they are few', async () => {
+  const hintOf = async (sources: number) => {
+    const { file, raw } = freshMirror();
+    for (const sql of manySources(sources, Date.parse('2026-10-20T00:00:00Z'))) raw.exec(sql);
+    const failed = readHistory({ kind: 'sqlite', file }, { id: 'inv_1', source: 'nowhere' });
+    return await failed.catch((error: { readonly about: { readonly hint: string } }) => error.about.hint);
+  };
+  expect(await hintOf(20)).toMatch(/^one of: source-00001, .*, source-00020$/);
+  expect(await hintOf(21)).toBe('rosterd sources list');
 });
