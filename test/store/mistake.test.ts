@@ -40,6 +40,12 @@ describe.each(databases)('$database', ({ open }) => {
     ['no such table', 'SELECT *\nFROM investmens', 'investmens', 'investments'],
     ['a syntax error', 'SELECT id FROM investments\nWHERE id = = 1', '= 1', null],
     [
+      'a name behind emojis',
+      "SELECT '😀😀', comitted_cents FROM investments",
+      'comitted_cents',
+      'committed_cents',
+    ],
+    [
       'a word at the wrong place',
       'SELECT id FORM investments WHERE id IN (SELECT id FROM ticks)',
       'investments',

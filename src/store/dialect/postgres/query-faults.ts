@@ -76,8 +76,10 @@ function placeOf(error: unknown, { statement, masked }: Failing): number | undef
   if (position === undefined || internalQuery !== undefined) return undefined;
   // While names are masked, the statement is described as it is.
   const before = masked || shortAnswer.test(statement) ? 0 : declaring.length;
+  const characters = Array.from(statement);
   const from = Number(position) - 1 - before;
-  return from >= 0 && from <= statement.length ? from : undefined;
+  // A character beyond 16 bits, such as an emoji, is two units of a text here and one character for the server.
+  return from >= 0 && from <= characters.length ? characters.slice(0, from).join('').length : undefined;
 }
 
 /** The server's messages may quote values. While names are masked, this message replaces them. */
