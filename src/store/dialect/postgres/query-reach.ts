@@ -18,7 +18,7 @@ export interface Reach {
 
 /** PostgreSQL's own functions that run a statement or read a table that is named in a text. */
 export const readingFunctions =
-  /(?:query|table|cursor|schema|database)_to_xml|ts_stat|ts_rewrite|dblink|pg_read_|pg_ls_|lo_get|pg_logical_/i;
+  /\b(?:(?:query|table|cursor|schema|database)_to_xml|ts_stat|ts_rewrite|dblink|pg_read_|pg_ls_|lo_get|pg_logical_)/i;
 
 /**
  * Returns what a statement reaches, or the server's error. Nothing of it is run or planned: the planner already calls

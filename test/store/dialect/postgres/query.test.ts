@@ -240,6 +240,8 @@ test('without the right to the audit log, a statement that could read it is refu
     });
     expect(await read('SELECT count(*) FROM roster')).toEqual([[0]]);
     expect(await read('SELECT 1 AS n, 2 AS n -- twice')).toEqual([[1, 2]]);
+    const aliased = 'SELECT status AS investments_status, row_number() OVER () AS n FROM investments';
+    expect(await read(`SELECT investments_status FROM (${aliased}) AS t WHERE n > 0`)).toEqual([]);
     for (const sql of [
       'SELECT 1;',
       'SELECT 1 -- one;',
