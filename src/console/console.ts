@@ -177,7 +177,7 @@ function failed(
 /** A mistake of the client, which is not logged. */
 const notValid = (status: number): Fault =>
   status === 413
-    ? new Fault('usage', 'the form is too large', { hint: 'A statement may have about 60,000 characters.' })
+    ? new Fault('usage', 'the form is too large', { hint: 'A statement may have about 20,000 characters.' })
     : new Fault('usage', `the address or the form of this request is not valid (${status})`);
 
 /** Returns the status of a client error, such as a body that is too long or not a form, and 503 otherwise. */

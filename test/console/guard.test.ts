@@ -127,8 +127,13 @@ describe('forms', () => {
   test('forms that are too long are rejected', async () => {
     const visitor = new Visitor(world.port);
     await visitor.get('/sql');
-    const answer = await visitor.send('/sql', { csrf: visitor.csrf, sql: 'x'.repeat(70_000) });
+    const answer = await visitor.send('/sql', { csrf: visitor.csrf, sql: 'x'.repeat(270_000) });
     expect([answer.status, answer.body]).toEqual([413, expect.stringContaining('the form is too large')]);
+    const chinese = await visitor.send('/sql', {
+      csrf: visitor.csrf,
+      sql: `SELECT '${'投'.repeat(19_000)}'`,
+    });
+    expect(chinese.status).toBe(200);
   });
 
   test('an address that cannot be decoded is reported as such, and not as a failure in the log', async () => {

@@ -141,7 +141,8 @@ const shownMillis = 15 * 60_000;
 /** An end further away was set while the clock was ahead, and does not count. */
 const isShown = (until: number, now: number) => until > now && until - now <= shownMillis;
 
-const formBytesMax = '64kb';
+/** A statement of 20,000 characters, each of which takes nine bytes in a form if it is Chinese. */
+const formBytesMax = '256kb';
 
 /** Parses a form, and rejects it unless a page of this console or a program with a token sent it. */
 export const ownForm: readonly RequestHandler[] = [
