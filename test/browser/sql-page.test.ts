@@ -128,6 +128,16 @@ test('the SQL page works while its editor loads, and typing goes on where it was
   expect(complaints).toEqual([]);
 });
 
+test('the legend of a chart over hours says which hour it is about', async () => {
+  const { page, complaints } = await visit('/sql');
+  const hours = [11, 12, 13].map((hour) => `('2026-10-20 ${hour}:00', ${hour * 2})`);
+  await write(page, `WITH t(hour, investments) AS (VALUES ${hours}) SELECT * FROM t`);
+  await page.keyboard.press('Control+Enter');
+  await page.locator('#result .u-over').hover();
+  expect(await page.locator('#result .readout').textContent()).toBe('2026-10-20 12:00 · investments 24');
+  expect(complaints).toEqual([]);
+});
+
 test('a download leaves the SQL page as it is, without words that it is loading', async () => {
   const { page, complaints } = await visit('/sql');
   await page.clock.install();

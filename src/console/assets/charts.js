@@ -21,6 +21,7 @@ function read(box) {
       rows.map(([first]) => seconds(first.dataset.value)),
       ...columns.map((index) => rows.map((row) => Number(row[index].dataset.value))),
     ],
+    times: rows.map(([first]) => first.textContent),
     words: columns.map((index) => rows.map((row) => row[index].dataset.words ?? row[index].textContent)),
   };
 }
@@ -121,10 +122,9 @@ function dates(_plot, ticks, _axis, _space, step) {
 const bounds = (low, high) => (low === high ? [0, 1] : [low * 1.05, high * 1.05]);
 const faint = (ink) => ink.replace(/^rgb\((.*)\)$/, 'rgba($1, 0.1)');
 
-/** Returns the values of one day as the table writes them: a number could not hold every digit of a large amount. */
-function said({ names, data, words }, index) {
-  const day = new Date(data[0][index] * 1_000).toISOString().slice(0, 10);
-  return [day, ...names.map((name, at) => `${name} ${words[at][index]}`)].join(' · ');
+/** Returns the values of one time as the table writes them: a number could not hold every digit of a large amount. */
+function said({ names, times, words }, index) {
+  return [times[index], ...names.map((name, at) => `${name} ${words[at][index]}`)].join(' · ');
 }
 
 function draw(chart) {
