@@ -324,6 +324,8 @@ test('encrypted vault: no query reads it, masked or not, and no function of a us
     'SELECT * FROM (TABLE "rosterd_vault".vault_entries) AS t',
     'SELECT (SELECT max(sealed) FROM rosterd_vault.vault_entries)',
     'EXPLAIN ANALYZE SELECT sealed FROM rosterd_vault.vault_entries',
+    'EXPLAIN ANALYZE (SELECT sealed::int FROM rosterd_vault.vault_entries)',
+    'EXPLAIN (TABLE rosterd_vault.vault_entries)',
     'SELECT holder FROM rosterd_vault.vault_locks',
   ];
   for (const sql of statements) {

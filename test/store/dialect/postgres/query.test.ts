@@ -272,6 +272,10 @@ test('without the right to the audit log, a statement that could read it is refu
     await expect(read('SELECT 1) AND EXISTS (SELECT 2')).rejects.toThrow('not valid');
     await expect(read('SELECT $1')).rejects.toThrow('parameters');
     expect((await read('EXPLAIN SELECT 1')).length).toBe(1);
+    expect((await read('EXPLAIN (costs off, Format JSON) (SELECT 1)')).length).toBe(1);
+    expect((await read('EXPLAIN ANALYZE (VALUES (1))')).length).toBeGreaterThan(1);
+    for (const sql of ['EXPLAIN (SELECT actor FROM audit_log)', 'EXPLAIN ANALYZE (TABLE audit_log)'])
+      await expect(read(sql), sql).rejects.toThrow('only operators may read audit_log and operator_requests');
     expect((await read('SHOW server_version')).length).toBe(1);
   } finally {
     await database.close();
