@@ -182,6 +182,10 @@ test('a link opens the statement without names and without running it', async ()
   const text = await editor(other).textContent();
   expect(text).toContain("status = 'active' AND id = 'inv_ada' AND '…' <> '…'");
   expect([await result(other).count(), new URL(other.url()).hash]).toEqual([0, '']);
+  // On the page itself, the address of another link changes nothing but the fragment.
+  await other.goto(`${world.url}/sql#sql=SELECT%207`);
+  await expect.poll(() => editor(other).textContent()).toBe('SELECT 7');
+  expect([await result(other).count(), new URL(other.url()).hash]).toEqual([0, '']);
   expect(complaints).toEqual([]);
 });
 

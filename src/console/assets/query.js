@@ -9,6 +9,7 @@ const page = document.querySelector('[data-sql-page]');
 const storage = `rosterd.sql.${page?.dataset.actor ?? ''}`;
 const savedMax = 100;
 const historyMax = 30;
+const cameWithLink = 'The statement came with a link. Read it before you run it.';
 
 let editor = null;
 
@@ -40,7 +41,14 @@ async function start() {
   for (const part of document.querySelectorAll('[data-needs-script]')) part.hidden = false;
   showSaved();
   showHistory();
-  if (linked !== null) say('The statement came with a link. Read it before you run it.');
+  if (linked !== null) say(cameWithLink);
+  // A link that is opened on this page changes its address only.
+  addEventListener('hashchange', () => {
+    const another = fromLink();
+    if (another === null) return;
+    put(another);
+    say(cameWithLink);
+  });
   await mountEditor();
 }
 
