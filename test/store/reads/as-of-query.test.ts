@@ -205,6 +205,8 @@ describe.each(databases)('a query as of a past time in $database', ({ open }) =>
       await expect(read(mirror, `SELECT count(*) FROM ${name}`, between)).rejects.toEqual(
         fault(new RegExp(`^${name} shows only the present`), new RegExp(`(?:main|public)\\.${name}\\b`)),
       );
+    const asAnalyst = read(mirror, 'SELECT count(*) FROM sync_status', between, { audit: false });
+    await expect(asAnalyst).rejects.toEqual(fault(/^sync_status shows only the present/));
   });
 
   test('as of a past time, the data dictionary is read as it is', async () => {

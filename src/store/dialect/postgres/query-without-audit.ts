@@ -14,8 +14,8 @@ import { reachOf, readingFunctions } from './query-reach.js';
 /**
  * Throws `usage` if a statement could read the audit log, and makes the transaction read-only. It checks what the
  * statement depends on, which excludes functions of users, and then its plan, which names every table behind views and
- * subqueries, and the functions of PostgreSQL that run SQL. A statement that the server does not plan is refused, unless
- * it is wrong: then the server's own error is thrown.
+ * subqueries, and the functions of PostgreSQL that run SQL. Throws the server's own error for a statement that is wrong,
+ * or that it cannot plan.
  */
 export async function requireNoAudit(client: pg.Client, statement: string): Promise<void> {
   const isShow = /^show\b/i.test(statement);
@@ -29,8 +29,9 @@ export async function requireNoAudit(client: pg.Client, statement: string): Prom
   if (reach.audit) throw readsAudit();
   if (reach.ownCode !== null) throw callsOwnCode(reach.ownCode);
   if (readingFunctions.test(reach.calls)) throw cannotCheckAudit();
-  const plan = await planOrNull(client, explained);
-  if (plan === null) throw await refusalOf(client, statement, explained, new Error('it cannot be planned'));
+  const plan = await planOrError(client, explained);
+  // What the planner computes has no table and no code of users in it, so its error quotes constants of the statement only.
+  if (plan instanceof Error) throw Object.assign(plan, { position: undefined });
   if (closedRelations.test(plan)) throw readsAudit();
   if (readingFunctions.test(plan)) throw cannotCheckAudit();
 }
@@ -41,15 +42,15 @@ export async function requireNoAudit(client: pg.Client, statement: string): Prom
  */
 export async function requireNoVault(client: pg.Client, statement: string): Promise<void> {
   if (/^show\b/i.test(statement)) return;
-  const plan = await planOrNull(client, statement.replace(explaining, ''));
-  if (plan !== null && vaultRelations.test(plan)) throw readsVault();
+  const plan = await planOrError(client, statement.replace(explaining, ''));
+  if (typeof plan === 'string' && vaultRelations.test(plan)) throw readsVault();
 }
 
 const vaultRelations = /"Relation Name": "vault_(?:entries|locks)"/;
 
-async function planOrNull(client: pg.Client, statement: string): Promise<string | null> {
+async function planOrError(client: pg.Client, statement: string): Promise<string | Error> {
   await client.query('SAVEPOINT rosterd_judged');
-  const plan = await planOf(client, statement).catch(() => null);
+  const plan = await planOf(client, statement).catch((error: unknown) => error as Error);
   await client.query('ROLLBACK TO SAVEPOINT rosterd_judged');
   return plan;
 }

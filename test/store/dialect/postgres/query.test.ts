@@ -264,6 +264,10 @@ test('without the right to the audit log, a statement that could read it is refu
       ['x', null],
     ]);
     await expect(read('SELECT 1; SELECT 2')).rejects.toThrow('one statement at a time');
+    await expect(read('SELECT id FROM investments WHERE shares = (1/0)::text')).rejects.toMatchObject({
+      code: 'usage',
+      message: 'the query failed: division by zero',
+    });
     await expect(read('DELETE FROM sources')).rejects.toThrow('only statements that read');
     await expect(read('WITH gone AS (DELETE FROM sources RETURNING 1) SELECT * FROM gone')).rejects.toThrow(
       'only statements that read',
