@@ -31,7 +31,7 @@ const restMillis = 500;
  */
 export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
   const open = new Set<Response>();
-  /** Streams without an event yet: they may have missed a change while their page was loading. */
+  /** Streams that may have missed a change: those without an event yet, and those that were behind. */
   const fresh = new Set<Response>();
   const closing = new AbortController();
   let nudged = new AbortController();
@@ -60,11 +60,19 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
       try {
         await endExpiredStreams();
         const { fragment, mark } = await look();
+        const behind: Response[] = [];
         for (const response of open) {
+          // A client that has not taken the last event gets the newest one later, and not all in between: a sleeping
+          // computer takes nothing for many minutes, and all of it would be kept in memory.
+          if (response.writableNeedDrain) {
+            behind.push(response);
+            continue;
+          }
           const changed = mark !== sentMark || fresh.has(response);
           response.write(changed ? frame(fragment) : ': still here\n\n');
         }
         fresh.clear();
+        for (const response of behind) if (open.has(response)) fresh.add(response);
         sentMark = mark;
       } catch (error) {
         // The mirror may be busy or unreachable for a moment: the page keeps its content, and the next look may succeed.

@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express, { type Response } from 'express';
+import { expect, onTestFinished, test } from 'vitest';
+import { admit } from '../../src/console/guard/admit.js';
+import { Sessions } from '../../src/console/guard/sessions.js';
+import { createLive } from '../../src/console/live.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { testRandom } from '../support/chance.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+/** More than the sockets hold between a server and a client that does not read. */
+const large = 20_000_000;
+
+test('a client that takes no events has one of them in memory, and gets the newest one when it goes on', async () => {
+  const clock = new VirtualClock();
+  let looks = 0;
+  let nudge = () => {};
+  const live = createLive({
+    look: async () => {
+      looks += 1;
+      return { fragment: `look ${looks} `.padEnd(large, 'x'), mark: String(looks) };
+    },
+    onChange: (listener) => {
+      nudge = listener;
+      return () => {};
+    },
+    clock,
+    logger: silentLogger,
+  });
+  let served: Response | undefined;
+  const app = express();
+  app.use(admit({ sessions: new Sessions(clock, testRandom()), authenticator: null }));
+  app.get('/', (request, response, next) => {
+    served = response;
+    return live.stream(request, response, next);
+  });
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const [page] = (await once(get({ port, agent: false }), 'response')) as [IncomingMessage];
+  onTestFinished(async () => {
+    page.destroy();
+    await live.close();
+    server.close();
+  });
+  const another = async () => {
+    const before = looks;
+    nudge();
+    while (looks === before) await clock.advance(500);
+    await clock.advance(0);
+  };
+  while (looks === 0) await clock.advance(0);
+  for (let more = 0; more < 4; more += 1) await another();
+  expect(served?.writableLength).toBeLessThan(2 * large);
+
+  const seen = new Set<number>();
+  let end = '';
+  page.setEncoding('utf8').on('data', (text: string) => {
+    for (const [, look] of `${end}${text}`.matchAll(/look (\d+) /g)) seen.add(Number(look));
+    end = text.slice(-20);
+  });
+  while (served?.writableNeedDrain === true) await once(served, 'drain');
+  await another();
+  while (!seen.has(looks)) await once(page, 'data');
+  expect([...seen]).toEqual([1, looks]);
+});
