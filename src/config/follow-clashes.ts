@@ -95,6 +95,16 @@ function overrideClashes({ sources }: Settings): readonly Clash[] {
   );
 }
 
+/** Returns a warning for each rule that says to keep names although the configuration drops all. */
+export function keptInVain({ sources, identity }: Settings): readonly string[] {
+  if (identity !== 'drop') return [];
+  return followRules(sources).flatMap(({ rule, index }) =>
+    rule.identity === 'keep'
+      ? [`sources[${index}].identity is keep, and identity is drop: no names are kept, of any source`]
+      : [],
+  );
+}
+
 /** Returns a warning for each listed source whose installation a rule may follow, too. */
 export function followedTwice(sources: Settings['sources']): readonly string[] {
   return listedSources(sources).flatMap(({ source: { name, installation }, index }) =>

@@ -5,7 +5,7 @@ import { isPostgres, withoutPassword } from './database.js';
 import { doubledSources, overlappingSources } from './doubled-sources.js';
 import { tablesOfPeople } from './export-tables.js';
 import { fileClashes } from './file-clashes.js';
-import { followClashes, followedTwice } from './follow-clashes.js';
+import { followClashes, followedTwice, keptInVain } from './follow-clashes.js';
 import { isLoopback, parseListen } from './formats.js';
 import type { Path } from './path.js';
 import type { Settings } from './settings.js';
@@ -200,7 +200,12 @@ export function warningsAbout(settings: Settings): readonly string[] {
         ]
       : [],
   );
-  return [...writtenOut, ...overlappingSources(settings.sources), ...followedTwice(settings.sources)];
+  return [
+    ...writtenOut,
+    ...overlappingSources(settings.sources),
+    ...followedTwice(settings.sources),
+    ...keptInVain(settings),
+  ];
 }
 
 /** Requires `console.auth` when others can reach the console, because it shows rows. */

@@ -35,14 +35,14 @@ export const namesScope = 'read:investors:pii';
 
 type Identity = Settings['identity'];
 
-/** Returns whether a rule stores names: as it says, else as the configuration does. */
-export function identityOf({ identity }: FollowRuleSettings, otherwise: Identity): Identity {
-  return identity ?? otherwise;
+/** Returns whether a rule stores names: as it says, unless the configuration drops all. */
+export function identityOf({ identity }: FollowRuleSettings, ofAll: Identity): Identity {
+  return ofAll === 'drop' ? 'drop' : (identity ?? ofAll);
 }
 
 /** Returns the scopes of the tokens of a rule. Without `scopes` these are the ones that rosterd uses. */
-export function scopesOf(rule: FollowRuleSettings, otherwise: Identity): readonly string[] {
+export function scopesOf(rule: FollowRuleSettings, ofAll: Identity): readonly string[] {
   if (rule.scopes !== undefined) return [...new Set(rule.scopes)];
-  const names = identityOf(rule, otherwise) === 'keep' ? [namesScope] : [];
+  const names = identityOf(rule, ofAll) === 'keep' ? [namesScope] : [];
   return ['read:companies', recordsScope, ...names];
 }

@@ -69,7 +69,8 @@ const followRule = z
         'Scopes of the tokens to mint; by default read:companies, read:investments and, if names are kept, read:investors:pii',
     }),
     identity: z.enum(['keep', 'drop']).optional().meta({
-      description: 'As the top-level identity, for the sources of this rule; by default the same',
+      description:
+        'As the top-level identity, for the sources of this rule; by default the same. With drop there, no rule keeps names',
     }),
     afterRevoke: z
       .strictObject({

@@ -74,9 +74,19 @@ test('a complete follow rule beside listed sources is read as it is written', as
 test('a rule without identity follows the top-level setting, and its default scopes follow both', () => {
   const [dropped] = load({ ...follows(rule), identity: 'drop' }).config.follows;
   expect(dropped).toMatchObject({ identity: 'drop', scopes: ['read:companies', 'read:investments'] });
-  const [kept] = load({ ...follows({ ...rule, identity: 'keep' }), identity: 'drop' }).config.follows;
+  const [kept] = load(follows({ ...rule, identity: 'keep' })).config.follows;
   expect(kept).toMatchObject({ identity: 'keep' });
   expect(kept?.scopes).toContain('read:investors:pii');
+});
+
+test('no rule keeps names when the configuration drops them, and its tokens do not read them', () => {
+  const { config, warnings } = load({ ...follows({ ...rule, identity: 'keep' }), identity: 'drop' });
+  expect(config.follows).toMatchObject([
+    { identity: 'drop', scopes: ['read:companies', 'read:investments'] },
+  ]);
+  expect(warnings).toContainEqual(
+    expect.stringMatching(/^sources\[\d\]\.identity is keep, and identity is drop: no names are kept/),
+  );
 });
 
 test.each<[string, object, { path: string; message: RegExp | string; hint?: unknown }]>([
