@@ -76,17 +76,32 @@ export abstract class MessageQueue {
     return this.#settle(notice, { state: 'given_up', next_at: at, last_error: error });
   }
 
-  /** Makes an undelivered message due now, as if it had not been tried. Returns false when there is no such message. */
+  /**
+   * Makes an undelivered message due now, as if it had not been tried, and ends the wait of those to the same target that were
+   * tried: they would hold it up. Returns false when there is no such message.
+   */
   async resend(notice: number, at: Instant): Promise<boolean> {
-    const result = await this.connection.run((db) =>
+    const resent = await this.connection.run((db) =>
       db
         .updateTable(this.table)
         .set({ state: 'pending', next_at: at, attempts: 0, last_error: null })
         .where('notice', '=', notice)
         .where('state', '<>', 'delivered')
-        .executeTakeFirstOrThrow(),
+        .returning('target')
+        .executeTakeFirst(),
     );
-    return Number(result.numUpdatedRows) > 0;
+    if (resent === undefined) return false;
+    await this.connection.run((db) =>
+      db
+        .updateTable(this.table)
+        .set({ next_at: at })
+        .where('target', '=', resent.target)
+        .where('state', '=', 'pending')
+        .where('attempts', '>', 0)
+        .where('next_at', '>', at)
+        .execute(),
+    );
+    return true;
   }
 
   /** Deletes messages delivered before `before`. Messages that were given up stay, for an operator to see. */

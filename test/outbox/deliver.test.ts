@@ -107,6 +107,20 @@ describe('deliver: one round', () => {
     expect(told.length).toBeLessThan(1_000);
   });
 
+  test('a notice that an operator sends again is sent at once, and does not wait for the attempt of a later one', async () => {
+    let isDown = true;
+    const { parts, told, states, clock } = world(3, {
+      a: ({ notice }) =>
+        notice === 1 && isDown ? { kind: 'refused', why: 'answered 410' } : isDown ? failed : delivered,
+    });
+    await deliverDue(parts, never);
+    expect([told, states()[0]]).toEqual([['a:1', 'a:2'], 'a:1 given_up']);
+    isDown = false;
+    expect(await parts.outbox.resend(1, new Date(clock.now()).toISOString() as Instant)).toBe(true);
+    await deliverDue(parts, never);
+    expect(told.slice(2)).toEqual(['a:1', 'a:2', 'a:3']);
+  });
+
   test('notices that waited for a day are not given up when the receiver limits its rate', async () => {
     const day = 24 * 3_600_000;
     let limits = 1;

@@ -94,6 +94,7 @@ describe.each(databases)('$database', ({ open }) => {
     ]).toEqual([true, false, false]);
     expect((await outbox.dueFor('crm', at(6), 9)).map(({ notice, attempts }) => [notice, attempts])).toEqual([
       [1, 0],
+      [3, 1],
     ]);
   });
 });
