@@ -186,11 +186,6 @@ export const investedSql = (rows: string, isCounted: string) =>
    WHERE r.source_no = ? AND s.listed_at IS NOT NULL AND r.offering_id IS NOT NULL AND ${isCounted}
    GROUP BY r.offering_id ORDER BY r.offering_id`;
 
-export const labelsSql = `SELECT min(r.investment_type) AS investment_type, min(r.offering_type) AS offering_type,
-    min(r.applied_at) AS first_applied_at
-  FROM investment_rows r JOIN sources s ON s.no = r.source_no
-  WHERE s.name = ? AND s.listed_at IS NOT NULL AND r.offering_id = ?`;
-
 /** The superseded versions of companies and rounds. */
 export const catalogHistory = ['company_history_rows', 'offering_history_rows'] as const;
 

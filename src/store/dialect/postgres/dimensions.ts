@@ -21,7 +21,6 @@ import {
   beginSql,
   collectionWrite,
   investedSql,
-  labelsSql,
   listedSql,
   namesSql,
   planCollection,
@@ -35,6 +34,11 @@ import { lockedSource } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
 import { numbered } from './placeholders.js';
 import { inTransaction, type Transaction } from './transaction.js';
+
+const labelsSql = `SELECT min(r.investment_type) AS investment_type, min(r.offering_type) AS offering_type,
+    min(r.applied_at) AS first_applied_at
+  FROM investment_rows r JOIN sources s ON s.no = r.source_no
+  WHERE s.name = ? AND s.listed_at IS NOT NULL AND r.offering_id = ?`;
 
 /**
  * Companies, rounds, their numbers and posts in PostgreSQL. Every write locks the row of its source first, as a page of

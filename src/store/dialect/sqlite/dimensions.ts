@@ -12,7 +12,7 @@ import type {
 import type { SourceName } from '../../../domain/ids.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
-import { checkAttempt, dimensionStateOf, knownOf, labelsFrom, sumOf, touchedFrom } from '../../dimensions.js';
+import { checkAttempt, dimensionStateOf, knownOf, sumOf, touchedFrom } from '../../dimensions.js';
 import { notStored, refuseErasing } from '../../lease-rules.js';
 import {
   announced,
@@ -21,7 +21,6 @@ import {
   beginSql,
   collectionWrite,
   investedSql,
-  labelsSql,
   listedSql,
   namesSql,
   planCollection,
@@ -32,6 +31,7 @@ import {
 import { commitTimes, type SourceRow } from '../../source-row.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
+import { roundLabels } from './round-labels.js';
 import { inTransaction, withoutWaiting } from './transaction.js';
 
 /** Companies, rounds, their numbers and posts in SQLite. Shares the connection of the mirror's writes. */
@@ -75,8 +75,8 @@ export class SqliteDimensions implements DimensionStore {
     });
   }
 
-  async labelsOf(source: SourceName, round: string): Promise<RoundLabels> {
-    return withSqliteFaults(this.database.file, () => labelsFrom(this.#rows(labelsSql, source, round)));
+  labelsOf(source: SourceName, round: string): Promise<RoundLabels> {
+    return roundLabels(this.database, source, round);
   }
 
   async apply(source: SourceName, attempt: number, listings: readonly Listing[]): Promise<Differences> {
