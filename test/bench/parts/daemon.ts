@@ -78,11 +78,11 @@ export async function startDaemonPart(options: DaemonOptions) {
         throw new Error(`the tick ended ${report.outcome}: ${report.message ?? ''}`);
       return sharedNow() - began;
     },
-    /** Resolves after the next tick of this source. */
+    /** Resolves after the next tick of this source that is done: one that lists gives way to others now and then. */
     ticked: async (source: number): Promise<void> => {
       await new Promise<void>((resolve) => {
-        const remove = engine.sync.onTick((name) => {
-          if (name !== sourceNameOf(source)) return;
+        const remove = engine.sync.onTick((name, { report }) => {
+          if (name !== sourceNameOf(source) || report.outcome !== 'done') return;
           remove();
           resolve();
         });
