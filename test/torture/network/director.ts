@@ -176,7 +176,7 @@ export class Director {
     world.promotions.push(systemClock.now());
     await pair.promote();
     world.leadToPrimary();
-    await world.reconnectVault();
+    world.reconnectVault();
     if (cutOff) {
       // Both are primaries for a while; no host reaches the old one.
       await systemClock.wait(3_000);

@@ -305,8 +305,9 @@ export class World {
     this.#apply();
   }
 
-  async reconnectVault(): Promise<void> {
-    await this.#vault?.close().catch(() => {});
+  /** The former connection may wait for a primary that is cut off, until that is killed: it closes by itself. */
+  reconnectVault(): void {
+    this.#vault?.close().catch(() => {});
     this.#vault = openVault(
       {
         database: { kind: 'postgres', url: this.pair.url(), password: null },
@@ -369,7 +370,7 @@ export class World {
     ]);
     this.pair = pair;
     await this.#migrate();
-    await this.reconnectVault();
+    this.reconnectVault();
     const app = this.ready.apps[0];
     const person = this.ready.users[0];
     if (app === undefined || person === undefined) throw new Error('an empty sandbox');
