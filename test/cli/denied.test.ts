@@ -81,6 +81,28 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
+test.skipIf(process.platform === 'win32')(
+  'an export and a lake below a folder that this user may not enter: the message names it',
+  async () => {
+    const home = tempFolder();
+    const file = join(home, 'mirror.db');
+    const closed = join(home, 'closed');
+    placeMigrated(file);
+    mkdirSync(closed);
+    if (isRoot) for (const one of [home, file]) chownSync(one, 65_534, 65_534);
+    chmodSync(closed, 0o000);
+    onTestFinished(() => chmodSync(closed, 0o700));
+    for (const [args, told] of [
+      [['export', '--out', 'closed/x.csv'], `cannot write to ${closed} (EACCES)`],
+      [['export', '--format', 'founder-csv', '--out', 'closed/x.csv'], `cannot write to ${closed} (EACCES)`],
+      [['lake', 'sync', 'closed/lake'], `${join(closed, 'lake')} cannot be read (EACCES)`],
+    ] as const) {
+      const { code, err } = await asOther([...args, '--database', 'mirror.db'], home);
+      expect([args, code, err]).toEqual([args, 2, expect.stringContaining(`error: ${told}\nTry: `)]);
+    }
+  },
+);
+
 test.skipIf(process.platform === 'win32').each([
   ['the folder', 'lake', '_current.json'],
   ['its state', 'lake/_current.json', '_current.json'],
@@ -116,6 +138,6 @@ test.skipIf(process.platform === 'win32').each([
   const { code, err } = await asOther(['lake', 'check', 'lake'], home);
   expect([code, err]).toEqual([
     2,
-    `error: ${join(folder, named)} cannot be read (EACCES)\nTry: run it as the user who owns that file, or let this user read it\n`,
+    `error: ${join(folder, named)} cannot be read (EACCES)\nTry: run it as the user who owns that path, or let this user read it\n`,
   ]);
 });

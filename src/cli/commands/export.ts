@@ -207,7 +207,16 @@ function tablesOf({ options }: CommandContext, format: ExportFormat): readonly E
 /** Returns the folder that `--out` names; null when it is not a folder. */
 function folderOf({ options, io }: CommandContext): string | null {
   const path = resolve(io.cwd, options.text('out') ?? '-');
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : null;
+  return isFolder(path) ? path : null;
+}
+
+/** What this user may not look at is none here: writing to it fails, and says why. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function noFolder(): Fault {
@@ -279,7 +288,7 @@ function targetOf(
   const asked = options.text('out');
   if (asked === '-' || (asked === undefined && format !== 'founder-csv')) return null;
   const path = resolve(io.cwd, asked ?? '.');
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
+  if (!isFolder(path)) {
     if (asked === undefined || !endsAsFolder(asked)) return path;
     const mayBeFolder = format === 'founder-csv' || options.list('table').length > 0;
     throw new Fault('usage', `--out ${asked} is no folder`, {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { measured } from './disk.js';
-import { unreadableFault } from './disk-fault.js';
+import { isDenied, unreadableFault } from './disk-fault.js';
 import { type LakeFile, type LakeManifest, type LakeState, readLake, readSnapshots } from './layout.js';
 
 export interface LakeChecked {
@@ -58,8 +58,7 @@ export async function problemOf(
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
     if (code === 'ENOENT') return 'missing';
-    const denied = unreadableFault(file, error);
-    if (denied !== null) throw denied;
+    if (isDenied(error)) throw unreadableFault(file, error);
     return `cannot be read (${code})`;
   }
 }

@@ -15,12 +15,16 @@ export function diskFault(folder: string, error: unknown): unknown {
   });
 }
 
-/** Returns the fault for a file that this user may not read, or null for another error. */
-export function unreadableFault(file: string, error: unknown): Fault | null {
-  const { code = '' } = error as NodeJS.ErrnoException;
-  if (code !== 'EACCES' && code !== 'EPERM') return null;
-  return new Fault('usage', `${file} cannot be read (${code})`, {
-    hint: 'run it as the user who owns that file, or let this user read it',
+/** Returns the fault for a file or folder that cannot be read. */
+export function unreadableFault(path: string, error: unknown): Fault {
+  return new Fault('usage', `${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, {
+    hint: isDenied(error)
+      ? 'run it as the user who owns that path, or let this user read it'
+      : 'check that path and its disk',
     cause: error,
   });
 }
+
+/** Whether this user may not read something. */
+export const isDenied = (error: unknown): boolean =>
+  ['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');

@@ -111,8 +111,8 @@ export const numberText = (snapshot: number): string => String(snapshot).padStar
 export const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /**
- * Returns the current state; null for a folder without one. Throws `usage` for a damaged or newer one, and for one that this
- * user may not read.
+ * Returns the current state; null for a folder without one. Throws `usage` for a damaged or newer one, and for one that
+ * cannot be read.
  */
 export function readLake(folder: string): LakeState | null {
   const file = join(folder, pointerName);
@@ -138,14 +138,14 @@ export function readSnapshots(folder: string, { manifest }: LakeState): readonly
   ];
 }
 
-/** Returns null for a file that is not there. Throws `usage` for one that this user may not read. */
+/** Returns null for a file that is not there. Throws `usage` for one that cannot be read. */
 function textOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    throw unreadableFault(file, error) ?? error;
+    throw unreadableFault(file, error);
   }
 }
 

@@ -1,9 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
-import { Fault } from '../../domain/fault.js';
+import { Fault, isFault } from '../../domain/fault.js';
 import { replaceFile } from '../../runtime/replace-file.js';
 import { viewsOf } from './current-rows.js';
 import type { LakeDisk } from './disk.js';
+import { unreadableFault } from './disk-fault.js';
 import {
   type LakeIdentities,
   type LakeManifest,
@@ -22,14 +23,22 @@ import {
 /** Folders of running syncs begin with this. */
 export const workshopStart = '.sync-';
 
-/** Throws `usage` for a folder that has other content: files in it could be deleted as leftovers. */
+/**
+ * Throws `usage` for a folder that has other content: files in it could be deleted as leftovers. So it does for one that
+ * cannot be read.
+ */
 export function refuseForeign(folder: string): void {
-  const stats = statSync(folder, { throwIfNoEntry: false });
-  if (stats === undefined) return;
-  if (!stats.isDirectory())
-    throw new Fault('usage', `${folder} is not a folder`, { hint: 'Name a new or empty folder.' });
-  const foreign = readdirSync(folder).filter((name) => !isOwn(name));
-  if (foreign.length === 0 || readdirSync(folder).includes(pointerName)) return;
+  let names: readonly string[];
+  try {
+    const stats = statSync(folder, { throwIfNoEntry: false });
+    if (stats === undefined) return;
+    if (!stats.isDirectory())
+      throw new Fault('usage', `${folder} is not a folder`, { hint: 'Name a new or empty folder.' });
+    names = readdirSync(folder);
+  } catch (error) {
+    throw isFault(error) ? error : unreadableFault(folder, error);
+  }
+  if (names.every(isOwn) || names.includes(pointerName)) return;
   throw new Fault('usage', `${folder} has other content and no lake`, {
     hint: 'Name a new or empty folder.',
   });
