@@ -66,6 +66,8 @@ export interface Fleet extends Closable {
 
 /** Heartbeat interval. One heartbeat is one statement, however many sources the member holds. */
 export const beatMillis = 2_000;
+/** The others consider a member dead after so long without a heartbeat. */
+const silentMillis = 4 * beatMillis;
 /** While messages ask for one heartbeat after another, each waits this many times as long as the last one took. */
 const restFactor = 2;
 /** Every this many heartbeats the shares are recomputed and the inbox is checked, even without a visible change. */
@@ -88,6 +90,8 @@ export function createFleet(parts: FleetParts): Fleet {
   let turns = 0;
   let others = '';
   let unreachable = false;
+  /** On the monotonic clock: when the last heartbeat that arrived was sent. */
+  let beatAt = Number.NEGATIVE_INFINITY;
   let { sources } = parts;
   /** The sources that the database knows of this member. */
   let registered: readonly SourceName[] | null = null;
@@ -127,12 +131,14 @@ export function createFleet(parts: FleetParts): Fleet {
     const isChanged = registered !== sources;
     if (isChanged) await join();
     const spaced = parts.spaced();
+    const sentAt = clock.monotonic();
     let beat = await store.beat(spaced);
     if (beat === null) {
       await join();
       beat = await store.beat(spaced);
       if (beat === null) throw new Error('a member that has just joined is not registered');
     }
+    beatAt = sentAt;
     const dead = beat.members.filter(({ member, alive }) => alive && parts.isGone(member));
     if (dead.length > 0) await store.markDead(dead.map(({ member }) => member));
     const alive = beat.members.filter((member) => member.alive && !dead.includes(member));
@@ -174,8 +180,9 @@ export function createFleet(parts: FleetParts): Fleet {
           : 'the fleet database cannot be reached and will be retried',
       );
     unreachable = true;
+    // Another one leads by now, and two would send each notice twice.
+    if (isRefused || (living > 1 && clock.monotonic() - beatAt >= silentMillis)) leads = false;
     if (!isRefused) return;
-    leads = false;
     await held.abandon();
   };
 

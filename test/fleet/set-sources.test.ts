@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { Fault } from '../../src/domain/fault.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import { beatMillis, createFleet, type Fleet } from '../../src/fleet/fleet.js';
@@ -8,12 +9,14 @@ import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
 
 const names = (...all: string[]) => all as SourceName[];
 
-/** The tables of a fleet in memory. Every member lives. */
+/** The tables of a fleet in memory. A member lives unless it is silent. */
 class Tables {
   readonly members = new Map<string, readonly SourceName[]>();
   readonly held = new Map<SourceName, string>();
   readonly ears = new Map<string, FleetEars>();
   joins = 0;
+  /** Members whose heartbeats do not arrive. */
+  readonly silent = new Set<string>();
   /** Thrown by the next registration. */
   fault: Error | null = null;
 
@@ -27,19 +30,20 @@ class Tables {
         this.joins += 1;
         this.members.set(member, sources);
       },
-      beat: async () =>
-        this.members.has(member)
-          ? {
-              late: false,
-              members: [...this.members.keys()].map((one) => ({
-                member: one,
-                joinedAt: one as Instant,
-                alive: true,
-                holds: [...this.held.values()].filter((holder) => holder === one).length,
-                spaced: [],
-              })),
-            }
-          : null,
+      beat: async () => {
+        if (this.silent.has(member)) throw new Fault('database_busy', 'no connection is left');
+        if (!this.members.has(member)) return null;
+        return {
+          late: false,
+          members: [...this.members.keys()].map((one) => ({
+            member: one,
+            joinedAt: one as Instant,
+            alive: !this.silent.has(one),
+            holds: [...this.held.values()].filter((holder) => holder === one).length,
+            spaced: [],
+          })),
+        };
+      },
       holdings: async () => ({
         members: [...this.members].map(([one, sources]) => ({ member: one, sources })),
         held: new Map(this.held),
@@ -161,4 +165,30 @@ test('setSources: registers once per change, and retries a registration that fai
   expect(tables.heldBy('one')).toEqual(['a', 'b']);
   await clock.advance(10 * beatMillis);
   expect(tables.joins).toBe(2);
+});
+
+test('a leader whose heartbeats fail no longer leads once the others consider it dead, and leads again with the next one', async () => {
+  const [tables, clock] = [new Tables(), new VirtualClock()];
+  const [one, two] = [
+    (await started(tables, clock, 'one', names('a', 'b'))).fleet,
+    (await started(tables, clock, 'two', names('a', 'b'))).fleet,
+  ];
+  await clock.advance(4 * beatMillis);
+  expect([one.leads, two.leads]).toEqual([true, false]);
+  tables.silent.add('one');
+  await clock.advance(2 * beatMillis);
+  expect(one.leads).toBe(true);
+  await clock.advance(4 * beatMillis);
+  expect([one.leads, two.leads]).toEqual([false, true]);
+  tables.silent.clear();
+  await clock.advance(2 * beatMillis);
+  expect([one.leads, two.leads]).toEqual([true, false]);
+});
+
+test('a leader that was alone leads on while its heartbeats fail', async () => {
+  const [tables, clock] = [new Tables(), new VirtualClock()];
+  const { fleet } = await started(tables, clock, 'one', names('a'));
+  tables.silent.add('one');
+  await clock.advance(10 * beatMillis);
+  expect(fleet.leads).toBe(true);
 });
