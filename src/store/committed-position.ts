@@ -1,5 +1,7 @@
 import { Fault } from '../domain/fault.js';
 import type { Active, Lease, ListingProgress, Phase, Reached } from '../sync/ports.js';
+import { sweepPosition } from './phase.js';
+import type { SweepRow } from './source-row.js';
 
 /** The committed position of a source as text to compare. The next page has to continue from it. */
 export type CommittedPosition = string;
@@ -20,6 +22,9 @@ export function positionOf(phase: Phase): CommittedPosition {
 
 export const positionOfListing = ({ generation, pages }: ListingProgress): CommittedPosition =>
   `listing ${generation} ${pages}`;
+
+export const positionOfSweep = (sweep: SweepRow): CommittedPosition =>
+  `sweeping ${JSON.stringify(sweepPosition(sweep))}`;
 
 export const positionAt = (reached: Reached): CommittedPosition =>
   reached.kind === 'following'

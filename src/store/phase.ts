@@ -72,7 +72,8 @@ function active(source: SourceRow, state: ActiveState, behind: Behind): Active {
   }
 }
 
-function sweepPosition({ since, cursor, reached }: SweepRow): Position {
+/** Returns where a sweep reads next. */
+export function sweepPosition({ since, cursor, reached }: SweepRow): Position {
   if (reached !== null) return { kind: 'cursor', cursor: reached as Cursor };
   if (since !== null) return { kind: 'since', time: since as Instant };
   return { kind: 'cursor', cursor: cursor as Cursor };

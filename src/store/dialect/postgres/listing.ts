@@ -21,7 +21,7 @@ import {
 } from '../../listing-lifecycle.js';
 import type { PageFacts, RecordItem } from '../../page-facts.js';
 import { listingProgress } from '../../phase.js';
-import type { ListingRow } from '../../source-row.js';
+import type { ListingRow, SweepRow } from '../../source-row.js';
 import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
 import { insertRows, replaceListedRows } from './page-rows.js';
@@ -136,11 +136,11 @@ export async function publishListing(
   commit: Commit,
   final: Cursor,
   policy: BrakePolicy,
-): Promise<{ applied: Applied; brake: Brake | null }> {
+): Promise<{ published: { applied: Applied; brake: Brake | null }; sweep: SweepRow }> {
   const { transaction, source } = commit;
   const listing = expectListing(commit);
   checkComplete(listing, final);
-  const result =
+  const published =
     listing.kind === 'first' ? await publishFirst(commit) : await publishRelisted(commit, policy);
   if (source.quarantined > 0)
     source.quarantined = await resolveBefore(transaction, source.no, listing.started_at, commit.at);
@@ -150,7 +150,7 @@ export async function publishListing(
     'INSERT INTO sweeps (source_no, since, cursor) VALUES ($1, $2, $3)',
     ...[source.no, sweep.since, sweep.cursor],
   );
-  return result;
+  return { published, sweep };
 }
 
 export async function deleteAwaiting(commit: Commit, rows?: number): Promise<Applied | null> {

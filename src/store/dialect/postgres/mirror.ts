@@ -22,6 +22,7 @@ import {
   positionAt,
   positionOf,
   positionOfListing,
+  positionOfSweep,
 } from '../../committed-position.js';
 import { checkFence } from '../../lease-rules.js';
 import type { MirrorOptions } from '../../mirror-options.js';
@@ -122,9 +123,8 @@ export class PostgresMirror implements Mirror, Rereading {
     brake: BrakePolicy,
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }> {
     await buildIndexes(this.#database);
-    const published = await this.#commit(lease, (commit) => publishListing(commit, final, brake));
-    // Waits for the disk, and the sweep that follows refuses any other state.
-    this.#positions.delete(lease);
+    const { published, sweep } = await this.#commit(lease, (commit) => publishListing(commit, final, brake));
+    this.#positions.set(lease, positionOfSweep(sweep));
     return published;
   }
 

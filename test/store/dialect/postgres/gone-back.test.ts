@@ -49,3 +49,36 @@ test('a page of the feed is refused when the database went back to the cursor be
   });
   expect(await rows("SELECT id FROM investments WHERE id = 'inv_4'")).toEqual([{ id: 'inv_4' }]);
 });
+
+test.each(['first', 'relist'] as const)(
+  'a page of the sweep is refused when the database has lost the publication of the listing before it (%s)',
+  async (kind) => {
+    const { mirror, list, collect, lease, rows } = await mirrorFixture(await onPostgres());
+    if (kind === 'relist') await list([[record('inv_1')]]);
+    const final = await collect([[record('inv_1', { status: 'newer' }), record('inv_2')]], kind);
+    const copies = ['sources', 'listings', 'sweeps', 'investment_rows', 'staged_rows', 'staged_pages'];
+    for (const table of copies) await rows(`CREATE TABLE kept_${table} AS TABLE ${table}`);
+    await mirror.publishListing(lease, final, { share: 1, rows: 0, accepted: true });
+    // As a replica that did not receive the publication.
+    for (const table of copies.toReversed().filter((table) => table !== 'sources'))
+      await rows(`DELETE FROM ${table}`);
+    await rows(`UPDATE sources SET (state, cursor, listed_at, listed_seq) =
+      (SELECT state, cursor, listed_at, listed_seq FROM kept_sources)`);
+    for (const table of copies.filter((table) => table !== 'sources'))
+      await rows(`INSERT INTO ${table} OVERRIDING SYSTEM VALUE TABLE kept_${table}`);
+    for (const table of copies) await rows(`DROP TABLE kept_${table}`);
+
+    const sweep = mirror.applyPage(lease, deltaPage([record('inv_3')], 'c1'), {
+      kind: 'following',
+      cursor: 'c1' as Cursor,
+    });
+    await expect(sweep).rejects.toMatchObject(lost);
+    const again = await mirror.open({ name: lease.source, fingerprint: 'f1' }, 'tester');
+    expect(again.phase).toMatchObject({ kind: 'listing', listing: { kind, final } });
+    await mirror.publishListing(again.lease, final, { share: 1, rows: 0, accepted: true });
+    expect(await rows('SELECT id, status FROM investments ORDER BY id')).toEqual([
+      { id: 'inv_1', status: 'newer' },
+      { id: 'inv_2', status: 'approved' },
+    ]);
+  },
+);
