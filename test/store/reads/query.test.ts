@@ -59,6 +59,15 @@ describe('a user query', () => {
     );
   });
 
+  test.each(['SELECT ?', 'SELECT :source', 'SELECT 1 WHERE 1 = @a AND 2 = ?'])(
+    'a statement with parameters is refused as such, also while names are masked: %s',
+    async (sql) => {
+      const { file } = freshMirror();
+      for (const rights of [{}, { audit: false }, { identity: false }])
+        await expect(read(file, sql, rights)).rejects.toEqual(fault('usage', /it has parameters/));
+    },
+  );
+
   test('a statement that never yields is interrupted at the time limit', async () => {
     const { file } = freshMirror();
     const sql = 'WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';

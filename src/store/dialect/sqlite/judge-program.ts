@@ -1,9 +1,16 @@
 import type Sqlite from 'better-sqlite3';
-import { auditTables, cannotCheckAudit, cannotJudge, readsAudit, readsPeople } from '../../query-refusals.js';
+import {
+  auditTables,
+  cannotCheckAudit,
+  cannotJudge,
+  hasParameters,
+  readsAudit,
+  readsPeople,
+} from '../../query-refusals.js';
 import type { SqlValue } from '../port.js';
 import { closedTables, hiddenColumns, openTables } from './masked-tables.js';
 import { callingInstructions, knownInstructions, openModules, plainFunctions } from './program-words.js';
-import { prepareReading } from './reading-statement.js';
+import { lacksParameters, prepareReading } from './reading-statement.js';
 
 /**
  * Compiles a statement to run while names are masked. Throws `usage` if it could read names. Begins a read transaction,
@@ -106,11 +113,12 @@ function programOf(raw: Sqlite.Database, statement: string): readonly Instructio
   return program;
 }
 
-/** Returns the program, or null if EXPLAIN fails. */
+/** Returns the program, or null if EXPLAIN fails. Throws `usage` for a statement with parameters. */
 function explained(raw: Sqlite.Database, statement: string): readonly Instruction[] | null {
   try {
     return raw.prepare<[], Instruction>(`EXPLAIN ${statement}`).all();
-  } catch {
+  } catch (error) {
+    if (lacksParameters(error)) throw hasParameters();
     return null;
   }
 }

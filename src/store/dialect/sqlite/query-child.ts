@@ -11,7 +11,7 @@ import { readAsOf } from './as-of.js';
 import { connectSqlite } from './connect.js';
 import { prepareMasked, prepareWithoutAudit } from './judge-program.js';
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
-import { prepareReading } from './reading-statement.js';
+import { lacksParameters, prepareReading } from './reading-statement.js';
 import { belowName, hideUnknownFields } from './unknown-fields.js';
 
 // The child process that runs one query and can be killed while it runs: see query.ts.
@@ -121,7 +121,7 @@ function faultOf(error: unknown, { memoryMegabytes, rowBytesMax }: QueryRequest)
   if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_TOOBIG') return rowTooLarge(rowBytesMax);
   if (isOutOfMemory(error)) return tooMuchMemory(memoryMegabytes);
   if (error instanceof Sqlite.SqliteError) return new Fault('usage', `the query failed: ${error.message}`);
-  if (error instanceof RangeError && /parameter/i.test(error.message)) return hasParameters();
+  if (lacksParameters(error)) return hasParameters();
   const incomplete = incompleteInstallation(error);
   if (incomplete !== null) return new Fault('internal', incomplete.message, { hint: incomplete.hint });
   return new Fault('internal', String(error));

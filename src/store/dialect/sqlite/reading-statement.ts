@@ -14,6 +14,10 @@ export function prepareReading(raw: Sqlite.Database, sql: string): Sqlite.Statem
   return statement.safeIntegers(true).raw(true) as Sqlite.Statement<unknown[], SqlValue[]>;
 }
 
+/** Whether a statement has parameters, without a value for them, by the error of its first use: the driver counts none before. */
+export const lacksParameters = (error: unknown): boolean =>
+  (error instanceof RangeError || error instanceof TypeError) && /parameter/i.test(error.message);
+
 const readsOnly = (cause?: unknown) =>
   onlyReads('SELECT, WITH, VALUES, EXPLAIN or a PRAGMA that asks', cause);
 
