@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Fault } from '../domain/fault.js';
 import { writeParquet } from '../exports/parquet.js';
 import type { ExportColumn } from '../exports/ports.js';
 import type { QueryHandle } from './query.js';
 import { inQueryFolder } from './query-folders.js';
+import { distinct } from './query-json-lines.js';
 import { typedRows } from './query-kinds.js';
 
 /**
@@ -19,17 +21,22 @@ export async function queryParquet(
   return await inQueryFolder(async (folder) => {
     const file = join(folder, 'query.parquet');
     const { rows, checkAgain } = await typedRows(run, check);
-    await writeParquet(file, { ...rows, columns: rows.columns.map(parquetColumn) }, signal);
+    await writeParquet(file, { ...rows, columns: parquetColumns(rows.columns) }, signal);
     checkAgain();
     return inPieces(await readFile(file));
   });
 }
 
-/** Times stay texts: the columns of a file do not change their type with the rows of a query. */
-const parquetColumn = ({ name, kind }: ExportColumn): ExportColumn => ({
-  name: name.replaceAll('"', "'"),
-  kind: kind === 'time' ? 'text' : kind,
-});
+/**
+ * Times stay texts: the columns of a file do not change their type with the rows of a query. The names of some columns are
+ * not allowed in the file, and those that replace them may be there already.
+ */
+function parquetColumns(columns: readonly ExportColumn[]): readonly ExportColumn[] {
+  if (columns.length === 0)
+    throw new Fault('usage', 'the result has no column', { hint: 'Select at least one.' });
+  const names = distinct(columns.map(({ name }) => name.replaceAll('"', "'") || 'column'));
+  return columns.map(({ kind }, at) => ({ name: names[at] ?? '', kind: kind === 'time' ? 'text' : kind }));
+}
 
 const pieceBytes = 64 * 1_024;
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { parquetFooter } from '../exports/parquet-footer.js';
 import { sheetsOf } from '../exports/workbook.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { ask, hostile, type RunningConsole, startConsole, Visitor } from './running-console.js';
@@ -202,6 +203,23 @@ test('a result is downloaded as Parquet with types that hold every value, and no
   } finally {
     connection.closeSync();
     instance.closeSync();
+    rmSync(file);
+  }
+});
+
+test('a result whose columns have no name, or names that differ in a quote, is downloaded as Parquet', async () => {
+  const answer = await fileOf('parquet', `SELECT 1 AS "", 2 AS "a""b", 3 AS "A'b", 4 AS "column"`);
+  expect(answer.status).toBe(200);
+  const file = join(tmpdir(), `sql-page-names-${world.port}.parquet`);
+  writeFileSync(file, new Uint8Array(await answer.arrayBuffer()));
+  try {
+    expect(parquetFooter(file).columns.map(({ name }) => name)).toEqual([
+      'column',
+      "a'b",
+      "A'b_2",
+      'column_2',
+    ]);
+  } finally {
     rmSync(file);
   }
 });
