@@ -13,6 +13,7 @@ import { type Applied, type FeedPage, type Lease, nothingApplied } from '../sync
 import { total } from '../sync/total.js';
 import type { Engine, EngineParts } from './engine.js';
 import { leaseMillis } from './mirror-parts.js';
+import { roundsOf } from './start-dimensions.js';
 import { syncSources } from './sync-sources.js';
 
 /** What to read again: one investment, or every investment of a round. */
@@ -34,7 +35,7 @@ export interface PartRead {
 }
 
 type PartParts = Pick<EngineParts, 'config' | 'clock' | 'logger'>;
-type PartEngine = Pick<Engine, 'mirror' | 'platform' | 'holder'>;
+type PartEngine = Pick<Engine, 'mirror' | 'platform' | 'holder' | 'dimensions'>;
 
 /**
  * Reads a part of one source again from the platform's listing, and replaces the stored records that differ. The source has
@@ -75,7 +76,11 @@ export async function readPart(
       pages += 1;
       const wanted = page.items.filter((item) => part.kind === 'round' || idOf(item) === part.id);
       for (const item of wanted) seen.add(idOf(item) ?? '');
-      if (wanted.length > 0) applied = total(applied, await mirror.reread(lease, wanted));
+      if (wanted.length > 0) {
+        applied = total(applied, await mirror.reread(lease, wanted));
+        // The first record of a round may be one that was unreadable until now.
+        engine.dimensions?.invested(source.name, roundsOf(wanted));
+      }
       position = page.hasMore ? { kind: 'page', token: page.next as never } : null;
     }
     await recordRead(mirror, lease, { pages, applied }, begun, parts);

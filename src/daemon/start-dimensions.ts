@@ -76,16 +76,22 @@ function bindSources({ config, platform, clock, catalogWait }: DimensionsOptions
   };
 }
 
+/** Returns the rounds that these records name. */
+export function roundsOf(items: FeedPage['items']): ReadonlySet<string> {
+  const rounds = new Set<string>();
+  for (const item of items)
+    if (item.kind === 'record' && item.investment.offering_id !== null)
+      rounds.add(item.investment.offering_id);
+  return rounds;
+}
+
 /** Returns the mirror, which also reports the rounds of each page that was stored. Costs a tick no statement. */
 export function reportingRounds(
   mirror: Mirror,
   onRounds: (source: SourceName, rounds: Iterable<string>) => void,
 ): Mirror {
   const stored = (source: SourceName, { items }: FeedPage) => {
-    const rounds = new Set<string>();
-    for (const item of items)
-      if (item.kind === 'record' && item.investment.offering_id !== null)
-        rounds.add(item.investment.offering_id);
+    const rounds = roundsOf(items);
     if (rounds.size > 0) onRounds(source, rounds);
   };
   return new Proxy(mirror, {

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startEngine } from '../../src/daemon/engine.js';
 import { readPart } from '../../src/daemon/read-part.js';
 import { syncSources } from '../../src/daemon/sync-sources.js';
@@ -44,4 +44,28 @@ test('no record is read by itself while another process lists the source again, 
   ).rejects.toMatchObject({ code: 'stopped', message: 'c0 is not listed completely yet' });
   expect((await tick()).report).toMatchObject({ outcome: 'done', mode: 'relisting' });
   expect(count()).toBe(before);
+});
+
+test('the round of a record that is read by itself is reported, so that an unknown one is listed', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 5 });
+  const folder = freshFolder();
+  const config = configFor(sandbox, { folder });
+  const parts = partsFor(config);
+  const engine = await startEngine({ ...parts, asksGrants: false });
+  onTestFinished(() => engine.close());
+  const [source] = config.sources;
+  if (source === undefined || engine.dimensions === null)
+    throw new Error('a source with companies and rounds');
+  await engine.sync.tick(source.name);
+  const invested = vi.spyOn(engine.dimensions, 'invested');
+  const raw = openRaw(`${folder}/mirror.db`);
+  onTestFinished(() => void raw.close());
+  const [id, round] = raw
+    .prepare<[], [InvestmentId, string]>(
+      'SELECT id, offering_id FROM investments WHERE investor_id IS NOT NULL LIMIT 1',
+    )
+    .raw()
+    .get() ?? ['', ''];
+  await readPart(source, { kind: 'investment', id: id as InvestmentId }, parts, engine, never);
+  expect(invested.mock.calls).toEqual([['c0', new Set([round])]]);
 });
