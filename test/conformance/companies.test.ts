@@ -618,6 +618,28 @@ describe('the pitch of a company', () => {
     }
   });
 
+  test('COMP-29 the story of a pitch counts images, videos and the images it leaves out apart', async () => {
+    const { state } = world.services;
+    const before = one<{ no: number; blocks: string }>(
+      state,
+      'SELECT p.company_no AS no, p.blocks FROM pitches p JOIN companies c ON c.no = p.company_no WHERE c.slug = ?',
+      [lanterns],
+    );
+    if (before === undefined) throw new Error('the company has no pitch');
+    const blocks = (JSON.parse(before.blocks) as Item[]).flatMap((block) =>
+      block.type === 'image' ? [block, block] : [block],
+    );
+    const set = 'UPDATE pitches SET blocks = ?, inline_images_omitted = ? WHERE company_no = ?';
+    run(state, set, [JSON.stringify(blocks), 3, before.no]);
+    const { body } = await read(lanterns, '/pitch');
+    run(state, set, [before.blocks, 0, before.no]);
+    expect(body.data.attributes.story).toMatchObject({
+      image_count: 2,
+      video_count: 1,
+      inline_images_omitted: 3,
+    });
+  });
+
   test('COMP-32 the perks of a pitch are those of its round', async () => {
     const { body } = conforms(getPitch, await read(lanterns, '/pitch'));
     expect(body.data.attributes.perks).toEqual({

@@ -276,6 +276,10 @@ describe('previewing an intent', () => {
     }
     const poor = narrowToken(world, syndicate().installation, ['read:syndicates']);
     expect(errorOf(await look(body, poor))).toEqual([403, 'insufficient_scope']);
+    const unknown = { ...body, params: { member_id: 'mem_unknown' } };
+    const proposed = await propose({ ...unknown, idempotency_key: 'key' }, syndicate().token);
+    expect(proposed.status).toBe(422);
+    expect(errorOf(await look(unknown, syndicate().token))).toEqual(errorOf(proposed));
     expect((await world.get('/intents', { token: syndicate().token })).body.data).toEqual([]);
   });
 

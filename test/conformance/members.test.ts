@@ -116,6 +116,17 @@ describe('a member record', () => {
     });
   });
 
+  test('MEM-05 managers read what they and the platform noted about a member', async () => {
+    const { answer } = await wholeMember();
+    expect(answer.body.data[0].attributes).toMatchObject({
+      accredited: true,
+      legal_name: 'Mia Legal',
+      starred: true,
+      tags: ['Angel'],
+      private_tags: ['call back'],
+    });
+  });
+
   test('MEM-04 MEM-05 MEM-06 members read the profile and role of a member, not what managers note', async () => {
     const { syndicate, shown } = await wholeMember();
     const { accredited: _, legal_name: __, starred: ___, private_tags: ____, ...open } = shown;
@@ -773,6 +784,15 @@ describe('exporting members', () => {
         `"' +1, ""boss""",Yes,'\t@Bath,ME,'-2+3,"one\ntwo",,,0,0,5,${at}`,
     );
     expect(rows).toHaveLength(3);
+  });
+
+  test('MEM-30 the export begins with a byte order mark, so that spreadsheets read its letters', async () => {
+    const syndicate = foundSyndicate(world);
+    const answer = await fetch(`${world.url}${syndicate.path}/members/export_csv`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${syndicate.creatorToken}` },
+    });
+    expect(Buffer.from(await answer.arrayBuffer()).toString('latin1')).toMatch(/^\xef\xbb\xbfMember ID/);
   });
 
   test('MEM-29 the export requires operator permission', async () => {

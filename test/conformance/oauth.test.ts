@@ -594,6 +594,7 @@ describe('the client credentials grant', () => {
     const ticked = makeClient(world, { scopes: ['write:referral_codes'] });
     const both = await ask(ticked, 'read:public write:referral_codes read:referral_codes');
     expect(both.body.scope).toBe('read:public write:referral_codes read:referral_codes');
+    expect((await ask(ticked)).body.scope).toBe('read:public');
     expect((await ask(client, 'read:referral_codes')).body.error).toBe('invalid_scope');
   });
 

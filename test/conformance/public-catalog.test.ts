@@ -80,6 +80,8 @@ describe('an offering record', () => {
         expect(['string', 'object']).toContain(typeof attributes[field]);
       expect(['open', 'closed']).toContain(attributes.status);
     }
+    for (const field of ['form_c_url', 'spv_legal_name'])
+      expect(body.data.map(({ attributes }: Item) => typeof attributes[field])).toContain('string');
   });
 
   test('CAT-06 CAT-09 CAT-11 every offering of explore has its security, kind, numbers and times', async () => {

@@ -96,7 +96,7 @@ describe('followed companies', () => {
     ['USER-03', 'read:mcp'],
     ['USER-04 SCOPE-10', 'read:profile:follows'],
     ['USER-04 SCOPE-25', 'read:follows'],
-  ])('%s a token with %s lists follows', async (_, scope) => {
+  ])('USER-06 %s a token with %s lists follows', async (_, scope) => {
     const { body } = conforms(listMyFollows, await list(token(ida, scope)));
     expect(body.data[0]).toMatchObject({
       id: companyOf(world, 'harbour-lanterns').id,

@@ -183,7 +183,7 @@ test('send: at most 4 KB of an endless response are read, without decompression'
   expect(answered?.response.length).toBeLessThanOrEqual(bomb.length);
 });
 
-test('send: a receiver that does not respond times out after 15 seconds, including resolving and connecting', async () => {
+test('DELIV-16 send: a receiver that does not respond times out after 15 seconds, including resolving and connecting', async () => {
   const wall = manualClock(0);
   const heard = new Promise<void>((resolve) => {
     void listening(createTcp(() => resolve())).then((port) => {
