@@ -337,7 +337,13 @@ test('as of a past time, a typed view of PostgreSQL is refused: its name has a s
       /^Write public\.sync_status to read it as it is now/,
     ),
   );
-  expect((await read(mirror, 'SELECT count(*) FROM analytics.investments', undefined)).rows).toEqual([[2]]);
+  const counted = 'SELECT count(*) FROM analytics.investments';
+  expect((await read(mirror, counted, undefined)).rows).toEqual([[2]]);
+  // What others make, in this schema or in one of that name, is not examined.
+  await mirror.rows('CREATE VIEW analytics.ours AS SELECT 7 AS seven');
+  expect((await read(mirror, 'TABLE analytics.ours', between)).rows).toEqual([[7]]);
+  await mirror.rows("COMMENT ON SCHEMA analytics IS 'ours'");
+  expect((await read(mirror, counted, between)).rows).toEqual([[2]]);
   await expect(read(mirror, 'SELECT nothing FROM investments', between)).rejects.toEqual(
     fault(/"nothing" does not exist/),
   );

@@ -110,7 +110,8 @@ async function lookAt(transaction: Transaction, schema: string): Promise<Found> 
   return { state, comment: found.comment, roles: JSON.parse(found.roles) as string[] };
 }
 
-const ownMark = 'Typed views of the mirror, made by rosterd';
+/** Begins the comment of the schema, if rosterd made it. */
+export const ownMark = 'Typed views of the mirror, made by rosterd';
 
 /** Identifies what this version creates, so that it is created once. */
 function markOf(schema: string, roles: readonly string[]): string {

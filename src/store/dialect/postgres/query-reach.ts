@@ -1,5 +1,7 @@
 import type pg from 'pg';
+import { typedViews } from '../../dictionary/typed-views.js';
 import { auditTables } from '../../query-refusals.js';
+import { ownMark } from './described-schema.js';
 
 /** What a statement can reach that the server's plan does not show. */
 export interface Reach {
@@ -12,7 +14,7 @@ export interface Reach {
   readonly ownCode: string | null;
   /** The names of all functions that it calls, also in views, with spaces between them. */
   readonly calls: string;
-  /** A view of the schema `typed` that it reads, also through other views. Null when there is none. */
+  /** A typed view of rosterd in the schema `typed` that it reads, also through other views. Null when there is none. */
   readonly typed: string | null;
 }
 
@@ -62,7 +64,7 @@ async function reachOfBody(client: pg.Client, body: string, typed: string): Prom
     // A subquery may repeat a column name, which a view may not.
     const text = `CREATE TEMP VIEW rosterd_reach AS SELECT 1 AS one WHERE EXISTS (\n${body})`;
     await client.query({ text, queryMode: 'extended' } as pg.QueryConfig);
-    const { rows } = await client.query<Reach>(reached, [auditTables, typed]);
+    const { rows } = await client.query<Reach>(reached, [auditTables, typed, typedNames, ownMark]);
     return rows[0] ?? new Error('a query of totals returned no row');
   } catch (error) {
     return error as Error;
@@ -70,6 +72,8 @@ async function reachOfBody(client: pg.Client, body: string, typed: string): Prom
     await client.query('ROLLBACK TO SAVEPOINT rosterd_reach');
   }
 }
+
+const typedNames = typedViews.map(({ name }) => name);
 
 /** Objects with a smaller id are part of PostgreSQL. Those in the temporary schema were made by rosterd for the statement. */
 const firstOwn = 16_384;
@@ -101,4 +105,5 @@ const reached = `
      CROSS JOIN regexp_matches(w.ev_action::text, ':(?:func|aggfno|winfno|opfunc)id (\\d+)', 'g') AS called
      JOIN pg_proc p ON p.oid = called[1]::oid) AS calls,
     (SELECT min(c.relname::text) FROM own JOIN pg_class c ON c.oid = own.object AND own.class = 'pg_class'::regclass
-     WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $2)) AS typed`;
+     WHERE c.relname = ANY ($3) AND c.relnamespace = (
+       SELECT oid FROM pg_namespace WHERE nspname = $2 AND starts_with(obj_description(oid, 'pg_namespace'), $4))) AS typed`;
