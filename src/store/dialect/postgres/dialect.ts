@@ -7,10 +7,12 @@ import { withReader } from '../with-reader.js';
  * connections of the server.
  */
 const readingsMax = 10;
+/** No page takes that long. Without a limit, those whose connection fell silent would use up the ten for ever. */
+const readingMillis = 2 * 60_000;
 
 // Every method imports its file when it is called: what imports this one does not load `pg` yet.
 
-export function postgresDialect(place: PostgresLocation): DatabaseDialect {
+export function postgresDialect(place: PostgresLocation, answerMillis = readingMillis): DatabaseDialect {
   const openReader = async (options?: ReaderOptions) => {
     const { openPostgresReader } = await import('./reader.js');
     return await openPostgresReader(place, options);
@@ -34,7 +36,7 @@ export function postgresDialect(place: PostgresLocation): DatabaseDialect {
       const { Turns } = await import('../../../runtime/turns.js');
       const turns = new Turns(readingsMax);
       return {
-        read: (work) => turns.take(() => withReader(openReader(), work)),
+        read: (work) => turns.take(() => withReader(openReader({ answerMillis }), work)),
         close: async () => {},
       };
     },

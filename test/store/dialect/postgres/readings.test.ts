@@ -3,6 +3,7 @@ import { systemClock } from '../../../../src/runtime/clock.js';
 import { postgresDialect } from '../../../../src/store/dialect/postgres/dialect.js';
 import { newestChange } from '../../../../src/store/reads/changes.js';
 import { migratedDatabase } from '../../../postgres/fresh-database.js';
+import { wayTo } from '../../../postgres/way-to.js';
 
 test('the dashboard reads a server with a limited number of connections, and answers every page', async () => {
   const { url } = await migratedDatabase();
@@ -20,5 +21,22 @@ test('the dashboard reads a server with a limited number of connections, and ans
   const shown = await Promise.all(Array.from({ length: 30 }, page));
   expect(new Set(shown)).toEqual(new Set(['shown']));
   expect(most).toBeLessThanOrEqual(10);
+  await readings.close();
+});
+
+test('pages whose connections fall silent fail, and the dashboard goes on', async () => {
+  const way = await wayTo((await migratedDatabase()).url);
+  const place = { kind: 'postgres', url: way.url, password: null } as const;
+  const readings = await postgresDialect(place, 300).openReadings(systemClock);
+  const page = (meanwhile = () => {}) =>
+    readings
+      .read(async (db) => {
+        meanwhile();
+        return await newestChange(db);
+      })
+      .catch((error: unknown) => error);
+  for (let pages = 0; pages < 11; pages += 1)
+    await expect.poll(() => page(way.swallow)).toMatchObject({ code: 'database_busy' });
+  await expect.poll(() => page()).toBe(0);
   await readings.close();
 });
