@@ -25,8 +25,9 @@ export class PageReader {
    */
   async readAhead(feed: Feed, position: Position): Promise<void> {
     if (this.#ahead !== undefined && samePosition(this.#ahead.position, position)) {
-      // A page that is parsed and written in the same turn stays in memory longer. See docs/evidence/speed.md.
-      await othersHadATurn();
+      // Yields before the page is written: a page that is parsed and written in the same turn stays in memory longer.
+      // See docs/evidence/speed.md.
+      await setImmediate();
       return;
     }
     this.drop();
@@ -52,7 +53,7 @@ export class PageReader {
       .catch(() => {});
     // Runs after all pending promises, and after undici, which checks an idle connection before it writes to it.
     await new Promise<void>((resolve) => nextTick(resolve));
-    await othersHadATurn();
+    await setImmediate();
   }
 
   async read(feed: Feed, position: Position): Promise<ReceivedPage> {
@@ -69,15 +70,6 @@ export class PageReader {
     this.#ahead?.abandon();
     this.#ahead = undefined;
   }
-}
-
-/**
- * Resolves when what has arrived at other sockets was read, and then what that led to was done. With SQLite, writing a page
- * blocks the event loop for as long as a hundred deliveries take: those that wait are stored and answered before it.
- */
-async function othersHadATurn(): Promise<void> {
-  await setImmediate();
-  await setImmediate();
 }
 
 function samePosition(a: Position, b: Position): boolean {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Interruption } from '../runtime/interruption.js';
@@ -159,6 +160,9 @@ export class Tick {
         this.leaseIsLater = false;
         this.#count(applied);
         this.#shown = shownBy(this.#shown, page.items);
+        // With SQLite, a page blocks the event loop for as long as a hundred deliveries take. Those that arrived meanwhile are
+        // read in this turn, and stored and answered in the next one, which the reader waits for.
+        await setImmediate();
         return { kind: 'listing_page_stored', listing: progress };
       }
       case 'apply_page': {

@@ -73,20 +73,6 @@ test('page reader: the end of a tick aborts the request read ahead', async () =>
   await sent;
 });
 
-test.each(['of a page that is read ahead already', 'of another page'])(
-  'page reader: what arrives beside the request %s is done before the page is written',
-  async (of) => {
-    const reader = new PageReader(new AbortController().signal);
-    if (of !== 'of another page') await reader.readAhead(new Echo(), at('b'));
-    const done: string[] = [];
-    // Like a delivery: read in one phase of the event loop, committed in the next one.
-    setImmediate(() => setImmediate(() => done.push('delivery')));
-    await reader.readAhead(new Echo(), at('b'));
-    done.push('page');
-    expect(done).toEqual(['delivery', 'page']);
-  },
-);
-
 test('page reader: a page that arrives early is parsed while it waits, an awaited page is not', async () => {
   let write = () => {};
   const written = new Promise<void>((resolve) => {

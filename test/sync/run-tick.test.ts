@@ -250,6 +250,20 @@ describe('run tick: a bootstrap', () => {
     expect(steps.slice(0, 9)).toEqual(['ask', ...whole, ...whole, 'parse', 'write']);
   });
 
+  test('a delivery that arrives while a page is written is stored before the next page', async () => {
+    const steps: string[] = [];
+    const port = mirrorWith({
+      addListingPage: (lease, page) => {
+        steps.push('page');
+        // Read from its socket in one turn of the event loop, committed in the next one.
+        setImmediate(() => setImmediate(() => steps.push('delivery')));
+        return mirror.addListingPage(lease, page);
+      },
+    });
+    await tick({}, truth, { port });
+    expect(steps.slice(0, 3)).toEqual(['page', 'delivery', 'page']);
+  });
+
   test('a failed commit drops the page read ahead and aborts its request', async () => {
     const cut: boolean[] = [];
     const feed: Feed = {
