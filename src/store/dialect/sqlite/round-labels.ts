@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { RoundLabels, Row } from '../../../dimensions/ports.js';
+import type { RoundLabels } from '../../../dimensions/ports.js';
 import type { SourceName } from '../../../domain/ids.js';
-import { labelsFrom } from '../../dimensions.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
 
@@ -23,7 +22,13 @@ export const sliceSql = `SELECT count(*) AS read, max(row_no) AS last,
     WHERE offering_id = :round AND row_no > :after ORDER BY row_no LIMIT :rows
   )`;
 
-const labels = ['investment_type', 'offering_type', 'first_applied_at'] as const;
+interface Slice {
+  readonly read: number;
+  readonly last: number | null;
+  readonly investment_type: string | null;
+  readonly offering_type: string | null;
+  readonly first_applied_at: string | null;
+}
 
 /** Reads what the rows of a round say of it: each value is the least among them. All rows of a large round take several turns. */
 export async function roundLabels(
@@ -33,19 +38,23 @@ export async function roundLabels(
   rows = rowsPerTurn,
 ): Promise<RoundLabels> {
   const no = withSqliteFaults(file, () => raw.prepare<[string], number>(listedSql).pluck().get(source));
-  let least: Row = {};
-  if (no === undefined) return labelsFrom([least]);
-  const slice = raw.prepare<unknown[], Row>(sliceSql);
+  let least: RoundLabels = { investmentType: null, offeringType: null, firstAppliedAt: null };
+  if (no === undefined) return least;
+  const slice = raw.prepare<unknown[], Slice>(sliceSql);
   for (let after = 0; ; ) {
-    const read = withSqliteFaults(file, () => slice.get({ source: no, round, after, rows })) ?? {};
-    least = Object.fromEntries(labels.map((label) => [label, lesser(least[label], read[label])]));
-    if (Number(read.read) < rows) return labelsFrom([least]);
-    after = Number(read.last);
+    const read = withSqliteFaults(file, () => slice.get({ source: no, round, after, rows }));
+    least = {
+      investmentType: lesser(least.investmentType, read?.investment_type),
+      offeringType: lesser(least.offeringType, read?.offering_type),
+      firstAppliedAt: lesser(least.firstAppliedAt, read?.first_applied_at),
+    };
+    if (read === undefined || read.read < rows) return least;
+    after = read.last ?? after;
     await setImmediate();
   }
 }
 
-function lesser(a: Row[string] | undefined, b: Row[string] | undefined): string | null {
-  const known = [a, b].filter((value) => typeof value === 'string');
+function lesser(one: string | null, other: string | null | undefined): string | null {
+  const known = [one, other].filter((value) => typeof value === 'string');
   return known.sort()[0] ?? null;
 }
