@@ -21,6 +21,7 @@ export async function runEdge(order: EdgeOrder): Promise<void> {
   const receivers = order.forwards.map(({ from }) => from);
   await listen(order.sender, (request, response) => {
     void bodyOf(request).then(async (body) => {
+      if (body === null) return;
       appendFileSync(order.sent, `${JSON.stringify({ id: idOf(body) })}\n`);
       const status = await balanced(request, body, receivers, random);
       if (status !== null && status >= 200 && status < 300)
@@ -30,6 +31,7 @@ export async function runEdge(order: EdgeOrder): Promise<void> {
   });
   await listen(order.noticeReceiver, (request, response) => {
     void bodyOf(request).then((body) => {
+      if (body === null) return;
       const { source, id, seq, after } = JSON.parse(body.toString()) as Record<string, unknown>;
       const { 'webhook-id': message, 'webhook-timestamp': sentAt } = request.headers;
       const notice = { at: systemClock.now(), sentAt: Number(sentAt), message, source, id, seq, after };
@@ -50,12 +52,13 @@ async function listen({ host, port }: Address, handler: RequestListener): Promis
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+/** Returns null for a request that was cut off, which is as good as none. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   const pieces: Buffer[] = [];
   try {
     for await (const piece of request) pieces.push(piece as Buffer);
   } catch {
-    // A request that was cut off is as good as none.
+    return null;
   }
   return Buffer.concat(pieces);
 }

@@ -66,6 +66,7 @@ export class World {
   #edge!: Directed;
   #platform: Spawned | null = null;
   #vault!: OpenVault;
+  #isClosing = false;
   #apply = () => {};
   #key = '';
   #env: Record<string, string> = {};
@@ -321,6 +322,7 @@ export class World {
   }
 
   async close(keepLogs = false): Promise<void> {
+    this.#isClosing = true;
     await this.#vault?.close().catch(() => {});
     const running = [
       ...this.#daemons.values(),
@@ -455,7 +457,17 @@ export class World {
       },
     );
     this.#guardProcess(this.#edge);
+    this.#needs(this.#edge, 'edge');
     await this.#edge.ready;
+  }
+
+  /** No fault ends a proxy. Without one, the others would wait for each other without end. */
+  #needs({ ended }: Directed, name: string): void {
+    void ended.then(() => {
+      if (this.#isClosing) return;
+      console.error(`the proxy ${name} ended by itself: see ${join(this.logs, name)}`);
+      process.exit(1);
+    });
   }
 
   /** An analyst with plain SQL runs its own proxy. */
@@ -478,6 +490,7 @@ export class World {
       order: { role: 'wire', seed: options.seed + host.charCodeAt(0), forwards: [database, ...others] },
     });
     this.#guardProcess(wire);
+    this.#needs(wire, `wire-${host}`);
     this.#wires.set(host, wire);
     await wire.ready;
   }
