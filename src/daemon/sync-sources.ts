@@ -66,6 +66,7 @@ export async function syncSource(
     ...(config.identity === 'drop'
       ? {}
       : {
+          dropsIdentity: isDropped,
           mayReadIdentity: async (signal: Interruption) => {
             if (isDropped) return false;
             const sample = investmentFeed(api, { ...scope, perPage: sampleRecords }, 'routine');

@@ -84,7 +84,8 @@ export function createSync(parts: SyncParts): Sync {
         const asked = source.mayReadIdentity === undefined ? { ...wanted, checkGrant: false } : wanted;
         if (asked.trigger === 'manual') slot.keep();
         const isTimed = (asked.trigger === 'timer' || asked.trigger === 'start') && !wish.looks;
-        if (isTimed && !wish.lists) spend(asked.checkGrant === true ? 2 : 1);
+        const checksByRequest = asked.checkGrant === true && source.dropsIdentity !== true;
+        if (isTimed && !wish.lists) spend(checksByRequest ? 2 : 1);
         const onPage = (lists: boolean, pages: number) => slot.page(lists, pages);
         const result = await runTick(source, asked, { ...parts, logger: one.logger, onPage }, signal());
         const { pages, mode } = result.report;

@@ -98,8 +98,9 @@ export class Crowd {
       const within = intervalMillis * spread(random.fraction()) - age;
       loop.dueWithin(now - age < this.#behindAt ? Math.min(0, within) : within, {
         lists: false,
-        // Spread, because each check is a request. A grant that changes is announced and checked at once.
-        grantWaitMillis: random.fraction() * grantMillis,
+        // Spread, because each check is a request. A grant that changes is announced and checked at once. Names that are no
+        // longer kept are erased with the first tick, which sends no request for it.
+        grantWaitMillis: source.dropsIdentity === true ? 0 : random.fraction() * grantMillis,
       });
     }
   }

@@ -61,6 +61,8 @@ export interface SyncSource {
    * source does not store identity. Throws the same faults as the feed.
    */
   readonly mayReadIdentity?: (signal: Interruption) => Promise<boolean | null>;
+  /** Whether `mayReadIdentity` returns false without a request, because no names of this source are kept any more. */
+  readonly dropsIdentity?: boolean;
   /** Returns what is left of each limit that the requests of this source count against. Absent without limits. */
   readonly limits?: () => readonly BudgetLeft[];
   /**

@@ -84,7 +84,11 @@ interface Seen {
   readonly trigger: string;
 }
 
-function world(count: number, lastTick: (n: number) => LastTick | undefined, keepsNames = true) {
+function world(
+  count: number,
+  lastTick: (n: number) => LastTick | undefined,
+  identity: 'kept' | 'never kept' | 'no longer kept' = 'kept',
+) {
   const clock = new CrowdClock();
   const address = new Address(clock);
   const mirror = new MemoryMirror(() => clock.now());
@@ -125,7 +129,7 @@ function world(count: number, lastTick: (n: number) => LastTick | undefined, kee
     return {
       identity: { name, fingerprint: 'f1' },
       feed: () => feed,
-      ...(keepsNames
+      ...(identity === 'kept'
         ? {
             mayReadIdentity: async () => {
               address.spend();
@@ -134,6 +138,7 @@ function world(count: number, lastTick: (n: number) => LastTick | undefined, kee
             },
           }
         : {}),
+      ...(identity === 'no longer kept' ? { dropsIdentity: true, mayReadIdentity: async () => false } : {}),
       limits: () => [address.limit()],
     };
   };
@@ -200,12 +205,29 @@ test('crowd: sources without names are read as often as others, because no reque
   const { intervalMillis } = sharesFor(1_000, wanted);
   const start = new CrowdClock().now();
   const ages = (n: number) => (n / 1_000) * intervalMillis;
-  const w = world(1_000, (n) => ({ endedAt: instantFromMillis(start - ages(n)), follows: true }), false);
+  const w = world(
+    1_000,
+    (n) => ({ endedAt: instantFromMillis(start - ages(n)), follows: true }),
+    'never kept',
+  );
   w.sync.start();
   await w.clock.advance(2 * intervalMillis);
   w.ticks.length = 0;
   await w.clock.advance(4 * intervalMillis);
   expect(w.ticks.length).toBeGreaterThan(0.9 * 4 * 1_000);
+});
+
+test('crowd: names that are no longer kept are erased with the first tick of each source, which is one request', async () => {
+  const { intervalMillis } = sharesFor(1_000, wanted);
+  const start = new CrowdClock().now();
+  const endedAt = instantFromMillis(start - 1.2 * intervalMillis);
+  const w = world(1_000, () => ({ endedAt, follows: true }), 'no longer kept');
+  w.sync.start();
+  // The burst is half of them, and the others take a fifth of an hour.
+  await w.clock.advance(15 * minute);
+  expect(w.ticks).toHaveLength(1_000);
+  const kept = [...w.mirror.sources.values()].filter(({ identity }) => identity);
+  expect(kept.length).toBe(0);
 });
 
 test('crowd: 10,000 sources whose ticks are spread start with those that are due, and each is read within the bound', async () => {
