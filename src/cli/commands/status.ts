@@ -168,7 +168,9 @@ function remarks(source: SourceStatus): string[] {
     );
   }
   if (source.identity_included === 0)
-    lines.push('no names are stored: at the last check the token could not read identity');
+    lines.push(
+      'no names are stored: at the last check the token could not read identity, or its follow rule drops it',
+    );
   if (source.names_note !== null) lines.push(source.names_note);
   const waits = source.webhook_spacing === null ? null : whyWebhooksWait(source.webhook_spacing);
   if (waits !== null) lines.push(waits);

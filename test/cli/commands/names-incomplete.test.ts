@@ -21,7 +21,7 @@ test('when identity is granted again, names are listed once more automatically a
   expect((await world.run(['sync'], narrow)).code).toBe(0);
   expect(await names()).toBe(0);
   expect((await world.run(['status'])).out).toContain(
-    'acme: no names are stored: at the last check the token could not read identity',
+    'acme: no names are stored: at the last check the token could not read identity, or its follow rule drops it',
   );
 
   const regained = await world.run(['sync']);
