@@ -18,6 +18,7 @@ import {
   postgresUrl,
 } from '../postgres/fresh-database.js';
 import { giveToOwnRole, rolePassword } from '../postgres/own-role.js';
+import { proxyTo } from '../postgres/proxy.js';
 import { withClient } from '../postgres/run-databases.js';
 import { wayTo } from '../postgres/way-to.js';
 import { tempFolder } from '../store/temp-folder.js';
@@ -83,9 +84,27 @@ test('encrypted vault: an entry is read again although the network dropped the c
   const vault = vaultWith({ url: way.url });
   expect(await vault.read('sign-in/crm')).toBe(canary);
   way.swallow();
-  // The driver times out after ten seconds.
+  // The driver times out after fifteen seconds.
   await expect(vault.read('sign-in/crm')).rejects.toMatchObject({ code: 'database_busy' });
   await expect.poll(() => vault.read('sign-in/crm').catch(() => 'busy')).toBe(canary);
+});
+
+test('encrypted vault: a lock that another session has is reported as one, not as a server that is away', async () => {
+  // Far away, so that what the server says arrives later than the end of its own limit.
+  const { url } = await proxyTo(database.url, (near, far) => {
+    near.pipe(far).on('data', (answer) => void systemClock.wait(200).then(() => near.write(answer)));
+  });
+  const vault = vaultWith({ url });
+  await vault.write('sign-in/crm', canary);
+  await withClient(database.url, async (client) => {
+    await client.query('BEGIN; LOCK TABLE rosterd_vault.vault_entries');
+    // The server refuses after ten seconds.
+    await expect(vault.read('sign-in/crm')).rejects.toMatchObject({
+      code: 'database_busy',
+      message: expect.stringContaining('did not grant a lock in time: another transaction has it (55P03)'),
+    });
+  });
+  expect(await vault.read('sign-in/crm')).toBe(canary);
 });
 
 test.each([

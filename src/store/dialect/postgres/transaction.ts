@@ -41,7 +41,7 @@ export interface TransactionOptions {
 }
 
 /** A statement that waits longer for a lock fails with `database_busy` and is retried later. */
-const lockTimeoutMs = 10_000;
+export const lockTimeoutMs = 10_000;
 /**
  * The server ends transactions that are idle for longer: a process that froze or lost its network would otherwise keep
  * the lock on its source, and no other host could take over.

@@ -3,17 +3,18 @@ import type { SealedEntries, SealedEntry } from '../../../vault/ports.js';
 import type { PostgresLocation } from '../../database-location.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 import { schemaSql, vaultSchemaOf, vaultSchemaSql } from './schema-sql.js';
-import { inTransaction, type Transaction } from './transaction.js';
+import { inTransaction, lockTimeoutMs, type Transaction } from './transaction.js';
 
 /**
  * Vault statements never queue behind a page write. Idle connections are closed, so it usually has none, and so is one on
- * which no answer comes back: each statement takes milliseconds, and no request can be made without a token.
+ * which no answer comes back: each statement takes milliseconds, and no request can be made without a token. A server that
+ * is there answers a statement that waits for a lock, so it gets longer than that takes.
  */
 const connections = {
   applicationName: 'rosterd-vault',
   max: 2,
   idleMs: 10_000,
-  answerMillis: 10_000,
+  answerMillis: lockTimeoutMs + 5_000,
 } as const;
 
 /** A holder that froze or died loses its lock after this time; a living one renews it. */
