@@ -345,6 +345,9 @@ test('encrypted vault: no query reads it, masked or not, and no function of a us
     'EXPLAIN ANALYZE SELECT sealed FROM rosterd_vault.vault_entries',
     'EXPLAIN ANALYZE (SELECT sealed::int FROM rosterd_vault.vault_entries)',
     'EXPLAIN (TABLE rosterd_vault.vault_entries)',
+    'EXPLAIN (--one\rTABLE rosterd_vault.vault_entries\n)',
+    'EXPLAIN (ANALYZE, /* one */ TIMING off) SELECT sealed::int FROM rosterd_vault.vault_entries',
+    `EXPLAIN (ANALYZE, FORMAT 'json') SELECT sealed::int FROM rosterd_vault.vault_entries`,
     'SELECT holder FROM rosterd_vault.vault_locks',
   ];
   for (const sql of statements) {

@@ -60,9 +60,14 @@ export const shortAnswer = /^(?:explain|show)\b/i;
 
 export const declaring = 'DECLARE rosterd_query NO SCROLL CURSOR FOR ';
 
-/** EXPLAIN and its options. A statement in parentheses is no list of options, which has words and commas only. */
-export const explaining =
-  /^explain(?![\w$])\s*(?:\((?!\s*(?:select|with|values|table)(?![\w$]))[\w\s,]*\)|(?:analy[sz]e|verbose)(?![\w$])|\s+)*/i;
+/** White space, or a comment without another one in it. */
+const blank = String.raw`(?:\s|--[^\n\r]*[\n\r]|/\*[^*/]*\*/)`;
+
+/** EXPLAIN and its options. A statement in parentheses is no list of options. */
+export const explaining = new RegExp(
+  String.raw`^explain(?![\w$])(?:${blank}|\((?!${blank}*(?:select|with|values|table)(?![\w$]))(?:${blank}|(?!--|/\*)[^()\s])*\)|(?:analy[sz]e|verbose)(?![\w$]))*`,
+  'i',
+);
 
 /** Returns the error of a statement that cannot be judged. One that is wrong is described, which does not run it. */
 async function refusalOf(

@@ -277,8 +277,15 @@ test('without the right to the audit log, a statement that could read it is refu
     await expect(read('SELECT $1')).rejects.toThrow('parameters');
     expect((await read('EXPLAIN SELECT 1')).length).toBe(1);
     expect((await read('EXPLAIN (costs off, Format JSON) (SELECT 1)')).length).toBe(1);
+    expect((await read(`EXPLAIN (Costs "off", /* one */ FORMAT 'json') SELECT 1`)).length).toBe(1);
     expect((await read('EXPLAIN ANALYZE (VALUES (1))')).length).toBeGreaterThan(1);
-    for (const sql of ['EXPLAIN (SELECT actor FROM audit_log)', 'EXPLAIN ANALYZE (TABLE audit_log)'])
+    for (const sql of [
+      'EXPLAIN (SELECT actor FROM audit_log)',
+      'EXPLAIN ANALYZE (TABLE audit_log)',
+      'EXPLAIN (/* one */ SELECT actor FROM audit_log)',
+      'EXPLAIN (/* ** */ SELECT actor FROM audit_log)',
+      'EXPLAIN (--one\rSELECT actor FROM audit_log\n)',
+    ])
       await expect(read(sql), sql).rejects.toThrow('only operators may read audit_log and operator_requests');
     expect((await read('SHOW server_version')).length).toBe(1);
   } finally {
