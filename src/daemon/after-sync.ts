@@ -20,6 +20,8 @@ export interface AfterSyncHooksParts {
   readonly random: Random;
   readonly logger: Logger;
   leads(): boolean;
+  /** Whether another daemon is known to lead. */
+  isLed(): boolean;
 }
 
 /**
@@ -40,9 +42,8 @@ export async function startAfterSyncHooks(parts: AfterSyncHooksParts): Promise<A
       hook: { name, sources, delayMillis, send: senderOf(hook, pool.fetch, { clock, env }) },
       ...{ store, clock, random, logger },
       leads: () => {
-        const leads = parts.leads();
-        if (!leads) register.clear(key);
-        return leads;
+        if (parts.isLed()) register.clear(key);
+        return parts.leads();
       },
       onFailure: (why) =>
         register.report(key, {

@@ -17,6 +17,8 @@ export interface AlertsParts {
   readonly logger: Logger;
   /** In a fleet, the leader alone reports. */
   leads(): boolean;
+  /** Whether another daemon is known to lead. */
+  isLed(): boolean;
   /** Every source, also the many that a status document leaves out. */
   status(): Promise<JudgedStatus>;
   freeBytes(): Promise<number | null>;
@@ -59,12 +61,12 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     );
 
   const report = async () => {
-    if (!parts.leads()) {
+    if (parts.isLed()) {
       failing = new Map();
       watchedSince = null;
       pausedAt.clear();
-      return;
     }
+    if (!parts.leads()) return;
     const seen = clock.monotonic();
     watchedSince ??= seen;
     const status = await parts.status();

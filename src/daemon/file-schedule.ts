@@ -16,6 +16,8 @@ export interface FileScheduleParts {
   readonly register: HealthRegister;
   /** Whether this daemon does the work: in a fleet, the leader does. */
   leads(): boolean;
+  /** Whether another daemon is known to lead. */
+  isLed(): boolean;
   /** Whether the mirror has anything to write: a first listing is complete. */
   isFilled(): Promise<boolean>;
   /** When the newest result was made, from the files themselves; null before the first. */
@@ -67,7 +69,8 @@ export function startFileSchedule(parts: FileScheduleParts): Closable {
 
   const makeIfDue = async (): Promise<number> => {
     if (!parts.leads()) {
-      isMaking = false;
+      // Until another one leads, what failed here is not mended.
+      if (parts.isLed()) isMaking = false;
       return lookMillis;
     }
     const wait = untilDue();

@@ -48,6 +48,7 @@ export async function runAfterSync(
     random,
     logger: logger.child({ component: 'after-sync' }),
     leads: () => membership.leads,
+    isLed: () => membership.isLed,
   });
   lifecycle.add('after-sync hooks', () => hooks.close());
   lifecycle.add(
@@ -94,6 +95,7 @@ export async function reportAlerts(
     clock,
     logger,
     leads: () => membership.leads,
+    isLed: () => membership.isLed,
     status: () =>
       judgedStatusOf(snapshots, clock, configNow(config, engine), engine.health.list(), engine.vault),
     freeBytes: async () => (await storageOf(config.database))?.freeBytes ?? null,

@@ -58,12 +58,8 @@ export function schedulePublications(
 }
 
 /** Returns what a daemon knows of the leader. */
-export const ledBy = (
-  membership: Pick<Membership, 'leads' | 'living'>,
-  config: Pick<Config, 'database'>,
-) => ({
-  // Before its first heartbeat, a daemon does not know whether it leads.
-  isLed: () => !membership.leads && membership.living > 1,
+const ledBy = (membership: Membership, config: Config) => ({
+  isLed: () => membership.isLed,
   otherNow: () => databaseNow(config),
 });
 

@@ -55,6 +55,8 @@ export interface Fleet extends Closable {
    * moment.
    */
   readonly leads: boolean;
+  /** Whether another member leads, as the last heartbeat that arrived found. */
+  readonly isLed: boolean;
   /** The database is back: the next heartbeat is due now. */
   look(): void;
   /**
@@ -86,6 +88,7 @@ export function createFleet(parts: FleetParts): Fleet {
   let wake = new AbortController();
   let called = false;
   let leads = false;
+  let isLed = false;
   let living = 1;
   let turns = 0;
   let others = '';
@@ -165,6 +168,7 @@ export function createFleet(parts: FleetParts): Fleet {
     const [first] = [...alive].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
     const before = leads;
     leads = first?.member === parts.member;
+    isLed = !leads;
     if (leads && !before) parts.onLead();
   };
 
@@ -180,9 +184,10 @@ export function createFleet(parts: FleetParts): Fleet {
           : 'the fleet database cannot be reached and will be retried',
       );
     unreachable = true;
-    // Another one leads by now, and two would send each notice twice.
+    // Another one may lead by now, and two would send each notice twice. If no heartbeats arrive at all, none leads.
     if (isRefused || (living > 1 && clock.monotonic() - beatAt >= silentMillis)) leads = false;
     if (!isRefused) return;
+    isLed = living > 1;
     await held.abandon();
   };
 
@@ -231,6 +236,9 @@ export function createFleet(parts: FleetParts): Fleet {
     },
     get leads() {
       return leads;
+    },
+    get isLed() {
+      return isLed;
     },
     look: call,
     tell,

@@ -10,6 +10,8 @@ import type { Message } from './ports.js';
 export interface Membership {
   worksHere(source: SourceName): boolean;
   readonly leads: boolean;
+  /** Whether another daemon is known to lead. It is not known before the first heartbeat. */
+  readonly isLed: boolean;
   /** Number of living daemons, including this one. */
   readonly living: number;
   /** Number of sources worked here; null without a fleet, where it is all of them. */
@@ -27,6 +29,7 @@ export interface Membership {
 export const alone: Membership = {
   worksHere: () => true,
   leads: true,
+  isLed: false,
   living: 1,
   held: null,
   backedUpAt: null,
@@ -50,6 +53,10 @@ export class FleetMembership implements Membership {
 
   get leads(): boolean {
     return this.#fleet?.leads === true;
+  }
+
+  get isLed(): boolean {
+    return this.#fleet?.isLed === true;
   }
 
   get living(): number {

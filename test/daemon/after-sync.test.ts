@@ -63,6 +63,7 @@ async function hooksOf(names: readonly string[], timeoutMillis: number) {
     random: seededRandom(1),
     logger: silentLogger,
     leads: () => true,
+    isLed: () => false,
   });
   onTestFinished(async () => {
     await started.close();

@@ -35,6 +35,7 @@ test('alerts: a check that fails is logged as a warning once, and again after on
     clock,
     logger,
     leads: () => true,
+    isLed: () => false,
     status: async () => {
       if (!works) throw new Error('the database is away');
       return nothing;
@@ -62,7 +63,7 @@ function watching(first: Partial<JudgedStatus>, open: readonly OpenAlert[] = [])
   const clock = new VirtualClock();
   const raised: string[] = [];
   const resolved: string[] = [];
-  const now = { status: { ...nothing, ...first }, leads: true };
+  const now = { status: { ...nothing, ...first }, leads: true, isLed: false };
   const alerts: AlertsParts['alerts'] = {
     open: async () => open,
     queue: async () => {},
@@ -76,6 +77,7 @@ function watching(first: Partial<JudgedStatus>, open: readonly OpenAlert[] = [])
     clock,
     logger: silentLogger,
     leads: () => now.leads,
+    isLed: () => now.isLed,
     status: async () => now.status,
     freeBytes: async () => null,
     onQueued: () => {},
@@ -97,12 +99,23 @@ test('alerts: ticks and files that were due before the start are reported only w
   await clock.advance(10 * minute);
   expect(new Set(raised)).toEqual(new Set(['stale.acme', 'lake_failed', 'export_failed', 'backup_failed']));
   // Another host led meanwhile, and ended.
-  now.leads = false;
+  Object.assign(now, { leads: false, isLed: true });
   await clock.advance(minute);
-  now.leads = true;
+  Object.assign(now, { leads: true, isLed: false });
   raised.length = 0;
   await clock.advance(4 * minute);
   expect(raised).toEqual([]);
+});
+
+test('alerts: a leader goes on where it was after a time in which it got no heartbeats and none led', async () => {
+  const { clock, raised, now } = watching({ sources: [overdue('acme')] });
+  await clock.advance(3 * minute);
+  now.leads = false;
+  await clock.advance(minute);
+  expect(raised).toEqual([]);
+  now.leads = true;
+  await clock.advance(2 * minute);
+  expect(new Set(raised)).toEqual(new Set(['stale.acme']));
 });
 
 test('alerts: a source whose pause has just ended is not reported as stale before its tick is due again', async () => {

@@ -7,7 +7,7 @@ import { type BackupsParts, startBackups } from '../../src/daemon/backups.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { startEngine } from '../../src/daemon/engine.js';
 import { type FileScheduleParts, startFileSchedule } from '../../src/daemon/file-schedule.js';
-import { ledBy, scheduleBackups } from '../../src/daemon/start-schedules.js';
+import { scheduleBackups } from '../../src/daemon/start-schedules.js';
 import { membershipOf, startWork } from '../../src/daemon/start-work.js';
 import { Fault } from '../../src/domain/fault.js';
 import { alone } from '../../src/fleet/membership.js';
@@ -234,6 +234,7 @@ function scheduledExport(
   const schedule = startFileSchedule({
     ...{ key: 'export', name: 'export', everyMillis: 24 * hour, clock, logger: silentLogger, register },
     leads: () => true,
+    isLed: () => false,
     isFilled: async () => true,
     ...parts,
   });
@@ -340,10 +341,20 @@ test('scheduled backups: a daemon that does not know yet whether it leads delete
   await backups.close();
 });
 
-test('a daemon counts another one as the leader only after a heartbeat that found others', () => {
-  const config = { database: { kind: 'sqlite', file: '/nowhere/mirror.db' } } as const;
-  const isLed = (leads: boolean, living: number) => ledBy({ leads, living }, config).isLed();
-  expect([isLed(false, 1), isLed(false, 2), isLed(true, 2)]).toEqual([false, true, false]);
+test('scheduled backups: a failure stays known while no daemon leads, and ends where another one leads', async () => {
+  const { clock, state, register, backups } = scheduled();
+  state.failing = true;
+  await clock.advance(1_000);
+  const failed = [{ key: 'backup', text: 'the scheduled backup failed: no room for the backup' }];
+  expect(register.list()).toMatchObject(failed);
+  // As while the heartbeats of the whole fleet fail.
+  state.leads = false;
+  await clock.advance(10 * 60_000);
+  expect(register.list()).toMatchObject(failed);
+  state.isLed = true;
+  await clock.advance(10 * 60_000);
+  expect(register.list()).toEqual([]);
+  await backups.close();
 });
 
 test('scheduled backups: the leader announces a recent one every minute, and nothing once it is too old', async () => {
@@ -443,7 +454,7 @@ test('in a fleet, a member that does not lead deletes old backups of its host by
   scheduleBackups(
     engine,
     partsFor(config),
-    { ...alone, leads: false, living: 2, backedUpAt: Date.now() },
+    { ...alone, leads: false, isLed: true, living: 2, backedUpAt: Date.now() },
     lifecycle,
   );
   await expect.poll(() => readdirSync(config.backup.folder)).toEqual([]);

@@ -128,7 +128,7 @@ test('scheduled exports and lake: a failure is reported until one succeeds, and 
   expect(register.list().find(({ key }) => key === 'lake')?.text).toMatch(
     /^the scheduled sync of the lake failed: /,
   );
-  state.leads = false;
+  Object.assign(state, { leads: false, isLed: true });
   await clock.advance(hour);
   expect(register.list()).toEqual([]);
   expect(readdirSync(folder).sort()).toEqual(['exports', 'lake']);

@@ -3,6 +3,7 @@ import { Fault } from '../../src/domain/fault.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
 import { beatMillis, createFleet, type Fleet } from '../../src/fleet/fleet.js';
+import { FleetMembership } from '../../src/fleet/membership.js';
 import type { FleetEars, FleetStore } from '../../src/fleet/ports.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
@@ -183,6 +184,26 @@ test('a leader whose heartbeats fail no longer leads once the others consider it
   tables.silent.clear();
   await clock.advance(2 * beatMillis);
   expect([one.leads, two.leads]).toEqual([true, false]);
+});
+
+test('a member counts another one as the leader only after a heartbeat, and not while no heartbeats arrive', async () => {
+  const [tables, clock] = [new Tables(), new VirtualClock()];
+  const membership = new FleetMembership();
+  expect(membership.isLed).toBe(false);
+  const [one, two] = [
+    (await started(tables, clock, 'one', names('a'))).fleet,
+    (await started(tables, clock, 'two', names('a'))).fleet,
+  ];
+  membership.take(one);
+  await clock.advance(4 * beatMillis);
+  expect([membership.isLed, two.isLed]).toEqual([false, true]);
+  // As when the database is away: a leader that keeps its backups would delete the older ones if another one led.
+  for (const member of ['one', 'two']) tables.silent.add(member);
+  await clock.advance(6 * beatMillis);
+  expect([membership.leads, membership.isLed, two.isLed]).toEqual([false, false, true]);
+  tables.silent.clear();
+  await clock.advance(2 * beatMillis);
+  expect([membership.leads, membership.isLed, two.isLed]).toEqual([true, false, true]);
 });
 
 test('a leader that was alone leads on while its heartbeats fail', async () => {
