@@ -34,9 +34,12 @@ export function postgresDialect(place: PostgresLocation, answerMillis = readingM
     // The server is a process of its own, so reading does not block the event loop.
     openReadings: async () => {
       const { Turns } = await import('../../../runtime/turns.js');
+      const { openPostgresReader } = await import('./reader.js');
+      const { shortQueries } = await import('./open.js');
       const turns = new Turns(readingsMax);
+      const limits = shortQueries(answerMillis);
       return {
-        read: (work) => turns.take(() => withReader(openReader({ answerMillis }), work)),
+        read: (work) => turns.take(() => withReader(openPostgresReader(place, limits), work)),
         close: async () => {},
       };
     },

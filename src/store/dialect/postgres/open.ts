@@ -43,6 +43,15 @@ export interface PostgresOptions {
   readonly lockMs?: number;
 }
 
+/**
+ * Returns the limits for short queries of readers. A server that is there cancels a statement first and says why: otherwise
+ * its process would wait on for a lock after the connection is closed, beside those of all later queries.
+ */
+export const shortQueries = (answerMillis: number): PostgresOptions => ({
+  answerMillis,
+  statementTimeoutMs: Math.ceil(0.8 * answerMillis),
+});
+
 const connectionsDefault = 10;
 const connectTimeoutMsDefault = 5_000;
 /** As long as every other statement waits for a lock. */

@@ -4,14 +4,14 @@ import type { Reader, ReaderOptions } from '../port.js';
 import { beginLongSnapshot, DeclaredCursor, InnerCursor, withCursors, withCursorsOn } from './cursor.js';
 import { postgresFault } from './faults.js';
 import type { ServerAddress } from './make-client.js';
-import { openPostgres, type PostgresDatabase } from './open.js';
+import { openPostgres, type PostgresDatabase, type PostgresOptions } from './open.js';
 
 /** One connection for a streamed result and one for other queries at the same time. */
 const connectionsMax = 2;
 
 export async function openPostgresReader(
   server: ServerAddress,
-  { oneState = false, ...options }: ReaderOptions = {},
+  { oneState = false, ...options }: ReaderOptions & Pick<PostgresOptions, 'statementTimeoutMs'> = {},
 ): Promise<Reader> {
   const max = oneState ? 1 : connectionsMax;
   const opened = await openPostgres(server, { readonly: true, max, ...options });

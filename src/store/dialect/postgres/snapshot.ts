@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Ask, AskRows, Snapshots } from '../port.js';
 import { beginLongSnapshot, beginSnapshot } from './cursor.js';
 import { postgresFault } from './faults.js';
-import { openPostgres, type PostgresDatabase } from './open.js';
+import { openPostgres, type PostgresDatabase, shortQueries } from './open.js';
 import { numbered } from './placeholders.js';
 import { storableValue } from './values.js';
 
@@ -62,9 +62,9 @@ export class KeptSnapshots implements Snapshots {
   ) {}
 
   async take<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result> {
-    const { answerMillis } = this;
+    const limits = shortQueries(this.answerMillis);
     this.#opened ??= this.url().then((url) =>
-      openPostgres(url, { readonly: true, max: 2, idleMs, answerMillis }),
+      openPostgres(url, { readonly: true, max: 2, idleMs, ...limits }),
     );
     const opened = this.#opened;
     try {

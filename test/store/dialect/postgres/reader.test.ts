@@ -11,6 +11,7 @@ import { openPostgresReader } from '../../../../src/store/dialect/postgres/reade
 import { KeptSnapshots } from '../../../../src/store/dialect/postgres/snapshot.js';
 import { newestChange } from '../../../../src/store/reads/changes.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
+import { withClient } from '../../../postgres/run-databases.js';
 import { wayTo } from '../../../postgres/way-to.js';
 
 /** Makes a mirror there. */
@@ -55,6 +56,25 @@ test('a status whose connection stops responding fails, and the next one is read
   swallow();
   expect(await read()).toMatchObject({ code: 'database_busy' });
   await expect.poll(read).toBe('read');
+});
+
+test('the server ends a status that waits for a lock, and says so', async () => {
+  const { url } = await freshDatabase();
+  await migratedAt(url);
+  const snapshots = new KeptSnapshots(async () => url, 5_000);
+  onTestFinished(() => snapshots.close());
+  await withClient(url, async (client) => {
+    await client.query('BEGIN; LOCK TABLE sources');
+    await expect(snapshots.take((ask) => ask`SELECT name FROM sources`)).rejects.toMatchObject({
+      code: 'database_busy',
+      message: expect.stringContaining('canceled a statement that took too long (57014)'),
+    });
+    // Otherwise each look at the status would leave a process of the server behind until the lock is gone.
+    const { rows } = await client.query(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    );
+    expect(rows).toEqual([]);
+  });
 });
 
 test('a server that accepts a connection but never responds is reported as unreachable', async () => {

@@ -3,6 +3,7 @@ import { systemClock } from '../../../../src/runtime/clock.js';
 import { postgresDialect } from '../../../../src/store/dialect/postgres/dialect.js';
 import { newestChange } from '../../../../src/store/reads/changes.js';
 import { migratedDatabase } from '../../../postgres/fresh-database.js';
+import { withClient } from '../../../postgres/run-databases.js';
 import { wayTo } from '../../../postgres/way-to.js';
 
 test('the dashboard reads a server with a limited number of connections, and answers every page', async () => {
@@ -38,5 +39,19 @@ test('pages whose connections fall silent fail, and the dashboard goes on', asyn
   for (let pages = 0; pages < 11; pages += 1)
     await expect.poll(() => page(way.swallow)).toMatchObject({ code: 'database_busy' });
   await expect.poll(() => page()).toBe(0);
+  await readings.close();
+});
+
+test('the server ends a page that waits for a lock, and says so', async () => {
+  const { url } = await migratedDatabase();
+  const place = { kind: 'postgres', url, password: null } as const;
+  const readings = await postgresDialect(place, 5_000).openReadings(systemClock);
+  await withClient(url, async (client) => {
+    await client.query('BEGIN; LOCK TABLE changes');
+    await expect(readings.read(newestChange)).rejects.toMatchObject({
+      code: 'database_busy',
+      message: expect.stringContaining('canceled a statement that took too long (57014)'),
+    });
+  });
   await readings.close();
 });
