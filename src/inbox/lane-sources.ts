@@ -78,14 +78,14 @@ export class LaneSources {
     const sources = this.of(lane);
     if (sources.length === 0) return this.#proofsOfUnknown(lane, now);
     const proofs: Proof[] = [];
-    const here = this.here(lane);
+    const here = new Set(this.here(lane));
     for (const source of here) {
       const proof = this.#lastDone.get(source);
       if (proof === undefined) return null;
       proofs.push(proof);
     }
     for (const source of sources) {
-      if (here.includes(source)) continue;
+      if (here.has(source)) continue;
       const proof = await this.parts.inbox.proofOf(source);
       if (proof === null) return null;
       proofs.push(proof);
