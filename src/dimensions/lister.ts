@@ -84,8 +84,11 @@ export class Lister {
   }
 
   async #labelsOf({ source, labels }: ListingPlan, round: string): Promise<RoundLabels> {
-    const found = labels.get(round) ?? (await this.parts.store.labelsOf(source.name, round));
-    labels.set(round, found);
+    const known = labels.get(round);
+    if (known !== undefined) return known;
+    const found = await this.parts.store.labelsOf(source.name, round);
+    // Its investments may have been removed a moment ago, and others may follow.
+    if (Object.values(found).some((value) => value !== null)) labels.set(round, found);
     return found;
   }
 }

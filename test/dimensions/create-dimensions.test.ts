@@ -8,6 +8,7 @@ import {
   type DimensionStore,
   type Found,
   type Listing,
+  type RoundLabels,
 } from '../../src/dimensions/ports.js';
 import { Fault } from '../../src/domain/fault.js';
 import type { SourceName } from '../../src/domain/ids.js';
@@ -29,10 +30,14 @@ interface Wish {
   readonly touchedAt?: Instant;
   /** Thrown instead of the next answers. */
   readonly faults?: Fault[];
+  /** What the investments of the round say of it, one after the other. The platform then does not serve it. */
+  readonly labels?: RoundLabels[];
 }
 
+const noLabels: RoundLabels = { investmentType: null, offeringType: null, firstAppliedAt: null };
+
 /** One source on a clock that stands still, with a platform of one company and its round. */
-function world({ listedAt, touchedAt, faults = [], held }: Wish = {}) {
+function world({ listedAt, touchedAt, faults = [], held, labels }: Wish = {}) {
   const clock = new VirtualClock();
   const asked: string[] = [];
   const applied: Listing[][] = [];
@@ -49,16 +54,20 @@ function world({ listedAt, touchedAt, faults = [], held }: Wish = {}) {
     touchedAt: async () => touchedAt ?? null,
     begin: async () => {
       attempt += 1;
-      return { attempt, investedRounds: [], stored: new Map() };
+      const investedRounds = labels === undefined ? [] : [{ id: 'ofr_1', companyId: 'co_1', currency: null }];
+      return { attempt, investedRounds, stored: new Map() };
     },
-    labelsOf: async () => ({ investmentType: null, offeringType: null, firstAppliedAt: null }),
+    labelsOf: async () => labels?.shift() ?? noLabels,
     apply: async (_, __, listings) => {
       applied.push([...listings]);
       return none;
     },
   };
   const answers: Readonly<Record<string, unknown>> = {
-    '/companies/{id}': company({ current_raise: null }),
+    '/companies/{id}': company({
+      current_raise: null,
+      ...(labels === undefined ? {} : { service_rounds: [] }),
+    }),
     '/offerings/{external_id}': offering('ofr_1'),
     '/offerings/{offering_id}/stats': stats('ofr_1'),
     '/companies/{id}/updates': updates([]),
@@ -75,6 +84,8 @@ function world({ listedAt, touchedAt, faults = [], held }: Wish = {}) {
         if (signal.aborted) throw new Fault('stopped', 'stopped before the end');
         const fault = faults.shift();
         if (fault !== undefined) throw fault;
+        if (labels !== undefined && path === '/offerings/{external_id}')
+          return { kind: 'unavailable', reason: '403 insufficient_scope', forbidden: true };
         return { kind: 'found', body: answers[path] };
       },
     },
@@ -327,4 +338,19 @@ test('an event about a round is listed for before sources that were never listed
   // Its event was worked.
   await Promise.all((['b', 'c', 'touched'] as SourceName[]).map((name) => dimensions.refresh(name, true)));
   expect(begun.slice(names.length)).toEqual(['b', 'c', 'touched']);
+});
+
+test('a round whose investments were just removed has the name of later ones, and then keeps it', async () => {
+  const safe = { investmentType: 'safe', offeringType: 'regd', firstAppliedAt: '2026-05-01T00:00:00.000Z' };
+  const { tick, pass, applied } = world({ labels: [noLabels, safe, { ...safe, investmentType: 'equity' }] });
+  await tick();
+  await pass(2 * dayMillis + hourMillis);
+  const names = applied
+    .flat()
+    .flatMap((listing) =>
+      listing.kind === 'complete' && listing.collection.name === 'rounds'
+        ? listing.rows.map(({ name }) => name)
+        : [],
+    );
+  expect(names).toEqual(['Round', 'regd safe 2026', 'regd safe 2026']);
 });
