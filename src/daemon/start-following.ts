@@ -2,7 +2,7 @@ import type { PlatformTime } from '../client/platform-time.js';
 import { type FaultCode, isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
-import type { Membership } from '../fleet/membership.js';
+import { alone, type Membership } from '../fleet/membership.js';
 import { type Following, followInstallations } from '../installations/follow-installations.js';
 import { type FollowingParts, InstallationFollower } from '../installations/installation-follower.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
@@ -33,15 +33,10 @@ export async function startFollowing(
   )
     return null;
   const following = followInstallations(
-    followingParts(
-      engine,
-      parts,
-      () => membership.leads,
-      (source) => {
-        sync.recheck(source);
-        if (!membership.worksHere(source)) membership.tell({ kind: 'recheck', sources: [source] });
-      },
-    ),
+    followingParts(engine, parts, membership, (source) => {
+      sync.recheck(source);
+      if (!membership.worksHere(source)) membership.tell({ kind: 'recheck', sources: [source] });
+    }),
   );
   lifecycle.add('installations', () => following.close());
   lifecycle.add(
@@ -49,8 +44,8 @@ export async function startFollowing(
     sync.onTick((source, { report: { code } }) => {
       const followed = refusals.has(code) ? sources.find(source) : undefined;
       if (followed?.followed === undefined || followed.installation === null) return;
-      if (membership.leads) following.refused(source);
-      else membership.tell({ kind: 'installed', installations: [followed.installation] });
+      if (membership.isLed) membership.tell({ kind: 'installed', installations: [followed.installation] });
+      else following.refused(source);
     }),
   );
   await following.ready;
@@ -74,12 +69,7 @@ export async function followOnce(
 ): Promise<ReadonlyMap<string, unknown>> {
   const failed = new Map<string, unknown>();
   const follower = new InstallationFollower({
-    ...followingParts(
-      engine,
-      parts,
-      () => true,
-      () => {},
-    ),
+    ...followingParts(engine, parts, alone, () => {}),
     onAsked: (rule, error) => {
       if (error === null) failed.delete(rule);
       else failed.set(rule, error);
@@ -93,7 +83,7 @@ export async function followOnce(
 function followingParts(
   { mirror, platform, vault, sources, health }: Engine,
   { config, clock, random, logger }: EngineParts,
-  leads: () => boolean,
+  membership: Membership,
   onAccepted: (source: SourceName) => void,
 ): FollowingParts {
   const report = (key: string, problem: string | null) => {
@@ -109,7 +99,9 @@ function followingParts(
       report('followed-names', clashSentence(await applyFollowed(sources, config.follows, connected))),
     takenNames: async () =>
       new Set([...sources.listed.map(({ name }) => name), ...(await storedNames(config))]),
-    leads,
+    leads: () => membership.leads,
+    isLed: () => membership.isLed,
+    passOn: (installations) => membership.tell({ kind: 'installed', installations }),
     trustedNow: () => trustedNow(platform.client.time),
     platformNow: () => platformNow(platform.client.time),
     onAccepted,

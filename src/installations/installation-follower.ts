@@ -22,6 +22,10 @@ export interface FollowingParts {
   readonly takenNames: () => Promise<ReadonlySet<string>>;
   /** In a fleet, the leader alone asks the platform and writes. */
   readonly leads: () => boolean;
+  /** Whether another daemon is known to lead. While heartbeats fail, neither may be known. */
+  readonly isLed: () => boolean;
+  /** Tells the leader of installations to ask for. */
+  readonly passOn: (installations: readonly InstallationId[]) => void;
   /**
    * The time for erasures: the earlier of the platform's and the local one. Null while a wrong local clock cannot be
    * excluded: nothing is erased then.
@@ -54,6 +58,8 @@ export class InstallationFollower {
   readonly refused = new Set<SourceName>();
   /** Whether the stored sources were read and synced. */
   isKnown = false;
+  /** Whether it was not known at the last turn who leads, so that reasons to ask were kept. */
+  #isUnsure = false;
   readonly #parts: FollowingParts;
   readonly #book: FollowedBook;
   readonly #rules: readonly RuleFollower[];
@@ -79,7 +85,7 @@ export class InstallationFollower {
 
   /** Returns how long to wait for the next turn. Never throws. */
   async turn(signal: AbortSignal): Promise<number> {
-    const { leads, logger, onAsked } = this.#parts;
+    const { leads, isLed, logger } = this.#parts;
     try {
       if (await this.#book.refresh()) this.#hasSwept = false;
       // The first turn syncs what is stored before the platform is asked anything.
@@ -87,15 +93,26 @@ export class InstallationFollower {
         this.isKnown = true;
         return 0;
       }
+      const wasUnsure = this.#isUnsure;
+      this.#isUnsure = !leads() && !isLed();
       if (leads()) return await this.#lead(signal);
-      this.events.clear();
-      this.refused.clear();
-      for (const { rule } of this.#parts.rules) onAsked(rule, null);
+      if (isLed()) this.#leave(wasUnsure);
       return idleMillis;
     } catch (error) {
       if (!signal.aborted) logger.warn({ error }, 'the followed sources could not be read or stored');
       return retryMillis;
     }
+  }
+
+  /** Another daemon leads. What arrived before that was known may have reached none. */
+  #leave(wasUnsure: boolean): void {
+    const { rules, onAsked, passOn } = this.#parts;
+    const refused = [...this.refused].flatMap((source) => this.#book.find(source)?.installation ?? []);
+    const installations = [...this.events, ...refused];
+    this.events.clear();
+    this.refused.clear();
+    if (wasUnsure && installations.length > 0) passOn(installations);
+    for (const { rule } of rules) onAsked(rule, null);
   }
 
   async #lead(signal: AbortSignal): Promise<number> {

@@ -27,6 +27,9 @@ export class FollowingWorld {
   /** What the daemon syncs now. */
   synced: readonly FollowedSource[] = [];
   leads = true;
+  /** Whether another daemon is known to lead. */
+  isLed = false;
+  readonly passedOn: string[] = [];
   isTimeKnown = true;
   readonly unfinished = new Set<string>();
   readonly accepted: string[] = [];
@@ -87,6 +90,8 @@ export class FollowingWorld {
       },
       takenNames: async () => this.taken,
       leads: () => this.leads,
+      isLed: () => this.isLed,
+      passOn: (installations) => void this.passedOn.push(...installations),
       noticeMillis: 0,
       trustedNow: () => (this.isTimeKnown ? this.clock.now() + Math.min(0, this.behindMillis) : null),
       platformNow: () => (this.isTimeKnown ? this.clock.now() + this.behindMillis : null),

@@ -501,7 +501,7 @@ test('another application has installations and sources of its own, and its fail
 test('a daemon that does not lead asks the platform nothing and syncs what the leader stored', async () => {
   const { world, follower } = await worldWith('Acme');
   const other = new FollowingWorld();
-  other.leads = false;
+  Object.assign(other, { leads: false, isLed: true });
   Object.assign(other, { store: world.store, application: world.application });
   const second = other.start();
   const asked = world.application.calls.length;
@@ -525,9 +525,38 @@ test('a daemon that no longer leads does not go on reporting that its rule faile
   const follower = world.start();
   await world.settle(follower);
   expect(world.errors.at(-1)).toBeInstanceOf(Fault);
+  // As while no heartbeat arrives: another one may lead by now, or none.
   world.leads = false;
   await world.settle(follower);
+  expect(world.errors.at(-1)).toBeInstanceOf(Fault);
+  world.isLed = true;
+  await world.settle(follower);
   expect(world.errors.at(-1)).toBeNull();
+});
+
+test('an event that arrives while it is not known who leads is worked when this daemon leads again', async () => {
+  const { world, follower } = await worldWith('Acme');
+  world.leads = false;
+  follower.events.add(world.application.install('co_b', 'Beta'));
+  await world.settle(follower);
+  expect(world.names()).toEqual(['acme']);
+  world.leads = true;
+  await world.settle(follower);
+  expect(world.names()).toEqual(['acme', 'beta']);
+  expect(world.passedOn).toEqual([]);
+});
+
+test('what arrives while it is not known who leads is passed on once when another daemon leads', async () => {
+  const { world, follower } = await worldWith('Acme');
+  world.leads = false;
+  follower.events.add(installation('inst_b'));
+  follower.refused.add(source('acme'));
+  await world.settle(follower);
+  world.isLed = true;
+  await world.settle(follower);
+  follower.events.add(installation('inst_c'));
+  await world.settle(follower);
+  expect(world.passedOn).toEqual(['inst_b', 'inst_1']);
 });
 
 test('two daemons that both believe they lead mint one token', async () => {
