@@ -13,6 +13,8 @@ export interface RotateVaultParts {
   readonly register: HealthRegister;
   /** In a fleet, the leader does the work. */
   leads(): boolean;
+  /** Whether another daemon is known to lead. */
+  isLed(): boolean;
 }
 
 /** A slice is a few milliseconds of work; between two slices the server is free. */
@@ -32,13 +34,13 @@ export function startVaultRotation(parts: RotateVaultParts): Closable {
   let restsUntil = Number.NEGATIVE_INFINITY;
 
   const turn = async (): Promise<number> => {
-    if (!parts.leads()) {
+    if (parts.isLed()) {
       // What this daemon found is for the new leader to find again.
       register.clear(key);
       [replaced, unreadable] = [0, []];
       restsUntil = Number.NEGATIVE_INFINITY;
-      return lookMillis;
     }
+    if (!parts.leads()) return lookMillis;
     const rest = restsUntil - clock.monotonic();
     if (rest > 0) return Math.min(rest, lookMillis);
     const encrypted = await vault.encrypted();

@@ -33,6 +33,7 @@ export async function startBackground(
       logger: parts.logger.child({ component: 'vault' }),
       register: engine.health,
       leads: () => membership.leads,
+      isLed: () => membership.isLed,
     });
     lifecycle.add('vault rotation', () => rotation.close());
   }

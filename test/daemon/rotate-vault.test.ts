@@ -7,7 +7,7 @@ import type { EncryptedVault, Reencrypted } from '../../src/vault/encrypted-vaul
 import { manualClock } from '../platform/webhooks/manual-clock.js';
 
 /** A rotation over slices that the test names; each turn takes the next. */
-function rotation(slices: readonly (Reencrypted | Error)[], leads = () => true) {
+function rotation(slices: readonly (Reencrypted | Error)[], leads = () => true, isLed = () => !leads()) {
   const clock = manualClock(0);
   const register = new HealthRegister();
   const asked: number[] = [];
@@ -24,6 +24,7 @@ function rotation(slices: readonly (Reencrypted | Error)[], leads = () => true) 
     logger: silentLogger,
     register,
     leads,
+    isLed,
   });
   onTestFinished(() => running.close());
   /** Advances step by step, so that each turn ends before the next one is due. */
@@ -104,4 +105,23 @@ test('vault rotation: a daemon that no longer leads reports no entry, because th
   await pass(61_000);
   expect(asked).toEqual([0, 120_000, 181_000]);
   expect(register.list()).toEqual([]);
+});
+
+test('vault rotation: what it found stays known after a time in which no daemon was known to lead', async () => {
+  let leads = true;
+  const { asked, register, pass } = rotation(
+    [
+      { replaced: 0, unreadable: ['sign-in/a'], more: true },
+      { replaced: 0, unreadable: [], more: false },
+    ],
+    () => leads,
+    () => false,
+  );
+  await pass(5_000);
+  leads = false;
+  await pass(120_000);
+  leads = true;
+  await pass(120_000);
+  expect(register.list()).toHaveLength(1);
+  expect(asked).toEqual([0, 1_000]);
 });
