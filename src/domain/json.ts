@@ -10,6 +10,24 @@ export function canonicalJson(value: Json): string {
   return JSON.stringify(sorted(value));
 }
 
+/** Returns whether brackets nest deeper than so many levels. Does not parse the text; it need not be valid JSON. */
+export function nestsDeeper(text: string, levels: number): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text[index];
+    if (quoted) {
+      if (char === '\\') index += 1;
+      else if (char === '"') quoted = false;
+    } else if (char === '"') quoted = true;
+    else if (char === '{' || char === '[') {
+      depth += 1;
+      if (depth > levels) return true;
+    } else if (char === '}' || char === ']') depth -= 1;
+  }
+  return false;
+}
+
 function sorted(value: Json): Json {
   if (typeof value === 'string') return storableText(value);
   if (Array.isArray(value)) return value.map(sorted);

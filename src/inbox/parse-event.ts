@@ -1,5 +1,6 @@
 import { parseId } from '../domain/ids.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
+import { nestsDeeper } from '../domain/json.js';
 import type { EventSeen } from './ports.js';
 import { redactBody } from './redact-body.js';
 
@@ -63,27 +64,8 @@ function own(value: unknown, key: string): unknown {
 function parseJson(body: Uint8Array): unknown {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
-    return depthOf(text) > jsonDepthMax ? undefined : JSON.parse(text);
+    return nestsDeeper(text, jsonDepthMax) ? undefined : JSON.parse(text);
   } catch {
     return undefined;
   }
-}
-
-/** Returns the nesting depth of the brackets without parsing; it only has to recognize quotes and escapes. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let quoted = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const char = text[index];
-    if (quoted) {
-      if (char === '\\') index += 1;
-      else if (char === '"') quoted = false;
-    } else if (char === '"') quoted = true;
-    else if (char === '{' || char === '[') {
-      depth += 1;
-      deepest = Math.max(deepest, depth);
-    } else if (char === '}' || char === ']') depth -= 1;
-  }
-  return deepest;
 }

@@ -58,6 +58,28 @@ test('the server rejects a body over 1 MB with the error envelope and accepts on
   expect(whole.status).toBe(200);
 });
 
+test.each([
+  [
+    'an operation that stores any value',
+    () => `/offerings/${company(world).offerings[1]}/investment_sessions`,
+  ],
+  ['an operation whose body is read before it is checked', () => '/intents'],
+  ['the control API', () => '/_sandbox/investments'],
+])('a body that nests too deeply returns 400 from %s', async (_, path) => {
+  for (const levels of [98, 99, 50_000]) {
+    const value = `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const body = `{"metadata":{"a":${value}},"a":${value},"x":${value}}`;
+    const answer = await world.post(path(), { token: token(), body, headers: { 'idempotency-key': 'once' } });
+    const tooDeep = 'The body is nested deeper than 100 levels.';
+    if (levels === 98) expect(answer.body.error?.message).not.toBe(tooDeep);
+    else
+      expect([answer.status, answer.body.error]).toMatchObject([
+        400,
+        { type: 'bad_request', message: tooDeep },
+      ]);
+  }
+});
+
 test('Expect: 100-continue is rejected at once for a body over 1 MB and continued otherwise', async () => {
   const ask = (body: string) =>
     askBeforeSending(

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { Operation } from '../../contract/operation.js';
 import type { Exchange } from '../exchange.js';
-import { badParameter, invalidFields, Problem } from '../problem.js';
+import { parseJsonBody } from '../json-body.js';
+import { badParameter, invalidFields, type Problem } from '../problem.js';
 
 /** Parses query and body with the schemas of the operation. Throws a `Problem` that names the invalid part. */
 export function validate(operation: Operation, exchange: Exchange): void {
@@ -34,11 +35,7 @@ function bodyObject(operation: Operation, exchange: Exchange): unknown {
   if (exchange.rawBody.length === 0) return {};
   const text = exchange.rawBody.toString('utf8');
   if (operation.bodyType === 'form') return Object.fromEntries(new URLSearchParams(text));
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Problem(400, 'bad_request', 'The body is not valid JSON.');
-  }
+  return parseJsonBody(text);
 }
 
 function wrongParameter(error: z.ZodError): Problem {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { z } from 'zod';
 import type { Operation } from '../../contract/operation.js';
 import type { Exchange, Reply } from '../../http/exchange.js';
+import { parseJsonBody } from '../../http/json-body.js';
 import { Problem } from '../../http/problem.js';
 import { type Route, route } from '../../http/route.js';
 
@@ -56,13 +57,7 @@ export function isOwnName({ headers, services }: Exchange): boolean {
 
 function parseBody<Body extends z.ZodType>(schema: Body, exchange: Exchange): z.output<Body> {
   const text = exchange.rawBody.toString('utf8');
-  let value: unknown;
-  try {
-    value = text === '' ? {} : JSON.parse(text);
-  } catch {
-    throw new Problem(400, 'bad_request', 'The body is not valid JSON.');
-  }
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(text === '' ? {} : parseJsonBody(text));
   if (parsed.success) return parsed.data;
   const errors = parsed.error.issues.map((issue) => ({
     field: issue.path.join('.'),
