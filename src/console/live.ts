@@ -93,6 +93,11 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
         'content-type': 'text/event-stream; charset=utf-8',
         'x-accel-buffering': 'no',
       });
+      // A response to HEAD has no body, so nothing else would end it.
+      if (request.method === 'HEAD') {
+        response.end();
+        return;
+      }
       response.write('retry: 2000\n\n');
       open.add(response);
       fresh.add(response);

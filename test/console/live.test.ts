@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { createServer, get, type IncomingMessage } from 'node:http';
+import { createServer, get, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Response } from 'express';
 import { expect, onTestFinished, test } from 'vitest';
 import { admit } from '../../src/console/guard/admit.js';
 import { Sessions } from '../../src/console/guard/sessions.js';
-import { createLive } from '../../src/console/live.js';
+import { createLive, type LiveParts } from '../../src/console/live.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
@@ -13,11 +13,30 @@ import { VirtualClock } from '../sync/support/virtual-clock.js';
 /** More than the sockets hold between a server and a client that does not read. */
 const large = 20_000_000;
 
+/** Serves a live view. `served` returns the response that the server is sending. */
+async function serving(parts: Pick<LiveParts, 'look' | 'onChange' | 'clock'>) {
+  const live = createLive({ ...parts, logger: silentLogger });
+  let served: Response | undefined;
+  const app = express();
+  app.use(admit({ sessions: new Sessions(parts.clock, testRandom()), authenticator: null }));
+  app.get('/', (request, response, next) => {
+    served = response;
+    return live.stream(request, response, next);
+  });
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    await live.close();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, served: () => served };
+}
+
 test('a client that takes no events has one of them in memory, and gets the newest one when it goes on', async () => {
   const clock = new VirtualClock();
   let looks = 0;
   let nudge = () => {};
-  const live = createLive({
+  const { port, served } = await serving({
     look: async () => {
       looks += 1;
       return { fragment: `look ${looks} `.padEnd(large, 'x'), mark: String(looks) };
@@ -27,24 +46,9 @@ test('a client that takes no events has one of them in memory, and gets the newe
       return () => {};
     },
     clock,
-    logger: silentLogger,
   });
-  let served: Response | undefined;
-  const app = express();
-  app.use(admit({ sessions: new Sessions(clock, testRandom()), authenticator: null }));
-  app.get('/', (request, response, next) => {
-    served = response;
-    return live.stream(request, response, next);
-  });
-  const server = createServer(app).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
   const [page] = (await once(get({ port, agent: false }), 'response')) as [IncomingMessage];
-  onTestFinished(async () => {
-    page.destroy();
-    await live.close();
-    server.close();
-  });
+  onTestFinished(() => void page.destroy());
   const another = async () => {
     const before = looks;
     nudge();
@@ -53,7 +57,7 @@ test('a client that takes no events has one of them in memory, and gets the newe
   };
   while (looks === 0) await clock.advance(0);
   for (let more = 0; more < 4; more += 1) await another();
-  expect(served?.writableLength).toBeLessThan(2 * large);
+  expect(served()?.writableLength).toBeLessThan(2 * large);
 
   const seen = new Set<number>();
   let end = '';
@@ -61,8 +65,24 @@ test('a client that takes no events has one of them in memory, and gets the newe
     for (const [, look] of `${end}${text}`.matchAll(/look (\d+) /g)) seen.add(Number(look));
     end = text.slice(-20);
   });
-  while (served?.writableNeedDrain === true) await once(served, 'drain');
+  while (served()?.writableNeedDrain === true) await once(served() as Response, 'drain');
   await another();
   while (!seen.has(looks)) await once(page, 'data');
   expect([...seen]).toEqual([1, looks]);
+});
+
+test('HEAD returns the headers of the stream and ends', async () => {
+  let looks = 0;
+  const { port, served } = await serving({
+    look: async () => {
+      looks += 1;
+      return { fragment: '', mark: '' };
+    },
+    onChange: () => () => {},
+    clock: new VirtualClock(),
+  });
+  const asked = request({ port, method: 'HEAD', agent: false }).end();
+  const [head] = (await once(asked, 'response')) as [IncomingMessage];
+  expect(head.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+  expect([served()?.writableEnded, looks]).toEqual([true, 0]);
 });
