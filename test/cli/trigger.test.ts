@@ -63,6 +63,19 @@ test('trigger churn, clock, deactivate, revoke and reset act on the sandbox', as
   expect((await run(['deactivate', world.ready.users.at(-1)?.id ?? ''])).code).toBe(0);
 });
 
+test.each([
+  ['churn --changes 2 --count 3', '--count and --changes: give one of them'],
+  ['investment.canceled inv_1 --count 2', 'an id and --count: give one of them'],
+  ['investment.withdrawn inv_1 --company co_1', 'an id and --company: give one of them'],
+  ['investment.created inv_1 --company co_1', 'investment.created does not take an id'],
+  ['churn --set status=canceled', 'churn does not take --set'],
+  ['clock --advance 3d --count 2', 'clock does not take --count'],
+  ['reset --company co_1', 'reset does not take --company'],
+])('trigger %s is rejected, because an option would have no effect', async (line, message) => {
+  const { code, out, err } = await run(line.split(' '), { ROSTERD_SANDBOX: 'http://127.0.0.1:9' });
+  expect([code, out, err.split('\n')[0]]).toEqual([2, '', `error: ${message}`]);
+});
+
 test('trigger finds a sandbox only by flag, environment or a local platform.baseUrl', async () => {
   const local = desk();
   local.write('config.json', JSON.stringify({ platform: { baseUrl: world.url } }));

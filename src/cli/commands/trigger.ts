@@ -1,6 +1,8 @@
 import { Fault } from '../../domain/fault.js';
+import type { TriggerName } from '../../tasks/trigger.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
+import type { Options } from '../options.js';
 import { sandboxUrl, sandboxUrlOption } from '../sandbox-url.js';
 
 export const trigger: Command = {
@@ -48,6 +50,7 @@ export const trigger: Command = {
           .join('\n  '),
       });
     }
+    refuseUnused(event, id, options, daemon.triggers[event]);
     const bounds = { min: 1, max: 100_000 };
     const set = options.list('set');
     const done = await daemon.trigger(
@@ -69,6 +72,39 @@ export const trigger: Command = {
     return exitCodes.done;
   },
 };
+
+const chosenInvestments = ['an id', '--company', '--count', '--changes'];
+
+/** What each event takes. Anything else would have no effect: `reset` with a company resets all of them. */
+const taken: Readonly<Record<TriggerName, readonly string[]>> = {
+  'investment.created': ['--company', '--set', '--count', '--changes'],
+  'investment.changed': ['--set', ...chosenInvestments],
+  'investment.canceled': ['--set', ...chosenInvestments],
+  'investment.withdrawn': chosenInvestments,
+  churn: ['--company', '--count', '--changes'],
+  clock: ['--advance', '--now'],
+  deactivate: ['an id'],
+  revoke: ['an id'],
+  reset: [],
+};
+
+function refuseUnused(event: TriggerName, id: string | undefined, options: Options, hint: string): void {
+  const flags = ['company', 'set', 'count', 'changes', 'advance', 'now'].filter(
+    (name) => options.text(name) !== undefined || options.list(name).length > 0,
+  );
+  const given = [...(id === undefined ? [] : ['an id']), ...flags.map((name) => `--${name}`)];
+  const unused = given.find((one) => !taken[event].includes(one));
+  if (unused !== undefined) throw new Fault('usage', `${event} does not take ${unused}`, { hint });
+  // The number of investments, and what says which ones.
+  for (const pair of [
+    ['--count', '--changes'],
+    ['an id', '--company'],
+    ['an id', '--count'],
+    ['an id', '--changes'],
+  ])
+    if (pair.every((one) => given.includes(one)))
+      throw new Fault('usage', `${pair.join(' and ')}: give one of them`, { hint });
+}
 
 /** Turns `amounts.committed_cents=5` and `status=canceled` into fields of a record; a value that is not JSON is text. */
 export function fieldsIn(settings: readonly string[]): Record<string, unknown> {
