@@ -1,4 +1,5 @@
 import { isFault } from '../domain/fault.js';
+import { shellWord } from '../domain/shell-word.js';
 import type { Clock } from '../runtime/clock.js';
 import { strayTotalsSql } from '../store/dialect/sqlite/kept-totals.js';
 import { runQuery } from '../store/reads/query.js';
@@ -28,7 +29,11 @@ export async function integrityCheck(file: string, clock: Clock, signal: AbortSi
   const found = await lookFor('PRAGMA quick_check(3)', file, clock, signal);
   if ('error' in found) return failedBy(name, found.error, lost(file));
   if (found.lines === null)
-    return warn(name, `not done within ${lookMillis / 1000} s`, `sqlite3 ${file} 'PRAGMA quick_check'`);
+    return warn(
+      name,
+      `not done within ${lookMillis / 1000} s`,
+      `sqlite3 ${shellWord(file)} 'PRAGMA quick_check'`,
+    );
   return found.lines[0] === 'ok'
     ? pass(name, 'the quick check of SQLite finds nothing')
     : fail(name, `the file is damaged: ${found.lines.length} findings`, lost(file));

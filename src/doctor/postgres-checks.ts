@@ -1,5 +1,7 @@
 import { counted } from '../domain/counted.js';
 import { instantFromMillis } from '../domain/instant.js';
+import { shellWord } from '../domain/shell-word.js';
+import { sqlName } from '../domain/sql-name.js';
 import type { Clock } from '../runtime/clock.js';
 import { schemaPath } from '../runtime/package-root.js';
 import { isSharedProcessGone } from '../runtime/process-identity.js';
@@ -92,13 +94,17 @@ function rightsCheck({ mayCreate, unwritable, standby, user, schema }: ServerRep
   if (standby)
     return fail(name, 'the server is a standby, which takes no writes', 'name the primary under "database"');
   if (unwritable.length > 0)
-    return fail(name, `${user} may not write ${unwritable.join(', ')}`, `ALTER TABLE … OWNER TO ${user}`);
+    return fail(
+      name,
+      `${user} may not write ${unwritable.join(', ')}`,
+      `ALTER TABLE … OWNER TO ${sqlName(user)}`,
+    );
   return mayCreate
     ? pass(name, `${user} may create and write in ${schema}`)
     : fail(
         name,
         `${user} may not create tables in ${schema}, or not the schema for identity`,
-        `GRANT CREATE ON SCHEMA ${schema} TO ${user}; GRANT CREATE ON DATABASE … TO ${user}`,
+        `GRANT CREATE ON SCHEMA ${sqlName(schema)} TO ${sqlName(user)}; GRANT CREATE ON DATABASE … TO ${sqlName(user)}`,
       );
 }
 
@@ -115,7 +121,7 @@ export function rolesCheck({
   'rolesMissing' | 'rolesUngranted' | 'mayMask' | 'user' | 'schema' | 'identitySchema'
 >): Check {
   const name = 'database.roles';
-  const grants = `as the mirror's owner: psql -v schema=${schema} -v identity=${identitySchema} -f ${schemaPath('postgres', 'grants.sql')}`;
+  const grants = `as the mirror's owner: psql -v schema=${shellWord(schema)} -v identity=${shellWord(identitySchema)} -f ${shellWord(schemaPath('postgres', 'grants.sql'))}`;
   if (rolesMissing.length > 0)
     return warn(
       name,
@@ -126,7 +132,7 @@ export function rolesCheck({
     return warn(
       name,
       `${user} may not read as rosterd_analyst, so the SQL box of the dashboard refuses every query while names are masked`,
-      `as an administrator: GRANT rosterd_analyst TO ${user};`,
+      `as an administrator: GRANT rosterd_analyst TO ${sqlName(user)};`,
     );
   if (rolesUngranted.length > 0)
     return warn(name, `${rolesUngranted.join(' and ')} may not read all that this version grants`, grants);

@@ -2,6 +2,7 @@ import { defined } from '../../domain/defined.js';
 import { Fault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
 import { decimalOfCents } from '../../domain/money.js';
+import { shellWord } from '../../domain/shell-word.js';
 import type { Version } from '../../reading/history.js';
 import { asOf, asOfOption } from '../as-of.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
@@ -49,7 +50,7 @@ export const history: Command = {
     out.note(
       moment.asOf === undefined
         ? 'Try: rosterd status, which shows whether its source is complete'
-        : `Try: rosterd history ${id}, which lists every stored version`,
+        : `Try: rosterd history ${shellWord(id)}, which lists every stored version`,
     );
     return exitCodes.failed;
   },

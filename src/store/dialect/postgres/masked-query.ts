@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
+import { sqlName } from '../../../domain/sql-name.js';
 import { cannotJudge } from '../../query-refusals.js';
 import { type Described, describeColumns } from './described.js';
 import { analyticsSchemaOf } from './described-schema.js';
@@ -110,8 +111,8 @@ async function becomeAnalyst(client: pg.Client, login: string): Promise<void> {
     what: `${login} cannot take the role ${maskedRole} (${reason})`,
     next: `As an administrator: ${
       reason === noSuchRole
-        ? `CREATE ROLE ${maskedRole} NOLOGIN; run schema/postgres/grants.sql as the owner of the mirror; then GRANT ${maskedRole} TO ${login};`
-        : `GRANT ${maskedRole} TO ${login};`
+        ? `CREATE ROLE ${maskedRole} NOLOGIN; run schema/postgres/grants.sql as the owner of the mirror; then GRANT ${maskedRole} TO ${sqlName(login)};`
+        : `GRANT ${maskedRole} TO ${sqlName(login)};`
     }`,
   }));
 }

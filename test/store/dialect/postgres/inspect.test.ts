@@ -60,4 +60,7 @@ test('the roles check prints a command that sets every variable of grants.sql', 
     message: 'rosterd_analyst may not read all that this version grants',
     mend: expect.stringMatching(/^as the mirror's owner: psql -v schema=roster .*grants\.sql$/),
   });
+  const spaced = { ...ungranted, user: 'crm-app', schema: 'my roster', identitySchema: 'my roster_people' };
+  expect(rolesCheck(spaced).mend).toContain('-v schema="my roster" -v identity="my roster_people"');
+  expect(rolesCheck({ ...spaced, mayMask: false }).mend).toContain('GRANT rosterd_analyst TO "crm-app";');
 });
