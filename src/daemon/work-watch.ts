@@ -40,6 +40,8 @@ interface Failed {
   readonly calls: Set<string>;
   /** Whether the failure may be that of one table, of which writes to other tables say nothing. */
   isOfTable: boolean;
+  /** Whether no known fault of a database explains a failure: then only its own call can show that it is over. */
+  isUnknown: boolean;
 }
 
 /** How often a write is tried after a failure: health is right again this soon after the database is. */
@@ -47,8 +49,8 @@ const tryMillis = 5_000;
 
 /**
  * Reports database failures of this process to the health register. A failed tick is normally recorded in the database;
- * this class covers failures the database could not record, and those of work that is not a tick. Such a failure is over
- * when its call succeeds, or any later write does. The next delivery or tick may be hours away, so a write is tried until then.
+ * this class covers failures the database could not record, those of work that is not a tick, and a delivery that was not
+ * stored for any other reason. A failure of the database is over when its call succeeds, or any later write does. The next delivery or tick may be hours away, so a write is tried until then.
  */
 export class WorkWatch implements Closable {
   readonly #failed = new Map<Area, Failed>();
@@ -130,10 +132,9 @@ export class WorkWatch implements Closable {
       return;
     }
     this.#heartbeatFailed = true;
-    const why = isFault(error) ? error.message : 'the log has the cause';
     register.report('fleet', {
       severity: 'ill',
-      text: `this daemon cannot take part in its fleet: ${why}`,
+      text: `this daemon cannot take part in its fleet: ${causeOf(error)}`,
       since: instantFromMillis(clock.now()),
     });
   }
@@ -142,7 +143,7 @@ export class WorkWatch implements Closable {
   #wrote(begunAt: number, isOver: (area: Area, failed: Failed) => boolean = () => true): void {
     this.parts.onWorks();
     for (const [area, failed] of this.#failed)
-      if (failed.at < begunAt && isOver(area, failed)) this.#recovered(area);
+      if (failed.at < begunAt && !failed.isUnknown && isOver(area, failed)) this.#recovered(area);
   }
 
   #recovered(area: Area): void {
@@ -181,16 +182,24 @@ export class WorkWatch implements Closable {
   }
 
   #fail(area: Area, call: string, error: unknown): void {
-    if (!isFault(error) || !error.code.startsWith('database_')) return;
+    const isOfDatabase = isFault(error) && error.code.startsWith('database_');
+    // A delivery that is not stored is a problem, whatever the cause.
+    if (!isOfDatabase && (area !== 'inbox' || isFault(error, 'stopped'))) return;
     const { register, clock } = this.parts;
-    const failed = this.#failed.get(area) ?? { at: 0, calls: new Set<string>(), isOfTable: false };
+    const failed = this.#failed.get(area) ?? {
+      at: 0,
+      calls: new Set<string>(),
+      isOfTable: false,
+      isUnknown: false,
+    };
     failed.at = clock.monotonic();
-    if (error.code === 'database_unusable') failed.isOfTable = true;
+    if (isFault(error, 'database_unusable')) failed.isOfTable = true;
+    if (!isOfDatabase) failed.isUnknown = true;
     failed.calls.add(call);
     this.#failed.set(area, failed);
     register.report(area, {
       severity: 'ill',
-      text: `${areas[area].means}: ${error.message}`,
+      text: `${areas[area].means}: ${causeOf(error)}`,
       since: instantFromMillis(clock.now()),
     });
     if (!this.#isTrying && this.#tryWrite !== null) void this.#keepTrying(this.#tryWrite);
@@ -217,4 +226,8 @@ export class WorkWatch implements Closable {
 }
 
 /** What is tried is the storing of a delivery. */
-const isTriable = (area: Area, { isOfTable }: Failed): boolean => area === 'inbox' || !isOfTable;
+const isTriable = (area: Area, { isOfTable, isUnknown }: Failed): boolean =>
+  !isUnknown && (area === 'inbox' || !isOfTable);
+
+/** The message of an unknown error may quote what could not be stored. */
+const causeOf = (error: unknown): string => (isFault(error) ? error.message : 'the log has the cause');

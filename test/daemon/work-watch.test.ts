@@ -115,6 +115,32 @@ test('work watch: a heartbeat says nothing of a table that is damaged, and ends 
   expect(keys()).toEqual([]);
 });
 
+test.each([
+  ['an error that is no fault', new TypeError('ada@people.example is not iterable'), 'the log has the cause'],
+  [
+    'a fault of something else',
+    new Fault('out_of_descriptors', 'too many open files'),
+    'too many open files',
+  ],
+])('work watch: a delivery refused by %s makes health ill until one is stored', async (_, error, why) => {
+  const { clock, register, watch, inbox, rest } = watchedInbox();
+  const accept = async () => {
+    throw error;
+  };
+  const { inbox: failing } = watch.over({ ...rest, inbox: { accept } } as unknown as OpenMirror);
+  await expect(failing.accept(delivery)).rejects.toBe(error);
+  const ill = [
+    expect.objectContaining({ key: 'inbox', severity: 'ill', text: `webhooks cannot be stored: ${why}` }),
+  ];
+  expect(register.list()).toEqual(ill);
+  // Neither other writes nor one that is tried show that the cause is gone.
+  await clock.advance(60_000);
+  watch.heartbeat(null);
+  expect([register.list(), clock.sleeping]).toEqual([ill, 0]);
+  await inbox.accept(delivery);
+  expect(register.list()).toEqual([]);
+});
+
 test('work watch: on PostgreSQL, too, health is well again without a delivery or a tick', async () => {
   const { url } = await migratedDatabase();
   const mirror = await openMirror(
