@@ -69,7 +69,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
       following?.look();
     };
     const hasConsole = config.console !== null;
-    requests = await obeyOperators(engine, parts, membership, lifecycle, { hasConsole });
+    requests = await obeyOperators(engine, parts, membership, lifecycle, { hasConsole, onLead });
     await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
     watch.start();
     logger.info(

@@ -3,6 +3,7 @@ import { Lifecycle } from '../runtime/lifecycle.js';
 import { watchClock } from './clock-watch.js';
 import type { Engine, EngineParts } from './engine.js';
 import { obeyOperators } from './obey-operators.js';
+import type { Background } from './start-background.js';
 import { startDrainAlone } from './start-drain.js';
 import { startReceiver } from './start-receiver.js';
 import { membershipOf, startWork } from './start-work.js';
@@ -88,14 +89,15 @@ export class MirrorStart {
     this.#receiverUrl = receiver?.url ?? null;
     this.#throwIfStopped();
     const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
-    await obeyOperators(engine, parts, membership, lifecycle, { hasConsole: false });
-    this.#throwIfStopped();
-    const { startBackground } = await import('./start-background.js');
-    const background = await startBackground(engine, parts, membership, lifecycle);
+    let background: Background | null = null;
     const onLead = () => {
-      background.onLead();
+      background?.onLead();
       following?.look();
     };
+    await obeyOperators(engine, parts, membership, lifecycle, { hasConsole: false, onLead });
+    this.#throwIfStopped();
+    const { startBackground } = await import('./start-background.js');
+    background = await startBackground(engine, parts, membership, lifecycle);
     this.#throwIfStopped();
     await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
     watch.start();

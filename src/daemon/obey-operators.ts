@@ -7,14 +7,15 @@ import { SourceHolds } from './source-holds.js';
 
 /**
  * Obeys pauses and performs what operators ask for at a console, until `lifecycle` closes. Returns once the pauses that are
- * in force now are obeyed. The watch over requests is null where no console can make one.
+ * in force now are obeyed. The watch over requests is null where no console can make one. `onLead` does what is due for a
+ * leader.
  */
 export async function obeyOperators(
   engine: Engine,
   parts: EngineParts,
   membership: Membership,
   lifecycle: Lifecycle,
-  { hasConsole }: { readonly hasConsole: boolean },
+  { hasConsole, onLead }: { readonly hasConsole: boolean; readonly onLead: () => void },
 ): Promise<RequestWatch | null> {
   const holds = new SourceHolds(engine.sync);
   await obeyPauses({ ...engine, sync: holds }, parts, lifecycle);
@@ -26,6 +27,7 @@ export async function obeyOperators(
     engine,
     holds,
     worksHere: (source) => membership.worksHere(source),
+    onChanged: () => (membership.leads ? onLead() : membership.tell({ kind: 'committed' })),
     clock: parts.clock,
     logger: parts.logger.child({ component: 'console' }),
   });

@@ -21,6 +21,8 @@ export interface RequestWatchParts {
   /** Keeps a source still while its records are read one by one. */
   readonly holds: Pick<Sync, 'pause' | 'resume'>;
   readonly worksHere: (source: SourceName) => boolean;
+  /** Called when records were read one by one and some of them changed, which is no tick. */
+  readonly onChanged: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -99,15 +101,19 @@ export function watchRequests(parts: RequestWatchParts): RequestWatch {
     if (report.outcome !== 'done' || phase?.kind !== 'following')
       return { outcome: 'failed', note: report.code ?? 'not listed completely yet' };
     await parts.holds.pause(source.name);
+    let changed = 0;
     try {
       const open = await openQuarantine(source.name, parts.config);
       const ids = open.flatMap((id) => parseId('investment', id) ?? []).slice(0, recordsMax);
-      for (const id of ids)
-        await readPart(source, { kind: 'investment', id }, parts, engine, stopping.signal);
+      for (const id of ids) {
+        const read = await readPart(source, { kind: 'investment', id }, parts, engine, stopping.signal);
+        changed += read.added + read.changed;
+      }
       const left = (await openQuarantine(source.name, parts.config)).length;
       return { outcome: 'done', note: noteOf(ids.length, open.length, left) };
     } finally {
       parts.holds.resume(source.name);
+      if (changed > 0) parts.onChanged();
     }
   };
 

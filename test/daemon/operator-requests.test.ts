@@ -6,6 +6,7 @@ import { Secret } from '../../src/config/secrets.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import { SourceHolds } from '../../src/daemon/source-holds.js';
 import type { SourceName } from '../../src/domain/ids.js';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { openRaw } from '../support/open-raw.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
@@ -20,15 +21,19 @@ interface Running {
 }
 
 /** A daemon over a sandbox whose sources are listed, with an operator. */
-async function running(): Promise<Running> {
+async function running(more: Partial<Config> = {}, clock: Clock = systemClock): Promise<Running> {
   const sandbox = await sandboxFor({ records: 60, companies: 1 });
   const folder = freshFolder();
   const plain = configFor(sandbox, { folder });
   if (plain.console === null) throw new Error('the console is on');
   const secret = new Secret('console.auth.tokens[0].token', token, { env: {}, folder });
   const tokens = [{ name: 'oleg', role: 'operator' as const, token: secret }];
-  const config = { ...plain, console: { ...plain.console, auth: { tokens, basic: null, proxy: null } } };
-  const daemon = await startDaemon(partsFor(config));
+  const config = {
+    ...plain,
+    ...more,
+    console: { ...plain.console, auth: { tokens, basic: null, proxy: null } },
+  };
+  const daemon = await startDaemon({ ...partsFor(config), clock });
   onTestFinished(() => daemon.close());
   await daemon.engine.sync.idle();
   const raw = openRaw(sqliteFileOf(config.database));
@@ -86,6 +91,33 @@ test('the daemon performs what an operator asks for, and logs what became of it'
     { actor: 'token:oleg', action: 'resync', outcome: 'asked', note: null },
     expect.objectContaining({ action: 'resync', outcome: 'done', note: expect.stringContaining('1 added') }),
   ]);
+});
+
+test('records that are read again from quarantine and changed start the after-sync hooks', async () => {
+  // A hook that nothing wakes looks every minute.
+  const wait: Clock['wait'] = (millis, signal) =>
+    systemClock.wait(millis === 60_000 ? 3_600_000 : millis, signal);
+  const hook = { kind: 'command', name: 'dbt', command: ['cat'], sources: null } as const;
+  const { raw, act } = await running(
+    { afterSync: [{ ...hook, delayMillis: 0, timeoutMillis: 60_000 }] },
+    { ...systemClock, wait },
+  );
+  const ran = () =>
+    Number(raw.prepare("SELECT done_seq FROM after_sync_rows WHERE hook = 'dbt'").pluck().get());
+  const reread = () =>
+    Number(
+      raw.prepare("SELECT max(seq) FROM changes WHERE kind = 'changed' AND source = 'c0'").pluck().get(),
+    );
+  raw.exec(
+    `UPDATE investment_rows SET group_label = 'as before' WHERE row_no = (SELECT min(row_no) FROM investment_rows);
+     UPDATE sources SET quarantined = 1;
+     INSERT INTO quarantine_rows (source_no, id, problem, body, seen_at, times)
+       SELECT source_no, id, 'status is missing', '{}', '2026-11-01T00:00:00.000Z', 1 FROM investment_rows ORDER BY row_no LIMIT 1;`,
+  );
+  const before = reread();
+  expect(await act('retry-quarantine', 'source=c0')).toMatchObject({ done: true });
+  await expect.poll(reread).toBeGreaterThan(before);
+  await expect.poll(ran).toBeGreaterThanOrEqual(reread());
 });
 
 test('a request for a source that is paused before it begins waits for the resume', async () => {
