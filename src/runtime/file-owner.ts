@@ -17,6 +17,7 @@ export interface Owner {
 }
 
 const othersWrite = 0o022;
+const allWrite = 0o002;
 const groupReads = 0o040;
 const allRead = 0o004;
 
@@ -29,7 +30,7 @@ const allRead = 0o004;
  * Returns user, group and mode of a private file that root writes, or null where the writing user should keep it with mode
  * 0600: those of the file before, or user and group of the folder for a new one. Otherwise a command that root runs once would
  * take a sign-in away from the daemon's user, or from the group through which it reads a file of root. The file is never
- * readable by all. In a folder that others may write to, anyone could have put the file there.
+ * readable by all. In a folder that others may write to, anyone could have put the file there, unless it is the folder's user's.
  */
 export function ownerFor(path: string): Owner | null {
   if (process.geteuid?.() !== 0) return null;
@@ -38,7 +39,8 @@ export function ownerFor(path: string): Owner | null {
     const before = fileAt(path);
     if (before === null) return ownerIn(dirname(path));
     const { uid, gid } = before;
-    if ((folder.mode & othersWrite) !== 0 || (folder.uid !== 0 && folder.uid !== uid)) return null;
+    const refused = uid !== 0 && folder.uid === uid ? allWrite : othersWrite;
+    if ((folder.mode & refused) !== 0 || (folder.uid !== 0 && folder.uid !== uid)) return null;
     // One that all could read has the mode of new files, which nobody chose.
     const isShared = (before.mode & allRead) === 0;
     const mode = 0o600 | (isShared ? before.mode & groupReads : 0);
@@ -49,11 +51,14 @@ export function ownerFor(path: string): Owner | null {
   }
 }
 
-/** Returns the same for a new file or folder in a folder: its user and group. */
+/**
+ * Returns the same for a new file or folder in a folder: its user and group. The folder of a user may be one that the group may
+ * write to, as it is with the umask 0002 that many systems give their users.
+ */
 export function ownerIn(folder: string): Owner | null {
   if (process.geteuid?.() !== 0) return null;
   const { uid, gid, mode } = statSync(folder);
-  return uid === 0 || (mode & othersWrite) !== 0 ? null : { uid, gid, mode: 0o600 };
+  return uid === 0 || (mode & allWrite) !== 0 ? null : { uid, gid, mode: 0o600 };
 }
 
 function fileAt(path: string): Stats | null {

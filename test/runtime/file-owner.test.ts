@@ -114,6 +114,15 @@ describe.skipIf(process.geteuid?.() !== 0)('files and folders that root makes', 
     expect(opened(join(folderOf(daemon, 0o777), 'list'))).toEqual([0o600, 0, 0]);
   });
 
+  test('they belong to the user of a folder that its group may write to, as with a umask of 0002', async () => {
+    const folder = folderOf(daemon, 0o775);
+    expect(opened(join(folder, 'list'))).toEqual([0o600, daemon, daemon]);
+    makeOwnedFolder(join(folder, 'new'));
+    expect(facts(join(folder, 'new'))).toEqual([0o700, daemon, daemon]);
+    expect(await replaced(fileOf(daemon, folder))).toEqual([0o600, daemon, daemon]);
+    expect(await replaced(fileOf(stranger, folder))).toEqual([0o600, 0, 0]);
+  });
+
   test('an existing file keeps its owner', () => {
     const file = join(folderOf(daemon, 0o700), 'list');
     writeFileSync(file, 'old', { mode: 0o600 });
