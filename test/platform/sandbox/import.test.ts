@@ -99,6 +99,16 @@ test('sandbox import: the API serves the companies, rounds and investments of a 
   expect(await round('ofr_shares')).toMatchObject({ funding_target_cents: 5_000_000 });
 });
 
+test('sandbox import: emails that differ in case only are one person', async () => {
+  const again = { ...first, id: 'inv_again', investor: { email: 'Ida.Example@People.Example' } };
+  const platform = await importing([...world, again]);
+  const token = platform.ready.companies[1]?.token ?? '';
+  const { body } = await platform.get('/investments', { token });
+  const [one, other] = body.data;
+  expect(one.investor.id).toBe(other.investor.id);
+  expect([one.investor.email, other.investor.email]).toEqual([ida.email, ida.email]);
+});
+
 test('sandbox import: founders of imported companies are in the ready document and see their company', async () => {
   const platform = await importing(world);
   const [, acme] = platform.ready.companies;

@@ -63,7 +63,8 @@ const investmentLine = z.strictObject({
   }),
   investor: z.strictObject({
     id: idOf('usr_').optional(),
-    email: z.email().max(320),
+    // As everywhere on the platform, the case of an email does not count: people are found by this spelling.
+    email: z.email().max(320).toLowerCase(),
     name: text.optional(),
     legal_name: text.optional(),
     via_entity: z.boolean().default(false),
