@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { fileBehind } from '../runtime/file-behind.js';
+import { fileBehind, fileIdentity } from '../runtime/file-behind.js';
 import type { Clash } from './clash.js';
 import { isPostgres } from './database.js';
 import { type Path, pathText } from './path.js';
@@ -22,9 +22,16 @@ interface FileUse {
  */
 export function fileClashes(settings: Settings, folderOf: (path: Path) => string): readonly Clash[] {
   const before = new Map<string, FileUse[]>();
+  const identities = new Map<string, string>();
+  // A thousand sources may share one file, and a file system may be slow.
+  const identityOf = (file: string): string => {
+    const known = identities.get(file) ?? fileIdentity(file);
+    identities.set(file, known);
+    return known;
+  };
   return [...plainFiles(settings), ...namedFiles(settings, [])].flatMap((use) => {
     const named = resolve(folderOf(use.path), use.file);
-    const file = use.isInPlace ? fileBehind(named) : named;
+    const file = identityOf(use.isInPlace ? fileBehind(named) : named);
     const earlier = before.get(file) ?? [];
     // A thousand sources may share one sign-in or one secret: the first of them is enough.
     if (!earlier.some((other) => isAlike(other, use))) before.set(file, [...earlier, use]);

@@ -21,6 +21,21 @@ export function fileBehind(path: string, mayFollow: (link: string) => void = () 
   return path;
 }
 
+/**
+ * Returns a text that two paths share when they name one file: through a folder that is a link, or with another case where
+ * the file system ignores it. A link is a file of its own. Returns the path itself while there is no file, and for a file
+ * with several names: to replace one of them leaves the others.
+ */
+export function fileIdentity(path: string): string {
+  try {
+    const { dev, ino, nlink } = lstatSync(path, { bigint: true });
+    // Some network file systems do not number their files.
+    return ino === 0n || nlink > 1n ? path : `${dev}:${ino}`;
+  } catch {
+    return path;
+  }
+}
+
 /** Returns null for no link, or nothing there. */
 function afterLink(file: string): string | null {
   try {

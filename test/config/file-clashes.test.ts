@@ -1,4 +1,4 @@
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
@@ -72,4 +72,20 @@ test('files: absolute and relative paths, and links, to one file are a problem, 
   };
   writeFileSync(elsewhere.file, JSON.stringify(content));
   expect(loadConfig(elsewhere).config.forget.ledger).toBe(join(elsewhere.cwd, 'acme.token'));
+});
+
+test('files: two spellings of one file are a problem once it is there, and two names of it are none', () => {
+  const cwd = folder();
+  mkdirSync(join(cwd, 'keys'));
+  symlinkSync('keys', join(cwd, 'also'));
+  const content = (ledger: string) => ({
+    ...minimal,
+    sources: [{ name: 'acme', token: { file: 'keys/acme.token' } }],
+    forget: { ledger },
+  });
+  expect(load(content('also/acme.token'), { cwd }).config.sources).toHaveLength(1);
+  writeFileSync(join(cwd, 'keys', 'acme.token'), 'at_test_1');
+  expect(problems(content('also/acme.token'), { cwd })).toMatchObject([{ path: 'sources[0].token.file' }]);
+  linkSync(join(cwd, 'keys', 'acme.token'), join(cwd, 'hard.token'));
+  expect(load(content('hard.token'), { cwd }).config.sources).toHaveLength(1);
 });
