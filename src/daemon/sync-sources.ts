@@ -1,6 +1,7 @@
 import { investmentFeed } from '../client/investments.js';
 import type { Config, SourceConfig } from '../config/config.js';
 import { defined } from '../domain/defined.js';
+import type { PageToken, Position } from '../domain/position.js';
 import type { Interruption } from '../runtime/interruption.js';
 import { readPage } from '../store/page-facts.js';
 import type { Feed, SourceIdentity, SyncSource, Urgency } from '../sync/ports.js';
@@ -13,8 +14,11 @@ export type PageListener = (source: string, rows: number) => void;
 
 const never = new AbortController().signal;
 
-/** The scopes of an installation token cannot be read, but records show them. So many records are enough to tell. */
+/** The scopes of an installation token cannot be read, but records show them. So many records are nearly always enough to tell. */
 const sampleRecords = 10;
+
+/** Deactivated investors show no grant, and the oldest investments come first: more pages are read while those are all theirs. */
+const samplePagesMax = 10;
 
 /** Returns the configured sources, each with a feed bound to its token, filters and page size. */
 export async function syncSources(
@@ -69,11 +73,27 @@ export async function syncSource(
           dropsIdentity: isDropped,
           mayReadIdentity: async (signal: Interruption) => {
             if (isDropped) return false;
-            const sample = investmentFeed(api, { ...scope, perPage: sampleRecords }, 'routine');
-            return readPage((await sample.page({ kind: 'start' }, signal)).parse().items).identityIncluded;
+            return await shownGrant((perPage) => investmentFeed(api, { ...scope, perPage }, 'routine'), {
+              perPage: scope.perPage,
+              signal,
+            });
           },
         }),
   };
+}
+
+/** Returns whether the first records that can show it include identity; null when none of the sample can. */
+async function shownGrant(
+  feedOf: (perPage: number) => Feed,
+  { perPage, signal }: { readonly perPage: number; readonly signal: Interruption },
+): Promise<boolean | null> {
+  let position: Position = { kind: 'start' };
+  for (let pages = 1; ; pages += 1) {
+    const page = await feedOf(pages === 1 ? sampleRecords : perPage).page(position, signal);
+    const { identityIncluded } = readPage(page.parse().items);
+    if (identityIncluded !== null || !page.hasMore || pages === samplePagesMax) return identityIncluded;
+    position = { kind: 'page', token: page.next as PageToken };
+  }
 }
 
 function watched(feed: Feed, onPage: (rows: number) => void): Feed {
