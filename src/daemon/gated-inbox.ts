@@ -1,15 +1,11 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
-import type { DeliveryRow } from '../store/delivery-row.js';
 import { acceptingOnSqlite, tryingOnSqlite } from '../store/dialect/sqlite/accept-deliveries.js';
 import { DeliveryJournal, recoverDeliveries } from '../store/dialect/sqlite/delivery-journal.js';
 import type { SqliteDatabase } from '../store/dialect/sqlite/open.js';
-import { waitingAtMost } from '../store/dialect/sqlite/transaction.js';
+import { isOfLock, writeLockOf } from '../store/dialect/sqlite/write-lock.js';
 import { type Inbox, type InboxDatabase, sqliteInbox } from '../store/inbox.js';
 import { WriteGate } from './write-gate.js';
-
-/** The receiver responds within a second or two, so it cannot wait longer for another program's lock. */
-const busyMillis = 500;
 
 /** After this time, deliveries that could not be moved to the inbox are tried again. */
 const retryMillis = 1_000;
@@ -20,7 +16,7 @@ const timeoutMillis = 5_000;
 export interface GatedInbox {
   /** The gate for every other writer of this process. */
   readonly gate: WriteGate;
-  /** Accepts deliveries in a journal while the gate is closed. All else waits until it is open. */
+  /** Accepts deliveries in a journal while the gate is closed or another program has the write lock. All else waits. */
   readonly inbox: Inbox;
   /** Writes as for a delivery and leaves nothing. Rejects while a delivery could not be stored. */
   tryWrite(): Promise<void>;
@@ -30,8 +26,8 @@ export interface GatedInbox {
 /** Opens the inbox of a SQLite mirror and the gate before its writers. Recovers the journals of ended processes. */
 export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: Logger): GatedInbox {
   const { raw, file } = database;
-  const acceptNow = acceptingOnSqlite(raw, file);
-  const store = (rows: readonly DeliveryRow[]) => waitingAtMost(raw, busyMillis, () => acceptNow(rows));
+  const lock = writeLockOf(raw);
+  const store = acceptingOnSqlite(raw, file);
   const journal = new DeliveryJournal(file, store);
   let hasFailed = false;
   const empty = async () => {
@@ -47,7 +43,7 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
       hasFailed = true;
     }
   };
-  const gate = new WriteGate(clock, empty);
+  const gate = new WriteGate(clock, empty, lock);
   const closing = new AbortController();
   let retrying = Promise.resolve();
   let isRetrying = false;
@@ -99,16 +95,27 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
       return await store(rows);
     }
   };
+  const storeOrKeep: InboxDatabase['accept'] = (rows) => {
+    if (gate.isClosed) return accept(rows);
+    try {
+      return store(rows);
+    } catch (error) {
+      if (!isOfLock(error)) throw error;
+      gate.meetLock();
+      return accept(rows);
+    }
+  };
   recover();
   if (!isRecovered) startRetrying();
-  const inbox = sqliteInbox(database, busyMillis, (rows) => (gate.isClosed ? accept(rows) : store(rows)));
+  const inbox = sqliteInbox(database, storeOrKeep);
   const tryNow = tryingOnSqlite(raw, file);
   const tryWrite = async () => {
     await gate.opened(timeoutMillis);
-    waitingAtMost(raw, busyMillis, tryNow);
+    tryNow();
   };
   const close = async () => {
     closing.abort();
+    await gate.close();
     await retrying;
     await empty();
     journal.leave();

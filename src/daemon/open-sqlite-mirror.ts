@@ -11,6 +11,7 @@ import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
 import type { SqliteLocation } from '../store/database-location.js';
 import { removeBackups, removeErasedBackups } from '../store/dialect/sqlite/backups.js';
+import { busyTimeoutMsDefault } from '../store/dialect/sqlite/connect.js';
 import { SqliteDimensions } from '../store/dialect/sqlite/dimensions.js';
 import { SqliteErasingCommits } from '../store/dialect/sqlite/erase-source.js';
 import { SqliteErasures } from '../store/dialect/sqlite/erasures.js';
@@ -22,6 +23,7 @@ import { openSqlite } from '../store/dialect/sqlite/open.js';
 import type { ListingHelper } from '../store/dialect/sqlite/prepare-publication.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/sqlite/purge.js';
 import { retryBusy } from '../store/dialect/sqlite/retry-busy.js';
+import { waitingAtMost } from '../store/dialect/sqlite/transaction.js';
 import { upgradeSqlite } from '../store/dialect/sqlite/upgrade.js';
 import { StoredSourceEraser } from '../store/erase-source.js';
 import type { Scrubbed } from '../store/erasures.js';
@@ -47,7 +49,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
     const { ran, backup } = upgradeSqlite(main, { clock, version: packageVersion() });
     if (ran.length > 0)
       logger.info({ count: ran.length, ...(backup === null ? {} : { file: backup }) }, 'schema migrated');
-    // Every writer of this process passes the gate.
+    // Every writer of this process passes the gate, and no statement waits long for another program from here on.
     const { gate, inbox, tryWrite, close: closeInbox } = openGatedInbox(main, clock, logger);
     const checkpoints = new IdleCheckpoints(main, clock);
     const mirror = new SqliteMirror(
@@ -62,7 +64,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       { rowsAtOnce, start: () => behindGate(file, gate, clock) },
       checkpoints,
     );
-    const erasures = new SqliteErasures(main, clock);
+    const people = new SqliteErasures(main, clock);
     const scrubbed = async (rewritten: number, signal: AbortSignal): Promise<Scrubbed> => {
       const request = { file, now: clock.now(), rewritten };
       const inPlace = await scrub({ ...request, way: 'in place' }, signal);
@@ -101,11 +103,13 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
           }),
         ),
       ),
-      erasures,
+      erasures: gate.guard(people),
       upkeep: {
         scrub: scrubbed,
         scrubAlone: async (rewritten, signal) =>
-          statSync(file).size <= bytesAtOnce ? erasures.scrub() : await scrubbed(rewritten, signal),
+          statSync(file).size <= bytesAtOnce
+            ? waitingAtMost(main.raw, busyTimeoutMsDefault, () => people.scrub())
+            : await scrubbed(rewritten, signal),
         removeBackups: (before) => removeBackups(file, before),
         removeErasedBackups: () => removeErasedBackups(main, clock.now()),
         purgeHistory: (before) => inBatches(() => upkeep.purgeHistory(before)),

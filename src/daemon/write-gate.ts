@@ -1,7 +1,9 @@
 import { Fault } from '../domain/fault.js';
-import { instantFromMillis } from '../domain/instant.js';
+import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Wait } from '../runtime/health-register.js';
+import { Interrupter } from '../runtime/interruption.js';
+import { isOfLock, type WriteLock } from '../store/dialect/sqlite/write-lock.js';
 
 /** What the gate is closed for. */
 const reasons = {
@@ -10,15 +12,27 @@ const reasons = {
   totals: 'totals of a large listing are being written, and ticks wait for each part of them',
 } as const;
 
+const lockedText = 'another program holds the write lock of the database file, and ticks wait for it';
+
+/** A call that has waited so long for another program's lock fails with `database_busy`. */
+const lockMillis = 2_000;
+
+/** The time between two looks at the lock grows from the first to the second. */
+const lookMillis = { least: 5, most: 100 } as const;
+
 /** Long enough for a tick that waited to read and write its page. */
 const openMillis = 100;
 
 /**
- * Delays this process's own writers while a child process rewrites the file, builds an index or writes totals. SQLite would make them
- * wait as well, but by blocking the event loop.
+ * Delays this process's own writers while a child process rewrites the file, builds an index or writes totals, and while another program
+ * holds the write lock. SQLite would make them wait as well, but by blocking the event loop.
  */
 export class WriteGate {
   #closed: Promise<void> | undefined;
+  /** Resolves when another program has released the lock, or `close` was called. */
+  #locked: Promise<void> | undefined;
+  #lockedSince: Instant | null = null;
+  readonly #closing = new Interrupter();
   /** Resolves when all work that was given is done. */
   #given: Promise<void> | undefined;
   #wait: Wait | null = null;
@@ -26,19 +40,25 @@ export class WriteGate {
   /** Whether calls waited when the gate opened last. */
   #hasKept = false;
 
-  /** `beforeOpening` runs whenever the work is done and guarded calls still wait. It must not reject. */
+  /**
+   * `beforeOpening` runs whenever the gate is about to open and guarded calls still wait. It must not reject. Without `lock`, calls
+   * wait for child processes only.
+   */
   constructor(
     private readonly clock: Clock,
     private readonly beforeOpening: () => Promise<void> = async () => {},
+    private readonly lock: WriteLock | null = null,
   ) {}
 
   get isClosed(): boolean {
-    return this.#closed !== undefined;
+    return this.#closed !== undefined || this.#locked !== undefined;
   }
 
   /** What guarded calls wait for at the moment. */
   get waits(): readonly Wait[] {
-    return this.#wait === null ? [] : [this.#wait];
+    const since = this.#lockedSince;
+    const locked = since === null ? [] : [{ key: 'lock', text: lockedText, since }];
+    return this.#wait === null ? locked : [this.#wait, ...locked];
   }
 
   /**
@@ -82,7 +102,7 @@ export class WriteGate {
     try {
       return await work();
     } finally {
-      await this.beforeOpening();
+      if (this.#locked === undefined) await this.beforeOpening();
       this.#hasKept = this.#waiting > 0;
       this.#closed = undefined;
       this.#wait = null;
@@ -95,8 +115,39 @@ export class WriteGate {
   }
 
   /**
+   * Closes the gate until another program has released the lock. Call it when a write has failed because of that lock. While a child
+   * process is at work, the lock may be its own.
+   */
+  meetLock(): void {
+    if (this.lock === null || this.#locked !== undefined || this.#closing.aborted) return;
+    this.#lockedSince = instantFromMillis(this.clock.now());
+    this.#locked = this.#untilFree(this.lock);
+  }
+
+  /** Stops to look at the lock and resolves when no look will follow. Call it before the connection is closed. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#locked;
+  }
+
+  async #untilFree(lock: WriteLock): Promise<void> {
+    for (let pause: number = lookMillis.least; ; pause = Math.min(pause * 2, lookMillis.most)) {
+      await this.clock.wait(pause, this.#closing);
+      if (this.#closing.aborted) break;
+      if (this.#closed !== undefined) await this.#closed;
+      else if (lock.isFree()) {
+        await this.beforeOpening();
+        break;
+      }
+    }
+    this.#locked = undefined;
+    this.#lockedSince = null;
+  }
+
+  /**
    * Returns the object with methods that wait for the gate first, except the named ones. They throw `database_busy` after
-   * `timeoutMillis`.
+   * `timeoutMillis`. A method that met another program's lock before it changed anything is called again when the lock is
+   * free; it throws what it met after two seconds.
    */
   guard<Target extends object>(
     target: Target,
@@ -108,29 +159,53 @@ export class WriteGate {
         const value: unknown = Reflect.get(target, property, target);
         if (typeof value !== 'function') return value;
         if (except.some((name) => name === property)) return value.bind(target);
-        return async (...args: unknown[]) => {
-          if (this.isClosed) await this.opened(timeoutMillis);
-          return Reflect.apply(value, target, args);
-        };
+        return (...args: unknown[]) => this.#passing(() => Reflect.apply(value, target, args), timeoutMillis);
       },
     });
   }
 
-  /** Resolves once the gate is open. Throws `database_busy` after `timeoutMillis`. */
-  async opened(timeoutMillis: number): Promise<void> {
+  async #passing(call: () => unknown, timeoutMillis: number): Promise<unknown> {
+    const patience = countdown(this.clock, lockMillis);
+    for (;;) {
+      if (this.isClosed) await this.opened(timeoutMillis, patience);
+      const changes = this.lock?.changes();
+      try {
+        return await call();
+      } catch (error) {
+        const isUnchanged = this.lock !== null && this.lock.changes() === changes;
+        if (!isUnchanged || !isOfLock(error) || patience() <= 0 || this.#closing.aborted) throw error;
+        this.meetLock();
+      }
+    }
+  }
+
+  /**
+   * Resolves once the gate is open, and while another program holds the lock when `patience` is at its end. Throws `database_busy`
+   * when a child process is at work for `timeoutMillis`.
+   */
+  async opened(timeoutMillis: number, patience = countdown(this.clock, lockMillis)): Promise<void> {
     const passed = new AbortController();
-    const late =
-      timeoutMillis === Number.POSITIVE_INFINITY
-        ? []
-        : [this.clock.wait(timeoutMillis, passed.signal).then(() => 'late' as const)];
+    const after = (millis: number) => this.clock.wait(millis, passed.signal).then(() => 'late' as const);
+    const late = timeoutMillis === Number.POSITIVE_INFINITY ? [] : [after(timeoutMillis)];
     this.#waiting += 1;
     try {
-      while (this.#closed !== undefined)
-        if ((await Promise.race([this.#closed, ...late])) === 'late')
-          throw new Fault('database_busy', 'a child process is writing to the database file');
+      while (this.isClosed)
+        if (this.#closed !== undefined) {
+          if ((await Promise.race([this.#closed, ...late])) === 'late')
+            throw new Fault('database_busy', 'a child process is writing to the database file');
+        } else if ((await Promise.race([this.#locked, after(patience())])) === 'late') return;
     } finally {
       this.#waiting -= 1;
       passed.abort();
     }
   }
+}
+
+/** Returns what is left of so many milliseconds, counted from the first call. */
+function countdown(clock: Clock, millis: number): () => number {
+  let until: number | undefined;
+  return () => {
+    until ??= clock.monotonic() + millis;
+    return until - clock.monotonic();
+  };
 }

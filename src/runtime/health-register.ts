@@ -21,13 +21,13 @@ export interface HealthReport extends HealthProblem {
   readonly key: string;
 }
 
-/** Work of this process that other work of it waits for. It is no problem: it ends by itself. */
+/** What work of this process waits for. It is no problem: it ends by itself, or the ticks that wait for it report one. */
 export interface Wait {
-  /** A stable key for programs: `rewrite`, `index`. */
+  /** A stable key for programs: `rewrite`, `index`, `lock`. */
   readonly key: string;
   /** One sentence that says what is done and what waits for it. */
   readonly text: string;
-  /** When the work began. */
+  /** When it began. */
   readonly since: Instant;
 }
 

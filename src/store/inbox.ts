@@ -18,7 +18,7 @@ import { acceptingOnSqlite } from './dialect/sqlite/accept-deliveries.js';
 import { withSqliteFaults } from './dialect/sqlite/faults.js';
 import type { SqliteDatabase } from './dialect/sqlite/open.js';
 import type { Prepared } from './dialect/sqlite/prepared.js';
-import { waitingAtMost, withoutWaiting } from './dialect/sqlite/transaction.js';
+import { withoutWaiting } from './dialect/sqlite/transaction.js';
 import { GroupCommit, type GroupCommitParts } from './group-commit.js';
 import type { ReadDatabase } from './reads/views.js';
 
@@ -222,24 +222,14 @@ function queriesOf(db: Kysely<ReadDatabase>) {
   };
 }
 
-/**
- * Returns the inbox of a SQLite file. `busyMillis` replaces the busy timeout of the connection while the inbox writes,
- * because waiting for another program's lock blocks every other request. `accept` stores deliveries instead of the inbox.
- */
-export function sqliteInbox(
-  database: SqliteDatabase,
-  busyMillis?: number,
-  accept?: InboxDatabase['accept'],
-): Inbox {
-  const acceptNow = acceptingOnSqlite(database.raw, database.file);
+/** Returns the inbox of a SQLite file. `accept` stores deliveries instead of the inbox. */
+export function sqliteInbox(database: SqliteDatabase, accept?: InboxDatabase['accept']): Inbox {
   const update = updatingOnSqlite(database);
-  const bounded = <Result>(write: () => Result): Result =>
-    busyMillis === undefined ? write() : waitingAtMost(database.raw, busyMillis, write);
   return new Inbox({
     connection: sqliteConnection(database),
-    accept: accept ?? ((rows) => bounded(() => acceptNow(rows))),
+    accept: accept ?? acceptingOnSqlite(database.raw, database.file),
     select: selectingOnSqlite(database),
-    update: async (statement) => bounded(() => update(statement)),
+    update: async (statement) => update(statement),
     shared: false,
   });
 }

@@ -151,7 +151,7 @@ test('`forget` retries while another process writes', async () => {
     pending: 0,
     bytes: 'scrubbed',
   });
-  expect(turns).toBe(1);
+  expect(turns).toBeGreaterThan(0);
   expect(named(investor)).toEqual([]);
 });
 

@@ -75,6 +75,40 @@ test('gated inbox: deliveries are accepted while the database is locked, and in 
   expect(await inbox.accept(event('evt_3'))).toBe('duplicate');
 });
 
+test('gated inbox: deliveries are accepted while another program has the write lock, and in the inbox when it is free', async () => {
+  const { mirror, clock, open, ids, journals } = gatedInbox();
+  const { gate, inbox } = open();
+  mirror.raw.exec('BEGIN IMMEDIATE');
+  expect(await inbox.accept(event('evt_1'))).toBe('stored');
+  expect(gate.waits).toMatchObject([{ key: 'lock' }]);
+  await clock.advance(60_000);
+  expect(await Promise.all([inbox.accept(event('evt_2')), inbox.accept(event('evt_3'))])).toEqual([
+    'stored',
+    'stored',
+  ]);
+  expect(ids()).toEqual([]);
+  const counting = inbox.counts();
+  mirror.raw.exec('COMMIT');
+  await clock.advance(100);
+  expect(await counting).toMatchObject({ pending: 3 });
+  expect(ids()).toEqual(['evt_1', 'evt_2', 'evt_3']);
+  expect(journals()).toEqual([]);
+  expect(gate.isClosed).toBe(false);
+});
+
+test('gated inbox: what was accepted while another program had the write lock outlives a stop before it is free', async () => {
+  const { mirror, open, ids, journals } = gatedInbox();
+  const { inbox, close } = open();
+  mirror.raw.exec('BEGIN IMMEDIATE');
+  await inbox.accept(event('evt_1'));
+  await close();
+  expect(journals()).toHaveLength(1);
+  mirror.raw.exec('COMMIT');
+  open();
+  expect(ids()).toEqual(['evt_1']);
+  expect(journals()).toEqual([]);
+});
+
 test('gated inbox: without a journal, a delivery waits for the gate, and fails after five seconds', async () => {
   const { mirror, clock, open, ids } = gatedInbox();
   mkdirSync(`${mirror.file}-deliveries-${encodeURIComponent(processName())}`);

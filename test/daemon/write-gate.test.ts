@@ -1,5 +1,7 @@
+import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { WriteGate } from '../../src/daemon/write-gate.js';
+import { sqliteFault } from '../../src/store/dialect/sqlite/faults.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
 class Writer {
@@ -123,4 +125,80 @@ test('write gate: it says what it is closed for and since when, of works one aft
   ends[1]?.();
   await works[1];
   expect(gate.waits).toEqual([]);
+});
+
+/** A gate before a writer whose lock another program holds at first, and which has written `changed` rows when it meets that. */
+function lockedWriter({ changed = 0 } = {}) {
+  const clock = new VirtualClock();
+  const lock = { isFree: false, changes: 0, looks: 0 };
+  const gate = new WriteGate(clock, undefined, {
+    isFree: () => {
+      lock.looks += 1;
+      return lock.isFree;
+    },
+    changes: () => lock.changes,
+  });
+  const calls: string[] = [];
+  const writer = gate.guard({
+    write: async (text: string) => {
+      calls.push(text);
+      if (lock.isFree) return calls.length;
+      lock.changes += changed;
+      throw sqliteFault(new Sqlite.SqliteError('database is locked', 'SQLITE_BUSY'), 'mirror.db');
+    },
+  });
+  return { clock, gate, lock, writer, calls };
+}
+
+test('write gate: a call that met the lock of another program is repeated when the lock is free, and others wait for it', async () => {
+  const { clock, gate, lock, writer, calls } = lockedWriter();
+  const first = writer.write('a');
+  await clock.advance(0);
+  expect(gate.isClosed).toBe(true);
+  expect(gate.waits).toMatchObject([{ key: 'lock', since: new Date(clock.now()).toISOString() }]);
+  const second = writer.write('b');
+  await clock.advance(1_000);
+  expect(calls).toEqual(['a']);
+  lock.isFree = true;
+  await clock.advance(100);
+  await Promise.all([first, second]);
+  expect(calls.toSorted()).toEqual(['a', 'a', 'b']);
+  expect(gate.isClosed).toBe(false);
+  expect(gate.waits).toEqual([]);
+});
+
+test('write gate: calls fail after two seconds with what they meet then, and the lock is looked at until it is free', async () => {
+  const { clock, gate, lock, writer, calls } = lockedWriter();
+  const busy = { code: 'database_busy', message: 'another program holds the write lock of mirror.db' };
+  const first = expect(writer.write('a')).rejects.toMatchObject(busy);
+  await clock.advance(1_000);
+  const second = expect(writer.write('b')).rejects.toMatchObject(busy);
+  await clock.advance(1_000);
+  await first;
+  await clock.advance(1_000);
+  await second;
+  expect(calls).toEqual(['a', 'a', 'b']);
+  expect(gate.isClosed).toBe(true);
+  lock.isFree = true;
+  await clock.advance(100);
+  expect(gate.isClosed).toBe(false);
+  expect(await writer.write('c')).toBe(4);
+});
+
+test('write gate: a call that changed something before it met the lock is not repeated', async () => {
+  const { lock, writer, calls } = lockedWriter({ changed: 1 });
+  await expect(writer.write('a')).rejects.toMatchObject({ code: 'database_busy' });
+  lock.isFree = true;
+  expect(calls).toEqual(['a']);
+});
+
+test('write gate: closing it ends the looks at the lock', async () => {
+  const { clock, gate, lock, writer } = lockedWriter();
+  const refused = expect(writer.write('a')).rejects.toMatchObject({ code: 'database_busy' });
+  await clock.advance(50);
+  await gate.close();
+  const { looks } = lock;
+  await clock.advance(2_000);
+  await refused;
+  expect(lock.looks).toBe(looks);
 });

@@ -190,32 +190,6 @@ test('a file locked by another program makes accept fail within the busy timeout
   own.close();
 });
 
-test('on SQLite, the inbox shortens the busy timeout of the connection while it writes, also when that fails', async () => {
-  const mirror = freshMirror();
-  const own = openSqlite(mirror.file);
-  onTestFinished(() => own.close());
-  const seen: unknown[] = [];
-  own.raw.function('seen', (step) => void seen.push(step));
-  own.raw.exec(
-    "CREATE TEMP TRIGGER stored AFTER INSERT ON webhook_inbox BEGIN SELECT seen('stored'); END;" +
-      "CREATE TEMP TRIGGER settled AFTER UPDATE ON webhook_inbox BEGIN SELECT seen('settled'); END;",
-  );
-  const { exec } = own.raw;
-  own.raw.exec = (sql) => {
-    if (sql.startsWith('PRAGMA busy_timeout')) seen.push(sql);
-    return exec.call(own.raw, sql);
-  };
-  const inbox = sqliteInbox(own, 0);
-  await inbox.accept(event('evt_1'));
-  await inbox.settle([1], 'worked', at(1));
-  const [short, long] = ['PRAGMA busy_timeout = 0', 'PRAGMA busy_timeout = 2000'];
-  expect(seen.splice(0)).toEqual([short, 'stored', long, short, 'settled', long]);
-  mirror.raw.exec('BEGIN IMMEDIATE');
-  await expect(inbox.accept(event('evt_2'))).rejects.toSatisfy((error) => isFault(error, 'database_busy'));
-  expect(seen).toEqual([short, long]);
-  mirror.raw.exec('ROLLBACK');
-});
-
 test('on SQLite, deliveries that arrive together are one durable commit, and a lone one needs no BEGIN', async () => {
   const mirror = freshMirror();
   const own = openSqlite(mirror.file);

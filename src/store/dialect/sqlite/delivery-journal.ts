@@ -21,12 +21,12 @@ export type StoreDeliveries = (rows: readonly DeliveryRow[]) => unknown;
 
 /** Rows of one transaction when the journal is emptied: few enough for a short turn of the event loop. */
 const rowsAtOnce = 256;
-/** The journal is for seconds. What exceeds this waits for the database instead. */
+/** Some ten thousand deliveries. What exceeds this waits for the database instead. */
 const bytesMax = 16 * 1024 * 1024;
 
 /**
- * Accepts deliveries while a child process holds the database's write lock for long: while it builds an index or
- * rewrites the file. They are lines of a file beside the database, on the disk before `append` returns, and are moved
+ * Accepts deliveries while the database's write lock is held for long: by a child process that builds an index or rewrites the
+ * file, or by another program. They are lines of a file beside the database, on the disk before `append` returns, and are moved
  * to the inbox before other writers continue. The rows contain no personal data: see `redactBody`.
  *
  * The file's name includes the process, so that another one finds the journal of a process that ended before it could

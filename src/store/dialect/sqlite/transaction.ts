@@ -1,5 +1,4 @@
 import type Sqlite from 'better-sqlite3';
-import { busyTimeoutMsDefault } from './connect.js';
 
 /**
  * Runs `work` in one write transaction and returns its result. Uses BEGIN IMMEDIATE, because a read transaction that
@@ -33,16 +32,14 @@ export function withoutWaiting<Result>(raw: Sqlite.Database, work: () => Result)
   }
 }
 
-/**
- * Runs `work` with a busy timeout of so many milliseconds on a connection with the default one. Waiting for another program's
- * lock blocks the event loop. Uses `exec`, because the driver's `pragma` builds a statement and its rows each time.
- */
+/** Runs `work` with another busy timeout, in milliseconds. Waiting for another program's lock blocks the event loop. */
 export function waitingAtMost<Result>(raw: Sqlite.Database, millis: number, work: () => Result): Result {
-  raw.exec(`PRAGMA busy_timeout = ${millis}`);
+  const before = raw.pragma('busy_timeout', { simple: true });
+  raw.pragma(`busy_timeout = ${millis}`);
   try {
     return work();
   } finally {
-    raw.exec(`PRAGMA busy_timeout = ${busyTimeoutMsDefault}`);
+    raw.pragma(`busy_timeout = ${before}`);
   }
 }
 
