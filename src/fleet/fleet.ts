@@ -99,6 +99,12 @@ export function createFleet(parts: FleetParts): Fleet {
   /** The sources that the database knows of this member. */
   let registered: readonly SourceName[] | null = null;
 
+  /**
+   * Whether the others consider this member dead by now. Another one may lead, and two would send each notice twice. If no
+   * heartbeats arrive at all, none leads.
+   */
+  const isForgotten = () => living > 1 && clock.monotonic() - beatAt >= silentMillis;
+
   const join = async () => {
     const joining = sources;
     await store.join(joining);
@@ -141,6 +147,7 @@ export function createFleet(parts: FleetParts): Fleet {
       beat = await store.beat(spaced);
       if (beat === null) throw new Error('a member that has just joined is not registered');
     }
+    if (isForgotten()) leads = false;
     beatAt = sentAt;
     const dead = beat.members.filter(({ member, alive }) => alive && parts.isGone(member));
     if (dead.length > 0) await store.markDead(dead.map(({ member }) => member));
@@ -184,9 +191,8 @@ export function createFleet(parts: FleetParts): Fleet {
           : 'the fleet database cannot be reached and will be retried',
       );
     unreachable = true;
-    // Another one may lead by now, and two would send each notice twice. If no heartbeats arrive at all, none leads.
-    if (isRefused || (living > 1 && clock.monotonic() - beatAt >= silentMillis)) leads = false;
     if (!isRefused) return;
+    leads = false;
     isLed = living > 1;
     await held.abandon();
   };
@@ -235,7 +241,7 @@ export function createFleet(parts: FleetParts): Fleet {
       return turns > 0 && living === 1;
     },
     get leads() {
-      return leads;
+      return leads && !isForgotten();
     },
     get isLed() {
       return isLed;

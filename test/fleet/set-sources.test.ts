@@ -18,6 +18,8 @@ class Tables {
   joins = 0;
   /** Members whose heartbeats do not arrive. */
   readonly silent = new Set<string>();
+  /** What the heartbeats of a member wait for. */
+  readonly late = new Map<string, Promise<void>>();
   /** Thrown by the next registration. */
   fault: Error | null = null;
 
@@ -32,6 +34,7 @@ class Tables {
         this.members.set(member, sources);
       },
       beat: async () => {
+        await this.late.get(member);
         if (this.silent.has(member)) throw new Fault('database_busy', 'no connection is left');
         if (!this.members.has(member)) return null;
         return {
@@ -77,6 +80,8 @@ class Tables {
 interface Member {
   readonly fleet: Fleet;
   readonly followed: Set<SourceName>;
+  /** How often it began to lead. */
+  readonly led: () => number;
 }
 
 async function started(
@@ -86,6 +91,7 @@ async function started(
   sources: SourceName[],
 ): Promise<Member> {
   const followed = new Set<SourceName>();
+  let led = 0;
   const fleet = createFleet({
     open: tables.open,
     member,
@@ -102,11 +108,13 @@ async function started(
     onSpaced: () => {},
     onMessage: () => {},
     onLook: () => {},
-    onLead: () => {},
+    onLead: () => {
+      led += 1;
+    },
   });
   onTestFinished(() => fleet.close());
   await fleet.start();
-  return { fleet, followed };
+  return { fleet, followed, led: () => led };
 }
 
 test('setSources: a removed source is released at once, the others stay, and the member never leaves', async () => {
@@ -184,6 +192,24 @@ test('a leader whose heartbeats fail no longer leads once the others consider it
   tables.silent.clear();
   await clock.advance(2 * beatMillis);
   expect([one.leads, two.leads]).toEqual([true, false]);
+});
+
+test('a leader whose heartbeat gets no answer leads no longer than the others believe it, until the answer comes', async () => {
+  const [tables, clock] = [new Tables(), new VirtualClock()];
+  const one = await started(tables, clock, 'one', names('a'));
+  await started(tables, clock, 'two', names('a'));
+  await clock.advance(4 * beatMillis);
+  let answer = () => {};
+  tables.late.set('one', new Promise<void>((resolve) => (answer = resolve)));
+  onTestFinished(() => answer());
+  await clock.advance(4 * beatMillis - 1);
+  expect([one.fleet.leads, one.led()]).toEqual([true, 1]);
+  await clock.advance(1);
+  expect(one.fleet.leads).toBe(false);
+  tables.late.clear();
+  answer();
+  await settled();
+  expect([one.fleet.leads, one.led()]).toEqual([true, 2]);
 });
 
 test('a member counts another one as the leader only after a heartbeat, and not while no heartbeats arrive', async () => {
