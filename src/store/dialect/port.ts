@@ -50,7 +50,10 @@ export interface Reader extends Readings {
 }
 
 export interface ReaderOptions {
-  /** How long a query may take before the connection counts as broken (`database_busy`). Default: no limit. */
+  /**
+   * How long a query may take before the connection counts as broken (`database_busy`). A server ends one a little earlier, as
+   * when it waits for a lock. Default: no limit.
+   */
   readonly answerMillis?: number;
   /**
    * Whether every query and stream reads the same state of the mirror. Then only one can run at a time, and SQLite cannot

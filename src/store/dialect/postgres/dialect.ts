@@ -15,7 +15,9 @@ const readingMillis = 2 * 60_000;
 export function postgresDialect(place: PostgresLocation, answerMillis = readingMillis): DatabaseDialect {
   const openReader = async (options?: ReaderOptions) => {
     const { openPostgresReader } = await import('./reader.js');
-    return await openPostgresReader(place, options);
+    if (options?.answerMillis === undefined) return await openPostgresReader(place, options);
+    const { shortQueries } = await import('./open.js');
+    return await openPostgresReader(place, { ...options, ...shortQueries(options.answerMillis) });
   };
   return {
     file: null,

@@ -55,3 +55,24 @@ test('the server ends a page that waits for a lock, and says so', async () => {
   });
   await readings.close();
 });
+
+test('the server ends a read of a follower of the changes that waits for a lock', async () => {
+  const { url } = await migratedDatabase();
+  const reader = await postgresDialect({ kind: 'postgres', url, password: null }).openReader({
+    answerMillis: 5_000,
+  });
+  await withClient(url, async (client) => {
+    await client.query('BEGIN; LOCK TABLE changes');
+    const fault = await newestChange(reader.db).catch((error: unknown) => reader.faultOf(error));
+    expect(fault).toMatchObject({
+      code: 'database_busy',
+      message: expect.stringContaining('canceled a statement that took too long (57014)'),
+    });
+    // Otherwise each retry would leave a process of the server behind until the lock is gone.
+    const { rows } = await client.query(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    );
+    expect(rows).toEqual([]);
+  });
+  await reader.close();
+});
