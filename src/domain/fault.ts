@@ -54,6 +54,8 @@ export interface About {
   readonly retryAt?: Instant;
   /** The failure persists until someone changes something: not retried at once, and then at the longest interval. */
   readonly lasting?: boolean;
+  /** The database is there, and did not answer in time because another transaction has locked what was asked for, or of its load. */
+  readonly locked?: boolean;
   /** The platform's own `error.type`, status and request id: safe to log and useful for support. */
   readonly type?: string;
   readonly status?: number;

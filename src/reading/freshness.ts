@@ -1,4 +1,4 @@
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { awaitsMigration, isThere } from '../store/reads/is-there.js';
@@ -54,8 +54,15 @@ export interface Configured {
 const pollMillis = 500;
 
 /**
+ * How long a query of a server may take. It waits while a migration or a restore has locked the mirror, and `wait` has a
+ * deadline and obeys signals. After a deadline that is over, as with none at all, the mirror is still read once.
+ */
+const [answerMillisMin, answerMillisMax] = [2_000, 10_000];
+
+/**
  * Waits until every source is complete up to `ageMillis` ago, a source needs a person, or the timeout. Only reads: a
- * daemon or `rosterd sync` has to do the work. Throws `stopped` on a signal, `usage` for an unknown source.
+ * daemon or `rosterd sync` has to do the work. Throws `stopped` on a signal, and after the timeout if another transaction
+ * has locked a mirror whose sources are not known; `usage` for an unknown source.
  */
 export async function waitForFreshness(
   location: DatabaseLocation,
@@ -64,35 +71,46 @@ export async function waitForFreshness(
   signal: AbortSignal,
 ): Promise<Freshness> {
   const { timeoutMillis } = ask;
-  await requireSources(location, ask);
   const deadline = clock.monotonic() + timeoutMillis;
+  const answerMillis = () =>
+    Math.min(answerMillisMax, Math.max(answerMillisMin, deadline - clock.monotonic()));
+  let unread = await requireSources(location, ask, answerMillis());
   for (;;) {
-    const seen = await freshnessOf(location, ask, clock.now());
+    const read: Seen = unread ?? (await seenIn(location, ask.configured, answerMillis()));
+    const seen = freshnessOf(read, ask, clock.now());
     const left = deadline - clock.monotonic();
+    if (left <= 0 && read.lock !== null && seen.sources.length === 0)
+      throw new Fault('stopped', read.lock.message, read.lock.about);
     if (seen.verdict !== 'waiting' || left <= 0) return seen;
     await clock.wait(Math.min(pollMillis, left), signal);
     if (signal.aborted) throw new Fault('stopped', 'stopped before the mirror was fresh');
+    if (unread !== null) unread = await requireSources(location, ask, answerMillis());
   }
 }
 
-/** Throws `usage` for a source that neither the configuration nor the mirror has. */
+/**
+ * Throws `usage` for a source that neither the configuration nor the mirror has. Returns what could be seen if the mirror is
+ * locked and has to be asked later, else null.
+ */
 async function requireSources(
   location: DatabaseLocation,
   { sources, configured }: FreshnessAsk,
-): Promise<void> {
+  answerMillis: number,
+): Promise<Seen | null> {
   if (configured === null) {
-    await readMirror(location, async (db) => {
+    const names = async (db: MirrorReader) => {
       for (const source of sources) await requireSource(db, source);
-    });
-    return;
+    };
+    return await readMirror(location, names, { answerMillis }).then(() => null, lockedOr);
   }
-  if (sources.every((name) => configured.listed.includes(name))) return;
-  const seen = await seenIn(location, configured);
+  if (sources.every((name) => configured.listed.includes(name))) return null;
+  const seen = await seenIn(location, configured, answerMillis);
+  if (seen.lock !== null) return seen;
   // The registry of followed sources is not readable yet.
-  if (seen.awaitsMigration && configured.rules.length > 0) return;
+  if (seen.awaitsMigration && configured.rules.length > 0) return null;
   const known = wanted({ sources: [], configured }, seen);
   const unknown = sources.find((name) => !known.includes(name));
-  if (unknown === undefined) return;
+  if (unknown === undefined) return null;
   throw new Fault('usage', `no source is called ${JSON.stringify(unknown)}`, {
     hint: oneOfSources(known),
   });
@@ -104,27 +122,46 @@ interface Seen {
   readonly followed: readonly FollowedRow[];
   /** Whether the mirror cannot be read before a daemon creates or migrates its schema. */
   readonly awaitsMigration: boolean;
+  /** Why nothing could be read while another transaction has locked the mirror. */
+  readonly lock: Fault | null;
 }
 
+const nothing: Seen = { rows: new Map(), followed: [], awaitsMigration: false, lock: null };
+
+/** Returns what is seen of a mirror that another transaction has locked. Throws any other error. */
+function lockedOr(error: unknown): Seen {
+  if (isLocked(error)) return { ...nothing, lock: error };
+  throw error;
+}
+
+const isLocked = (error: unknown): error is Fault =>
+  isFault(error, 'database_busy') && error.about.locked === true;
+
 /** A starting daemon may not have created the mirror yet, or not migrated one that an earlier version wrote. */
-async function seenIn(location: DatabaseLocation, configured: FreshnessAsk['configured']): Promise<Seen> {
-  const nothing = { rows: new Map(), followed: [] };
-  if (!(await isThere(location))) return { ...nothing, awaitsMigration: false };
-  return await read(location).catch(async (error: unknown) => {
-    if (configured === null) throw error;
+async function seenIn(
+  location: DatabaseLocation,
+  configured: FreshnessAsk['configured'],
+  answerMillis: number,
+): Promise<Seen> {
+  if (!(await isThere(location))) return nothing;
+  return await read(location, answerMillis).catch(async (error: unknown) => {
+    if (configured === null || isLocked(error)) return lockedOr(error);
     const awaits = await awaitsMigration(location).catch(() => null);
     if (awaits === null) throw error;
     // The daemon may have migrated it since it was read.
-    return awaits ? { ...nothing, awaitsMigration: true } : await read(location);
+    return awaits
+      ? { ...nothing, awaitsMigration: true }
+      : await read(location, answerMillis).catch(lockedOr);
   });
 }
 
-async function read(location: DatabaseLocation): Promise<Seen> {
-  return await readMirror(location, async (db) => ({
+async function read(location: DatabaseLocation, answerMillis: number): Promise<Seen> {
+  const all = async (db: MirrorReader): Promise<Seen> => ({
+    ...nothing,
     rows: new Map((await freshnessRows(db)).map((row) => [row.source, row])),
     followed: await followedRows(db),
-    awaitsMigration: false,
-  }));
+  });
+  return await readMirror(location, all, { answerMillis });
 }
 
 /**
@@ -147,9 +184,8 @@ function wanted(
 
 const isOpen = ({ state }: FollowedRow): boolean => state === 'waiting' || state === 'connected';
 
-async function freshnessOf(location: DatabaseLocation, ask: FreshnessAsk, now: number): Promise<Freshness> {
+function freshnessOf(seen: Seen, ask: FreshnessAsk, now: number): Freshness {
   const limit = now - ask.ageMillis;
-  const seen = await seenIn(location, ask.configured);
   const waiting = new Set(
     seen.followed.filter(({ state }) => state === 'waiting').map(({ source }) => source),
   );
@@ -185,15 +221,18 @@ function freshnessRows(db: MirrorReader) {
 
 function judged(
   source: string,
-  { rows, awaitsMigration }: Seen,
+  { rows, awaitsMigration, lock }: Seen,
   limit: number,
   now: number,
 ): SourceFreshness {
   const row = rows.get(source);
   if (row === undefined) {
-    const meaning = awaitsMigration
-      ? 'the schema awaits its migration'
-      : 'never synced: not in this mirror yet';
+    const meaning =
+      lock !== null
+        ? 'not readable: a migration or another transaction has locked the mirror'
+        : awaitsMigration
+          ? 'the schema awaits its migration'
+          : 'never synced: not in this mirror yet';
     return { source, fresh: false, human: false, complete_up_to: null, meaning, last_error: null };
   }
   // Rows of a first listing are not visible until it is complete.

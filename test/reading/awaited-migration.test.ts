@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { waitForFreshness } from '../../src/reading/freshness.js';
+import { type FreshnessAsk, waitForFreshness } from '../../src/reading/freshness.js';
 import { migratePostgres } from '../../src/store/dialect/postgres/migrate.js';
 import { appliedMigrations, openPostgres } from '../../src/store/dialect/postgres/open.js';
 import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { shippedMigrations } from '../../src/store/migrate.js';
 import { awaitsMigration } from '../../src/store/reads/is-there.js';
-import { freshDatabase } from '../postgres/fresh-database.js';
+import { freshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
+import { withClient } from '../postgres/run-databases.js';
 import { freshMirror, StandingClock, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
 
@@ -50,6 +51,40 @@ test('a wait on PostgreSQL lets a daemon create or migrate the schema first', as
   } finally {
     client.release(true);
   }
+});
+
+test('a wait on PostgreSQL ends in time although a migration has locked the mirror, and leaves nothing at the server', async () => {
+  const { url, drop } = await migratedDatabase();
+  onTestFinished(drop);
+  const place = { kind: 'postgres', url, password: null } as const;
+  const ask = (configured: FreshnessAsk['configured'], sources: readonly string[] = []) =>
+    waitForFreshness(
+      place,
+      { ageMillis: 60_000, timeoutMillis: 0, sources, configured },
+      new StandingClock(),
+      new AbortController().signal,
+    );
+  const listed = { listed: ['acme'], rules: [] };
+  await withClient(url, async (client) => {
+    await client.query('BEGIN; LOCK TABLE sources');
+    expect(await ask(listed)).toMatchObject({
+      verdict: 'waiting',
+      sources: [
+        { source: 'acme', fresh: false, meaning: expect.stringMatching(/^not readable: a migration/) },
+      ],
+    });
+    // Neither the sources of the mirror nor whether it has this one can be known.
+    await expect(ask(null)).rejects.toMatchObject({ code: 'stopped', about: { locked: true } });
+    expect(await ask(listed, ['other'])).toMatchObject({
+      verdict: 'waiting',
+      sources: [{ source: 'other' }],
+    });
+    const { rows } = await client.query(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+    );
+    expect(rows).toEqual([]);
+  });
+  await expect(ask(listed, ['other'])).rejects.toMatchObject({ code: 'usage' });
 });
 
 test('a wait reads a mirror again that was migrated after it was read', async () => {

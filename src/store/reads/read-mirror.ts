@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { DatabaseLocation } from '../database-location.js';
 import { dialectFor } from '../dialect/dialect-for.js';
+import type { ReaderOptions } from '../dialect/port.js';
 import { withReader } from '../dialect/with-reader.js';
 import type { ReadDatabase } from './views.js';
 
@@ -8,8 +9,9 @@ import type { ReadDatabase } from './views.js';
 export async function readMirror<Result>(
   location: DatabaseLocation,
   work: (db: Kysely<ReadDatabase>) => Promise<Result>,
+  options: Pick<ReaderOptions, 'answerMillis'> = {},
 ): Promise<Result> {
-  return await withReader(dialectFor(location).openReader(), work);
+  return await withReader(dialectFor(location).openReader(options), work);
 }
 
 /**

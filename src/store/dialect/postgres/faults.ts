@@ -64,6 +64,7 @@ export function postgresFault(error: unknown, url: string): unknown {
   if (busy !== undefined)
     return new Fault('database_busy', `${url} ${busy} (${code})`, {
       hint: `Nothing was lost. ${goesOn} If it stays, look for long transactions in pg_stat_activity.`,
+      ...(lockedWhen.has(code) ? { locked: true } : {}),
       cause: error,
     });
   const why = fullWhen[code];
@@ -127,6 +128,9 @@ const busyWhen: Readonly<Record<string, string>> = {
   '57P03': 'is starting up or shutting down',
   '57P05': 'ended a session that was idle too long',
 };
+
+/** A statement that waits for a lock is ended by either limit. */
+const lockedWhen: ReadonlySet<string> = new Set(['55P03', '57014']);
 
 /**
  * Troubles of the server that no statement of rosterd can cause, by code or by the class of the code. What ends them is

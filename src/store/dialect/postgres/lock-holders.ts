@@ -44,6 +44,7 @@ export async function namingHolders(
         first === undefined
           ? `${outcome} Run this again; long transactions are in pg_stat_activity.`
           : `${outcome} Wait for its end, or end it with SELECT pg_terminate_backend(${first.pid}), then run this again.`,
+      locked: true,
       cause: error,
     },
   );
