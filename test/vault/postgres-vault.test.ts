@@ -347,6 +347,7 @@ test('encrypted vault: no query reads it, masked or not, and no function of a us
     'EXPLAIN (TABLE rosterd_vault.vault_entries)',
     'EXPLAIN (--one\rTABLE rosterd_vault.vault_entries\n)',
     'EXPLAIN (ANALYZE, /* one */ TIMING off) SELECT sealed::int FROM rosterd_vault.vault_entries',
+    'EXPLAIN /* 2*3/4 */ ANALYZE SELECT sealed::int FROM rosterd_vault.vault_entries',
     `EXPLAIN (ANALYZE, FORMAT 'json') SELECT sealed::int FROM rosterd_vault.vault_entries`,
     'SELECT holder FROM rosterd_vault.vault_locks',
   ];

@@ -61,7 +61,7 @@ export const shortAnswer = /^(?:explain|show)\b/i;
 export const declaring = 'DECLARE rosterd_query NO SCROLL CURSOR FOR ';
 
 /** White space, or a comment without another one in it. */
-const blank = String.raw`(?:\s|--[^\n\r]*[\n\r]|/\*[^*/]*\*/)`;
+const blank = String.raw`(?:\s|--[^\n\r]*[\n\r]|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)`;
 
 /** EXPLAIN and its options. A statement in parentheses is no list of options. */
 export const explaining = new RegExp(

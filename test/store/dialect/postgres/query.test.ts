@@ -278,12 +278,20 @@ test('without the right to the audit log, a statement that could read it is refu
     expect((await read('EXPLAIN SELECT 1')).length).toBe(1);
     expect((await read('EXPLAIN (costs off, Format JSON) (SELECT 1)')).length).toBe(1);
     expect((await read(`EXPLAIN (Costs "off", /* one */ FORMAT 'json') SELECT 1`)).length).toBe(1);
+    expect(
+      (
+        await read(
+          'EXPLAIN /** 2*3/4 **/ (COSTS off, /* https://x.example/a */ TIMING off, ANALYZE) SELECT 1',
+        )
+      ).length,
+    ).toBeGreaterThan(1);
     expect((await read('EXPLAIN ANALYZE (VALUES (1))')).length).toBeGreaterThan(1);
     for (const sql of [
       'EXPLAIN (SELECT actor FROM audit_log)',
       'EXPLAIN ANALYZE (TABLE audit_log)',
       'EXPLAIN (/* one */ SELECT actor FROM audit_log)',
       'EXPLAIN (/* ** */ SELECT actor FROM audit_log)',
+      'EXPLAIN /*/ ) */ (SELECT actor FROM audit_log)',
       'EXPLAIN (--one\rSELECT actor FROM audit_log\n)',
     ])
       await expect(read(sql), sql).rejects.toThrow('only operators may read audit_log and operator_requests');
