@@ -6,7 +6,10 @@ export interface MovableClock extends Clock {
   readonly offsetMillis: number;
   advance(millis: number): void;
   moveTo(millis: number): void;
-  /** Registers a listener called after every move. Returns a function that removes it. */
+  /**
+   * Registers a listener called after every move. Returns a function that removes it. If it throws, such as on a full disk, the
+   * move is undone, and listeners that were registered later are not called.
+   */
   onMove(listener: () => void): () => void;
 }
 
@@ -19,9 +22,15 @@ export function movableClock(base: Clock, offsetMillis = 0): MovableClock {
   let skipped = 0;
   const listeners = new Set<() => void>();
   const move = (by: number) => {
+    const before = { offset, skipped };
     offset += by;
     skipped += Math.max(by, 0);
-    for (const listener of [...listeners]) listener();
+    try {
+      for (const listener of [...listeners]) listener();
+    } catch (error) {
+      ({ offset, skipped } = before);
+      throw error;
+    }
   };
   const clock: MovableClock = {
     get offsetMillis() {

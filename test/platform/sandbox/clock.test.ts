@@ -47,3 +47,21 @@ test('movable clock: aborting a wait ends it', async () => {
   await waiting;
   expect(clock.now()).toBe(0);
 });
+
+test('movable clock: a move that a listener refuses leaves the clock where it was, and wakes nobody', async () => {
+  const clock = movableClock(stillClock(1000));
+  let isFull = true;
+  clock.onMove(() => {
+    if (isFull) throw new Error('the disk is full');
+  });
+  let over = false;
+  const waiting = clock.wait(60_000).then(() => {
+    over = true;
+  });
+  expect(() => clock.advance(60_000)).toThrow('full');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([clock.now(), clock.monotonic(), clock.offsetMillis, over]).toEqual([1000, 0, 0, false]);
+  isFull = false;
+  clock.advance(60_000);
+  await waiting;
+});
