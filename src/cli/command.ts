@@ -10,6 +10,8 @@ export interface OptionDefinition {
   readonly choices?: readonly string[];
   /** May be given several times. */
   readonly repeats?: boolean;
+  /** A second value is refused. Other options take the last one; here it would leave out what the first one selects. */
+  readonly once?: boolean;
 }
 
 export interface ArgumentDefinition {

@@ -4,7 +4,7 @@ import { configOf } from './config-options.js';
 
 /** Options that select sources beside their names. */
 export const selectionOptions: readonly OptionDefinition[] = [
-  { flags: '--rule <name>', summary: 'every source that this follow rule created' },
+  { flags: '--rule <name>', summary: 'every source that this follow rule created', once: true },
   { flags: '--all', summary: 'every source' },
 ];
 

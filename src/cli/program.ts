@@ -1,4 +1,4 @@
-import { Command as Commander, Option } from 'commander';
+import { Command as Commander, InvalidArgumentError, Option } from 'commander';
 import { packageVersion } from '../runtime/package-version.js';
 import type { Command, OptionDefinition } from './command.js';
 import { groups } from './commands/groups.js';
@@ -72,7 +72,7 @@ function addCommand(target: Commander, command: Command, hooks: ProgramHooks): v
   });
 }
 
-function optionOf({ flags, summary, choices, repeats }: OptionDefinition): Option {
+function optionOf({ flags, summary, choices, repeats, once }: OptionDefinition): Option {
   const option = new Option(flags, summary);
   if (choices !== undefined) option.choices(choices);
   if (repeats === true) {
@@ -81,6 +81,14 @@ function optionOf({ flags, summary, choices, repeats }: OptionDefinition): Optio
     option.argParser((value: string, held: readonly string[] | undefined) => {
       check?.(value, undefined);
       return [...(held ?? []), value];
+    });
+  }
+  if (once === true) {
+    const check = option.parseArg;
+    option.argParser((value: string, held: string | undefined) => {
+      if (held !== undefined) throw new InvalidArgumentError('It is the second one, and only one is taken.');
+      check?.(value, undefined);
+      return value;
     });
   }
   return option;

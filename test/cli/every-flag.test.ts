@@ -56,3 +56,21 @@ test('a misspelt command, also within a group, is rejected with the closest one'
     expect(err).toMatch(new RegExp(`Did you mean (one of )?.*${last}`));
   }
 });
+
+test('a second value of an option that selects what is read is refused, because it would replace the first', async () => {
+  const twice = async (command: string, option: string, ...values: readonly string[]) => {
+    const { code, out, err } = await rosterd([
+      ...command.split(' '),
+      ...values.flatMap((value) => [option, value]),
+    ]);
+    expect([command, code, out]).toEqual([command, 2, '']);
+    return err.split('\n')[0];
+  };
+  expect(await twice('export', '--source', 'acme', 'beta')).toBe(
+    "error: option '--source <name>' argument 'beta' is invalid. It is the second one, and only one is taken.",
+  );
+  expect(await twice('changes', '--source', 'acme', 'acme')).toContain('only one is taken');
+  expect(await twice('sources list', '--state', 'failing', 'halted')).toContain('only one is taken');
+  expect(await twice('sources list', '--state', 'bad')).toContain('Allowed choices are');
+  expect(await twice('sync', '--round', 'ofr_1', 'ofr_2')).toContain('only one is taken');
+});

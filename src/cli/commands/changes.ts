@@ -24,7 +24,7 @@ export const changes: Command = {
   options: [
     ...databaseOptions,
     { flags: '--since <seq>', summary: 'only changes with a greater number (default: 0, all changes)' },
-    { flags: '--source <name>', summary: 'only this source' },
+    { flags: '--source <name>', summary: 'only this source', once: true },
     { flags: '--follow', summary: 'keep printing new changes until Ctrl-C or SIGTERM, then exit 0' },
     { flags: '--json', summary: 'one JSON array; with --follow, one JSON object per line' },
   ],

@@ -10,7 +10,7 @@ export const endpointsTest: Command = {
     ['rosterd endpoints test whe_… --event investment.changed', 'sends this event'],
   ],
   args: [endpointArgument],
-  options: [...endpointOptions, { flags: '--event <name>', summary: 'event to send' }],
+  options: [...endpointOptions, { flags: '--event <name>', summary: 'event to send', once: true }],
   async run(context) {
     const { out, options, signal } = context;
     const { managing } = await import('../endpoints.js');

@@ -66,8 +66,8 @@ export const exportCommand: Command = {
       summary:
         'write nothing: compare an export (a file, or the folder of a scheduled one) with its manifest; exit code 1 if it differs',
     },
-    { flags: '--source <name>', summary: 'only this source' },
-    { flags: '--company <id>', summary: 'only this company' },
+    { flags: '--source <name>', summary: 'only this source', once: true },
+    { flags: '--company <id>', summary: 'only this company', once: true },
     asOfOption,
     { flags: '--identity', summary: 'with names, emails, addresses and messages' },
     { flags: '--no-identity', summary: 'without identity; this is the default' },

@@ -19,7 +19,7 @@ export const history: Command = {
   args: [{ name: '<id>', summary: 'the id of an investment' }],
   options: [
     ...databaseOptions,
-    { flags: '--source <name>', summary: 'only in this source' },
+    { flags: '--source <name>', summary: 'only in this source', once: true },
     asOfOption,
     jsonOption,
   ],

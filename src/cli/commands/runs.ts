@@ -19,7 +19,7 @@ export const runs: Command = {
   ],
   options: [
     ...databaseOptions,
-    { flags: '--source <name>', summary: 'only this source' },
+    { flags: '--source <name>', summary: 'only this source', once: true },
     { flags: '--limit <number>', summary: `how many to list (default: ${limitUsual})` },
     jsonOption,
   ],

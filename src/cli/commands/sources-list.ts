@@ -34,8 +34,8 @@ export const sourcesList: Command = {
   args: [{ name: '[text]', summary: 'part of a name, of the company, or of an id' }],
   options: [
     ...databaseOptions,
-    { flags: '--state <state>', summary: 'only sources in this state', choices: stateWords },
-    { flags: '--rule <name>', summary: 'only sources that this follow rule created' },
+    { flags: '--state <state>', summary: 'only sources in this state', choices: stateWords, once: true },
+    { flags: '--rule <name>', summary: 'only sources that this follow rule created', once: true },
     { flags: '--limit <number>', summary: `sources on a page (default: ${limitUsual})` },
     { flags: '--page <number>', summary: 'which page (default: 1)' },
     jsonOption,

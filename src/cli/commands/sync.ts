@@ -30,8 +30,12 @@ export const sync: Command = {
       summary:
         'delete the rows that await deletion; with --resync, every row the new listing does not contain',
     },
-    { flags: '--investment <id>', summary: 'only read this investment again; deletes nothing' },
-    { flags: '--round <id>', summary: 'only read the investments of this round again; deletes nothing' },
+    { flags: '--investment <id>', summary: 'only read this investment again; deletes nothing', once: true },
+    {
+      flags: '--round <id>',
+      summary: 'only read the investments of this round again; deletes nothing',
+      once: true,
+    },
     jsonOption,
   ],
   async run(context) {

@@ -31,7 +31,7 @@ export const trigger: Command = {
   options: [
     ...configOptions.filter(({ flags }) => flags.startsWith('--config')),
     sandboxUrlOption,
-    { flags: '--company <id>', summary: 'company of the investments' },
+    { flags: '--company <id>', summary: 'company of the investments', once: true },
     { flags: '--set <field=value>', summary: 'a field of the record and its new value', repeats: true },
     { flags: '--count <number>', summary: 'number of events (default: 1)' },
     { flags: '--changes <number>', summary: 'number of changes for churn' },
