@@ -147,7 +147,8 @@ function picked(eligible: readonly Eligible[], answer: string): readonly Eligibl
     const company = /^\d{1,6}$/.test(word) ? eligible[Number(word) - 1] : undefined;
     return company === undefined ? [] : [company];
   });
-  if (companies.length > 0 && companies.length === numbers.length) return companies;
+  // A number that is typed twice is one company: two sources would count its records twice.
+  if (companies.length > 0 && companies.length === numbers.length) return [...new Set(companies)];
   throw new Fault('usage', `the answer must be numbers from 1 to ${eligible.length}, or all`);
 }
 

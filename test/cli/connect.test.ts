@@ -356,6 +356,24 @@ test('connect without a terminal lists the companies to choose from and exits 2'
   expect(err).toContain(made.id);
 });
 
+test('connect at a terminal takes a number that is typed twice for one company', async () => {
+  const { io } = desk();
+  const { email } = founder(0);
+  const [name = ''] = email.split('@');
+  makeCompany(world, { [name]: ['founder'] }, 'test');
+  const stdin = Object.assign(new Readable({ read: () => {} }), { isTTY: true });
+  const session = start(args(publicClient, '--no-browser', '--json'), io({ stdin }));
+  const back = await consent(world, await session.link(), email);
+  stdin.push(`${back.href}\n`);
+  await expect.poll(() => session.io.err()).toContain('Which? Numbers, or all: ');
+  stdin.push('2, 1 2\n');
+  const { code, out } = await session.ended;
+  expect(code).toBe(0);
+  const companies = JSON.parse(out).connected.map(({ company }: { company: string }) => company);
+  expect(new Set(companies).size).toBe(2);
+  expect(companies).toHaveLength(2);
+});
+
 test('connect refuses an option that it would ignore, before a person signs in', async () => {
   const { io } = desk();
   const refused = async (...more: string[]) => {
