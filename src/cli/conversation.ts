@@ -20,6 +20,8 @@ export class Conversation {
   constructor(
     private readonly io: Io,
     private readonly signal: AbortSignal,
+    /** What to do when a person cannot answer: the end of "Try: …". */
+    private readonly hint: string,
   ) {
     this.#reader = createInterface({ input: io.stdin, terminal: false, signal });
     this.#lines = this.#reader[Symbol.asyncIterator]();
@@ -39,9 +41,7 @@ export class Conversation {
       if (wanted === undefined) return answer;
       this.io.stderr.write(`  ${printable(`expected ${wanted}`)}\n`);
     }
-    throw new Fault('usage', `no valid answer to "${question}"`, {
-      hint: 'rosterd help init, which lists a flag for every question',
-    });
+    throw new Fault('usage', `no valid answer to "${question}"`, { hint: this.hint });
   }
 
   close(): void {
@@ -52,8 +52,6 @@ export class Conversation {
     const { value, done } = await this.#lines.next();
     if (this.signal.aborted) throw new Fault('stopped', 'stopped before every question was answered');
     if (done !== true) return value;
-    throw new Fault('usage', 'stdin ended before every question was answered', {
-      hint: 'rosterd help init, which lists a flag for every question',
-    });
+    throw new Fault('usage', 'stdin ended before every question was answered', { hint: this.hint });
   }
 }

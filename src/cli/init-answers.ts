@@ -39,7 +39,11 @@ export async function askFirst(context: CommandContext, databaseUsual: string): 
     refuseMissing(options);
     return await answersOf(options, null, databaseUsual);
   }
-  const conversation = new Conversation(io, signal);
+  const conversation = new Conversation(
+    io,
+    signal,
+    'rosterd help init, which lists a flag for every question',
+  );
   try {
     return await answersOf(options, conversation, databaseUsual);
   } finally {

@@ -93,6 +93,11 @@ test('sources forget erases an unlisted source after a confirmation, and prints 
   const wrong = await world.run(['sources', 'forget', 'acme'], typed('acne'));
   expect([wrong.code, rowsOf(world)]).toEqual([2, before]);
   expect(wrong.err).toContain('nothing was erased');
+  const ended = Object.assign(Readable.from([]), { isTTY: true });
+  expect(await world.run(['sources', 'forget', 'acme'], { tty: true, stdin: ended })).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/stdin ended .*\nTry: to erase without a question: --yes\n$/),
+  });
   const right = await world.run(['sources', 'forget', 'acme'], typed('acme'));
   expect([right.code, right.err.includes('cannot be undone')]).toEqual([0, true]);
   expect(right.out).toMatch(/^acme: \d+ rows erased at 20/);

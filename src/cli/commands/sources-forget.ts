@@ -37,16 +37,17 @@ export const sourcesForget: Command = {
   },
 };
 
+const withoutQuestion = 'to erase without a question: --yes';
+
 /** Throws `usage` unless a person at the terminal types the name of the source. */
 async function confirm(shown: SourceShown, { io, out, signal }: CommandContext): Promise<void> {
   const { source, rows, company_name, company_id } = shown;
   const of = company_id === null ? '' : ` of ${company_name ?? company_id}`;
   const what = `${source}${of}: ${counted(rows, 'row')}, their history, changes and names`;
-  if (io.stdin.isTTY !== true)
-    throw new Fault('usage', `this erases ${what}`, { hint: 'to erase without a question: --yes' });
+  if (io.stdin.isTTY !== true) throw new Fault('usage', `this erases ${what}`, { hint: withoutQuestion });
   out.note(`This erases ${what}. It cannot be undone.`);
   const { Conversation } = await import('../conversation.js');
-  const person = new Conversation(io, signal);
+  const person = new Conversation(io, signal, withoutQuestion);
   try {
     const typed = await person.ask('Type the name of the source to erase it', '', () => undefined);
     if (typed !== source) throw new Fault('usage', 'nothing was erased: another name was typed');
