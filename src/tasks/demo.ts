@@ -45,7 +45,8 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
   const lifecycle = new Lifecycle();
   lifecycle.add('lock', lock(parts.file));
   try {
-    const sandbox = await openSandbox({ allowLoopbackWebhooks: true, ...parts.sandbox });
+    const { logger } = parts;
+    const sandbox = await openSandbox({ allowLoopbackWebhooks: true, logger, ...parts.sandbox });
     lifecycle.add('sandbox', () => sandbox.close());
     const port = await freePort(receiverPort);
     const url = `http://127.0.0.1:${port}/webhooks`;

@@ -52,12 +52,15 @@ export const sandbox: Command = {
     { flags: '--limits <switch>', summary: 'rate limits (default: on)', choices: ['on', 'off'] },
   ],
   async run({ io, options, out, signal }) {
-    const [{ openSandbox }, values] = await Promise.all([
+    const [{ openSandbox }, values, { createLogger }] = await Promise.all([
       import('../../tasks/sandbox.js'),
       import('../../config/formats.js'),
+      import('../../daemon/logging.js'),
     ]);
+    const { clock, stderr: stream } = io;
     const running = await openSandbox({
       ...sandboxOptions(options, io.cwd, values.parseListen),
+      logger: createLogger({ level: 'warn', format: 'auto', stream, color: false, clock }),
       onImport: (investments) => out.note(`${investments} investments imported so far`),
     });
     // Always one line, even at a terminal: programs wait for it.

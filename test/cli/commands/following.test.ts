@@ -6,6 +6,7 @@ import { demoQueries } from '../../../src/cli/commands/demo.js';
 import { defaultPlan } from '../../../src/platform/sandbox/world.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { freePort } from '../../support/free-port.js';
+import { openRaw } from '../../support/open-raw.js';
 import { fakeIo, rosterd, stopped } from '../fake-io.js';
 import { filledMirror } from '../filled-mirror.js';
 
@@ -159,6 +160,31 @@ test('sandbox names --data when its file cannot be used, and not the address', a
     expect(ended).toMatchObject({ code: 2, out: '' });
     expect(ended.err).toMatch(`error: --data: ${file} cannot be used (${code})\nTry: name a sandbox's file`);
   }
+});
+
+test('sandbox logs why a request failed', async () => {
+  const file = join(folderFor(), 'world.db');
+  const started = async () => {
+    const args = ['sandbox', '--records', '1', '--companies', '1', '--data', file];
+    const one = running(args, folderFor());
+    await expect.poll(() => one.io.out()).toContain('\n');
+    return one;
+  };
+  await (await started()).stop();
+  // As on a full disk: every write fails.
+  const raw = openRaw(file);
+  raw.exec("CREATE TRIGGER full BEFORE UPDATE ON feed BEGIN SELECT raise(ABORT, 'no room'); END");
+  raw.close();
+  const { io, stop } = await started();
+  const { control, companies } = JSON.parse(io.out()) as { control: string; companies: { id: string }[] };
+  const answer = await fetch(`${control}/investments`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ company: companies[0]?.id }),
+  });
+  expect(answer.status).toBe(500);
+  expect(io.err()).toMatch(/"class":"SqliteError","code":"SQLITE_CONSTRAINT_TRIGGER".*"request crashed"/);
+  expect(await stop()).toMatchObject({ code: 0 });
 });
 
 test('two sandbox runs with the same seed have the same data', async () => {
