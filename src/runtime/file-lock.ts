@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from './clock.js';
+import { giveTo, ownerIn } from './file-owner.js';
 import type { Interruption } from './interruption.js';
 import { isRunning } from './process-identity.js';
 import { unwritable } from './unwritable.js';
@@ -68,6 +70,8 @@ async function acquire({ path, clock, signal }: LockParts): Promise<string> {
       await writeFile(own, JSON.stringify(me), { mode: 0o600 }).catch((error: unknown) => {
         throw unwritable(`the lock ${path}`, error);
       });
+      // If root is killed with it, the user of the folder has to read that its holder has ended.
+      giveTo(ownerIn(dirname(path)), own);
       if (await linked(own, path)) return nonce;
       const holder = await readHolder(path);
       const stale = holder !== undefined && isStale(holder, clock.now());

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -34,6 +34,15 @@ function left(by: {
 const impatient: Clock = { ...systemClock, wait: async () => void (await new Promise(setImmediate)) };
 
 const take = (clock = systemClock) => withFileLock({ path, clock, signal }, async (isMine) => isMine());
+
+test.skipIf(process.geteuid?.() !== 0)(
+  'file lock: that of root belongs to the user of its folder, who has to see when its holder has ended',
+  async () => {
+    await chown(folder, 65_534, 65_534);
+    const { uid, mode } = await withFileLock({ path, clock: systemClock, signal }, () => stat(path));
+    expect([uid, mode & 0o777]).toEqual([65_534, 0o600]);
+  },
+);
 
 test('file lock: holders take turns and leave no file behind', async () => {
   let holders = 0;

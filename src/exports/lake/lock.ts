@@ -3,6 +3,7 @@ import { link, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../domain/fault.js';
 import { type Clock, systemClock } from '../../runtime/clock.js';
+import { giveTo, ownerIn } from '../../runtime/file-owner.js';
 import { isProcessThere, isSharedProcessGone, processName } from '../../runtime/process-identity.js';
 import { type Random, randomText } from '../../runtime/random.js';
 import { lockName } from './layout.js';
@@ -36,6 +37,8 @@ export async function withLakeLock<Result>(
   const own = `${path}.${token}`;
   const me = `${processName()}:${token}`;
   await writeFile(own, me, { flag: 'wx', mode: 0o600 });
+  // The user of the lake has to read who holds it: a lock that says nothing counts as stale.
+  giveTo(ownerIn(folder), own);
   try {
     if (!(await linked(own, path))) await takeOver(own, path, token);
   } finally {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type LakeDisk, systemLakeDisk } from '../../../src/exports/lake/disk.js';
@@ -77,6 +77,17 @@ test('lake lock: it is renewed with the time of the system, and only while it is
   });
   expect(readFileSync(path, 'utf8')).toContain('elsewhere');
 });
+
+test.skipIf(process.geteuid?.() !== 0)(
+  'lake lock: that of root belongs to the user of the lake, who would otherwise take it for an old one',
+  async () => {
+    const folder = join(tempFolder(), 'lake');
+    mkdirSync(folder);
+    chownSync(folder, 65_534, 65_534);
+    const { uid, mode } = await withLakeLock(folder, parts, async () => statSync(join(folder, '_lock')));
+    expect([uid, mode & 0o777]).toEqual([65_534, 0o600]);
+  },
+);
 
 test('lake lock: a sync that lost its lock publishes nothing', async () => {
   const fixture = await mirrorFixture();
