@@ -95,6 +95,11 @@ test.skipIf(process.platform === 'win32')(
     for (const [args, told] of [
       [['export', '--out', 'closed/x.csv'], `cannot write to ${closed} (EACCES)`],
       [['export', '--format', 'founder-csv', '--out', 'closed/x.csv'], `cannot write to ${closed} (EACCES)`],
+      [['export', '--out', 'closed/x/'], `${join(closed, 'x')} cannot be read (EACCES)`],
+      [
+        ['export', '--table', 'rounds', '--table', 'companies', '--out', 'closed/x'],
+        `${join(closed, 'x')} cannot be read (EACCES)`,
+      ],
       [['lake', 'sync', 'closed/lake'], `${join(closed, 'lake')} cannot be read (EACCES)`],
     ] as const) {
       const { code, err } = await asOther([...args, '--database', 'mirror.db'], home);

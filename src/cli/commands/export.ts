@@ -117,7 +117,7 @@ export const exportCommand: Command = {
       if (tables.length > 0) {
         const folder = folderOf(context);
         if (folder !== null) return await saveIn(folder, files, format, context);
-        if (files.length > 1) throw noFolder();
+        if (files.length > 1) throw hiddenFolder(context) ?? noFolder();
       }
       const [file] = files;
       const target = targetOf(context, about.sources, format, daemon.founderCsvName);
@@ -219,6 +219,19 @@ function isFolder(path: string): boolean {
   }
 }
 
+/** Returns the error for an `--out` that this user may not look at, where only a folder will do; null for any other. */
+function hiddenFolder({ options, io }: CommandContext): Fault | null {
+  const path = resolve(io.cwd, options.text('out') ?? '-');
+  try {
+    statSync(path);
+    return null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return null;
+    const hint = 'run it as the user who owns that path, or name another folder';
+    return new Fault('usage', `${path} cannot be read (EACCES)`, { hint, cause: error });
+  }
+}
+
 function noFolder(): Fault {
   return new Fault('usage', 'several tables need a folder, and --out does not name one', {
     hint: '--out FOLDER, such as --out . for this folder',
@@ -280,16 +293,19 @@ function noStream(): Fault {
 
 /** Returns the output file, or null for stdout. In a folder, a founder-csv gets the file name the platform gives it. */
 function targetOf(
-  { options, io }: CommandContext,
+  context: CommandContext,
   sources: readonly string[],
   format: ExportFormat,
   founderCsvName: (slug: string) => string,
 ): string | null {
+  const { options, io } = context;
   const asked = options.text('out');
   if (asked === '-' || (asked === undefined && format !== 'founder-csv')) return null;
   const path = resolve(io.cwd, asked ?? '.');
   if (!isFolder(path)) {
     if (asked === undefined || !endsAsFolder(asked)) return path;
+    const hidden = hiddenFolder(context);
+    if (hidden !== null) throw hidden;
     const mayBeFolder = format === 'founder-csv' || options.list('table').length > 0;
     throw new Fault('usage', `--out ${asked} is no folder`, {
       hint: mayBeFolder
