@@ -173,10 +173,14 @@ test('listen rejects wrong arguments before it registers anything', async () => 
     ['--listen', '1'],
     ['--listen', '127.0.0.1:8788'],
     ['--mode', 'live'],
+    ['--source', 'acme'],
   ] as const)
     expect(await run([...to, option, value])).toMatch(
       new RegExp(`^error: ${option} has no effect without --public-url\nTry: leave it out for a sandbox`),
     );
+  expect(await run([...to, '--url', 'http://127.0.0.1:9', '--public-url', 'https://a.example'])).toContain(
+    '--url and --public-url: give one of them',
+  );
   expect(await run(to, { ROSTERD_SANDBOX: 'https://sandbox.example.com' })).toContain(
     'only to its own machine',
   );

@@ -46,7 +46,7 @@ export const listen: Command = {
     const { io, options, out, signal } = context;
     const forwardTo = addressOf(options.text('forwardTo'));
     const events = await eventsOf(options.text('events'));
-    refuseTunnelOptions(context);
+    refuseIgnored(context);
     const { systemRandom } = await import('../../runtime/random.js');
     const show = options.flag('json') ? asJson(context) : asText(context);
     const parts: ListenParts = {
@@ -82,10 +82,17 @@ export const listen: Command = {
   },
 };
 
-/** Throws `usage` for an option that means nothing without a tunnel: it would be ignored, with whatever it says. */
-function refuseTunnelOptions({ options }: CommandContext): void {
-  if (options.text('publicUrl') !== undefined) return;
-  const ignored = ['listen', 'mode'].find((name) => options.text(name) !== undefined);
+/**
+ * Throws `usage` for an option that means nothing without a tunnel, or beside one: it would be ignored, with whatever it says.
+ */
+function refuseIgnored({ options }: CommandContext): void {
+  if (options.text('publicUrl') !== undefined) {
+    if (options.text('url') === undefined) return;
+    throw new Fault('usage', '--url and --public-url: give one of them', {
+      hint: '--url for a sandbox; --public-url for the platform of the configuration',
+    });
+  }
+  const ignored = ['listen', 'mode', 'source'].find((name) => options.text(name) !== undefined);
   if (ignored === undefined) return;
   throw new Fault('usage', `--${ignored} has no effect without --public-url`, {
     hint: 'leave it out for a sandbox, or add --public-url https://…, the address of your tunnel',
