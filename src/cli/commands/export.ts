@@ -257,9 +257,17 @@ async function mayReplace(target: string, { options, io, signal }: CommandContex
   if (options.flag('force') || !existsSync(target)) return;
   const { askLine } = await import('../ask.js');
   const answer =
-    io.stdin.isTTY === true ? await askLine(io, `${target} exists. Replace it? [y/N] `, signal) : 'n';
+    io.stdin.isTTY === true
+      ? await askLine(io, `${target} exists. Replace it? [y/N] `, signal).catch(noWithoutAnswer)
+      : 'n';
   if (/^y(?:es)?$/i.test(answer.trim())) return;
   throw new Fault('usage', `${target} exists`, { hint: 'name another file, or add --force to replace it' });
+}
+
+/** The end of stdin, Ctrl-D at a terminal, is no answer. */
+function noWithoutAnswer(error: unknown): string {
+  if (isFault(error, 'reauthorize')) return 'n';
+  throw error;
 }
 
 function companyOf({ options }: CommandContext): string | undefined {

@@ -263,6 +263,8 @@ describe('export', () => {
     const typed = (answer: string) => Object.assign(Readable.from([`${answer}\n`]), { isTTY: true });
     const no = await world.run(words, { stdin: typed('') });
     expect([no.code, no.err]).toEqual([2, expect.stringContaining('Replace it? [y/N]')]);
+    const none = await world.run(words, { stdin: Object.assign(Readable.from([]), { isTTY: true }) });
+    expect([none.code, none.err]).toEqual([2, expect.stringContaining('add --force to replace it')]);
     expect(readFileSync(file, 'utf8')).toBe('mine');
     const yes = await world.run(words, { stdin: typed('y') });
     expect(yes.code).toBe(0);
