@@ -21,8 +21,8 @@ export const isShared = ({ kind, source }: Pick<Condition, 'kind' | 'source'>): 
 /**
  * Replaces the conditions of many sources by one shared condition for each kind, so that an outage sends some messages
  * and not one for each source. Sources that already have an alert keep it, and so do those in `named`, which a receiver
- * asked for. A shared alert ends when fewer than half of the limit are left; these then get alerts of their own.
- * Pure function.
+ * asked for. A shared alert ends when the others would take at most half of the room below the limit; these then get alerts
+ * of their own. Pure function.
  */
 export function aggregateConditions(
   present: readonly Condition[],
@@ -46,7 +46,8 @@ export function aggregateConditions(
     const alone = conditions.filter(isAlone);
     const others = conditions.filter((condition) => !isAlone(condition));
     const isOpen = own.has(`${kind} `);
-    const most = isOpen ? alertsOfKindMax / 2 : alertsOfKindMax - alone.length;
+    const room = Math.max(0, alertsOfKindMax - alone.length);
+    const most = isOpen ? Math.floor(room / 2) : room;
     kept.push(...alone, ...(others.length > most ? [sharedCondition(kind, conditions.length)] : others));
   }
   return kept;

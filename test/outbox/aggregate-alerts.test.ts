@@ -45,6 +45,21 @@ test('alerts: a shared alert stays until fewer than half of the limit are left, 
   expect(sourcesOf(aggregateConditions(failing(10), open, none))).toEqual(sourcesOf(failing(10)));
 });
 
+test('alerts: a shared alert beside alerts of single sources stays as long as nothing changes', () => {
+  const present = failing(alertsOfKindMax + 1);
+  for (let many = 0; many <= alertsOfKindMax; many += 1) {
+    const seen = aggregateConditions(present, failing(many), none);
+    expect(sourcesOf(seen)).toEqual([...sourcesOf(failing(many)), null]);
+    expect(aggregateConditions(present, seen, none)).toEqual(seen);
+  }
+});
+
+test('alerts: more sources than the limit that receivers name need no shared alert', () => {
+  const present = failing(alertsOfKindMax + 5);
+  const named = new Set(present.map(({ source }) => source ?? ''));
+  expect(aggregateConditions(present, [], named)).toEqual(present);
+});
+
 test('alerts: each kind has a limit of its own', () => {
   const halted = failing(3).map((one) => ({ ...one, kind: 'halted' as const }));
   const seen = aggregateConditions([...failing(21), ...halted], [], none);
