@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { makePrivateFolder, writePrivateFile } from '../runtime/private-file.js';
 import {
@@ -12,6 +12,7 @@ import {
 import type { CommandContext } from './command.js';
 import { configOf } from './config-options.js';
 import { sessionPartsOf } from './engine-of.js';
+import { pathOption } from './path-argument.js';
 
 /** Runs `work` with a platform session that may manage endpoints, and closes the session. */
 export async function managing<Result>(
@@ -33,10 +34,9 @@ export async function managing<Result>(
  * Returns the file for `--secret-file` and makes its folder. Runs before any request, because the platform shows a
  * secret only once. Throws `usage` when the folder cannot be written to.
  */
-export async function secretFileOf({ io, options }: CommandContext): Promise<string | undefined> {
-  const given = options.text('secretFile');
-  if (given === undefined) return undefined;
-  const file = resolve(io.cwd, given);
+export async function secretFileOf(context: CommandContext): Promise<string | undefined> {
+  const file = pathOption(context, 'secretFile', '--secret-file');
+  if (file === undefined) return undefined;
   try {
     await makePrivateFolder(dirname(file));
     await access(dirname(file), constants.W_OK);

@@ -74,3 +74,22 @@ test('a second value of an option that selects what is read is refused, because 
   expect(await twice('sources list', '--state', 'bad')).toContain('Allowed choices are');
   expect(await twice('sync', '--round', 'ofr_1', 'ofr_2')).toContain('only one is taken');
 });
+
+test('an empty path is refused: it would mean the current folder, and comes from a variable that is not set', async () => {
+  for (const [command, flag] of [
+    ['export --identity --format founder-csv', '--out'],
+    ['export', '--check'],
+    ['endpoints create https://hooks.example.com/', '--secret-file'],
+    ['endpoints rotate whe_1', '--secret-file'],
+    ['service install --dry-run', '--root'],
+    ['service install --dry-run', '--config'],
+  ] as const) {
+    const { code, out, err } = await rosterd([...command.split(' '), flag, '']);
+    expect([command, code, out, err]).toEqual([
+      command,
+      2,
+      '',
+      `error: ${flag} is ""\nTry: name it; a variable in the command may be empty\n`,
+    ]);
+  }
+});

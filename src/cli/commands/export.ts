@@ -11,7 +11,7 @@ import type { Command, CommandContext } from '../command.js';
 import { databaseOptions, locationOf } from '../database-options.js';
 import { type ExitCode, exitCodes } from '../exit-codes.js';
 import { writePieces } from '../output/write-pieces.js';
-import { endsAsFolder } from '../path-argument.js';
+import { endsAsFolder, pathOption } from '../path-argument.js';
 
 export const exportCommand: Command = {
   name: 'export',
@@ -79,8 +79,9 @@ export const exportCommand: Command = {
   ],
   async run(context) {
     const { options, io, out, signal } = context;
-    const check = options.text('check');
-    if (check !== undefined) return await checked(resolve(io.cwd, check), context);
+    const check = pathOption(context, 'check', '--check');
+    if (check !== undefined) return await checked(check, context);
+    pathOption(context, 'out', '--out');
     const location = await locationOf(context);
     const format = formatOf(context);
     const identity = options.flag('identity');

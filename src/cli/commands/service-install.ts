@@ -1,7 +1,8 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { packageRoot } from '../../runtime/package-root.js';
 import type { Command } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
+import { pathOption } from '../path-argument.js';
 
 const configUsual = '/etc/rosterd/config.json';
 
@@ -18,12 +19,13 @@ export const serviceInstall: Command = {
     { flags: '--dry-run', summary: 'print what would be done, and change nothing' },
     { flags: '--force', summary: 'replace files that differ' },
   ],
-  async run({ io, out, options }) {
+  async run(context) {
+    const { out, options } = context;
     const { installService } = await import('../../tasks/install-service.js');
     const dryRun = options.flag('dryRun');
-    const config = resolve(io.cwd, options.text('config') ?? configUsual);
+    const config = pathOption(context, 'config', '--config') ?? configUsual;
     const { steps, unit, warnings } = await installService({
-      root: resolve(io.cwd, options.text('root') ?? '/'),
+      root: pathOption(context, 'root', '--root') ?? '/',
       config,
       command: [process.execPath, join(packageRoot, 'bin', 'rosterd.js')],
       dryRun,
