@@ -77,6 +77,8 @@ export function foldNotices(earlier: string, later: string): string | null {
     before: first.before === null ? null : { currency: first.currency, ...first.before },
     converted_from: last.converted_from ?? first.converted_from,
   };
+  // A record that came and went, also by a conversion, was and is nothing to its receiver.
+  if (folded.before === null && folded.after === null) return null;
   return hasDifference(folded) || folded.converted_from !== null ? JSON.stringify(noticeOf(folded)) : null;
 }
 

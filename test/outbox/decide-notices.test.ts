@@ -172,6 +172,10 @@ describe('notices: merging two notices', () => {
     const added = change({ kind: 'added', ...none });
     expect(foldNotices(body(added), body(change({ kind: 'removed', ...gone })))).toBeNull();
   });
+  test('a conversion and the end of its record merge into no notice: the receiver heard of neither', () => {
+    const converted = change({ kind: 'added', ...none, convertedFrom: 'inv_0' });
+    expect(foldNotices(body(converted), body(change({ kind: 'removed', ...gone })))).toBeNull();
+  });
   test('a merged notice keeps the type: new stays new, removed stays removed', () => {
     const added = body(change({ kind: 'added', ...none }));
     expect(JSON.parse(foldNotices(added, body(status)) ?? '').type).toBe('investment.added');
