@@ -57,7 +57,7 @@ const pollMillis = 500;
  * How long a query of a server may take. It waits while a migration or a restore has locked the mirror, and `wait` has a
  * deadline and obeys signals. After a deadline that is over, as with none at all, the mirror is still read once.
  */
-const [answerMillisMin, answerMillisMax] = [2_000, 10_000];
+const [answerMillisMin, answerMillisMax] = [5_000, 10_000];
 
 /**
  * Waits until every source is complete up to `ageMillis` ago, a source needs a person, or the timeout. Only reads: a
