@@ -1,5 +1,5 @@
 import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { Fault } from '../domain/fault.js';
 
 /** As many links as Linux follows. */
@@ -29,8 +29,9 @@ export function fileBehind(path: string, mayFollow: (link: string) => void = () 
 export function fileIdentity(path: string): string {
   try {
     const { dev, ino, nlink } = lstatSync(path, { bigint: true });
-    // Some network file systems do not number their files.
-    return ino === 0n || nlink > 1n ? path : `${dev}:${ino}`;
+    // Some file systems do not number their files, or number two alike.
+    const name = basename(path).normalize('NFC').toLowerCase();
+    return ino === 0n || nlink > 1n ? path : `${dev}:${ino}:${name}`;
   } catch {
     return path;
   }
