@@ -36,7 +36,7 @@ export function outboxByLeader(outbox: Outbox, membership: Membership): Outbox {
   return {
     dueFor: (target, now, max) => outbox.dueFor(target, now, max),
     waiting: async () => (membership.leads ? await outbox.waiting() : []),
-    about: (notice, since) => outbox.about(notice, since),
+    about: (notice, since, until) => outbox.about(notice, since, until),
     putOff: (notice, until) => outbox.putOff(notice, until),
     merge: (into, notice, body) => outbox.merge(into, notice, body),
     drop: (notices) => outbox.drop(notices),

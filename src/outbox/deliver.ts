@@ -148,15 +148,16 @@ async function deliverTo(target: string, parts: DeliveryParts, signal: AbortSign
  */
 async function comesTooSoon({ notice, body }: DueNotice, { outbox, clock }: DeliveryParts): Promise<boolean> {
   const now = clock.now();
-  const { triedAt, earlier } = await outbox.about(notice, instantFromMillis(now - gapMillis));
+  // A time after that was written while a clock was wrong.
+  const until = instantFromMillis(now + gapMillis);
+  const { triedAt, earlier } = await outbox.about(notice, instantFromMillis(now - gapMillis), until);
   if (earlier !== null) {
     const folded = foldNotices(earlier.body, body);
     if (folded === null) await outbox.drop([earlier.notice, notice]);
     else await outbox.merge(earlier.notice, notice, folded);
     return true;
   }
-  // A time in the future was written while a clock was wrong.
-  if (triedAt === null || millisOf(triedAt) > now + gapMillis) return false;
+  if (triedAt === null) return false;
   await outbox.putOff(notice, instantFromMillis(millisOf(triedAt) + gapMillis));
   return true;
 }

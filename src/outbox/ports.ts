@@ -23,7 +23,7 @@ export interface Outbox {
   /** Returns the targets with pending notices, and when the first is due. */
   waiting(): Promise<readonly { readonly target: string; readonly dueAt: Instant }[]>;
   /** Returns what is known of other notices about the same record to the same target. */
-  about(notice: number, since: Instant): Promise<Spacing>;
+  about(notice: number, since: Instant, until: Instant): Promise<Spacing>;
   /** Postpones the notice without counting an attempt. */
   putOff(notice: number, until: Instant): Promise<void>;
   /** Gives `into`, which waits for the same record and target, this body and deletes `notice`. */
@@ -42,7 +42,7 @@ export interface Outbox {
 }
 
 export interface Spacing {
-  /** When another notice was last delivered or given up, if after `since`; else null. */
+  /** When another notice was last delivered or given up after `since`, and not after `until`; else null. */
   readonly triedAt: Instant | null;
   /** An earlier notice that is pending and was never sent. */
   readonly earlier: { readonly notice: number; readonly body: string } | null;

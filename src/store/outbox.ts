@@ -53,7 +53,7 @@ export class Outbox extends MessageQueue implements OutboxPort {
     }));
   }
 
-  async about(notice: number, since: Instant): Promise<Spacing> {
+  async about(notice: number, since: Instant, until: Instant): Promise<Spacing> {
     const others = await this.connection.run((db) =>
       db
         .selectFrom('notice_rows as one')
@@ -74,7 +74,11 @@ export class Outbox extends MessageQueue implements OutboxPort {
               eb('other.attempts', '=', 0),
               eb('other.notice', '<', notice),
             ]),
-            and([eb('other.state', '<>', 'pending'), eb('other.next_at', '>', since)]),
+            and([
+              eb('other.state', '<>', 'pending'),
+              eb('other.next_at', '>', since),
+              eb('other.next_at', '<=', until),
+            ]),
           ]),
         )
         .orderBy('other.notice')

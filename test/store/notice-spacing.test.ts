@@ -75,6 +75,27 @@ test('a notice waits a minute from the last attempt at the previous one about it
   expect(attempts.at(-1)?.content.text).toBe('acme: investment inv_1: status active → executed');
 });
 
+test('a notice delivered while the clock was ahead does not end the minute between later ones', async () => {
+  const { list, clock, attempts, answers, deliver, change } = await noticeMirror();
+  await list([[record('inv_1')]]);
+  clock.millis += 1_440 * minute;
+  await change('inv_1', 'active');
+  await deliver();
+  clock.millis -= 1_440 * minute;
+  await change('inv_1', 'executed');
+  const failed = (afterMillis: number): Sent => ({ kind: 'failed', why: 'answered 503', afterMillis });
+  answers.push(failed(26_000), failed(50_000));
+  for (let second = 0; second < 300; second += 1) {
+    clock.millis += 1_000;
+    if (second === 70) await change('inv_1', 'approved');
+    await deliver();
+  }
+  expect(attempts.map(({ answer }) => answer)).toEqual([
+    ...['delivered', 'failed', 'failed', 'delivered', 'delivered'],
+  ]);
+  expect(Math.round(gaps(attempts.slice(1))[0] ?? 0)).toBeGreaterThanOrEqual(minute);
+});
+
 for (const status of ['executed', 'approved'])
   test(`a change to ${status} that a host with a slow clock commits while a notice is being sent gets its own notice`, async () => {
     const { list, clock, attempts, meanwhile, deliver, change } = await noticeMirror();
