@@ -61,7 +61,11 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         identity,
         ...defined({ notices }),
       },
-      { rowsAtOnce, start: () => behindGate(file, gate, clock) },
+      {
+        rowsAtOnce,
+        start: () => behindGate(file, gate, clock),
+        step: (transaction) => gate.passing(transaction),
+      },
       checkpoints,
     );
     const people = new SqliteErasures(main, clock);
@@ -76,7 +80,9 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       });
     };
     const looked = { upTo: 0 };
-    const budgets = gate.guard(new Budgets(sqliteConnection(main)));
+    // Their methods may run several statements: each passes the gate.
+    const connection = gate.guard(sqliteConnection(main));
+    const budgets = new Budgets(connection);
     const upkeep = gate.guard({
       purgeHistory: async (before: Instant) => purgeHistory(main, before),
       purgeTicks: async (before: Instant) => purgeTicks(main, before, looked),
@@ -86,12 +92,12 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       dimensions: gate.guard(new SqliteDimensions(main, clock)),
       budgets,
       inbox,
-      outbox: gate.guard(new Outbox(sqliteConnection(main))),
-      pauses: gate.guard(new Pauses(sqliteConnection(main))),
-      alerts: gate.guard(new Alerts(sqliteConnection(main))),
-      afterSync: gate.guard(new AfterSyncHooks(sqliteConnection(main))),
-      audit: gate.guard(new AuditLog(sqliteConnection(main))),
-      requests: gate.guard(new OperatorRequests(sqliteConnection(main))),
+      outbox: new Outbox(connection),
+      pauses: new Pauses(connection),
+      alerts: new Alerts(connection),
+      afterSync: new AfterSyncHooks(connection),
+      audit: new AuditLog(connection),
+      requests: new OperatorRequests(connection),
       followed: gate.guard(new SqliteFollowedSources(main)),
       eraser: new StoredSourceEraser(
         gate.guard(

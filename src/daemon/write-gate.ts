@@ -144,11 +144,7 @@ export class WriteGate {
     this.#lockedSince = null;
   }
 
-  /**
-   * Returns the object with methods that wait for the gate first, except the named ones. They throw `database_busy` after
-   * `timeoutMillis`. A method that met another program's lock before it changed anything is called again when the lock is
-   * free; it throws what it met after two seconds.
-   */
+  /** Returns the object with methods that pass the gate (see `passing`), except the named ones. */
   guard<Target extends object>(
     target: Target,
     timeoutMillis = Number.POSITIVE_INFINITY,
@@ -159,21 +155,28 @@ export class WriteGate {
         const value: unknown = Reflect.get(target, property, target);
         if (typeof value !== 'function') return value;
         if (except.some((name) => name === property)) return value.bind(target);
-        return (...args: unknown[]) => this.#passing(() => Reflect.apply(value, target, args), timeoutMillis);
+        return (...args: unknown[]) => this.passing(() => Reflect.apply(value, target, args), timeoutMillis);
       },
     });
   }
 
-  async #passing(call: () => unknown, timeoutMillis: number): Promise<unknown> {
+  /**
+   * Calls `call` once the gate is open. Throws `database_busy` when a child process is at work for `timeoutMillis`. A call that
+   * met another program's lock is repeated when the lock is free, unless it began two seconds ago: then what it met is thrown. So
+   * it must be one transaction, or work that may be repeated from the beginning.
+   */
+  async passing<Result>(
+    call: () => Result | Promise<Result>,
+    timeoutMillis = Number.POSITIVE_INFINITY,
+  ): Promise<Result> {
     const patience = countdown(this.clock, lockMillis);
     for (;;) {
       if (this.isClosed) await this.opened(timeoutMillis, patience);
-      const changes = this.lock?.changes();
+      patience();
       try {
         return await call();
       } catch (error) {
-        const isUnchanged = this.lock !== null && this.lock.changes() === changes;
-        if (!isUnchanged || !isOfLock(error) || patience() <= 0 || this.#closing.aborted) throw error;
+        if (this.lock === null || !isOfLock(error) || patience() <= 0 || this.#closing.aborted) throw error;
         this.meetLock();
       }
     }

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openGatedInbox } from '../../src/daemon/gated-inbox.js';
 import type { EventId, SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
@@ -10,6 +10,7 @@ import { processName } from '../../src/runtime/process-identity.js';
 import { deliveryRow } from '../../src/store/delivery-row.js';
 import { DeliveryJournal } from '../../src/store/dialect/sqlite/delivery-journal.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
+import { sqliteInbox } from '../../src/store/inbox.js';
 import { freshMirror } from '../store/support/mirror.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
@@ -94,6 +95,34 @@ test('gated inbox: deliveries are accepted while another program has the write l
   expect(ids()).toEqual(['evt_1', 'evt_2', 'evt_3']);
   expect(journals()).toEqual([]);
   expect(gate.isClosed).toBe(false);
+});
+
+test('gated inbox: a call that met the lock of another program is repeated, although another call wrote meanwhile', async () => {
+  const { mirror, clock, open } = gatedInbox();
+  const { gate, inbox } = open();
+  mirror.raw.exec('BEGIN IMMEDIATE');
+  let attempts = 0;
+  const writer = gate.guard({
+    purge: async () => {
+      attempts += 1;
+      try {
+        return await inboxBehind.purge('2026-10-20T12:00:00.000Z' as Instant);
+      } finally {
+        if (attempts === 1) {
+          mirror.raw.exec('COMMIT');
+          await inbox.accept(event('evt_1'));
+        }
+      }
+    },
+  });
+  const own = openSqlite(mirror.file, { busyTimeoutMs: 0 });
+  onTestFinished(() => own.close());
+  const inboxBehind = sqliteInbox(own);
+  const purging = writer.purge();
+  await vi.waitFor(() => expect(attempts).toBe(1));
+  await clock.advance(100);
+  expect(await purging).toBe(0);
+  expect(attempts).toBe(2);
 });
 
 test('gated inbox: what was accepted while another program had the write lock outlives a stop before it is free', async () => {

@@ -182,12 +182,12 @@ export class SqliteMirror implements Mirror, Rereading {
     const helpers = new ListingHelpers(raw, this.#large);
     try {
       const source = this.#source(lease.source);
-      const prepared = await preparePublication(raw, source, lease.fence, () => helpers.start());
+      const prepared = await preparePublication(raw, source, lease.fence, helpers);
       const publish = () =>
         this.#commit('durable', lease, (commit) => publishListing(commit, final, brake, prepared));
       // Computing totals sorts numbers, days and ids, which may be in temporary files. Swapping a re-listing in also sorts
       // personal data, which may not.
-      return prepared.kind === 'first' ? sortingInFiles(raw, publish) : publish();
+      return await helpers.step(prepared.kind === 'first' ? () => sortingInFiles(raw, publish) : publish);
     } catch (error) {
       throw ownSqlFault(error, file);
     } finally {

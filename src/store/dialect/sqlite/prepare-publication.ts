@@ -5,8 +5,12 @@ import type { PreparedListing } from './listing.js';
 import { type PerformTask, performHere } from './listing-work.js';
 import type { RawDatabase } from './prepared.js';
 
+/** Runs one of the transactions of a publication. May run it again when another program had the write lock. */
+export type Step = <Result>(transaction: () => Result | Promise<Result>) => Promise<Result>;
+
 /** How mirrors with many rows prepare the publication of a listing. */
 export interface LargeListings {
+  readonly step?: Step;
   /** Up to so many rows, the work takes less than 100 ms and is done on the event loop. */
   readonly rowsAtOnce: number;
   start(): ListingHelper;
@@ -21,18 +25,23 @@ export interface ListingHelper {
 export class ListingHelpers {
   readonly #started: ListingHelper[] = [];
   readonly #large: LargeListings | null;
+  readonly step: Step;
 
   constructor(
     private readonly raw: RawDatabase,
     large: LargeListings | undefined,
   ) {
     // Whether a child process starts faster than the work is done here.
+    this.step = large?.step ?? (async (transaction) => transaction());
     this.#large = large !== undefined && newestRow(raw) > large.rowsAtOnce ? large : null;
   }
 
   /** Returns a function that performs one task at a time. */
   start(): PerformTask {
-    if (this.#large === null) return performHere(this.raw);
+    if (this.#large === null) {
+      const perform = performHere(this.raw);
+      return (task) => this.step(() => perform(task));
+    }
     const helper = this.#large.start();
     this.#started.push(helper);
     return helper.perform;
@@ -45,15 +54,15 @@ export class ListingHelpers {
 
 /**
  * Performs what need not be part of the commit that publishes a listing: the lease keeps the rows of the source as they are.
- * `helper` returns a function that performs tasks, each time another one.
  */
 export async function preparePublication(
   raw: RawDatabase,
   { no, listed_at }: Pick<SourceRow, 'no' | 'listed_at'>,
   fence: number,
-  helper: () => PerformTask,
+  helpers: ListingHelpers,
 ): Promise<PreparedListing> {
-  const perform = helper();
+  const perform = helpers.start();
+  const reload = () => helpers.step(() => reloadStatistics(raw));
   const missing = missingIndexes(raw);
   const build = async (names: readonly string[]) => {
     for (const name of names) {
@@ -66,14 +75,14 @@ export async function preparePublication(
   if (listed_at === null) {
     // Computing the totals reads the rows for about as long as the other indexes take. A process that cannot be started is
     // noticed before they are begun: nothing would wait for them, or for their failure.
-    const count = missing.length > 1 ? helper() : perform;
+    const count = missing.length > 1 ? helpers.start() : perform;
     const others = build(missing.slice(1));
     const [totals] = await Promise.all([count({ kind: 'count', sourceNo: no, fence }), others]);
-    if (missing.length > 0) reloadStatistics(raw);
+    if (missing.length > 0) await reload();
     return { kind: 'first', totals };
   }
   await build(missing.slice(1));
-  if (missing.length > 0) reloadStatistics(raw);
+  if (missing.length > 0) await reload();
   const unseen = await perform({ kind: 'unseen', sourceNo: no });
   return { kind: 'relist', unseen, totalsDiffer: await perform({ kind: 'check', sourceNo: no }) };
 }

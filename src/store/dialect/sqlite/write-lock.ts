@@ -8,14 +8,11 @@ const statementWaitMillis = 25;
 /** The write lock of a file, which other programs hold at times, as one connection sees it. */
 export interface WriteLock {
   isFree(): boolean;
-  /** Returns how many rows this connection has changed. */
-  changes(): number;
 }
 
 /** Limits the waiting of this connection's statements as well. */
 export function writeLockOf(raw: RawDatabase): WriteLock {
   raw.pragma(`busy_timeout = ${statementWaitMillis}`);
-  const count = raw.prepare<[], number>('SELECT total_changes()').pluck();
   return {
     isFree: () => {
       raw.exec('PRAGMA busy_timeout = 0');
@@ -29,11 +26,10 @@ export function writeLockOf(raw: RawDatabase): WriteLock {
         raw.exec(`PRAGMA busy_timeout = ${statementWaitMillis}`);
       }
     },
-    changes: () => (raw.open ? (count.get() ?? 0) : 0),
   };
 }
 
 /** Whether a call failed because another program held the lock, and not because of the disk or the memory. */
 export function isOfLock(error: unknown): boolean {
-  return isFault(error, 'database_busy') && isBusy(error.cause);
+  return isBusy(isFault(error, 'database_busy') ? error.cause : error);
 }
