@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js';
 import { counted } from '../domain/counted.js';
 import { type Instant, millisOf } from '../domain/instant.js';
-import { alertKey, type Condition } from '../outbox/decide-alerts.js';
+import { alertKey, type Condition, type OpenAlert } from '../outbox/decide-alerts.js';
 import type { JudgedStatus } from '../reading/judged-status.js';
 
 export interface ConditionFacts {
@@ -148,6 +148,29 @@ export function withoutRests(
   return found
     .filter((one) => one.isOverdue !== true || isReported(one) || hadTime(one))
     .map(({ kind, source, text }) => ({ kind, source, text }));
+}
+
+/**
+ * Returns since when sources have failed that were reported as failing before this process watched: a restart ends no
+ * failure. A shared alert names none, so it counts for all.
+ */
+export function failingBefore(
+  { sources }: Pick<JudgedStatus, 'sources'>,
+  open: readonly Pick<OpenAlert, 'kind' | 'source' | 'since'>[],
+  failingMinutes: number,
+  now: number,
+): ReadonlyMap<string, number> {
+  const since = new Map(
+    open
+      .filter(({ kind }) => kind === 'failing')
+      .map((alert) => [alert.source, Math.min(millisOf(alert.since), now) - failingMinutes * minuteMillis]),
+  );
+  return new Map(
+    sources.flatMap(({ source }) => {
+      const begun = since.get(source) ?? since.get(null);
+      return begun === undefined ? [] : [[source, begun] as const];
+    }),
+  );
 }
 
 /**

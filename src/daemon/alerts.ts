@@ -8,7 +8,7 @@ import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import type { Alerts } from '../store/alerts.js';
-import { conditionsOf, failingSince, withoutRests } from './alert-conditions.js';
+import { conditionsOf, failingBefore, failingSince, withoutRests } from './alert-conditions.js';
 
 export interface AlertsParts {
   readonly alerts: Pick<Alerts, 'open' | 'queue' | 'raise' | 'mark' | 'resolve'>;
@@ -62,19 +62,19 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
 
   const report = async () => {
     if (parts.isLed()) {
-      failing = new Map();
       watchedSince = null;
       pausedAt.clear();
     }
     if (!parts.leads()) return;
     const seen = clock.monotonic();
-    watchedSince ??= seen;
     const status = await parts.status();
+    const open = await alerts.open();
     const now = clock.now();
     const at = instantFromMillis(now);
+    if (watchedSince === null) failing = failingBefore(status, open, config.alerts.failingMinutes, now);
+    watchedSince ??= seen;
     failing = failingSince(status, failing, now);
     const facts = { status, freeBytes: await parts.freeBytes(), failingSince: failing };
-    const open = await alerts.open();
     for (const { source, paused_at } of status.sources) if (paused_at !== null) pausedAt.set(source, seen);
     const watched = {
       millis: seen - watchedSince,

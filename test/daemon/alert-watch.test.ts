@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type AlertsParts, watchAlerts } from '../../src/daemon/alerts.js';
+import type { Instant } from '../../src/domain/instant.js';
 import type { OpenAlert } from '../../src/outbox/ports.js';
 import type { JudgedStatus } from '../../src/reading/judged-status.js';
 import { type Logger, silentLogger } from '../../src/runtime/logger.js';
@@ -57,6 +58,12 @@ test('alerts: a check that fails is logged as a warning once, and again after on
 const overdue = (source: string, paused_at: string | null = null) =>
   ({ source, paused_at, concerns: [{ code: 'overdue', text: 'overdue' }] }) as unknown as OverdueSource;
 type OverdueSource = JudgedStatus['sources'][number];
+
+const failing = (source: string) =>
+  ({
+    ...{ source, paused_at: null, concerns: [], last_outcome: 'failed', last_success_at: null },
+    ...{ state: 'following', last_error: 'the platform is away' },
+  }) as unknown as JudgedStatus['sources'][number];
 
 /** A watch over a status that the test changes, and what it raised. */
 function watching(first: Partial<JudgedStatus>, open: readonly OpenAlert[] = []) {
@@ -138,3 +145,21 @@ test.each([
   await clock.advance(minute);
   expect([raised, resolved]).toEqual([[], []]);
 });
+
+test.each([
+  ['a source', ['acme'], { source: 'acme', key: 'failing.acme' }],
+  ['many sources', Array.from({ length: 30 }, (_, no) => `company-${no}`), { source: null, key: 'failing' }],
+])(
+  'alerts: what was reported as failing before a restart and still fails stays reported: %s',
+  async (_, names, alert) => {
+    const since = '2026-10-31T23:50:00.000Z' as Instant;
+    const reported = { kind: 'failing', text: 'it fails', since, goneSince: null, ...alert } as OpenAlert;
+    const sources = names.map((name) => failing(name));
+    const { clock, raised, resolved, now } = watching({ sources }, [reported]);
+    await clock.advance(20 * minute);
+    expect([raised, resolved]).toEqual([[], []]);
+    now.status = { ...now.status, sources: [] };
+    await clock.advance(minute);
+    expect(new Set(resolved)).toEqual(new Set([alert.key]));
+  },
+);
