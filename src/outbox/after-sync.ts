@@ -32,7 +32,7 @@ export interface AfterSyncParts {
   readonly logger: Logger;
   /** In a fleet, the leader alone runs hooks. */
   leads(): boolean;
-  /** Called after each failed run, and at the start while the last run had failed. */
+  /** Called after each failed run, and at the start of its lead while the last run had failed. */
   onFailure(why: string): void;
   /** Called after each successful run. */
   onSuccess(): void;
@@ -64,7 +64,8 @@ export function startAfterSync(parts: AfterSyncParts): AfterSync {
   let first = true;
   return startWakeableLoop(clock, stopping, async () => {
     if (!parts.leads()) {
-      first = false;
+      // Another leader's failure is reported as soon as this daemon leads.
+      first = true;
       return idleMillis;
     }
     try {

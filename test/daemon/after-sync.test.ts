@@ -89,3 +89,35 @@ test('after-sync hooks: those of one host run beside one another', async () => {
   for (const response of held) response.writeHead(204).end();
   await expect.poll(() => outcomes).toHaveLength(3);
 });
+
+test('after-sync hooks: a daemon that begins to lead reports a hook whose last run failed', async () => {
+  const clock = new VirtualClock();
+  const register = new HealthRegister();
+  const now = { leads: false, isLed: false };
+  const failed = { doneSeq: 1, triedSeq: 2, message: null, lastError: 'answered 410' };
+  const started = await startAfterSyncHooks({
+    config: {
+      afterSync: [
+        { kind: 'command', name: 'dbt', command: ['dbt'], sources: null, delayMillis: 0, timeoutMillis: 1 },
+      ],
+    } as unknown as Config,
+    store: { state: async () => failed, firstChange: async () => null } as unknown as AfterSyncStore,
+    ...{ register, clock, random: seededRandom(1), logger: silentLogger },
+    leads: () => now.leads,
+    isLed: () => now.isLed,
+  });
+  onTestFinished(() => started.close());
+  const reported = async () => {
+    started.look();
+    await clock.advance(1_000);
+    return register.list().map(({ text }) => text);
+  };
+  // Before the first heartbeat, it is not known who leads.
+  expect(await reported()).toEqual([]);
+  now.leads = true;
+  expect(await reported()).toEqual(['the after-sync hook dbt failed: it answered 410']);
+  Object.assign(now, { leads: false, isLed: true });
+  expect(await reported()).toEqual([]);
+  Object.assign(now, { leads: true, isLed: false });
+  expect(await reported()).toEqual(['the after-sync hook dbt failed: it answered 410']);
+});
