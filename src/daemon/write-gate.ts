@@ -18,7 +18,7 @@ const lockedText = 'another program holds the write lock of the database file, a
 const lockMillis = 2_000;
 
 /** The time between two looks at the lock grows from the first to the second. */
-const lookMillis = { least: 5, most: 100 } as const;
+const lookMillis = { least: 5, most: 25 } as const;
 
 /** Long enough for a tick that waited to read and write its page. */
 const openMillis = 100;
@@ -121,6 +121,7 @@ export class WriteGate {
   meetLock(): void {
     if (this.lock === null || this.#locked !== undefined || this.#closing.aborted) return;
     this.#lockedSince = instantFromMillis(this.clock.now());
+    this.lock.wait(false);
     this.#locked = this.#untilFree(this.lock);
   }
 
@@ -171,7 +172,9 @@ export class WriteGate {
   ): Promise<Result> {
     const patience = countdown(this.clock, lockMillis);
     for (;;) {
+      // Calls that waited for the lock find it again at once, if at all. Many that wait a moment each would block the event loop.
       if (this.isClosed) await this.opened(timeoutMillis, patience);
+      else this.lock?.wait(true);
       patience();
       try {
         return await call();

@@ -130,11 +130,14 @@ test('write gate: it says what it is closed for and since when, of works one aft
 /** A gate before a writer whose lock another program holds at first. */
 function lockedWriter() {
   const clock = new VirtualClock();
-  const lock = { isFree: false, looks: 0 };
+  const lock = { isFree: false, looks: 0, isWaited: true };
   const gate = new WriteGate(clock, undefined, {
     isFree: () => {
       lock.looks += 1;
       return lock.isFree;
+    },
+    wait: (isWanted) => {
+      lock.isWaited = isWanted;
     },
   });
   const calls: string[] = [];
@@ -181,6 +184,30 @@ test('write gate: calls fail after two seconds with what they meet then, and the
   await clock.advance(100);
   expect(gate.isClosed).toBe(false);
   expect(await writer.write('c')).toBe(4);
+});
+
+test('write gate: calls do not wait for a lock that is known to be held, nor after they waited for the gate', async () => {
+  const { clock, gate, lock } = lockedWriter();
+  const waited: boolean[] = [];
+  const writer = gate.guard({
+    write: async () => {
+      waited.push(lock.isWaited);
+      if (!lock.isFree)
+        throw sqliteFault(new Sqlite.SqliteError('database is locked', 'SQLITE_BUSY'), 'mirror.db');
+    },
+  });
+  const calls = [expect(writer.write()).rejects.toMatchObject({ code: 'database_busy' })];
+  await clock.advance(0);
+  calls.push(expect(writer.write()).rejects.toMatchObject({ code: 'database_busy' }));
+  await clock.advance(2_000);
+  await Promise.all(calls);
+  expect(waited).toEqual([true, false, false]);
+  const last = writer.write();
+  lock.isFree = true;
+  await clock.advance(100);
+  await last;
+  await writer.write();
+  expect(waited.slice(3)).toEqual([false, true]);
 });
 
 test('write gate: a call that met the lock after more than two seconds of other work is not repeated', async () => {
