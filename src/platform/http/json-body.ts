@@ -2,10 +2,10 @@ import { nestsDeeper } from '../../domain/json.js';
 import { Problem } from './problem.js';
 
 /**
- * No body of the API nests more than a few levels. What checks, stores or compares one calls itself for each level, and
- * would run out of stack at some thousands.
+ * No body of the API and no line of an imported file nests more than a few levels. What checks, stores or compares one
+ * calls itself for each level, and would run out of stack at some thousands.
  */
-const levelsMax = 100;
+export const levelsMax = 100;
 
 /** Returns the value of a JSON body. Throws a 400 for text that is not JSON, or that nests too deeply. */
 export function parseJsonBody(text: string): unknown {

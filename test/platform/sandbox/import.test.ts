@@ -199,6 +199,17 @@ test.each([
   expect(failure.message).not.toMatch(/Ida|@/);
 });
 
+test('sandbox import: a line that is nested thousands of levels deep is refused with its number', async () => {
+  const [open, shut] = ['['.repeat(20_000), ']'.repeat(20_000)];
+  const blockers = `[{"key":"id","description":null,"why":${open}${shut}}]`;
+  const line = JSON.stringify({ ...first, id: 'inv_x' }).replace(/}$/, `,"blockers":${blockers}}`);
+  const file = fileOf([...world, line]);
+  await expect(startNewlySeeded({ importFile: file, companies: 1, records: 1 })).rejects.toMatchObject({
+    code: 'usage',
+    message: `--import: ${file} line 6: is nested deeper than 100 levels`,
+  });
+});
+
 test('sandbox import: a file that does not exist is a usage error with its name', async () => {
   const file = join(tempFolder(), 'missing.jsonl');
   await expect(startNewlySeeded({ importFile: file })).rejects.toMatchObject({

@@ -1,5 +1,7 @@
 import { Fault } from '../../../domain/fault.js';
+import { nestsDeeper } from '../../../domain/json.js';
 import { exemptionLabels, securityLabels } from '../../contract/vocabulary.js';
+import { levelsMax } from '../../http/json-body.js';
 import type { Source } from '../../investments/derive.js';
 import { insertInvestment } from '../../investments/model.js';
 import { appendFirst, publishFirst } from '../../investments/publisher.js';
@@ -108,6 +110,7 @@ class Importer {
 
   /** The error of `JSON.parse` quotes the text, which holds names. */
   #json(text: string): unknown {
+    if (nestsDeeper(text, levelsMax)) throw this.#fault(`is nested deeper than ${levelsMax} levels`);
     try {
       return JSON.parse(text);
     } catch {
