@@ -6,6 +6,7 @@ import { followOnce } from '../daemon/start-following.js';
 import { type Fault, isFault } from '../domain/fault.js';
 import { statusOf } from '../reading/status.js';
 import type { ManualAsk } from '../sync/schedule-state.js';
+import { listCatalog } from './list-catalog.js';
 
 export interface SyncedOnce extends SourceResult {
   /** Records of the source in quarantine now, including those of earlier ticks. */
@@ -55,7 +56,8 @@ export async function syncOnce(
     // The signal may have fired while the mirror was opened: the ticks then end before their first page.
     if (signal.aborted) stop();
     const results = await Promise.all(ticks);
-    await listCatalog(engine, results, ask.resync === true, signal);
+    const complete = results.filter(({ report }) => report.outcome === 'done').map(({ source }) => source);
+    await listCatalog(engine, complete, ask.resync === true, signal);
     await finishRun(engine, parts, { results, mayBlock: true }, signal).catch((error: unknown) => {
       if (events.onUnfinished === undefined || !isFault(error)) throw error;
       events.onUnfinished(error);
@@ -92,23 +94,4 @@ export async function finishErasures(
       // The process that has the source, or the next run, erases it.
       if (!isFault(error, 'lease_lost') && !isFault(error, 'database_busy')) throw error;
     }
-}
-
-/** Lists companies and rounds that are due, after a complete tick: investments come first. */
-async function listCatalog(
-  { dimensions }: Engine,
-  results: readonly SourceResult[],
-  forced: boolean,
-  signal: AbortSignal,
-): Promise<void> {
-  if (dimensions === null) return;
-  const stop = () => void dimensions.close();
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    if (signal.aborted) return;
-    const complete = results.filter(({ report }) => report.outcome === 'done');
-    await Promise.all(complete.map(({ source }) => dimensions.refresh(source, forced)));
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }

@@ -2,6 +2,7 @@ import type { SourceConfig } from '../config/config.js';
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
 import { notListed, type Part, type PartRead, readPart } from '../daemon/read-part.js';
 import { Fault } from '../domain/fault.js';
+import { listCatalog } from './list-catalog.js';
 
 export type { Part, PartRead } from '../daemon/read-part.js';
 
@@ -24,6 +25,8 @@ export async function syncPart(
         throw new Fault('stopped', `${source.name}: paused since ${since}`, { hint: 'rosterd resume' });
       await catchUp(source, engine);
       read.push(await readPart(source, part, parts, engine, signal));
+      // A round that came with its records is unknown until it is listed.
+      await listCatalog(engine, [source.name], false, signal);
     }
     return read;
   } finally {

@@ -42,6 +42,21 @@ test('sync --investment repairs one stored record and nothing else, and the sour
   );
 });
 
+test('sync --investment lists the round of its record if that is unknown', async () => {
+  const raw = open();
+  const [id, round] = raw
+    .prepare<[], [string, string]>(
+      'SELECT id, offering_id FROM investments WHERE investor_id IS NOT NULL LIMIT 1',
+    )
+    .raw()
+    .get() ?? ['', ''];
+  const known = raw.prepare('SELECT count(*) FROM offering_rows WHERE id = ?').pluck();
+  expect(known.get(round)).toBe(1);
+  raw.prepare('DELETE FROM offering_rows WHERE id = ?').run(round);
+  expect((await world.run(['sync', '--investment', id])).code).toBe(0);
+  expect(known.get(round)).toBe(1);
+});
+
 test('sync --round repairs the records of a round, keeps what it does not list, and says so', async () => {
   const raw = open();
   const round = String(
