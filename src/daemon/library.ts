@@ -100,14 +100,16 @@ export async function createMirror(options: MirrorOptions): Promise<Mirror> {
     const reader = await openReader(config.database);
     lifecycle.add('reader', () => reader.close());
     const listeners = await ChangeListeners.from(reader.db, logger);
-    engine.sync.onTick(() => {
+    const deliver = () => {
       // Not awaited, so its rejection is handled here: an unhandled one would end the program.
       listeners
         .deliver()
         .catch((error: unknown) =>
           logger.warn({ error }, 'changes could not be read; listeners receive them after the next tick'),
         );
-    });
+    };
+    engine.sync.onTick(deliver);
+    engine.dimensions?.onChanged(deliver);
     lifecycle.add('listeners', async () => {
       await engine.sync.close();
       await listeners.deliver();

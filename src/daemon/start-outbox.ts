@@ -33,9 +33,9 @@ export function deliverNotices(
   return delivery;
 }
 
-/** Starts the after-sync hooks. The end of a tick that changed rows makes them look; ticks never wait for them. */
+/** Starts the after-sync hooks. A tick or a listing of the catalog that changed rows makes them look, and never waits for them. */
 export async function runAfterSync(
-  { mirror, sync, health }: Engine,
+  { mirror, sync, dimensions, health }: Engine,
   { config, clock, random, logger }: EngineParts,
   membership: Membership,
   lifecycle: Lifecycle,
@@ -57,6 +57,11 @@ export async function runAfterSync(
       if (applied.added + applied.changed + applied.removed > 0) hooks.look();
     }),
   );
+  if (dimensions !== null)
+    lifecycle.add(
+      'after-sync nudges of the catalog',
+      dimensions.onChanged(() => hooks.look()),
+    );
   return hooks;
 }
 

@@ -71,11 +71,14 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     await sync.close();
     await fleet.close();
   });
+  const committed = () => {
+    if (!membership.leads) membership.tell({ kind: 'committed' });
+  };
   const off = sync.onTick((_, { report: { applied } }) => {
-    const changed = applied.added + applied.changed + applied.removed;
-    if (!membership.leads && changed > 0) membership.tell({ kind: 'committed' });
+    if (applied.added + applied.changed + applied.removed > 0) committed();
   });
   lifecycle.add('fleet messages', () => void off());
+  if (dimensions !== null) lifecycle.add('fleet messages of the catalog', dimensions.onChanged(committed));
   lifecycle.add(
     'sources of the fleet',
     engine.sources.onChange(({ removed }) => fleet.setSources(sourcesNow(), removed)),

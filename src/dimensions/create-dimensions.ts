@@ -54,6 +54,8 @@ export interface Dimensions extends Closable {
    * Figures that change with every investment are left out. Throws the fault of a listing that did not end.
    */
   compare(source: SourceName): Promise<Compared & Listed>;
+  /** Calls the listener after each listing that changed something. Returns a function that removes it. */
+  onChanged(listener: (source: SourceName) => void): () => void;
   /** Resolves when no listing is running. */
   idle(): Promise<void>;
 }
@@ -80,7 +82,11 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
   for (const source of parts.sources) add(source);
   const queue = new ListingQueue();
   const onNames = (source: SourceName, names: Names) => parts.onNames?.(source, names);
-  const lister = new Lister({ store, clock, logger, onNames });
+  const listeners = new Set<(source: SourceName) => void>();
+  const onChanged = (source: SourceName) => {
+    for (const listener of listeners) listener(source);
+  };
+  const lister = new Lister({ store, clock, logger, onNames, onChanged });
   /** Reads what is stored of each source, one after the other. No request is sent, so no listing is waited for. */
   let recalls: Promise<void> = Promise.resolve();
 
@@ -224,6 +230,10 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       const listed = { listedAt, dueAt: dueAfter(listedAt) };
       if (plan === undefined) return { compared: 0, differences: [], ...listed };
       return { ...(await lister.compare(plan)), ...listed };
+    },
+    onChanged: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
     idle: async () => {
       for (let seen: Promise<void> | null = null; seen !== recalls; ) {

@@ -22,6 +22,8 @@ export interface ListerParts {
   readonly logger: Logger;
   /** Called with the names that are stored after a listing that changed something. */
   readonly onNames: (source: SourceName, names: Names) => void;
+  /** Called after a listing that changed something is stored. */
+  readonly onChanged: (source: SourceName) => void;
 }
 
 /** Asks the platform for the collections of a source and stores, or compares, what it answers. Decides nothing about when. */
@@ -33,14 +35,17 @@ export class Lister {
    * it left incomplete is asked for again in `plan`.
    */
   async list(plan: ListingPlan, wanted: readonly CollectionName[]): Promise<Fault | null> {
-    const { store, clock, logger, onNames } = this.parts;
+    const { store, clock, logger, onNames, onChanged } = this.parts;
     const { name } = plan.source;
     const startedAt = clock.monotonic();
     const known = await store.begin(name, wanted, [collections.companies, collections.rounds]);
     const { listings, fault } = await this.#askPlatform(plan, wanted, known, plan.cache);
     const differences = await store.apply(name, known.attempt, listings);
     const isChanged = differences.added + differences.changed + differences.removed > 0;
-    if (isChanged) onNames(name, (await store.state(name)).names);
+    if (isChanged) {
+      onChanged(name);
+      onNames(name, (await store.state(name)).names);
+    }
     const listed = listings.find(({ collection }) => collection.name === 'rounds');
     if (listed?.kind === 'complete') {
       const invested = known.investedRounds.map(({ id }) => id);

@@ -6,9 +6,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { Secret } from '../../src/config/secrets.js';
 import { startAfterSyncHooks } from '../../src/daemon/after-sync.js';
+import type { Engine, EngineParts } from '../../src/daemon/engine.js';
+import { runAfterSync } from '../../src/daemon/start-outbox.js';
 import type { Instant } from '../../src/domain/instant.js';
+import { alone } from '../../src/fleet/membership.js';
 import type { AfterSyncMessage, AfterSyncStore } from '../../src/outbox/ports.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
+import { Lifecycle } from '../../src/runtime/lifecycle.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
@@ -120,4 +124,44 @@ test('after-sync hooks: a daemon that begins to lead reports a hook whose last r
   expect(await reported()).toEqual([]);
   Object.assign(now, { leads: true, isLed: false });
   expect(await reported()).toEqual(['the after-sync hook dbt failed: it answered 410']);
+});
+
+test('after-sync hooks: a listing that changed companies or rounds makes them look, as a tick does', async () => {
+  let looks = 0;
+  const store: AfterSyncStore = {
+    state: async () => ({ doneSeq: 1, triedSeq: 1, message: null, lastError: null }),
+    firstChange: async () => {
+      looks += 1;
+      return null;
+    },
+    changesAfter: async () => [],
+    queue: async () => true,
+    succeeded: async () => {},
+    retryLater: async () => {},
+    giveUp: async () => {},
+  };
+  const listeners: (() => void)[] = [];
+  const onChanged = (listener: () => void) => {
+    listeners.push(listener);
+    return () => {};
+  };
+  const lifecycle = new Lifecycle();
+  onTestFinished(() => lifecycle.close());
+  const engine = {
+    mirror: { afterSync: store },
+    sync: { onTick: () => () => {} },
+    dimensions: { onChanged },
+    health: new HealthRegister(),
+  };
+  const hook = { kind: 'command', name: 'dbt', command: ['dbt'], sources: null, delayMillis: 10_000 };
+  const parts = {
+    config: { afterSync: [hook] },
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    logger: silentLogger,
+  };
+  await runAfterSync(engine as unknown as Engine, parts as unknown as EngineParts, alone, lifecycle);
+  await expect.poll(() => looks).toBe(1);
+  for (const listener of listeners) listener();
+  await expect.poll(() => looks).toBe(2);
 });

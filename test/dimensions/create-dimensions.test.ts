@@ -40,6 +40,7 @@ const noLabels: RoundLabels = { investmentType: null, offeringType: null, firstA
 function world({ listedAt, touchedAt, faults = [], held, labels }: Wish = {}) {
   const clock = new VirtualClock();
   const asked: string[] = [];
+  const differences: (typeof none)[] = [];
   const applied: Listing[][] = [];
   let attempt = 0;
   const store: DimensionStore = {
@@ -60,7 +61,7 @@ function world({ listedAt, touchedAt, faults = [], held, labels }: Wish = {}) {
     labelsOf: async () => labels?.shift() ?? noLabels,
     apply: async (_, __, listings) => {
       applied.push([...listings]);
-      return none;
+      return differences.shift() ?? none;
     },
   };
   const answers: Readonly<Record<string, unknown>> = {
@@ -112,7 +113,7 @@ function world({ listedAt, touchedAt, faults = [], held, labels }: Wish = {}) {
     }
   };
   const taken = () => asked.splice(0).length;
-  return { clock, dimensions, source, applied, tick, pass, taken };
+  return { clock, dimensions, source, applied, differences, tick, pass, taken };
 }
 
 /** The company, its one round, the stats of it and a page of posts. */
@@ -124,6 +125,20 @@ test('nothing is listed before the first complete tick of the source', async () 
   expect(taken()).toBe(0);
   await tick();
   expect(taken()).toBe(whole);
+});
+
+test('a listing that changed something is reported, and one that changed nothing is not', async () => {
+  const { dimensions, applied, differences } = world();
+  const changed: string[] = [];
+  const off = dimensions.onChanged((source) => changed.push(source));
+  const list = () => dimensions.refresh(acme, true);
+  await list();
+  differences.push({ ...none, changed: 1 });
+  await list();
+  off();
+  differences.push({ ...none, added: 1 });
+  await list();
+  expect([applied.length, changed]).toEqual([3, ['acme']]);
 });
 
 test('an idle source is listed once a day: four requests for a company with one round', async () => {
