@@ -22,7 +22,7 @@ import { followCheck } from './follow-check.js';
 import { nodeCheck } from './machine-checks.js';
 import { mirrorChecks } from './mirror-checks.js';
 import { platformChecks } from './platform-checks.js';
-import { postgresChecks } from './postgres-checks.js';
+import { lockMillisMax, postgresChecks } from './postgres-checks.js';
 import { endpointChecks, portCheck } from './receiver-checks.js';
 import { sourceChecks } from './source-checks.js';
 
@@ -75,20 +75,28 @@ async function configured(
   const database = await checksOf(config.database, clock, signal);
   checks.push(...database.checks);
   const session = openSession({ config, ...parts, vault });
-  const reader = database.usable ? await openReader(config.database) : null;
+  const reader = database.usable ? await openReader(config.database, { lockMillis: lockMillisMax }) : null;
   try {
     const network = await platformChecks(config, session, signal);
     // A platform whose clock differs can still be reached.
     const reachable = network.every(({ name, verdict }) => verdict !== 'fail' || name === 'platform.clock');
     checks.push(...network);
-    const budgets = reader === null ? null : new Budgets(connectionTo(reader.db, reader.faultOf));
     const asked = await askDaemons(config.database, config, clock);
+    let isLocked = false;
+    const unread = (error: unknown): null => {
+      if (!isFault(error)) throw error;
+      // The database checks report any other fault already.
+      if (error.about.locked === true) checks.push(failedBy('database.locks', error, 'rosterd doctor'));
+      isLocked ||= error.about.locked === true;
+      return null;
+    };
     const status =
-      reader === null ? null : await statusOf(config.database, clock, config, asked, all).catch(unreadable);
+      reader === null ? null : await statusOf(config.database, clock, config, asked, all).catch(unread);
     const nameless =
-      reader === null
+      reader === null || isLocked
         ? null
-        : await namelessSources(reader.db).catch((error: unknown) => unreadable(reader.faultOf(error)));
+        : await namelessSources(reader.db).catch((error: unknown) => unread(reader.faultOf(error)));
+    const budgets = reader === null || isLocked ? null : new Budgets(connectionTo(reader.db, reader.faultOf));
     const tools = {
       config,
       session,
@@ -119,9 +127,3 @@ const all = { sourcesMax: Number.POSITIVE_INFINITY, ticksMax: 0 } as const;
 
 const checksOf = (database: Config['database'], clock: Clock, signal: AbortSignal) =>
   database.kind === 'sqlite' ? databaseChecks(database.file, clock, signal) : postgresChecks(database, clock);
-
-/** The database checks report the fault already. */
-function unreadable(error: unknown): null {
-  if (isFault(error)) return null;
-  throw error;
-}

@@ -27,12 +27,19 @@ const names = [
 /** The most connections one daemon opens: its pool, the receiver's pool and readers. */
 const connectionsWanted = 15;
 
+/** How long one check waits for a lock of another transaction. */
+export const lockMillisMax = 5_000;
+
 /** Checks the server as the configured user. */
 export async function postgresChecks(place: PostgresLocation, clock: Clock): Promise<DatabaseFindings> {
   const shown = locationText(place);
   let opened: PostgresDatabase;
   try {
-    opened = await openPostgres(await secretUrlOf(place), { max: 2, applicationName: 'rosterd-doctor' });
+    opened = await openPostgres(await secretUrlOf(place), {
+      max: 2,
+      applicationName: 'rosterd-doctor',
+      lockTimeoutMs: lockMillisMax,
+    });
   } catch (error) {
     return {
       checks: [

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readerRoles } from '../../src/store/dialect/postgres/roles.js';
 import { schemaSql } from '../../src/store/dialect/postgres/schema-sql.js';
+import { withClient } from '../postgres/run-databases.js';
 import { type FilledPostgres, filledPostgres, password } from './filled-postgres.js';
 
 let world: FilledPostgres;
@@ -224,6 +225,33 @@ describe('a mirror on PostgreSQL', () => {
       'database.holders': 'pass',
     });
     expect(code).toBe(0);
+  });
+
+  test('status, sources and doctor end and name who has locked the mirror, and leave nothing at the server', async () => {
+    await withClient(world.administrator, async (client) => {
+      await client.query('BEGIN; LOCK TABLE sources, rosterd_identity.identity_rows');
+      const [status, sources, doctor] = await Promise.all([
+        run('status'),
+        run('sources', 'list'),
+        run('doctor', '--json'),
+      ]);
+      const { rows } = await client.query(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
+      expect(rows).toEqual([]);
+      const busy = expect.stringMatching(/ is in use by .+ \(process \d+\)/);
+      for (const { code, err } of [status, sources]) expect([code, err]).toEqual([1, busy]);
+      const { checks } = JSON.parse(doctor.out) as { checks: { name: string }[] };
+      expect(doctor.code).toBe(1);
+      expect(checks.filter(({ name }) => name === 'database.locks')).toEqual([
+        {
+          name: 'database.locks',
+          verdict: 'fail',
+          message: busy,
+          mend: expect.stringContaining('pg_terminate_backend'),
+        },
+      ]);
+    });
   });
 
   test('an analyst role reads the mirror, and names only with the identity role', async () => {

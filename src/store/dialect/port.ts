@@ -55,6 +55,8 @@ export interface ReaderOptions {
    * when it waits for a lock. Default: no limit.
    */
   readonly answerMillis?: number;
+  /** How long a query waits for a lock of another transaction of a server (`database_busy`). Default: no limit. */
+  readonly lockMillis?: number;
   /**
    * Whether every query and stream reads the same state of the mirror. Then only one can run at a time, and SQLite cannot
    * shorten its write-ahead log until the reader is closed. Default: each reads the newest state.

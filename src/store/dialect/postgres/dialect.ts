@@ -1,3 +1,4 @@
+import { defined } from '../../../domain/defined.js';
 import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 import type { DatabaseDialect, ReaderOptions } from '../port.js';
 import { withReader } from '../with-reader.js';
@@ -13,11 +14,15 @@ const readingMillis = 2 * 60_000;
 // Every method imports its file when it is called: what imports this one does not load `pg` yet.
 
 export function postgresDialect(place: PostgresLocation, answerMillis = readingMillis): DatabaseDialect {
-  const openReader = async (options?: ReaderOptions) => {
+  const openReader = async ({ lockMillis, ...options }: ReaderOptions = {}) => {
     const { openPostgresReader } = await import('./reader.js');
-    if (options?.answerMillis === undefined) return await openPostgresReader(place, options);
     const { shortQueries } = await import('./open.js');
-    return await openPostgresReader(place, { ...options, ...shortQueries(options.answerMillis) });
+    const limits = options.answerMillis === undefined ? {} : shortQueries(options.answerMillis);
+    return await openPostgresReader(place, {
+      ...options,
+      ...limits,
+      ...defined({ lockTimeoutMs: lockMillis }),
+    });
   };
   return {
     file: null,

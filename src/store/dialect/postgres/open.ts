@@ -35,6 +35,8 @@ export interface PostgresOptions {
   readonly idleMs?: number;
   /** The server cancels statements that take longer. For queries of users; writes have limits of their own. */
   readonly statementTimeoutMs?: number;
+  /** The server ends statements that wait longer for a lock. For reading; writes have limits of their own. */
+  readonly lockTimeoutMs?: number;
   /** The driver's timeout for short queries: a server that takes longer is considered dead and the connection closed. */
   readonly answerMillis?: number;
   /** Rejects every write, and a database without a mirror. */
@@ -114,7 +116,9 @@ async function openWith(
     // Statements are sent without waiting for earlier results, so that a page costs few round trips.
     pipeline: true,
     ...defined({ query_timeout: options.answerMillis }),
-    ...(settings === 'parameters' ? defined({ statement_timeout: options.statementTimeoutMs }) : {}),
+    ...(settings === 'parameters'
+      ? defined({ statement_timeout: options.statementTimeoutMs, lock_timeout: options.lockTimeoutMs })
+      : {}),
   });
   // The pool replaces an idle connection that dies; without a listener the error would end the process.
   pool.on('error', () => {});
@@ -231,10 +235,11 @@ function readOnlyUrl(text: string): string {
 }
 
 /** Returns the statements that make the settings of a session; empty without any. */
-function statementsFor({ readonly, statementTimeoutMs }: PostgresOptions): string {
+function statementsFor({ readonly, statementTimeoutMs, lockTimeoutMs }: PostgresOptions): string {
   return [
     ...(readonly === true ? ['SET default_transaction_read_only = on'] : []),
     ...(statementTimeoutMs === undefined ? [] : [`SET statement_timeout = ${statementTimeoutMs}`]),
+    ...(lockTimeoutMs === undefined ? [] : [`SET lock_timeout = ${lockTimeoutMs}`]),
   ].join('; ');
 }
 

@@ -11,7 +11,10 @@ const connectionsMax = 2;
 
 export async function openPostgresReader(
   server: ServerAddress,
-  { oneState = false, ...options }: ReaderOptions & Pick<PostgresOptions, 'statementTimeoutMs'> = {},
+  {
+    oneState = false,
+    ...options
+  }: ReaderOptions & Pick<PostgresOptions, 'statementTimeoutMs' | 'lockTimeoutMs'> = {},
 ): Promise<Reader> {
   const max = oneState ? 1 : connectionsMax;
   const opened = await openPostgres(server, { readonly: true, max, ...options });

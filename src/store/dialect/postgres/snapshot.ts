@@ -2,17 +2,25 @@ import type pg from 'pg';
 import type { Ask, AskRows, Snapshots } from '../port.js';
 import { beginLongSnapshot, beginSnapshot } from './cursor.js';
 import { postgresFault } from './faults.js';
+import { namingHolders } from './lock-holders.js';
 import { openPostgres, type PostgresDatabase, shortQueries } from './open.js';
 import { numbered } from './placeholders.js';
 import { storableValue } from './values.js';
 
+/** How long a person waits for a status while a migration or another transaction has locked the mirror. */
+const lockTimeoutMsDefault = 5_000;
+
+/** Throws `database_busy`, which names who has locked the mirror, if a lock is not granted in time. */
 export async function postgresSnapshot<Result>(
   url: string,
   work: (ask: Ask) => Promise<Result>,
+  lockTimeoutMs = lockTimeoutMsDefault,
 ): Promise<Result> {
-  const opened = await openPostgres(url, { readonly: true, max: 1 });
+  const opened = await openPostgres(url, { readonly: true, max: 1, lockTimeoutMs });
   try {
     return await snapshotOn(opened, work);
+  } catch (error) {
+    throw await namingHolders(opened, error, 'Nothing was read.');
   } finally {
     await opened.close();
   }
