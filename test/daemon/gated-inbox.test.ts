@@ -138,6 +138,18 @@ test('gated inbox: what was accepted while another program had the write lock ou
   expect(journals()).toEqual([]);
 });
 
+test('gated inbox: a call after it was closed under the lock of another program reports what the call itself meets', async () => {
+  const { mirror, clock } = gatedInbox();
+  const database = openSqlite(mirror.file);
+  const { gate, inbox, close } = openGatedInbox(database, clock, silentLogger);
+  mirror.raw.exec('BEGIN IMMEDIATE');
+  await inbox.accept(event('evt_1'));
+  await close();
+  database.close();
+  mirror.raw.exec('COMMIT');
+  expect(await gate.passing(async () => 'nothing to write')).toBe('nothing to write');
+});
+
 test('gated inbox: without a journal, a delivery waits for the gate, and fails after five seconds', async () => {
   const { mirror, clock, open, ids } = gatedInbox();
   mkdirSync(`${mirror.file}-deliveries-${encodeURIComponent(processName())}`);

@@ -16,7 +16,7 @@ export interface WriteLock {
 export function writeLockOf(raw: RawDatabase): WriteLock {
   let isWaiting: boolean | undefined;
   const wait = (isWanted: boolean) => {
-    if (isWanted === isWaiting) return;
+    if (isWanted === isWaiting || !raw.open) return;
     raw.exec(`PRAGMA busy_timeout = ${isWanted ? statementWaitMillis : 0}`);
     isWaiting = isWanted;
   };
