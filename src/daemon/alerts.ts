@@ -36,6 +36,8 @@ const lookMillis = 30_000;
 const spacingMillis = 1_000;
 /** How many times as long as a look took: with many sources, looks may use this share of the process. */
 const restPerLook = 20;
+/** A look that comes later than this, by the wall clock, follows a sleep of the machine or another setting of its clock. */
+const lateMillis = 60_000;
 
 /** Reports to operators what they must know, once when it begins and once when it is over. */
 export function watchAlerts(parts: AlertsParts): AlertWatch {
@@ -96,8 +98,14 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
   };
 
   let hasFailed = false;
+  /** By the wall clock: when the next look is due at the latest, and the end of the one before. */
+  let due: number | null = null;
+  let ended = 0;
   return startWakeableLoop(clock, stopping, async () => {
     const began = clock.monotonic();
+    const wall = clock.now();
+    // Nothing was done meanwhile, or times are not what they seem: as after a start.
+    if (due !== null && (wall > due + lateMillis || wall < ended - lateMillis)) watchedSince = null;
     try {
       await report();
       hasFailed = false;
@@ -108,6 +116,8 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
       hasFailed = true;
     }
     const rest = Math.max(spacingMillis, restPerLook * (clock.monotonic() - began));
+    ended = clock.now();
+    due = ended + Math.max(rest, lookMillis);
     await clock.wait(rest, stopping.signal);
     return Math.max(0, lookMillis - rest);
   });

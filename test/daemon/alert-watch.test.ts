@@ -125,6 +125,30 @@ test('alerts: a leader goes on where it was after a time in which it got no hear
   expect(new Set(raised)).toEqual(new Set(['stale.acme']));
 });
 
+test.each([
+  ['that slept for a night', -480 * minute],
+  ['whose clock was set back', 480 * minute],
+])('alerts: a machine %s reports what is overdue only when it is not done in its time', async (_, back) => {
+  const { clock, raised, now } = watching({ sources: [] });
+  await clock.advance(20 * minute);
+  clock.setBack(back);
+  now.status = { ...now.status, sources: [overdue('acme')] };
+  await clock.advance(4 * minute);
+  expect(raised).toEqual([]);
+  await clock.advance(2 * minute);
+  expect(new Set(raised)).toEqual(new Set(['stale.acme']));
+});
+
+test('alerts: the time in which the machine slept is no time in which a source failed', async () => {
+  const { clock, raised } = watching({ sources: [failing('acme')] });
+  await clock.advance(5 * minute);
+  clock.setBack(-480 * minute);
+  await clock.advance(14 * minute);
+  expect(raised).toEqual([]);
+  await clock.advance(2 * minute);
+  expect(raised).toContain('failing.acme');
+});
+
 test('alerts: a source whose pause has just ended is not reported as stale before its tick is due again', async () => {
   const { clock, raised, now } = watching({ sources: [overdue('acme', '2026-11-01T00:00:00.000Z')] });
   await clock.advance(20 * minute);
