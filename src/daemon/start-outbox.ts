@@ -4,6 +4,7 @@ import { type Delivery, startDelivery } from '../outbox/deliver.js';
 import { judgedStatusOf } from '../reading/judged-status.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
 import { openSnapshots } from '../store/reads/snapshot.js';
+import type { TickReport } from '../sync/ports.js';
 import { startAfterSyncHooks } from './after-sync.js';
 import { watchAlerts } from './alerts.js';
 import type { Engine, EngineParts } from './engine.js';
@@ -12,7 +13,11 @@ import { noticeTargets } from './notices.js';
 import { configNow } from './source-set.js';
 import { storageOf } from './storage.js';
 
-/** Starts delivering notices. Commits enqueue them; the end of a tick wakes the delivery. */
+/** Whether the tick may have queued notices. A look costs as much as there are notices that wait. */
+const changedRows = ({ applied }: TickReport): boolean =>
+  applied.added + applied.changed + applied.removed > 0;
+
+/** Starts delivering notices. Commits enqueue them; the end of a tick that changed rows wakes the delivery. */
 export function deliverNotices(
   { mirror, sync }: Engine,
   parts: EngineParts,
@@ -28,7 +33,9 @@ export function deliverNotices(
   lifecycle.add('notices', () => delivery.close());
   lifecycle.add(
     'notice nudges',
-    sync.onTick(() => delivery.wake()),
+    sync.onTick((_, { report }) => {
+      if (changedRows(report)) delivery.wake();
+    }),
   );
   return delivery;
 }
@@ -53,8 +60,8 @@ export async function runAfterSync(
   lifecycle.add('after-sync hooks', () => hooks.close());
   lifecycle.add(
     'after-sync nudges',
-    sync.onTick((_, { report: { applied } }) => {
-      if (applied.added + applied.changed + applied.removed > 0) hooks.look();
+    sync.onTick((_, { report }) => {
+      if (changedRows(report)) hooks.look();
     }),
   );
   if (dimensions !== null)

@@ -31,7 +31,8 @@ const waitMillisMin = 2_500;
  * have interrupted one.
  */
 const giveUpMillis = 24 * 3_600_000;
-const batch = 50;
+/** On SQLite, reading a batch costs as much as there are notices that wait. */
+const batch = 500;
 /** Minimum time between the last attempt at one notice about a record and the first attempt at the next. */
 const gapMillis = 60_000;
 const idleMillis = 60_000;

@@ -4,8 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { Secret } from '../../src/config/secrets.js';
+import type { Engine, EngineParts } from '../../src/daemon/engine.js';
 import { noticeTargets } from '../../src/daemon/notices.js';
+import { deliverNotices } from '../../src/daemon/start-outbox.js';
+import { alone } from '../../src/fleet/membership.js';
 import type { Sent } from '../../src/outbox/ports.js';
+import { Lifecycle } from '../../src/runtime/lifecycle.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { seededRandom } from '../../src/runtime/random.js';
+import type { TickListener } from '../../src/sync/sync.js';
 import { dueNotice } from '../outbox/samples.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
@@ -42,4 +49,39 @@ test('notices: receivers of one host that hang do not keep another one of that h
   expect(ended).toEqual([{ kind: 'delivered' }]);
   for (const response of held) response.writeHead(204).end();
   await Promise.all(hanging);
+});
+
+test('notices: only a tick that changed rows makes the daemon look for notices', async () => {
+  const clock = new VirtualClock();
+  const lifecycle = new Lifecycle();
+  let looks = 0;
+  let ended: TickListener = () => {};
+  const engine = {
+    mirror: {
+      outbox: {
+        waiting: async () => {
+          looks += 1;
+          return [];
+        },
+      },
+    },
+    sync: {
+      onTick: (listener: TickListener) => {
+        ended = listener;
+        return () => {};
+      },
+    },
+  } as unknown as Engine;
+  const config = { notices: [] } as unknown as Config;
+  const parts = { config, clock, random: seededRandom(1), logger: silentLogger } as unknown as EngineParts;
+  deliverNotices(engine, parts, alone, lifecycle);
+  onTestFinished(() => lifecycle.close());
+  const looksAfter = async (changed: number) => {
+    const before = looks;
+    ended('acme' as never, { report: { applied: { added: 0, changed, removed: 0 } } } as never);
+    await clock.advance(1_000);
+    return looks - before;
+  };
+  await clock.advance(1_000);
+  expect([await looksAfter(0), await looksAfter(1)]).toEqual([0, 1]);
 });
