@@ -81,7 +81,11 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
     };
     const looked = { upTo: 0 };
     // Their methods may run several statements: each passes the gate.
-    const connection = gate.guard(sqliteConnection(main));
+    const direct = sqliteConnection(main);
+    const connection = gate.guard(direct);
+    // The pages of the console read without waiting: in SQLite, a reader never waits for a writer.
+    const guardedExcept = <Store extends object>(store: Store, read: keyof Store) =>
+      gate.guard(store, Number.POSITIVE_INFINITY, [read]);
     const budgets = new Budgets(connection);
     const upkeep = gate.guard({
       purgeHistory: async (before: Instant) => purgeHistory(main, before),
@@ -92,12 +96,12 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       dimensions: gate.guard(new SqliteDimensions(main, clock)),
       budgets,
       inbox,
-      outbox: new Outbox(connection),
+      outbox: guardedExcept(new Outbox(direct), 'undelivered'),
       pauses: new Pauses(connection),
-      alerts: new Alerts(connection),
+      alerts: guardedExcept(new Alerts(direct), 'undelivered'),
       afterSync: new AfterSyncHooks(connection),
-      audit: new AuditLog(connection),
-      requests: new OperatorRequests(connection),
+      audit: guardedExcept(new AuditLog(direct), 'latest'),
+      requests: guardedExcept(new OperatorRequests(direct), 'list'),
       followed: gate.guard(new SqliteFollowedSources(main)),
       eraser: new StoredSourceEraser(
         gate.guard(

@@ -57,6 +57,26 @@ test('writers of a daemon wait for a commit of totals without blocking it', asyn
   expect(mirror.waits()).toEqual([]);
 });
 
+test('the pages of the console read the mirror while another program has the lock', async () => {
+  const folder = freshFolder();
+  const mirror = await mirrorIn(folder);
+  const other = openSqlite(join(folder, 'mirror.db'));
+  onTestFinished(() => other.close());
+  other.raw.exec('BEGIN IMMEDIATE');
+  const ended: string[] = [];
+  const writing = mirror.upkeep.purgeBudgets('2026-01-01T00:00:00.000Z' as Instant).catch(() => {
+    ended.push('a write');
+  });
+  await vi.waitFor(() => expect(mirror.waits()).toMatchObject([{ key: 'lock' }]));
+  expect(await mirror.outbox.undelivered(1)).toEqual([]);
+  expect(await mirror.alerts.undelivered(1)).toEqual([]);
+  expect(await mirror.audit.latest(null, 1)).toEqual([]);
+  expect(await mirror.requests.list()).toEqual([]);
+  ended.push('the reads');
+  await writing;
+  expect(ended).toEqual(['the reads', 'a write']);
+});
+
 test('while another program has the lock, the build of an index opens the gate again and again', async () => {
   const folder = freshFolder();
   const waited: number[] = [];
