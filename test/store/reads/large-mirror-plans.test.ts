@@ -81,3 +81,20 @@ test('a pasted id is found by an index, for the page of the roster and for its c
     expect(rows.filter((step) => step.startsWith('SCAN'))).toEqual([]);
   }
 });
+
+test('a page and the count of one source read no rows of others, in whatever order', async () => {
+  const page = { descending: true, after: null, rowsMax: 50, identity: true } as const;
+  const source = 'source1';
+  const filters = [{}, { status: 'active' }, { company: 'co_1' }, { person: 'nobody' }, { round: 'ofr_1' }];
+  for (const more of filters) {
+    const filter = { source, ...more };
+    const plan = await steps(async (db) => {
+      for (const order of ['applied_at', 'observed_at', 'committed_cents', 'raised_cents'] as const)
+        await rosterPage(db, { ...page, order, filter });
+      await rosterCount(db, filter, 10_001);
+    });
+    const rows = plan.filter((step) => /^(SCAN|SEARCH) r\b/.test(step) || / r USING/.test(step));
+    expect(rows.length).toBeGreaterThanOrEqual(9);
+    expect([more, rows.filter((step) => step.startsWith('SCAN'))]).toEqual([more, []]);
+  }
+});

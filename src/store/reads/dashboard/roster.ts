@@ -32,8 +32,8 @@ export async function rosterPage(db: Db, wanted: Wanted): Promise<RosterRow[]> {
 }
 
 async function part(db: Db, wanted: Wanted, valued: boolean, rowsMax: number): Promise<RosterRow[]> {
-  const { order, descending, after, identity, asOf } = wanted;
-  let query = filtered(db, wanted.filter, identity, asOf).where(order, valued ? 'is not' : 'is', null);
+  const { order, descending, after } = wanted;
+  let query = filtered(db, wanted).where(order, valued ? 'is not' : 'is', null);
   if (after !== null && (after.value === null) === !valued)
     query = query.where(behind(order, descending, after));
   // There are no nulls here; the clause matches the index of all sources, and its absence that of one source.
@@ -42,7 +42,9 @@ async function part(db: Db, wanted: Wanted, valued: boolean, rowsMax: number): P
       if (wanted.filter.source !== undefined) return descending ? by.desc() : by.asc();
       return descending ? by.desc().nullsLast() : by.asc().nullsFirst();
     });
-  const rows = await query.orderBy('id').orderBy('source').limit(rowsMax).execute();
+  // Not the column itself: rows without a value may be few, and SQLite would look for them in the index of all sources.
+  const byId = valued || wanted.filter.source === undefined ? sql.ref('id') : sql`${sql.ref('id')} || ''`;
+  const rows = await query.orderBy(byId).orderBy('source').limit(rowsMax).execute();
   return rows.map((row) => ({
     ...{ ...row, company_name: row.company_name ?? null, round_name: row.round_name ?? null },
     ...{ name: row.name ?? null, email: row.email ?? null },
@@ -59,8 +61,8 @@ function behind(order: RosterOrder, descending: boolean, { value, id, source }: 
   return sql<SqlBool>`(${notBefore} AND (${beyond} OR ${next}))`;
 }
 
-function filtered(db: Db, filter: FoundFilter, identity: boolean, asOf?: Instant) {
-  return narrowed(db, pageRelation(filter, identity, asOf), filter, asOf)
+function filtered(db: Db, { filter, identity, asOf, order }: Wanted) {
+  return narrowed(db, pageRelation(filter, identity, asOf, order === 'applied_at'), filter, asOf)
     .select(columns)
     .$if(asOf === undefined, (query) => query.select(nameColumns))
     .$if(identity, (query) => query.select(['name', 'email']));
@@ -113,9 +115,9 @@ function holdsName(db: Db, text: string, asOf: Instant | undefined): Expression<
 }
 
 /** What pages and their counts are read from. */
-function pageRelation(filter: FoundFilter, identity: boolean, asOf?: Instant) {
+function pageRelation(filter: FoundFilter, identity: boolean, asOf: Instant | undefined, isByTime: boolean) {
   return asOf === undefined && filter.source !== undefined
-    ? (rosterOfSource(filter.source) as AliasedRawBuilder<RosterView, 'r'>)
+    ? (rosterOfSource(filter.source, isByTime) as AliasedRawBuilder<RosterView, 'r'>)
     : wholeRelation(filter, identity, asOf);
 }
 
@@ -151,7 +153,7 @@ function startsWith(text: string) {
 export async function rosterCount(db: Db, filter: FoundFilter, max: number, asOf?: Instant): Promise<number> {
   const { count } = await db
     .selectFrom(
-      narrowed(db, pageRelation(filter, false, asOf), filter, asOf)
+      narrowed(db, pageRelation(filter, false, asOf, false), filter, asOf)
         .select('id')
         .limit(max)
         .as('n'),
