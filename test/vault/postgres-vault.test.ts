@@ -348,6 +348,8 @@ test('encrypted vault: no query reads it, masked or not, and no function of a us
     'EXPLAIN (--one\rTABLE rosterd_vault.vault_entries\n)',
     'EXPLAIN (ANALYZE, /* one */ TIMING off) SELECT sealed::int FROM rosterd_vault.vault_entries',
     'EXPLAIN /* 2*3/4 */ ANALYZE SELECT sealed::int FROM rosterd_vault.vault_entries',
+    'EXPLAIN /* a /* b */ c */ ANALYZE SELECT sealed::int FROM rosterd_vault.vault_entries',
+    'EXPLAIN (ANALYZE, /* /* /**/ */ */ TIMING off) SELECT sealed::int FROM rosterd_vault.vault_entries',
     `EXPLAIN (ANALYZE, FORMAT 'json') SELECT sealed::int FROM rosterd_vault.vault_entries`,
     'SELECT holder FROM rosterd_vault.vault_locks',
   ];
@@ -355,6 +357,10 @@ test('encrypted vault: no query reads it, masked or not, and no function of a us
     expect(await asked(sql, true)).toMatch(/^refused: queries do not read the vault/);
     expect(await asked(sql, false)).toMatch(/^refused: /);
   }
+  const deep = `EXPLAIN ${'/*'.repeat(9)}${'*/'.repeat(9)} ANALYZE SELECT sealed::int FROM rosterd_vault.vault_entries`;
+  expect(await asked(deep, true)).toMatch(/^refused: (?!.*invalid input)/);
+  expect(await asked('EXPLAIN ANALYZE SELEC 1', true)).toContain('syntax error at or near "SELEC"');
+  expect(await asked('EXPLAIN ANALYZE SELEC 1', true)).toMatch(/^refused: .*syntax error at or near "SELEC"/);
   for (const sql of ['SELECT * FROM peek()', "SELECT query_to_xml('SELECT * FROM peek()', true, true, '')"]) {
     const answer = await asked(sql, false);
     expect(answer).toMatch(/^refused: /);

@@ -42,9 +42,26 @@ export async function requireNoAudit(client: pg.Client, statement: string): Prom
  */
 export async function requireNoVault(client: pg.Client, statement: string): Promise<void> {
   if (/^show\b/i.test(statement)) return;
-  const plan = await planOrError(client, statement.replace(explaining, ''));
-  if (typeof plan === 'string' && vaultRelations.test(plan)) throw readsVault();
+  const explained = statement.replace(explaining, '');
+  const plan = await planOrError(client, explained);
+  if (typeof plan === 'string') {
+    if (vaultRelations.test(plan)) throw readsVault();
+    return;
+  }
+  // It is wrong, or its EXPLAIN has options that are not recognized here. The second would run without having been checked.
+  if (explained !== statement && codeOf(plan) === syntaxError) throw placedIn(statement, explained, plan);
 }
+
+/** Places are counted in what was planned, which has other words before what is explained. */
+function placedIn(statement: string, explained: string, error: Error): Error {
+  const { position } = error as { readonly position?: string };
+  if (position === undefined) return error;
+  const before = Array.from(statement.slice(0, statement.length - explained.length)).length;
+  return Object.assign(error, { position: String(Number(position) - planning.length + before) });
+}
+
+const syntaxError = '42601';
+const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown }).code;
 
 const vaultRelations = /"Relation Name": "vault_(?:entries|locks)"/;
 
@@ -60,8 +77,12 @@ export const shortAnswer = /^(?:explain|show)\b/i;
 
 export const declaring = 'DECLARE rosterd_query NO SCROLL CURSOR FOR ';
 
-/** White space, or a comment without another one in it. */
-const blank = String.raw`(?:\s|--[^\n\r]*[\n\r]|/\*(?:[^*/]|\*(?!/)|/(?!\*))*\*/)`;
+/** Returns what a comment is that has comments in it so many levels deep. A regular expression cannot count them. */
+const comment = (levels: number): string =>
+  String.raw`/\*(?:[^*/]|\*(?!/)|/(?!\*)${levels === 0 ? '' : `|${comment(levels - 1)}`})*\*/`;
+
+/** White space or a comment. */
+const blank = String.raw`(?:\s|--[^\n\r]*[\n\r]|${comment(4)})`;
 
 /** EXPLAIN and its options. A statement in parentheses is no list of options. */
 export const explaining = new RegExp(
@@ -83,8 +104,8 @@ async function refusalOf(
     return declaredLater(error);
   }
   // It is well-formed, but it cannot stand where a SELECT can.
-  const { code } = reason as { readonly code?: unknown };
-  if (code === '0A000' || code === '42601') return readsOnly();
+  const code = codeOf(reason);
+  if (code === '0A000' || code === syntaxError) return readsOnly();
   return code === '42P02' ? hasParameters() : cannotCheckAudit();
 }
 
@@ -98,8 +119,10 @@ function declaredLater(error: unknown): unknown {
     : Object.assign(error as Error, { position: String(Number(position) + declaring.length) });
 }
 
+const planning = 'EXPLAIN (VERBOSE, FORMAT JSON) ';
+
 async function planOf(client: pg.Client, statement: string): Promise<string> {
-  const text = `EXPLAIN (VERBOSE, FORMAT JSON) ${statement}`;
+  const text = `${planning}${statement}`;
   const { rows } = await client.query<string[]>({
     text,
     rowMode: 'array',
