@@ -34,6 +34,9 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
   /** Streams that may have missed a change: those without an event yet, and those that were behind. */
   const fresh = new Set<Response>();
   const closing = new AbortController();
+  const closed = new Promise<null>((resolve) => {
+    closing.signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
   let nudged = new AbortController();
   let running: Promise<void> | undefined;
 
@@ -49,6 +52,10 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
     }
   };
 
+  /** A look at a database that does not answer may last for minutes, and a stop does not wait for it. */
+  const unlessClosing = async <Result>(looking: Promise<Result>): Promise<Result | null> =>
+    await Promise.race([looking, closed]);
+
   const run = async () => {
     let sentMark = '';
     for (let first = true; open.size > 0 && !closing.signal.aborted; first = false) {
@@ -59,7 +66,9 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
       nudged = new AbortController();
       try {
         await endExpiredStreams();
-        const { fragment, mark } = await look();
+        const seen = await unlessClosing(look());
+        if (seen === null) break;
+        const { fragment, mark } = seen;
         const behind: Response[] = [];
         for (const response of open) {
           // A client that has not taken the last event gets the newest one later, and not all in between: a sleeping

@@ -86,3 +86,28 @@ test('HEAD returns the headers of the stream and ends', async () => {
   expect(head.headers['content-type']).toBe('text/event-stream; charset=utf-8');
   expect([served()?.writableEnded, looks]).toEqual([true, 0]);
 });
+
+test('a view closes although the look that is under way does not end', async () => {
+  const clock = new VirtualClock();
+  let looks = 0;
+  const live = createLive({
+    look: () => {
+      looks += 1;
+      return new Promise(() => {});
+    },
+    onChange: () => () => {},
+    clock,
+    logger: silentLogger,
+  });
+  const app = express();
+  app.use(admit({ sessions: new Sessions(clock, testRandom()), authenticator: null }));
+  app.get('/', live.stream);
+  const server = createServer(app).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const [page] = (await once(get({ port, agent: false }), 'response')) as [IncomingMessage];
+  onTestFinished(() => void page.destroy());
+  await expect.poll(() => looks).toBe(1);
+  await live.close();
+});

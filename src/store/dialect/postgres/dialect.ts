@@ -1,7 +1,9 @@
 import { defined } from '../../../domain/defined.js';
+import { Fault } from '../../../domain/fault.js';
 import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 import type { DatabaseDialect, ReaderOptions } from '../port.js';
 import { withReader } from '../with-reader.js';
+import type { PostgresReader } from './reader.js';
 
 /**
  * Each reading opens up to two connections of its own. A user who opens many pages at once must not use up the
@@ -45,9 +47,21 @@ export function postgresDialect(place: PostgresLocation, answerMillis = readingM
       const { shortQueries } = await import('./open.js');
       const turns = new Turns(readingsMax);
       const limits = shortQueries(answerMillis);
+      const running = new Set<PostgresReader>();
+      let isClosed = false;
       return {
-        read: (work) => turns.take(() => withReader(openPostgresReader(place, limits), work)),
-        close: async () => {},
+        read: (work) =>
+          turns.take(async () => {
+            if (isClosed) throw new Fault('stopped', 'the mirror is not read any more');
+            const reader = await openPostgresReader(place, limits);
+            running.add(reader);
+            return await withReader(Promise.resolve(reader), work).finally(() => running.delete(reader));
+          }),
+        // A server that does not answer would keep the process up.
+        close: async () => {
+          isClosed = true;
+          for (const reader of running) reader.abandon();
+        },
       };
     },
     async inSnapshot(work) {

@@ -24,6 +24,8 @@ export interface PostgresDatabase {
   /** Of the server, such as 170004. */
   readonly version: number;
   close(): Promise<void>;
+  /** Closes every connection at once, so that running statements fail. Then call `close`. */
+  abandon(): void;
 }
 
 export interface PostgresOptions {
@@ -145,6 +147,7 @@ async function openWith(
         await closeOnce(pool);
         sockets.leave();
       },
+      abandon: () => sockets.destroy(),
     };
   } catch (error) {
     await closeOnce(pool);

@@ -9,13 +9,18 @@ import { openPostgres, type PostgresDatabase, type PostgresOptions } from './ope
 /** One connection for a streamed result and one for other queries at the same time. */
 const connectionsMax = 2;
 
+export interface PostgresReader extends Reader {
+  /** Closes its connections at once, so that running queries fail. */
+  abandon(): void;
+}
+
 export async function openPostgresReader(
   server: ServerAddress,
   {
     oneState = false,
     ...options
   }: ReaderOptions & Pick<PostgresOptions, 'statementTimeoutMs' | 'lockTimeoutMs'> = {},
-): Promise<Reader> {
+): Promise<PostgresReader> {
   const max = oneState ? 1 : connectionsMax;
   const opened = await openPostgres(server, { readonly: true, max, ...options });
   if (oneState) return await readerOfOneState(opened);
@@ -24,11 +29,12 @@ export async function openPostgresReader(
     ...readingsOf(dialect),
     faultOf: (error) => postgresFault(error, opened.url),
     close: () => opened.close(),
+    abandon: () => opened.abandon(),
   };
 }
 
 /** One transaction on one connection. If it is lost, queries fail: another one would see another state. */
-async function readerOfOneState(opened: PostgresDatabase): Promise<Reader> {
+async function readerOfOneState(opened: PostgresDatabase): Promise<PostgresReader> {
   const faultOf = (error: unknown) => postgresFault(error, opened.url);
   try {
     const client = await opened.pool.connect();
@@ -41,6 +47,7 @@ async function readerOfOneState(opened: PostgresDatabase): Promise<Reader> {
         client.release(true);
         await opened.close();
       },
+      abandon: () => opened.abandon(),
     };
   } catch (error) {
     await opened.close();

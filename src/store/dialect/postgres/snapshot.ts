@@ -84,7 +84,9 @@ export class KeptSnapshots implements Snapshots {
     }
   }
 
+  /** Fails running snapshots: a server that does not answer would keep the process up. */
   async close(): Promise<void> {
+    await this.#opened?.then((database) => database.abandon()).catch(() => {});
     await closed(this.#opened);
   }
 }

@@ -42,6 +42,38 @@ test('pages whose connections fall silent fail, and the dashboard goes on', asyn
   await readings.close();
 });
 
+test('pages and a status whose connections fell silent fail at once when the daemon closes', async () => {
+  const way = await wayTo((await migratedDatabase()).url);
+  const dialect = postgresDialect({ kind: 'postgres', url: way.url, password: null });
+  const [readings, snapshots] = [await dialect.openReadings(systemClock), await dialect.openSnapshots()];
+  let resolve = () => {};
+  const both = new Promise<void>((done) => {
+    resolve = done;
+  });
+  let open = 0;
+  const reached = () => {
+    open += 1;
+    if (open === 2) resolve();
+  };
+  const page = readings.read(async (db) => {
+    await newestChange(db);
+    reached();
+    await both;
+    return await newestChange(db);
+  });
+  const status = snapshots.take(async (ask) => {
+    await ask`SELECT 1`;
+    reached();
+    await both;
+    return await ask`SELECT 1`;
+  });
+  const failed = Promise.allSettled([page, status]);
+  await both;
+  way.swallow();
+  await Promise.all([readings.close(), snapshots.close()]);
+  for (const { status: outcome } of await failed) expect(outcome).toBe('rejected');
+});
+
 test('the server ends a page that waits for a lock, and says so', async () => {
   const { url } = await migratedDatabase();
   const place = { kind: 'postgres', url, password: null } as const;
