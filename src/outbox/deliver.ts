@@ -147,15 +147,16 @@ async function deliverTo(target: string, parts: DeliveryParts, signal: AbortSign
  * is merged into one that waits already. The commit that queues a notice cannot decide this alone, because attempts
  * may come much later. The times of attempts are stored, so a restart changes nothing.
  */
-async function comesTooSoon({ notice, body }: DueNotice, { outbox, clock }: DeliveryParts): Promise<boolean> {
+async function comesTooSoon(read: DueNotice, { outbox, clock }: DeliveryParts): Promise<boolean> {
+  const { notice, body } = read;
   const now = clock.now();
   // A time after that was written while a clock was wrong.
   const until = instantFromMillis(now + gapMillis);
   const { triedAt, earlier } = await outbox.about(notice, instantFromMillis(now - gapMillis), until);
   if (earlier !== null) {
     const folded = foldNotices(earlier.body, body);
-    if (folded === null) await outbox.drop([earlier.notice, notice]);
-    else await outbox.merge(earlier.notice, notice, folded);
+    if (folded === null) await outbox.drop(earlier.notice, read);
+    else await outbox.merge(earlier.notice, read, folded);
     return true;
   }
   if (triedAt === null) return false;

@@ -16,6 +16,9 @@ export interface DueNotice {
   readonly attempts: number;
 }
 
+/** A notice, and the body that it had when it was read. */
+export type ReadNotice = Pick<DueNotice, 'notice' | 'body'>;
+
 /** Notices as queued by the commits they report. Throws `database_busy`, `database_full`, `database_unusable`. */
 export interface Outbox {
   /** Returns due notices of one target, in the order of their changes. */
@@ -26,10 +29,13 @@ export interface Outbox {
   about(notice: number, since: Instant, until: Instant): Promise<Spacing>;
   /** Postpones the notice without counting an attempt. */
   putOff(notice: number, until: Instant): Promise<void>;
-  /** Gives `into`, which waits for the same record and target, this body and deletes `notice`. */
-  merge(into: number, notice: number, body: string): Promise<void>;
-  /** Deletes notices that have nothing left to report. */
-  drop(notices: readonly number[]): Promise<void>;
+  /**
+   * Gives `into`, which waits for the same record and target, this body and deletes `later`. Does nothing when a commit has given
+   * `later` another body since it was read.
+   */
+  merge(into: number, later: ReadNotice, body: string): Promise<void>;
+  /** Deletes both notices, which have nothing left to report. Does nothing when `later` has another body by now. */
+  drop(earlier: number, later: ReadNotice): Promise<void>;
   /**
    * Counts an attempt that begins now. Returns the body to send, or null for a notice that is gone. No later change is
    * merged into this notice, whatever the clock of the process that commits it.

@@ -92,17 +92,14 @@ export class Alerts extends MessageQueue implements Outbox {
     return rows.map(({ target, dueAt }) => ({ target, dueAt: dueAt as Instant }));
   }
 
-  /** Alerts are few and deduplicated: they are not spaced out. */
+  /** Alerts are few and deduplicated: they are not spaced out, and none is merged into another. */
   async about(): Promise<Spacing> {
     return { triedAt: null, earlier: null };
   }
 
-  async merge(into: number, notice: number, body: string): Promise<void> {
-    await this.connection.run((db) =>
-      db.updateTable('alert_rows').set({ body }).where('notice', '=', into).execute(),
-    );
-    await this.drop([notice]);
-  }
+  async merge(): Promise<void> {}
+
+  async drop(): Promise<void> {}
 
   /** Returns the newest messages that were given up or whose last attempt failed. */
   async undelivered(max: number) {

@@ -44,12 +44,6 @@ export abstract class MessageQueue {
     );
   }
 
-  async drop(notices: readonly number[]): Promise<void> {
-    await this.connection.run((db) =>
-      db.deleteFrom(this.table).where('notice', 'in', notices).where('state', '=', 'pending').execute(),
-    );
-  }
-
   async begin(notice: number): Promise<string | null> {
     const row = await this.connection.run((db) =>
       db

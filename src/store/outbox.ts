@@ -1,7 +1,9 @@
+import type { Kysely } from 'kysely';
 import type { Instant } from '../domain/instant.js';
-import type { DueNotice, Outbox as OutboxPort, Spacing } from '../outbox/ports.js';
+import type { DueNotice, Outbox as OutboxPort, ReadNotice, Spacing } from '../outbox/ports.js';
 import type { Connection } from './connection.js';
 import { latestAttempt, MessageQueue, unblocked } from './message-queue.js';
+import type { ReadDatabase } from './reads/views.js';
 
 /**
  * Notices, each queued by the commit of its change. Delivery is at least once: a crash after sending causes a repeat.
@@ -92,19 +94,52 @@ export class Outbox extends MessageQueue implements OutboxPort {
     };
   }
 
-  /** Writes before it deletes: a crash in between leaves both notices, and merging them again gives the same result. */
-  async merge(into: number, notice: number, body: string): Promise<void> {
-    await this.connection.run((db) =>
+  /**
+   * Writes before it deletes: a crash in between, or a commit that changes `later`, leaves both notices, and merging them again
+   * gives the right result.
+   */
+  async merge(into: number, later: ReadNotice, body: string): Promise<void> {
+    const { numUpdatedRows } = await this.connection.run((db) =>
       db
         .updateTable('notice_rows')
         .set(({ selectFrom }) => ({
           body,
-          seq: selectFrom('notice_rows as later').select('later.seq').where('later.notice', '=', notice),
+          seq: selectFrom('notice_rows as later')
+            .select('later.seq')
+            .where('later.notice', '=', later.notice),
         }))
         .where('notice', '=', into)
+        .where('state', '=', 'pending')
+        .where('attempts', '=', 0)
+        .where(({ exists }) => exists(pendingNotice(db, later.notice).where('body', '=', later.body)))
+        .executeTakeFirstOrThrow(),
+    );
+    if (Number(numUpdatedRows) === 0) return;
+    await this.connection.run((db) =>
+      db
+        .deleteFrom('notice_rows')
+        .where('notice', '=', later.notice)
+        .where('body', '=', later.body)
+        .where('state', '=', 'pending')
         .execute(),
     );
-    await this.drop([notice]);
+  }
+
+  async drop(earlier: number, later: ReadNotice): Promise<void> {
+    await this.connection.run((db) =>
+      db
+        .deleteFrom('notice_rows')
+        .where(({ or, and, eb }) =>
+          or([
+            and([eb('notice', '=', earlier), eb('attempts', '=', 0)]),
+            and([eb('notice', '=', later.notice), eb('body', '=', later.body)]),
+          ]),
+        )
+        .where('state', '=', 'pending')
+        .where(({ exists }) => exists(pendingNotice(db, earlier).where('attempts', '=', 0)))
+        .where(({ exists }) => exists(pendingNotice(db, later.notice).where('body', '=', later.body)))
+        .execute(),
+    );
   }
 
   /** Returns the newest notices that were given up or whose last attempt failed. */
@@ -121,3 +156,10 @@ export class Outbox extends MessageQueue implements OutboxPort {
     );
   }
 }
+
+const pendingNotice = (db: Kysely<ReadDatabase>, notice: number) =>
+  db
+    .selectFrom('notice_rows as one')
+    .select('one.notice')
+    .where('one.notice', '=', notice)
+    .where('one.state', '=', 'pending');

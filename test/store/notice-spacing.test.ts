@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { type Instant, instantFromMillis } from '../../src/domain/instant.js';
 import { decideNotices, foldNotices } from '../../src/outbox/decide-notices.js';
 import { deliverDue } from '../../src/outbox/deliver.js';
 import type { Notice } from '../../src/outbox/notice.js';
@@ -110,6 +111,73 @@ for (const status of ['executed', 'approved'])
     clock.millis += minute;
     await deliver();
     expect(attempts.map(({ content }) => content.after?.status)).toEqual(['active', status]);
+  });
+
+/** Plays until a notice is due and about to be merged into one that waits, does `between`, and delivers the rest. */
+async function mergedWhile(
+  third: string,
+  between: (world: {
+    readonly change: (id: string, status: string) => Promise<unknown>;
+    readonly at: (second: number) => void;
+    readonly now: () => Instant;
+    readonly other: Outbox;
+    readonly earlier: number;
+  }) => Promise<unknown>,
+) {
+  const { list, clock, attempts, answers, deliver, change, store } = await noticeMirror();
+  await list([[record('inv_1', { status: 'approved' })]]);
+  const start = clock.millis;
+  const at = (second: number) => {
+    clock.millis = start + second * 1_000;
+  };
+  answers.push(...Array<Sent>(2).fill({ kind: 'failed', why: 'answered 503', afterMillis: 100_000 }));
+  await change('inv_1', 'active');
+  await deliver();
+  at(1);
+  await change('inv_1', 'funded');
+  at(102);
+  await deliver();
+  at(155);
+  await change('inv_1', third);
+  at(203);
+  await deliver();
+  // The first notice was delivered, the second waits for its minute, and the third is due.
+  at(225);
+  const outbox = outboxOf(store);
+  const about = outbox.about.bind(outbox);
+  outbox.about = async (...of) => {
+    outbox.about = about;
+    const found = await about(...of);
+    const now = () => instantFromMillis(clock.millis);
+    await between({ change, at, now, other: outboxOf(store), earlier: found.earlier?.notice ?? 0 });
+    return found;
+  };
+  await deliver(outbox);
+  for (let next = await deliver(); next !== null; next = await deliver()) clock.millis = next;
+  // Three attempts were at the first notice.
+  return attempts.slice(3).map(({ content }) => content.after?.status);
+}
+
+for (const [how, third, fourth] of [
+  ['are merged', 'canceled', 'executed'],
+  ['cancel out', 'active', 'approved'],
+] as const)
+  test(`a change that a host with a slow clock commits while two notices ${how} is not lost`, async () => {
+    const later = await mergedWhile(third, async ({ change, at }) => {
+      at(200);
+      await change('inv_1', fourth);
+      at(225);
+    });
+    expect(later).toEqual([fourth]);
+  });
+
+for (const third of ['canceled', 'active'])
+  test(`a change to ${third} is not lost when another process sends the notice that its own is merged into`, async () => {
+    const later = await mergedWhile(third, async ({ other, earlier, now }) => {
+      await other.begin(earlier);
+      await other.delivered(earlier, now());
+    });
+    expect(later).toEqual([third]);
   });
 
 test('changes of a record during a receiver outage arrive as two notices, a minute apart', async () => {
