@@ -4,6 +4,7 @@ import { listEndpoints, type WebhookEndpoint } from '../client/webhook-endpoints
 import type { Config, EndpointConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
+import { isSameAddress } from '../endpoint/same-address.js';
 import { type EndpointState, liveSecrets } from '../endpoint/state.js';
 import { endpointStore } from '../endpoint/state-store.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
@@ -113,7 +114,9 @@ function ours(
 ): WebhookEndpoint | undefined {
   return (
     endpoints.find(({ id }) => id === state.id) ??
-    endpoints.find(({ url, mode }) => url === wanted.publicUrl && mode === wanted.mode)
+    endpoints.find(
+      ({ url, mode }) => mode === wanted.mode && url !== null && isSameAddress(url, wanted.publicUrl),
+    )
   );
 }
 

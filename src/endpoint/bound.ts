@@ -36,5 +36,5 @@ function shows(hint: string, url: string): boolean {
 
 /** Whether the shown part of an address is one of the host of `url`. */
 export function showsHost(hint: string, url: string): boolean {
-  return hint.includes(new URL(url).host);
+  return hint.toLowerCase().includes(new URL(url).host);
 }

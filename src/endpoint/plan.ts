@@ -2,6 +2,7 @@ import type { WebhookEndpoint } from '../client/webhook-endpoints.js';
 import type { EndpointConfig } from '../config/config.js';
 import { type Instant, millisOf } from '../domain/instant.js';
 import { showsHost } from './bound.js';
+import { isSameAddress } from './same-address.js';
 import { type EndpointState, liveSecrets } from './state.js';
 
 export type Step =
@@ -72,7 +73,10 @@ function ours(
   const realm = listed.filter(({ mode }) => mode === wanted.mode);
   return (
     realm.find(({ id }) => id === state.id) ??
-    realm.find(({ url, installation }) => installation === null && url === wanted.publicUrl)
+    realm.find(
+      ({ url, installation }) =>
+        installation === null && url !== null && isSameAddress(url, wanted.publicUrl),
+    )
   );
 }
 
@@ -96,6 +100,6 @@ function isElsewhere(
   { publicUrl }: EndpointConfig,
 ): boolean {
   const url = endpoint.url ?? (state.id === endpoint.id ? state.url : null);
-  if (url !== null) return url !== publicUrl;
+  if (url !== null) return !isSameAddress(url, publicUrl);
   return endpoint.urlHint !== null && !showsHost(endpoint.urlHint, publicUrl);
 }

@@ -45,6 +45,17 @@ test('a known and healthy endpoint needs no step', () => {
   expect(step(known(), [well])).toEqual({ kind: 'rest', endpoint: well });
 });
 
+test('an address that the platform returns in another spelling is ours, and another one is not', () => {
+  const spelled = { ...wanted, publicUrl: 'https://Hooks.Example.com' };
+  const normal = { ...well, url: 'https://hooks.example.com/' };
+  expect(nextStep(known(), [normal], spelled, now)).toEqual({ kind: 'rest', endpoint: normal });
+  expect(nextStep(unknownEndpoint, [normal], spelled, now)).toMatchObject({ kind: 'rotate', id: 'whe_1' });
+  const bound = { ...well, url: null, urlHint: 'Hooks.Example.com…/w' };
+  expect(nextStep(known(), [bound], wanted, now)).toEqual({ kind: 'rest', endpoint: bound });
+  const other = { ...well, url: 'https://hooks.example.com/W' };
+  expect(step(known(), [other])).toMatchObject({ kind: 'update', change: { url: wanted.publicUrl } });
+});
+
 test('an endpoint with our address and an unknown secret gets a new secret', () => {
   expect(step(unknownEndpoint, [well])).toMatchObject({ kind: 'rotate', why: 'no secret known' });
   expect(step(known(), [{ ...well, id: 'whe_2' }])).toMatchObject({ kind: 'rotate', id: 'whe_2' });
