@@ -4,6 +4,7 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 import { choice, flag, readOptions, several, whole, text as word } from '../support/options.js';
 import { huge } from './huge/huge.js';
 import { databases } from './huge/needs.js';
+import { optionalSteps } from './huge/steps.js';
 import { full, quick, type Scale } from './measures.js';
 import { asJson, circumstances, headline, type Measured, table } from './report.js';
 import { sections } from './sections/index.js';
@@ -35,6 +36,7 @@ records, three rounds, a few minutes.
     versions: whole('of its records (five times the records)', null, size),
     companies: whole('of it', 200, size),
     database: choice('it alone', databases, null),
+    without: several('leaves these steps out', optionalSteps, 'STEP'),
     keep: word('keeps its files there for the next run', null, 'FOLDER'),
     postgres: word(
       'the server it uses instead of one of its own; with --keep, databases stay there',
@@ -53,13 +55,14 @@ if (options.huge) {
 
 /** Measures one large mirror at three sizes, instead of the sections. */
 async function runHuge(): Promise<void> {
-  const { database, companies, keep, postgres } = options;
+  const { database, companies, without, keep, postgres } = options;
   const records = options.records ?? 10_000_000;
   const text = await huge({
     records,
     versions: options.versions ?? 5 * records,
     companies,
     databases: database === null ? databases : [database],
+    without,
     keep,
     apart: true,
     postgres,

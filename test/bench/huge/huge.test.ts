@@ -7,6 +7,7 @@ import { growthTable } from './growth-table.js';
 import { huge, sizesOf } from './huge.js';
 import { sqliteFile } from './mirror.js';
 import { needsOf, refusalOf } from './needs.js';
+import { optionalSteps } from './steps.js';
 
 test('the needs of a large mirror grow with records and versions, and too small a disk is refused in a sentence', () => {
   const amount = { records: 1_000_000, versions: 5_000_000, companies: 200, databases: ['sqlite'] } as const;
@@ -16,8 +17,12 @@ test('the needs of a large mirror grow with records and versions, and too small 
   expect(refusalOf(needs, needs.diskBytes, '/data')).toBeNull();
   expect(refusalOf(needs, 1e9, '/data')).toBe(
     `/data has 1.0 GB free and this run needs ${(needs.diskBytes / 1e9).toFixed(1)} GB; choose fewer --records or ` +
-      '--versions, one --database, or another disk with --keep DIR',
+      '--versions, one --database, --without upgrade, or another disk with --keep DIR',
   );
+  // The upgrade copies the file twice.
+  const without = ['upgrade'];
+  expect(needsOf({ ...amount, without }).diskBytes).toBe(needs.diskBytes / 2);
+  expect(refusalOf(needs, 1e9, '/data', without)).toContain('--versions, one --database, or another disk');
 });
 
 test('the sizes of a large run grow tenfold, and a figure is printed beside its growth', () => {
@@ -67,4 +72,16 @@ test('every step of a large run works on SQLite, with the versions that ticks wo
   const steps = (text: string) => text.match(/^\| [^|]+ \| time/gm);
   expect(steps(await run())).toEqual(steps(table));
   expect(said.find((line) => line.includes(' on sqlite: '))).toContain('verify --full');
+}, 60_000);
+
+test('a large run leaves out the steps that it is told to', async () => {
+  const said: string[] = [];
+  const without = optionalSteps.filter((name) => name !== 'ticks');
+  const table = await huge({
+    ...{ records: 1_000, versions: 1_000, companies: 2, databases: ['sqlite'], without, keep: null },
+    ...{ apart: false, postgres: null, sizes: 1, turns: 2, say: (line: string) => said.push(line) },
+  });
+  const steps = said.flatMap((line) => / on sqlite: (.+), load/.exec(line)?.[1] ?? []);
+  expect(steps).toEqual(['first listing', 'versions written', 'ticks']);
+  expect(table).not.toContain('verify --full');
 }, 60_000);

@@ -58,7 +58,7 @@ export async function huge(options: HugeOptions): Promise<string> {
   mkdirSync(folder, { recursive: true });
   try {
     const { bavail, bsize } = statfsSync(folder);
-    const refusal = refusalOf(needs, bavail * bsize + bytesIn(folder), folder);
+    const refusal = refusalOf(needs, bavail * bsize + bytesIn(folder), folder, options.without);
     if (refusal !== null) throw new Error(refusal);
     const figures: Figure[] = [];
     for (const records of sizesOf(options)) figures.push(...(await measureSize(options, records, folder)));
@@ -109,6 +109,7 @@ async function measureSize(options: HugeOptions, records: number, base: string):
       }
     }
   };
+  const chosen = (steps: readonly Step[]) => steps.filter(({ name }) => !options.without?.includes(name));
   const remaining = (database: string, steps: readonly Step[]) =>
     steps.filter(
       ({ name }) => !figures.some((figure) => figure.database === database && figure.done === name),
@@ -123,7 +124,7 @@ async function measureSize(options: HugeOptions, records: number, base: string):
       size: async () => bytesIn(folder) / 1e6,
     };
     // PostgreSQL gets its versions from the file, so the file is made in any case.
-    const wanted = databases.includes('sqlite') ? sqliteSteps : sqliteSteps.slice(0, 2);
+    const wanted = databases.includes('sqlite') ? chosen(sqliteSteps) : sqliteSteps.slice(0, 2);
     const left = remaining('sqlite', wanted);
     if (left.length > 0 && left.length < wanted.length) await listAgain(sqlite);
     await perform(sqlite, left);
@@ -131,7 +132,7 @@ async function measureSize(options: HugeOptions, records: number, base: string):
       const server = options.postgres === null ? await startPostgres() : null;
       try {
         const url = options.postgres ?? server?.url ?? '';
-        for (const steps of [[listingStep], postgresSteps]) {
+        for (const steps of [[listingStep], chosen(postgresSteps)]) {
           const left = remaining('postgres', steps);
           if (left.length === 0) continue;
           const kept = options.keep !== null && options.postgres !== null ? nameOf(records, steps) : null;

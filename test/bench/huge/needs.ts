@@ -12,6 +12,8 @@ export interface Amount {
   readonly versions: number;
   readonly companies: number;
   readonly databases: readonly Database[];
+  /** Steps that are left out, by their names. */
+  readonly without?: readonly string[];
 }
 
 export interface Needs {
@@ -29,15 +31,23 @@ const secondsARecord = 400e-6;
 /** A round figure for several processes; the largest took 0.2 GB. */
 const memoryBytes = 1e9;
 
+/** The step that copies the whole file twice. */
+export const upgradeStep = 'upgrade';
+
+/** Room beside a SQLite file, in its sizes: its log and the sorting of an index, and with an upgrade two copies. */
+const beside = { upgrade: 2, otherwise: 0.5 } as const;
+
 /**
- * Returns the needs of the largest size. A SQLite file needs room for itself and for two copies: the mirror of an older
- * schema, and its backup before the migration. PostgreSQL is filled from the SQLite file, which stays meanwhile.
+ * Returns the needs of the largest size. The two copies of an upgrade are the mirror of an older schema, and its backup before
+ * the migration. PostgreSQL is filled from the SQLite file, which stays meanwhile.
  */
-export function needsOf({ records, versions, databases }: Amount): Needs {
+export function needsOf({ records, versions, databases, without = [] }: Amount): Needs {
   const sized = (database: Database) =>
     records * bytesOf[database].record + versions * bytesOf[database].version;
   const steps = databases.map((database) =>
-    database === 'sqlite' ? 3 * sized('sqlite') : sized('sqlite') + 2 * sized('postgres'),
+    database === 'sqlite'
+      ? (1 + (without.includes(upgradeStep) ? beside.otherwise : beside.upgrade)) * sized('sqlite')
+      : sized('sqlite') + 2 * sized('postgres'),
   );
   return {
     diskBytes: Math.max(...steps),
@@ -47,9 +57,15 @@ export function needsOf({ records, versions, databases }: Amount): Needs {
 }
 
 /** Returns why a run cannot start, in one sentence, or null. */
-export function refusalOf(needs: Needs, freeBytes: number, folder: string): string | null {
+export function refusalOf(
+  needs: Needs,
+  freeBytes: number,
+  folder: string,
+  without: readonly string[] = [],
+): string | null {
   if (needs.diskBytes <= freeBytes) return null;
-  return `${folder} has ${gigabytes(freeBytes)} free and this run needs ${gigabytes(needs.diskBytes)}; choose fewer --records or --versions, one --database, or another disk with --keep DIR`;
+  const step = without.includes(upgradeStep) ? '' : ` --without ${upgradeStep},`;
+  return `${folder} has ${gigabytes(freeBytes)} free and this run needs ${gigabytes(needs.diskBytes)}; choose fewer --records or --versions, one --database,${step} or another disk with --keep DIR`;
 }
 
 export function describeNeeds(amount: Amount, needs: Needs): string {

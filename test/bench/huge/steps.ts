@@ -2,6 +2,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyToSchema } from './copy-to-schema.js';
 import { type MirrorPlace, sourceOf, sqliteFile, writeConfig } from './mirror.js';
+import { upgradeStep } from './needs.js';
 import type { Cost, Runner } from './runner.js';
 import { writeVersions } from './write-versions.js';
 
@@ -130,7 +131,7 @@ const scrub = command('erase a person and scrub the file', () => ['sync', '--sou
 const oldSchema = 11;
 
 const upgrade: Step = {
-  name: 'upgrade',
+  name: upgradeStep,
   run: async ({ runner, place, records, turns }) => {
     const old = join(place.folder, 'old.db');
     copyToSchema(join(place.folder, sqliteFile), old, oldSchema);
@@ -183,6 +184,9 @@ export const postgresSteps: readonly Step[] = [
   ...common,
   scrub,
 ];
+
+/** The steps that a run can leave out: none that another one needs. */
+export const optionalSteps: readonly string[] = [...common, scrub, upgrade].map(({ name }) => name);
 
 /** Into a database of its own. */
 export const listingStep: Step = command('first listing', () => ['sync'], { resizes: true });
