@@ -16,17 +16,9 @@ import { onFreshDatabase } from '../sections/into-postgres.js';
 import { startCompanies } from './companies-feed.js';
 import { growthTable } from './growth-table.js';
 import { type MirrorPlace, sqliteFile, tokensOf } from './mirror.js';
-import { type Amount, describeNeeds, needsOf, refusalOf } from './needs.js';
+import { type Amount, describeNeeds, migrateStep, needsOf, refusalOf } from './needs.js';
 import { apart, here, type RunnerParts } from './runner.js';
-import {
-  type Figure,
-  listAgain,
-  listingStep,
-  postgresSteps,
-  type Step,
-  type StepContext,
-  sqliteSteps,
-} from './steps.js';
+import { type Figure, listAgain, postgresSteps, type Step, type StepContext, sqliteSteps } from './steps.js';
 import { bytesIn } from './watch.js';
 
 export interface HugeOptions extends Amount {
@@ -58,7 +50,7 @@ export async function huge(options: HugeOptions): Promise<string> {
   mkdirSync(folder, { recursive: true });
   try {
     const { bavail, bsize } = statfsSync(folder);
-    const refusal = refusalOf(needs, bavail * bsize + bytesIn(folder), folder, options.without);
+    const refusal = refusalOf(needs, bavail * bsize + bytesIn(folder), folder, options);
     if (refusal !== null) throw new Error(refusal);
     const figures: Figure[] = [];
     for (const records of sizesOf(options)) figures.push(...(await measureSize(options, records, folder)));
@@ -123,8 +115,11 @@ async function measureSize(options: HugeOptions, records: number, base: string):
       runner: runnerOf(parts),
       size: async () => bytesIn(folder) / 1e6,
     };
-    // PostgreSQL gets its versions from the file, so the file is made in any case.
-    const wanted = databases.includes('sqlite') ? chosen(sqliteSteps) : sqliteSteps.slice(0, 2);
+    const isCopied = databases.includes('postgres') && !options.without?.includes(migrateStep);
+    // PostgreSQL gets its versions from the file, unless it is told not to.
+    const wanted = databases.includes('sqlite')
+      ? chosen(sqliteSteps)
+      : sqliteSteps.slice(0, isCopied ? 2 : 0);
     const left = remaining('sqlite', wanted);
     if (left.length > 0 && left.length < wanted.length) await listAgain(sqlite);
     await perform(sqlite, left);
@@ -132,7 +127,7 @@ async function measureSize(options: HugeOptions, records: number, base: string):
       const server = options.postgres === null ? await startPostgres() : null;
       try {
         const url = options.postgres ?? server?.url ?? '';
-        for (const steps of [[listingStep], chosen(postgresSteps)]) {
+        for (const steps of postgresSteps(options.without ?? []).map(chosen)) {
           const left = remaining('postgres', steps);
           if (left.length === 0) continue;
           const kept = options.keep !== null && options.postgres !== null ? nameOf(records, steps) : null;

@@ -34,12 +34,15 @@ const memoryBytes = 1e9;
 /** The step that copies the whole file twice. */
 export const upgradeStep = 'upgrade';
 
-/** Room beside a SQLite file, in its sizes: its log and the sorting of an index, and with an upgrade two copies. */
+/** The step that copies a SQLite file to PostgreSQL. */
+export const migrateStep = 'migrate';
+
+/** Room beside a database, in its sizes: its log and the sorting of an index, and with an upgrade two copies. */
 const beside = { upgrade: 2, otherwise: 0.5 } as const;
 
 /**
  * Returns the needs of the largest size. The two copies of an upgrade are the mirror of an older schema, and its backup before
- * the migration. PostgreSQL is filled from the SQLite file, which stays meanwhile.
+ * the migration. A SQLite file from which PostgreSQL is filled stays meanwhile.
  */
 export function needsOf({ records, versions, databases, without = [] }: Amount): Needs {
   const sized = (database: Database) =>
@@ -47,7 +50,9 @@ export function needsOf({ records, versions, databases, without = [] }: Amount):
   const steps = databases.map((database) =>
     database === 'sqlite'
       ? (1 + (without.includes(upgradeStep) ? beside.otherwise : beside.upgrade)) * sized('sqlite')
-      : sized('sqlite') + 2 * sized('postgres'),
+      : without.includes(migrateStep)
+        ? (1 + beside.otherwise) * sized('postgres')
+        : sized('sqlite') + 2 * sized('postgres'),
   );
   return {
     diskBytes: Math.max(...steps),
@@ -61,11 +66,12 @@ export function refusalOf(
   needs: Needs,
   freeBytes: number,
   folder: string,
-  without: readonly string[] = [],
+  { databases, without = [] }: Pick<Amount, 'databases' | 'without'>,
 ): string | null {
   if (needs.diskBytes <= freeBytes) return null;
-  const step = without.includes(upgradeStep) ? '' : ` --without ${upgradeStep},`;
-  return `${folder} has ${gigabytes(freeBytes)} free and this run needs ${gigabytes(needs.diskBytes)}; choose fewer --records or --versions, one --database,${step} or another disk with --keep DIR`;
+  const copies = databases.map((database) => (database === 'sqlite' ? upgradeStep : migrateStep));
+  const steps = copies.filter((step) => !without.includes(step)).map((step) => ` --without ${step},`);
+  return `${folder} has ${gigabytes(freeBytes)} free and this run needs ${gigabytes(needs.diskBytes)}; choose fewer --records or --versions, one --database,${steps.join('')} or another disk with --keep DIR`;
 }
 
 export function describeNeeds(amount: Amount, needs: Needs): string {

@@ -2,9 +2,10 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyToSchema } from './copy-to-schema.js';
 import { type MirrorPlace, sourceOf, sqliteFile, writeConfig } from './mirror.js';
-import { upgradeStep } from './needs.js';
+import { migrateStep, upgradeStep } from './needs.js';
 import type { Cost, Runner } from './runner.js';
 import { writeVersions } from './write-versions.js';
+import { writeVersionsInPostgres } from './write-versions-postgres.js';
 
 /** One figure of one step at one size. */
 export interface Figure {
@@ -96,9 +97,10 @@ function work(name: string, kind: 'ticks' | 'reads' | 'queries'): Step {
 
 const versions: Step = {
   name: 'versions written',
-  run: async ({ place, versionsEach, size }) => {
+  run: async ({ place, database, versionsEach, size }) => {
     const began = performance.now();
-    writeVersions(join(place.folder, sqliteFile), versionsEach);
+    if (database === 'sqlite') writeVersions(join(place.folder, sqliteFile), versionsEach);
+    else await writeVersionsInPostgres(place.database, versionsEach);
     const seconds = (performance.now() - began) / 1_000;
     return [{ step: 'versions written by the generator', seconds, cost: null, size: await size() }];
   },
@@ -162,31 +164,29 @@ function callsFor({ records }: StepContext): string {
   return String(Math.ceil(records / 50) + 100_000);
 }
 
-/** In the order in which they run. */
-export const sqliteSteps: readonly Step[] = [
-  command('first listing', () => ['sync'], { resizes: true }),
-  versions,
-  ...common,
-  scrub,
-  upgrade,
-];
-
-/** The mirror is the one that `migrate` made from the SQLite file. */
-export const postgresSteps: readonly Step[] = [
-  {
-    name: 'migrate',
-    run: async ({ runner, place, size }) => {
-      const from = `sqlite:${join(place.folder, sqliteFile)}`;
-      const cost = await runner.command(['migrate', '--from', from, '--to', place.database, ...quiet]);
-      return [{ step: 'migrate from SQLite', seconds: cost.seconds, cost, size: await size() }];
-    },
+const migrate: Step = {
+  name: migrateStep,
+  run: async ({ runner, place, size }) => {
+    const from = `sqlite:${join(place.folder, sqliteFile)}`;
+    const cost = await runner.command(['migrate', '--from', from, '--to', place.database, ...quiet]);
+    return [{ step: 'migrate from SQLite', seconds: cost.seconds, cost, size: await size() }];
   },
-  ...common,
-  scrub,
-];
+};
+
+const listing: Step = command('first listing', () => ['sync'], { resizes: true });
+
+/** In the order in which they run. */
+export const sqliteSteps: readonly Step[] = [listing, versions, ...common, scrub, upgrade];
+
+/**
+ * Returns the steps of each database on PostgreSQL. The versions come from the SQLite file, beside a database that is only
+ * listed, or without that copy from the generator.
+ */
+export function postgresSteps(without: readonly string[]): readonly (readonly Step[])[] {
+  return without.includes(migrateStep)
+    ? [[listing, versions, ...common, scrub]]
+    : [[listing], [migrate, ...common, scrub]];
+}
 
 /** The steps that a run can leave out: none that another one needs. */
-export const optionalSteps: readonly string[] = [...common, scrub, upgrade].map(({ name }) => name);
-
-/** Into a database of its own. */
-export const listingStep: Step = command('first listing', () => ['sync'], { resizes: true });
+export const optionalSteps: readonly string[] = [...common, scrub, upgrade, migrate].map(({ name }) => name);
