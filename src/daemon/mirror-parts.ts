@@ -86,6 +86,8 @@ export interface OpenMirrorParts {
   readonly logger: Logger;
   readonly notices?: NoticeHooks;
   readonly identity: 'keep' | 'drop';
+  /** The follow rules that store no identity. */
+  readonly namelessRules?: readonly string[];
   readonly ledger: ForgottenLedger;
   /** Rewrites a file without erased bytes (default: in a child process). */
   readonly scrub?: Scrubber;

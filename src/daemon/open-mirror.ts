@@ -3,6 +3,15 @@ import { openReader } from '../store/reads/open-reader.js';
 import { agreeOnForgotten } from './forgotten-ledger.js';
 import type { OpenMirror, OpenMirrorParts } from './mirror-parts.js';
 
+/** Returns what the configuration says about storing identities. */
+export const identityRules = ({
+  identity,
+  follows,
+}: Pick<Config, 'identity' | 'follows'>): Pick<OpenMirrorParts, 'identity' | 'namelessRules'> => ({
+  identity,
+  namelessRules: follows.flatMap(({ rule, identity: ofRule }) => (ofRule === 'drop' ? [rule] : [])),
+});
+
 /** Opens and migrates. Throws `database_unusable`, `database_busy`, `database_full`, and leaves nothing open then. */
 export async function openMirror(database: Config['database'], parts: OpenMirrorParts): Promise<OpenMirror> {
   if (parts.existing === true) await (await openReader(database)).close();
@@ -32,7 +41,7 @@ async function openOf(database: Config['database'], parts: OpenMirrorParts): Pro
 
 async function applyErasures(
   { erasures, upkeep }: OpenMirror,
-  { ledger, logger, identity }: OpenMirrorParts,
+  { ledger, logger, identity, namelessRules = [] }: OpenMirrorParts,
 ): Promise<void> {
   const recalled = await agreeOnForgotten(ledger, erasures);
   if (recalled > 0) {
@@ -47,6 +56,8 @@ async function applyErasures(
       'this database, probably a restored backup, contained forgotten people: they are erased again',
     );
   }
-  if (identity === 'drop' && (await erasures.dropAll()) > 0)
+  const dropOf = (rules: readonly string[]) => (rules.length === 0 ? 0 : erasures.dropFollowed(rules));
+  const dropped = identity === 'drop' ? await erasures.dropAll() : await dropOf(namelessRules);
+  if (dropped > 0)
     logger.info({ component: 'erasure' }, 'identity kept by an earlier configuration is erased');
 }

@@ -65,8 +65,8 @@ export async function syncSource(
     feed,
     limits: () => platform.client.limitsOf(tokens),
     refreshLimits: () => platform.client.refreshLimits(tokens, never),
-    // `"identity": "drop"` of the configuration erases everything when the mirror is opened. That of a rule erases with the
-    // first check what was stored before; a page without names may not come for weeks.
+    // `"identity": "drop"` erases what was stored before when the mirror is opened. For that of a rule, the first check does it
+    // too: a daemon with the former configuration may have stored more since.
     ...(config.identity === 'drop'
       ? {}
       : {

@@ -9,7 +9,7 @@ import { ForgottenLedger } from './forgotten-ledger.js';
 import type { OpenMirror } from './mirror-parts.js';
 import type { NameBook } from './name-book.js';
 import { noticeHooks } from './notices.js';
-import { openMirror } from './open-mirror.js';
+import { identityRules, openMirror } from './open-mirror.js';
 import { WorkWatch } from './work-watch.js';
 
 export interface WatchedMirrorParts {
@@ -47,7 +47,7 @@ export async function openWatchedMirror(
   const opened = await open(config.database, {
     clock,
     logger,
-    identity: config.identity,
+    ...identityRules(config),
     ledger: new ForgottenLedger(config.forget.ledger),
     ...defined({ notices: noticeHooks(config, names.of) }),
   });

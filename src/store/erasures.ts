@@ -81,6 +81,8 @@ export interface Erasures {
   lift(id: PersonOrInvestment): Awaitable<boolean>;
   /** Erases all identities. Returns the number of sources that had any. */
   dropAll(): Awaitable<number>;
+  /** The same for the sources that these rules follow. Those that are known to have none are not read. */
+  dropFollowed(rules: readonly string[]): Awaitable<number>;
   pending(): Awaitable<PendingErasures>;
   scrub(): Awaitable<Scrubbed>;
 }

@@ -28,6 +28,14 @@ const columns = [
 
 export const listFollowed = `SELECT ${columns.join(', ')} FROM followed_sources ORDER BY source`;
 
+/** Selects the sources that the rule `?` follows now, except those of which no name is stored. */
+export const followedWithNames = `SELECT no FROM sources WHERE coalesce(identity_included, 1) = 1 AND name IN
+    (SELECT source FROM followed_sources WHERE rule = ? AND state IN ('waiting', 'connected')) ORDER BY no`;
+
+/** Notes, as `grantIsGone` does, that no name of the source `?` is stored. */
+export const noteDropped =
+  'UPDATE sources SET identity_included = 0, names_from_generation = generation + 1 WHERE no = ?';
+
 export const readRevision = 'SELECT coalesce(max(revision), 0) AS revision FROM followed_revision';
 
 export const raiseRevision = `INSERT INTO followed_revision (one, revision) VALUES (1, 1)

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js';
 import { ForgottenLedger } from '../daemon/forgotten-ledger.js';
 import type { OpenMirror } from '../daemon/mirror-parts.js';
-import { openMirror } from '../daemon/open-mirror.js';
+import { identityRules, openMirror } from '../daemon/open-mirror.js';
 import { Fault, isFault } from '../domain/fault.js';
 import type { Instant } from '../domain/instant.js';
 import { mirrorName } from '../reading/exports-folder.js';
@@ -124,14 +124,14 @@ async function undeleted<Result>(what: string, work: () => Awaitable<Result>): P
 
 /** Opens the mirror for an erasure. Throws `database_unusable` when there is none: a command that erases creates none. */
 export async function withMirror<Result>(
-  { database, identity, forget: { ledger: ledgerFile } }: Config,
+  config: Config,
   clock: Clock,
   signal: AbortSignal,
   work: (mirror: OpenMirror, ledger: ForgottenLedger) => Promise<Result>,
 ): Promise<Result> {
-  const ledger = new ForgottenLedger(ledgerFile);
-  const parts = { clock, identity, ledger, logger: silentLogger, existing: true };
-  const mirror = await retriedWhileBusy(clock, signal, () => openMirror(database, parts));
+  const ledger = new ForgottenLedger(config.forget.ledger);
+  const parts = { clock, ledger, logger: silentLogger, existing: true, ...identityRules(config) };
+  const mirror = await retriedWhileBusy(clock, signal, () => openMirror(config.database, parts));
   try {
     return await work(mirror, ledger);
   } finally {

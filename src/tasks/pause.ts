@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.js';
 import { ForgottenLedger } from '../daemon/forgotten-ledger.js';
-import { openMirror } from '../daemon/open-mirror.js';
+import { identityRules, openMirror } from '../daemon/open-mirror.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { silentLogger } from '../runtime/logger.js';
@@ -35,12 +35,13 @@ export function resume(config: Config, sources: readonly string[] | null, clock:
 }
 
 async function withPauses<Result>(
-  { database, identity, forget }: Config,
+  config: Config,
   clock: Clock,
   work: (pauses: Pauses) => Promise<Result>,
 ): Promise<Result> {
-  const ledger = new ForgottenLedger(forget.ledger);
-  const mirror = await openMirror(database, { clock, identity, ledger, logger: silentLogger });
+  const ledger = new ForgottenLedger(config.forget.ledger);
+  const parts = { clock, ledger, logger: silentLogger, ...identityRules(config) };
+  const mirror = await openMirror(config.database, parts);
   try {
     return await work(mirror.pauses);
   } finally {

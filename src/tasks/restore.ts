@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js';
 import { ForgottenLedger, type LedgerEntry } from '../daemon/forgotten-ledger.js';
 import { leaseMillis, type OpenMirror } from '../daemon/mirror-parts.js';
-import { openMirror } from '../daemon/open-mirror.js';
+import { identityRules, openMirror } from '../daemon/open-mirror.js';
 import { Fault } from '../domain/fault.js';
 import { askDaemons } from '../reading/daemon-address.js';
 import type { Clock } from '../runtime/clock.js';
@@ -40,14 +40,15 @@ export interface RestoreReceipt extends Restored {
  */
 export async function restore(request: RestoreRequest): Promise<RestoreReceipt> {
   const { config, backup, force, clock, env, signal } = request;
-  const { database, identity } = config;
+  const { database } = config;
+  const identities = identityRules(config);
   await refuseRunning(config, clock);
   const ledger = new ForgottenLedger(config.forget.ledger);
   let sources: readonly ErasedSource[] = [];
   let sourcesErased: readonly string[] = [];
   const restored = await dialectFor(database).restore(
     backup,
-    { clock, env, force, signal, identity, leaseMs: leaseMillis, version: packageVersion() },
+    { clock, env, force, signal, ...identities, leaseMs: leaseMillis, version: packageVersion() },
     {
       remember: (forgotten, erased) => {
         sources = erased;
@@ -57,7 +58,7 @@ export async function restore(request: RestoreRequest): Promise<RestoreReceipt> 
         return forgottenIn(ledger);
       },
       prepare: async (file) => {
-        const parts = { clock, identity, ledger, logger: silentLogger, existing: true };
+        const parts = { clock, ...identities, ledger, logger: silentLogger, existing: true };
         const mirror = await openMirror(file === null ? database : { kind: 'sqlite', file }, parts);
         try {
           sourcesErased = await eraseAgain(mirror, sources);

@@ -161,7 +161,8 @@ describe('backup and restore on PostgreSQL', () => {
   test.each([
     ['someone forgotten since', 'keep'],
     ['everyone, without identities in the configuration,', 'drop'],
-  ] as const)('restore: %s is erased everywhere by the commit that brings the rows', async (_, identity) => {
+    ['everyone of a source whose follow rule drops identities', 'by rule'],
+  ] as const)('restore: %s is erased everywhere by the commit that brings the rows', async (_, dropped) => {
     const [person] = await world.admin(
       `SELECT s.no, r.id, r.investor_id AS investor FROM investment_rows r
        JOIN sources s ON s.no = r.source_no WHERE r.investor_id IS NOT NULL ORDER BY r.row_no LIMIT 1`,
@@ -179,8 +180,14 @@ describe('backup and restore on PostgreSQL', () => {
        SELECT source_no, id, investor_id, status, needs_whitelisting, visible, investor_deactivated, via_entity,
          blockers, contracts, observed_at, '{"name":"Canary"}' FROM investment_rows WHERE id = '${person?.id}'`,
     );
-    const file = at(`everywhere-${identity}.pgbackup`);
+    await world.admin(
+      `INSERT INTO followed_sources (source, rule, realm, target_type, target, installation, state, mints, first_seen_at)
+       SELECT name, 'crm', 'test', 'company', 'co_' || no, 'inst_' || no, 'connected', 1, '2026-01-01T00:00:00.000Z'
+       FROM sources`,
+    );
+    const file = at(`everywhere-${dropped}.pgbackup`);
     expect((await world.run(['backup', file], { env: without })).code).toBe(0);
+    await world.admin('DELETE FROM followed_sources');
     await world.admin('DELETE FROM rosterd_identity.staged_rows');
     const target = await emptyDatabase();
     const place = { kind: 'postgres', url: target.admin, password: null } as const;
@@ -191,9 +198,9 @@ describe('backup and restore on PostgreSQL', () => {
                 + (SELECT count(*)::int FROM investment_rows WHERE extra LIKE '%Canary%')
                 + (SELECT count(*)::int FROM staged_rows WHERE identity LIKE '%Canary%') AS canaries,
              (SELECT count(*)::int FROM identity_rows JOIN investment_rows USING (row_no)
-              WHERE $1 = 'drop' OR investor_id = '${person?.investor}') AS names,
+              WHERE $1 <> 'keep' OR investor_id = '${person?.investor}') AS names,
              (SELECT count(*)::int FROM identity_rows) > 0 AS others`,
-          [identity],
+          [dropped],
         );
         return rows[0];
       });
@@ -203,15 +210,17 @@ describe('backup and restore on PostgreSQL', () => {
       file,
       place,
       {
-        ...{ clock: systemClock, env: without, version: '0', force: false, leaseMs: 30_000, identity },
+        ...{ clock: systemClock, env: without, version: '0', force: false, leaseMs: 30_000 },
+        identity: dropped === 'drop' ? 'drop' : 'keep',
+        namelessRules: dropped === 'by rule' ? ['crm'] : [],
         signal: new AbortController().signal,
       },
       {
-        remember: () => (identity === 'drop' ? [] : [since]),
+        remember: () => (dropped === 'keep' ? [since] : []),
         prepare: async () => void seen.push(await found()),
       },
     );
-    expect(seen).toEqual([{ canaries: 0, names: 0, others: identity === 'keep' }]);
+    expect(seen).toEqual([{ canaries: 0, names: 0, others: dropped === 'keep' }]);
   });
 
   test('restore refuses while a daemon is a member of the fleet', async () => {

@@ -8,6 +8,9 @@ import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import { createMirror } from '../../src/daemon/library.js';
 import { storedSources } from '../../src/daemon/stored-sources.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { backUp } from '../../src/tasks/backup.js';
+import { restore } from '../../src/tasks/restore.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
 import { verify } from '../../src/tasks/verify.js';
 import { manualClock } from '../platform/webhooks/manual-clock.js';
@@ -108,6 +111,25 @@ test('a rule that no longer keeps names erases the stored ones after the restart
   const wanted = { sample: 5, seed: 7, full: true, calls: 200, repair: false, pauseMillis: 1 };
   const receipt = await verify({ ...partsFor(dropping), sources }, wanted, new AbortController().signal);
   expect(receipt.sources).toMatchObject([{ outcome: 'equal', sample: { compared: 5 }, drift: [] }]);
+});
+
+test('names of a source whose rule drops them are gone when a restore ends, before any tick', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 20 });
+  const folder = freshFolder();
+  const keeping = followingConfig(sandbox, { folder });
+  const first = await startDaemon(partsFor(keeping));
+  const identities = () => readerOf(keeping).prepare('SELECT count(*) FROM identities').pluck().get();
+  await expect.poll(identities, soon).toBeGreaterThan(10);
+  await first.close();
+  const backup = join(folder, 'before.db');
+  const asked = { clock: systemClock, env: {}, signal: new AbortController().signal, force: true };
+  await backUp({ ...asked, location: keeping.database, target: backup, isFolder: false });
+
+  const place = { folder, database: 'sqlite:restored.db' };
+  const dropping = followingConfig(sandbox, { ...place, rule: { identity: 'drop' } });
+  await restore({ ...asked, config: dropping, backup });
+  expect(readerOf(dropping).prepare('SELECT count(*) FROM investments').pluck().get()).toBeGreaterThan(10);
+  expect(readerOf(dropping).prepare('SELECT count(*) FROM identities').pluck().get()).toBe(0);
 });
 
 test.each(['a token', 'a sign-in'])(

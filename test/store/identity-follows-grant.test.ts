@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
-import type { InvestmentId, UserId } from '../../src/domain/ids.js';
+import type { InvestmentId, SourceName, UserId } from '../../src/domain/ids.js';
 import type { FeedItem } from '../../src/domain/investment.js';
 import { test } from './both-databases.js';
 import { cautious, type Fixture, mirrorFixture } from './mirror-fixture.js';
-import { identity, listingPage, record, rejected, tombstone } from './samples.js';
+import { acme, identity, listingPage, record, rejected, tombstone } from './samples.js';
 
 const names = async ({ rows }: Fixture) =>
   (
@@ -181,6 +181,34 @@ describe('dropped identity', () => {
     expect(await receipts(before)).toHaveLength(1);
     expect(await before.rows('SELECT identity_included FROM sources')).toEqual([{ identity_included: null }]);
     expect(await forgetting(before).dropAll()).toBe(0);
+  });
+
+  test('follow rules that drop identity erase it in the sources that they follow now, once', async () => {
+    const dropped = await mirrorFixture();
+    await dropped.list([[record('inv_1')]]);
+    for (const name of ['kept', 'disconnected']) {
+      const source = { ...acme, name: name as SourceName };
+      await (await mirrorFixture({ store: dropped.store, source })).list([[record(`inv_${name}`)]]);
+    }
+    for (const [source, rule, state] of [
+      ['acme', 'nameless', 'connected'],
+      ['kept', 'keeping', 'connected'],
+      ['disconnected', 'nameless', 'disconnected'],
+    ])
+      await dropped.rows(
+        `INSERT INTO followed_sources (source, rule, realm, target_type, target, installation, state, mints, first_seen_at)
+         VALUES (?, ?, 'test', 'company', ?, ?, ?, 1, '2026-01-01T00:00:00.000Z')`,
+        ...[source, rule, `co_${source}`, `inst_${source}`, state],
+      );
+    expect(await forgetting(dropped).dropFollowed(['nameless', 'unknown'])).toBe(1);
+    expect(await names(dropped)).toEqual(['inv_disconnected:inv_disconnected', 'inv_kept:inv_kept']);
+    expect(await receipts(dropped)).toEqual([receipt(null, 'dropped')]);
+    expect(await dropped.rows('SELECT name, identity_included FROM sources ORDER BY name')).toEqual([
+      { name: 'acme', identity_included: 0 },
+      { name: 'disconnected', identity_included: 1 },
+      { name: 'kept', identity_included: 1 },
+    ]);
+    expect(await forgetting(dropped).dropFollowed(['nameless'])).toBe(0);
   });
 });
 

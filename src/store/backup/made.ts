@@ -48,6 +48,8 @@ export interface RestoreParts {
   readonly lockMs?: number;
   /** Whether identities may be stored. */
   readonly identity: 'keep' | 'drop';
+  /** The follow rules that store none. */
+  readonly namelessRules?: readonly string[];
 }
 
 export interface RestoreHooks {

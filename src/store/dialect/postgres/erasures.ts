@@ -10,9 +10,11 @@ import type {
   Scrubbed,
   WriteDown,
 } from '../../erasures.js';
+import { followedWithNames, noteDropped } from '../../followed-sources.js';
 import { IdentityEraser, markReceipted } from './identity-eraser.js';
 import { lockAllSources } from './locked-source.js';
 import type { PostgresDatabase } from './open.js';
+import { numbered } from './placeholders.js';
 import { scrub } from './scrub.js';
 import { inTransaction, type Transaction } from './transaction.js';
 import { stripUnknownKeys } from './unknown-keys.js';
@@ -82,6 +84,11 @@ export class PostgresErasures implements Erasures {
     });
   }
 
+  /** Implements `"identity": "drop"` of follow rules. */
+  async dropFollowed(rules: readonly string[]): Promise<number> {
+    return this.#withAllSources((transaction, at) => dropFollowedIn(transaction, rules, at));
+  }
+
   /** Rewrites the tables whose files may still contain erased bytes. */
   scrub(): Promise<Scrubbed> {
     return scrub(this.database, this.clock);
@@ -129,12 +136,30 @@ export async function recallIn(
 /** Erases all identities in the caller's transaction. Returns the number of receipts. */
 export async function dropIn(transaction: Transaction, at: Instant): Promise<number> {
   let erased = 0;
-  for (const { no } of await transaction.rows<{ no: number }>('SELECT no FROM sources ORDER BY no')) {
-    const erasing = new IdentityEraser(transaction, no, at);
-    await erasing.source('dropped');
-    erased += await erasing.finish();
-  }
+  for (const { no } of await transaction.rows<{ no: number }>('SELECT no FROM sources ORDER BY no'))
+    erased += await dropOf(transaction, no, at);
   return erased;
+}
+
+/** Erases the identities of the sources of these rules in the caller's transaction. Returns the number of receipts. */
+export async function dropFollowedIn(
+  transaction: Transaction,
+  rules: readonly string[],
+  at: Instant,
+): Promise<number> {
+  let erased = 0;
+  for (const rule of rules)
+    for (const { no } of await transaction.rows<{ no: number }>(numbered(followedWithNames), rule)) {
+      erased += await dropOf(transaction, no, at);
+      transaction.send(numbered(noteDropped), no);
+    }
+  return erased;
+}
+
+async function dropOf(transaction: Transaction, no: number, at: Instant): Promise<number> {
+  const erasing = new IdentityEraser(transaction, no, at);
+  await erasing.source('dropped');
+  return await erasing.finish();
 }
 
 function remember(transaction: Transaction, { id, at }: ForgottenSince): void {

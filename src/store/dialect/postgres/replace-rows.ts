@@ -15,7 +15,7 @@ import type { FollowedSourcesTable } from '../../operating-schema.js';
 import type { SourceRow } from '../../source-row.js';
 import { driverUrl } from './driver-url.js';
 import { emptySmall, hideIn } from './erase-source.js';
-import { dropIn, recallIn } from './erasures.js';
+import { dropFollowedIn, dropIn, recallIn } from './erasures.js';
 import { withPostgresFaults } from './faults.js';
 import { isAlive } from './fleet-life.js';
 import { saveFollowedIn } from './followed-sources.js';
@@ -58,7 +58,8 @@ export function replaceRows(
       await refuseInUse(client, database, parts);
       await refuseFilled(client, database, tables, parts.force);
       const { rows } = await client.query<ForgottenSince>('SELECT id, forgotten_at AS at FROM forgotten');
-      const erased = tables.some(({ name }) => name === 'followed_sources') ? await erasedIn(client) : [];
+      const hasFollowed = tables.some(({ name }) => name === 'followed_sources');
+      const erased = hasFollowed ? await erasedIn(client) : [];
       const people = remember(rows, erased);
       // Leases go with the sources.
       await client.query(`TRUNCATE ${all} CASCADE`);
@@ -67,6 +68,7 @@ export function replaceRows(
       const at = instantFromMillis(parts.clock.now());
       await recallIn(transaction, people, at);
       if (parts.identity === 'drop') await dropIn(transaction, at);
+      else if (hasFollowed) await dropFollowedIn(transaction, parts.namelessRules ?? [], at);
       if (erased.length > 0) await beginErasing(transaction, erased, at);
       throwIfStopped(parts.signal);
       await transaction.commit();

@@ -10,6 +10,7 @@ import type {
   Scrubbed,
   WriteDown,
 } from '../../erasures.js';
+import { followedWithNames, noteDropped } from '../../followed-sources.js';
 import { withSqliteFaults } from './faults.js';
 import { IdentityEraser } from './identity-eraser.js';
 import type { SqliteDatabase } from './open.js';
@@ -87,24 +88,27 @@ export class SqliteErasures implements Erasures {
 
   /** Implements `"identity": "drop"`: erases every stored identity. Returns the number of receipts it wrote. */
   dropAll(): number {
-    const { raw, file } = this.database;
-    return withSqliteFaults(file, () =>
-      inTransaction(raw, () => {
-        const at = instantFromMillis(this.clock.now());
-        const residue = raw.prepare('SELECT 1 FROM identity_residue');
-        let erased = 0;
-        for (const no of raw.prepare<[], number>('SELECT no FROM sources').pluck().all()) {
-          const erasing = new IdentityEraser(raw, no, at, residue);
-          erasing.source('dropped');
-          erased += erasing.finish();
-        }
-        raw.exec(
-          `UPDATE sources SET identity_included = NULL, names_from_generation = generation + 1
-           WHERE identity_included IS NOT NULL`,
-        );
-        return erased;
-      }),
-    );
+    const { raw } = this.database;
+    return this.#inTransaction(() => {
+      const erased = this.#drop(raw.prepare<[], number>('SELECT no FROM sources').pluck().all());
+      raw.exec(
+        `UPDATE sources SET identity_included = NULL, names_from_generation = generation + 1
+         WHERE identity_included IS NOT NULL`,
+      );
+      return erased;
+    });
+  }
+
+  /** Implements `"identity": "drop"` of follow rules. */
+  dropFollowed(rules: readonly string[]): number {
+    const { raw } = this.database;
+    return this.#inTransaction(() => {
+      const withNames = raw.prepare<[string], number>(followedWithNames).pluck();
+      const sources = rules.flatMap((rule) => withNames.all(rule));
+      const erased = this.#drop(sources);
+      for (const no of sources) raw.prepare(noteDropped).run(no);
+      return erased;
+    });
   }
 
   /** For tests and small files: blocks this process until the file is rewritten. */
@@ -129,6 +133,20 @@ export class SqliteErasures implements Erasures {
   #inTransaction<Result>(work: () => Result): Result {
     const { raw, file } = this.database;
     return withSqliteFaults(file, () => inTransaction(raw, work));
+  }
+
+  /** Erases the identities of these sources. Returns the number of receipts. */
+  #drop(sources: readonly number[]): number {
+    const { raw } = this.database;
+    const at = instantFromMillis(this.clock.now());
+    const residue = raw.prepare('SELECT 1 FROM identity_residue');
+    let erased = 0;
+    for (const no of sources) {
+      const erasing = new IdentityEraser(raw, no, at, residue);
+      erasing.source('dropped');
+      erased += erasing.finish();
+    }
+    return erased;
   }
 
   #isKnown(id: PersonOrInvestment): boolean {
