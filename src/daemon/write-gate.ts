@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
@@ -39,6 +40,8 @@ export class WriteGate {
   #waiting = 0;
   /** Whether calls waited when the gate opened last. */
   #hasKept = false;
+  /** Whether a call has found the gate open in this turn of the event loop. */
+  #hasBegun = false;
 
   /**
    * `beforeOpening` runs whenever the gate is about to open and guarded calls still wait. It must not reject. Without `lock`, calls
@@ -172,9 +175,13 @@ export class WriteGate {
   ): Promise<Result> {
     const patience = countdown(this.clock, lockMillis);
     for (;;) {
-      // Calls that waited for the lock find it again at once, if at all. Many that wait a moment each would block the event loop.
-      if (this.isClosed) await this.opened(timeoutMillis, patience);
-      else this.lock?.wait(true);
+      // Many calls that wait a moment each, because none of them knows of the lock yet, would block the event loop.
+      if (!this.isClosed) this.lock?.wait(this.#isFirstOfTurn());
+      else {
+        await this.opened(timeoutMillis, patience);
+        // Calls that waited for the lock find it again at once, if at all.
+        this.lock?.wait(false);
+      }
       patience();
       try {
         return await call();
@@ -183,6 +190,15 @@ export class WriteGate {
         this.meetLock();
       }
     }
+  }
+
+  #isFirstOfTurn(): boolean {
+    if (this.#hasBegun) return false;
+    this.#hasBegun = true;
+    setImmediate(() => {
+      this.#hasBegun = false;
+    });
+    return true;
   }
 
   /**

@@ -237,3 +237,22 @@ test('write gate: closing it ends the looks at the lock', async () => {
   await refused;
   expect(lock.looks).toBe(looks);
 });
+
+test('write gate: of calls that begin in one turn before the lock is known, only the first waits for it', async () => {
+  const { clock, gate, lock } = lockedWriter();
+  const waited: boolean[] = [];
+  const writer = gate.guard({
+    write: async () => {
+      waited.push(lock.isWaited);
+      if (!lock.isFree)
+        throw sqliteFault(new Sqlite.SqliteError('database is locked', 'SQLITE_BUSY'), 'mirror.db');
+    },
+  });
+  const calls = [writer.write(), writer.write(), writer.write()];
+  expect(waited).toEqual([true, false, false]);
+  lock.isFree = true;
+  await clock.advance(100);
+  await Promise.all(calls);
+  await writer.write();
+  expect(waited.slice(3)).toEqual([false, false, false, true]);
+});
