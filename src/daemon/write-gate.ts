@@ -33,6 +33,8 @@ export class WriteGate {
   /** Resolves when another program has released the lock, or `close` was called. */
   #locked: Promise<void> | undefined;
   #lockedSince: Instant | null = null;
+  /** Aborts at the same moment. A promise would keep a part of each call that waited for it in vain. */
+  #freed = new Interrupter();
   readonly #closing = new Interrupter();
   /** Resolves when all work that was given is done. */
   #given: Promise<void> | undefined;
@@ -125,6 +127,7 @@ export class WriteGate {
     if (this.lock === null || this.#locked !== undefined || this.#closing.aborted) return;
     this.#lockedSince = instantFromMillis(this.clock.now());
     this.lock.wait(false);
+    this.#freed = new Interrupter();
     this.#locked = this.#untilFree(this.lock);
   }
 
@@ -146,6 +149,7 @@ export class WriteGate {
     }
     this.#locked = undefined;
     this.#lockedSince = null;
+    this.#freed.abort();
   }
 
   /** Returns the object with methods that pass the gate (see `passing`), except the named ones. */
@@ -206,16 +210,22 @@ export class WriteGate {
    * when a child process is at work for `timeoutMillis`.
    */
   async opened(timeoutMillis: number, patience = countdown(this.clock, lockMillis)): Promise<void> {
-    const passed = new AbortController();
-    const after = (millis: number) => this.clock.wait(millis, passed.signal).then(() => 'late' as const);
-    const late = timeoutMillis === Number.POSITIVE_INFINITY ? [] : [after(timeoutMillis)];
+    const passed = new Interrupter();
+    const late =
+      timeoutMillis === Number.POSITIVE_INFINITY
+        ? []
+        : [this.clock.wait(timeoutMillis, passed).then(() => 'late' as const)];
     this.#waiting += 1;
     try {
       while (this.isClosed)
         if (this.#closed !== undefined) {
           if ((await Promise.race([this.#closed, ...late])) === 'late')
             throw new Fault('database_busy', 'a child process is writing to the database file');
-        } else if ((await Promise.race([this.#locked, after(patience())])) === 'late') return;
+        } else {
+          const freed = this.#freed;
+          await this.clock.wait(patience(), freed);
+          if (!freed.aborted) return;
+        }
     } finally {
       this.#waiting -= 1;
       passed.abort();

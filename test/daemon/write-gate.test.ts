@@ -1,8 +1,13 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import Sqlite from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { WriteGate } from '../../src/daemon/write-gate.js';
 import { sqliteFault } from '../../src/store/dialect/sqlite/faults.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
 
 class Writer {
   readonly #written: string[] = [];
@@ -255,4 +260,18 @@ test('write gate: of calls that begin in one turn before the lock is known, only
   await Promise.all(calls);
   await writer.write();
   expect(waited.slice(3)).toEqual([false, false, false, true]);
+});
+
+test('write gate: nothing is kept of calls that waited in vain while the lock stays held', async () => {
+  const { gate } = lockedWriter();
+  gate.meetLock();
+  const impatient = () => gate.opened(Number.POSITIVE_INFINITY, () => 0);
+  const heapAfter = async (calls: number) => {
+    for (let call = 0; call < calls; call += 1) await impatient();
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await heapAfter(1_000);
+  expect((await heapAfter(30_000)) - before).toBeLessThan(2_000_000);
+  expect(gate.isClosed).toBe(true);
 });
