@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { defined } from '../domain/defined.js';
 import type { Instant } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
+import type { Interruption } from '../runtime/interruption.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { isProcessGone } from '../runtime/process-identity.js';
 import { AfterSyncHooks } from '../store/after-sync.js';
@@ -63,7 +64,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       },
       {
         rowsAtOnce,
-        start: () => behindGate(file, gate, clock),
+        start: (signal) => behindGate(file, gate, clock, signal),
         step: (transaction) => gate.passing(transaction),
       },
       checkpoints,
@@ -146,12 +147,17 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
  * An index is built under the write lock, for as long as its table is large; totals are written in many short commits. Both
  * open the gate again while another program has the lock.
  */
-function behindGate(file: string, gate: WriteGate, clock: Clock): ListingHelper {
-  const helper = new ListingProcess(file, (commit) => gate.closedFor('totals', commit));
+function behindGate(
+  file: string,
+  gate: WriteGate,
+  clock: Clock,
+  signal: Interruption | undefined,
+): ListingHelper {
+  const helper = new ListingProcess(file, (commit) => gate.closedFor('totals', commit), signal);
   return {
     perform: (task) =>
       task.kind === 'index'
-        ? retryBusy(clock, () => gate.closedThenOpenFor('index', () => helper.perform(task)))
+        ? retryBusy(clock, () => gate.closedThenOpenFor('index', () => helper.perform(task)), signal)
         : helper.perform(task),
     end: () => helper.end(),
   };

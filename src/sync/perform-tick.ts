@@ -182,7 +182,7 @@ export class Tick {
         if (this.signal.aborted) return this.#cutShort();
         if (this.#mode === 'none') this.#mode = modeOf(phase);
         const policy = { ...options.brake, accepted: effect.accepted };
-        const { applied, brake } = await mirror.publishListing(this.lease, effect.final, policy);
+        const { applied, brake } = await mirror.publishListing(this.lease, effect.final, policy, this.signal);
         this.#count(applied);
         if (brake !== null)
           this.parts.logger.error(

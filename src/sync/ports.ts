@@ -278,12 +278,14 @@ export interface Mirror {
   /**
    * Publishes a complete listing in one commit. When the listing names so few of the stored rows that the brake
    * applies, the missing rows stay, are marked as awaiting deletion, and are reported in `brake`. Otherwise, or when
-   * deletions are accepted, they are deleted together with the rows marked earlier, and no mark remains.
+   * deletions are accepted, they are deleted together with the rows marked earlier, and no mark remains. Throws `stopped` when
+   * `signal` fired while another program keeps the mirror locked.
    */
   publishListing(
     lease: Lease,
     final: Cursor,
     brake: BrakePolicy,
+    signal?: Interruption,
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }>;
 
   /**

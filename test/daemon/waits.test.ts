@@ -8,6 +8,7 @@ import type { Instant } from '../../src/domain/instant.js';
 import type { Cursor } from '../../src/domain/position.js';
 import type { FullStatus } from '../../src/reading/status.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
+import { Interrupter, type Interruption } from '../../src/runtime/interruption.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import type { Scrubber } from '../../src/store/scrub-messages.js';
@@ -106,6 +107,21 @@ test('while another program has the lock, the build of an index opens the gate a
   expect(indexes()).toBeGreaterThan(3);
 });
 
+test('a stop ends the build of an index that waits for the lock of another program', async () => {
+  const folder = freshFolder();
+  const stopping = new Interrupter();
+  const clock = {
+    ...systemClock,
+    wait: async () => stopping.abort(),
+  };
+  const mirror = await mirrorIn(folder, { clock });
+  const publish = await listingIn(mirror, acme, 'inv_1', stopping);
+  const other = openSqlite(join(folder, 'mirror.db'));
+  onTestFinished(() => other.close());
+  other.raw.exec('UPDATE investment_rows SET row_no = 1000000; BEGIN IMMEDIATE');
+  await expect(publish()).rejects.toMatchObject({ code: 'stopped' });
+});
+
 test('status, its page and the dashboard of a daemon say what ticks wait for', async () => {
   const sandbox = await sandboxFor({ companies: 1, records: 10 });
   const folder = freshFolder();
@@ -130,12 +146,12 @@ test('status, its page and the dashboard of a daemon say what ticks wait for', a
 });
 
 /** Lists one record, and returns what publishes it. */
-async function listingIn({ mirror }: OpenMirror, source: SourceIdentity, id: string) {
+async function listingIn({ mirror }: OpenMirror, source: SourceIdentity, id: string, signal?: Interruption) {
   const { lease } = await mirror.open(source, 'tester');
   const start = { kind: 'first', fingerprint: source.fingerprint, restarts: 0, notBefore: null } as const;
   await mirror.beginListing(lease, start);
   await mirror.addListingPage(lease, listingPage([record(id, {}, null)], 'end'));
-  return () => mirror.publishListing(lease, 'end' as Cursor, cautious);
+  return () => mirror.publishListing(lease, 'end' as Cursor, cautious, signal);
 }
 
 async function mirrorIn(

@@ -564,6 +564,18 @@ describe('run tick: faults', () => {
     expect(waits.at(-1)).toBeGreaterThanOrEqual(300_000);
   });
 
+  test('a stop reaches a publication under way', async () => {
+    const stop = new AbortController();
+    const port = mirrorWith({
+      publishListing: async (_lease, _final, _brake, signal) => {
+        stop.abort();
+        throw fault(signal?.aborted === true ? 'stopped' : 'internal');
+      },
+    });
+    const { report } = await tick({}, truth, { port, signal: stop.signal });
+    expect(report).toMatchObject({ outcome: 'stopped', mode: 'listing' });
+  });
+
   test('a decision that repeats a step ends the tick as an internal error instead of looping', async () => {
     // A mirror that loses its commits makes the engine repeat the same step.
     let begun = 0;

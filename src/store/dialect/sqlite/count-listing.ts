@@ -1,5 +1,6 @@
 import { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
+import type { Interruption } from '../../../runtime/interruption.js';
 import {
   type CountedTotals,
   computeTotals,
@@ -28,6 +29,7 @@ export async function countListing(
   { sourceNo, fence }: CountTask,
   turn: Turn,
   clock: Pick<Clock, 'monotonic' | 'wait'>,
+  signal?: Interruption,
 ): Promise<CountedTotals> {
   const fenceOf = raw.prepare<[number], number>('SELECT fence FROM leases WHERE source_no = ?').pluck();
   const size = new SliceSize(investorsPerCommitMax);
@@ -45,7 +47,7 @@ export async function countListing(
       size.took(clock.monotonic() - began);
       return rows;
     });
-  const commit = (work: () => number) => retryBusy(clock, () => write(work));
+  const commit = (work: () => number) => retryBusy(clock, () => write(work), signal);
   const isRepeated = isCounting(raw, sourceNo);
   await commit(() => noteCounting(raw, sourceNo, 'counting'));
   if (isRepeated) await deleteAllLeftover();

@@ -1,4 +1,5 @@
 import { systemClock } from '../../../runtime/clock.js';
+import { Interrupter } from '../../../runtime/interruption.js';
 import { endWithParent } from '../../../runtime/own-child.js';
 import { failureOf } from './child-failure.js';
 import { connectSqlite } from './connect.js';
@@ -18,9 +19,11 @@ const readWaitMillis = 10 * 60_000;
 endWithParent();
 
 let go: () => void = () => {};
+const stopping = new Interrupter();
 
 process.on('message', async (order: ListingOrder) => {
   if (order.kind === 'go') go();
+  else if (order.kind === 'stop') stopping.abort();
   else reply(await resultOf(order));
 });
 
@@ -53,7 +56,7 @@ async function resultOf({ file, task }: ListingRequest): Promise<ListingReply> {
     try {
       const result =
         task.kind === 'count'
-          ? await countListing(database.raw, task, turn, systemClock)
+          ? await countListing(database.raw, task, turn, systemClock, stopping)
           : performListingTask(database.raw, task);
       return { kind: 'done', result };
     } finally {

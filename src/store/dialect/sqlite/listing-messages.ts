@@ -7,8 +7,8 @@ export interface ListingRequest {
   readonly task: ListingTask;
 }
 
-/** `go` answers `asks`. */
-export type ListingOrder = ListingRequest | { readonly kind: 'go' };
+/** `go` answers `asks`. After `stop`, the process waits for no other program any more. */
+export type ListingOrder = ListingRequest | { readonly kind: 'go' } | { readonly kind: 'stop' };
 
 export type ListingReply =
   /** Before each commit of several: the process waits until it may. */

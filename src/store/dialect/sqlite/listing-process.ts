@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { Fault } from '../../../domain/fault.js';
 import { descriptorsFault, endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
+import type { Interruption } from '../../../runtime/interruption.js';
 import { startOwnProcess } from '../../../runtime/own-process.js';
 import { errorOf } from './child-failure.js';
 import type { ListingOrder, ListingReply } from './listing-messages.js';
@@ -15,8 +16,15 @@ export class ListingProcess {
   /** Ends the turn of a commit that the process is writing. */
   #wrote: () => void = () => {};
 
-  /** `inTurn` runs each of several commits while the other writers of this program wait. */
-  constructor(file: string, inTurn: (commit: () => Promise<void>) => Promise<void> = (commit) => commit()) {
+  /**
+   * `inTurn` runs each of several commits while the other writers of this program wait. When `signal` fires, a task that waits for
+   * the lock of another program throws `stopped`.
+   */
+  constructor(
+    file: string,
+    inTurn: (commit: () => Promise<void>) => Promise<void> = (commit) => commit(),
+    signal?: Interruption,
+  ) {
     this.#file = file;
     this.#inTurn = inTurn;
     try {
@@ -25,13 +33,17 @@ export class ListingProcess {
       // Node throws some reasons, such as a lack of memory, and passes on the others.
       throw descriptorsFault(error) ?? lost(`${it} could not be started`, error);
     }
+    const stop = () => this.#order({ kind: 'stop' });
     const end = () => {
       this.#over = true;
+      signal?.removeEventListener('abort', stop);
       this.#wrote();
     };
     this.#child.once('exit', end);
     // A process that could not be started, or a message that could not be sent, is reported to the waiting task.
     this.#child.on('error', end);
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted === true) stop();
   }
 
   /** Performs one task at a time. Throws what the task threw, and when the process ended before it replied. */

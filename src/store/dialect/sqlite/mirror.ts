@@ -2,6 +2,7 @@ import type { SourceName } from '../../../domain/ids.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import type { FeedItem } from '../../../domain/investment.js';
 import type { Cursor } from '../../../domain/position.js';
+import type { Interruption } from '../../../runtime/interruption.js';
 import type {
   Applied,
   Brake,
@@ -177,9 +178,10 @@ export class SqliteMirror implements Mirror, Rereading {
     lease: Lease,
     final: Cursor,
     brake: BrakePolicy,
+    signal?: Interruption,
   ): Promise<{ readonly applied: Applied; readonly brake: Brake | null }> {
     const { file, raw } = this.#database;
-    const helpers = new ListingHelpers(raw, this.#large);
+    const helpers = new ListingHelpers(raw, this.#large, signal);
     try {
       const source = this.#source(lease.source);
       const prepared = await preparePublication(raw, source, lease.fence, helpers);

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Interruption } from '../../../runtime/interruption.js';
 import type { SourceRow } from '../../source-row.js';
 import { missingIndexes, newestRow, reloadStatistics } from './indexes.js';
 import type { PreparedListing } from './listing.js';
@@ -13,7 +14,8 @@ export interface LargeListings {
   readonly step?: Step;
   /** Up to so many rows, the work takes less than 100 ms and is done on the event loop. */
   readonly rowsAtOnce: number;
-  start(): ListingHelper;
+  /** When `signal` fires, a task that waits for the lock of another program fails with `stopped`. */
+  start(signal?: Interruption): ListingHelper;
 }
 
 export interface ListingHelper {
@@ -30,6 +32,7 @@ export class ListingHelpers {
   constructor(
     private readonly raw: RawDatabase,
     large: LargeListings | undefined,
+    private readonly signal?: Interruption,
   ) {
     // Whether a child process starts faster than the work is done here.
     this.step = large?.step ?? (async (transaction) => transaction());
@@ -42,7 +45,7 @@ export class ListingHelpers {
       const perform = performHere(this.raw);
       return (task) => this.step(() => perform(task));
     }
-    const helper = this.#large.start();
+    const helper = this.#large.start(this.signal);
     this.#started.push(helper);
     return helper.perform;
   }

@@ -3,8 +3,10 @@ import { Fault, reaction } from '../../../../src/domain/fault.js';
 import type { FeedItem } from '../../../../src/domain/investment.js';
 import type { Cents } from '../../../../src/domain/money.js';
 import type { Cursor } from '../../../../src/domain/position.js';
+import { Interrupter } from '../../../../src/runtime/interruption.js';
 import { seededRandom } from '../../../../src/runtime/random.js';
 import { countListing, type Turn } from '../../../../src/store/dialect/sqlite/count-listing.js';
+import { buildIndexes } from '../../../../src/store/dialect/sqlite/indexes.js';
 import { ListingProcess } from '../../../../src/store/dialect/sqlite/listing-process.js';
 import { type PerformTask, performListingTask } from '../../../../src/store/dialect/sqlite/listing-work.js';
 import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
@@ -274,6 +276,31 @@ test.each([
   }
   await expect(counting).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
   expect(turns).toBe(1_201);
+});
+
+test('a stop ends the totals that wait for the lock of another program', async () => {
+  const database = migratedDatabase();
+  buildIndexes(database.raw);
+  const other = openSqlite(database.file);
+  onTestFinished(() => other.close());
+  const stopping = new Interrupter();
+  const large: LargeListings = {
+    rowsAtOnce: 0,
+    start: (signal) =>
+      new ListingProcess(
+        database.file,
+        async (commit) => {
+          if (!other.raw.inTransaction) other.raw.exec('BEGIN IMMEDIATE');
+          await commit();
+          stopping.abort();
+        },
+        signal,
+      ),
+  };
+  const { collect, mirror, lease } = await mirrorFixture({ database, large });
+  const final = await collect([crowd(20)]);
+  const publishing = mirror.publishListing(lease, final, cautious, stopping);
+  await expect(publishing).rejects.toMatchObject({ code: 'stopped' });
 });
 
 test('while commits of totals are slow, each has fewer rows than the one before', async () => {
