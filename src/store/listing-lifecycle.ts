@@ -112,15 +112,17 @@ export function checkComplete(listing: ListingRow, final: Cursor): void {
 
 /**
  * Returns the counts when a re-listing that does not name `unseen` of the stored rows would delete more than the policy
- * allows; null when it is within the limits or the deletions were accepted.
+ * allows, or when any of them may be one of its `unidentified` entries, whose id could not be read. Returns null otherwise,
+ * and when the deletions were accepted.
  */
 export function brakeOf(
   { rows_held: held }: SourceRow,
-  unseen: number,
+  { unseen, unidentified }: { readonly unseen: number; readonly unidentified: boolean },
   { share, rows, accepted }: BrakePolicy,
 ): Brake | null {
   const tooMany = unseen > share * held && unseen >= rows;
-  return tooMany && !accepted ? { wouldRemove: unseen, held } : null;
+  const unsure = unseen > 0 && unidentified;
+  return (tooMany || unsure) && !accepted ? { wouldRemove: unseen, held } : null;
 }
 
 /** Returns what a re-listing changed for readers, given the number of rows before it. */

@@ -208,6 +208,23 @@ describe('a later complete listing', () => {
     expect(await awaiting(fixture)).toBe('a c d');
   });
 
+  test('a listing with a record whose id cannot be read deletes none of the rows it lacks, unless it was accepted', async () => {
+    const fixture = await mirrorFixture();
+    const unidentified = rejected(null, '{"id":7}');
+    // An entry from the feed before this listing says nothing about it.
+    await fixture.list([[...(named('a', 'b', 'c', 'd')[0] ?? []), unidentified]]);
+    await fixture.list(named('a', 'b', 'c'), 'relist', brake);
+    expect(await shown(fixture)).toBe('a b c / 0');
+    await fixture.list([[record('a'), unidentified, record('c')]], 'relist', brake);
+    expect(await shown(fixture)).toBe('a b c / 1');
+    expect(await awaiting(fixture)).toBe('b');
+    // With every row named, there is none to keep.
+    await fixture.list([[record('a'), record('b'), record('c'), unidentified]], 'relist', brake);
+    expect(await shown(fixture)).toBe('a b c / 0');
+    await fixture.list([[record('a'), unidentified, record('c')]], 'relist', { ...brake, accepted: true });
+    expect(await shown(fixture)).toBe('a c / 0');
+  });
+
   test('an accepted listing deletes every row it does not name and leaves no mark', async () => {
     const fixture = await doubted();
     await fixture.list(named('c'), 'relist', { ...brake, accepted: true });

@@ -77,7 +77,7 @@ export const investmentRelations: readonly RelationEntry[] = [
     name: 'awaiting_deletion',
     kind: 'view',
     meaning:
-      'Rows of `investments` that the last complete listing did not name, too many to delete without approval (`sync.brake`). They stay in every other view until a person accepts the deletions (`rosterd sync --accept-deletions`), the platform names them again, or the rows missing from a later listing are within the limit. No identity.',
+      'Rows of `investments` that the last complete listing did not name, too many to delete without approval (`sync.brake`), or beside a record whose id could not be read. They stay in every other view until a person accepts the deletions (`rosterd sync --accept-deletions`), the platform names them again, or the rows missing from a later listing are within the limit. No identity.',
     columns: [
       ...key,
       companyOf,

@@ -25,7 +25,7 @@ import type { ListingRow, SweepRow } from '../../source-row.js';
 import type { Commit } from './commit.js';
 import { buildIdIndex } from './indexes.js';
 import { insertRows, replaceListedRows } from './page-rows.js';
-import { resolveBefore, seenBefore } from './quarantine.js';
+import { anyUnidentified, resolveBefore, seenBefore } from './quarantine.js';
 import { countUnseen, discardStage, forgetSeen, rememberSeen, stageRows, unstage } from './stage.js';
 import { removeAwaiting, swapIn } from './swap.js';
 import { statement } from './transaction.js';
@@ -141,7 +141,7 @@ export async function publishListing(
   const listing = expectListing(commit);
   checkComplete(listing, final);
   const published =
-    listing.kind === 'first' ? await publishFirst(commit) : await publishRelisted(commit, policy);
+    listing.kind === 'first' ? await publishFirst(commit) : await publishRelisted(commit, listing, policy);
   if (source.quarantined > 0)
     source.quarantined = await resolveBefore(transaction, source.no, listing.started_at, commit.at);
   discardListing(commit);
@@ -176,11 +176,14 @@ async function publishFirst(commit: Commit): Promise<{ applied: Applied; brake: 
 /** Publishes a re-listing. Rows it did not name are deleted or, if the brake engages, marked as awaiting deletion. */
 async function publishRelisted(
   commit: Commit,
+  { started_at }: ListingRow,
   policy: BrakePolicy,
 ): Promise<{ applied: Applied; brake: Brake | null }> {
   const { transaction, source } = commit;
   const rowsBefore = source.rows_held;
-  const brake = brakeOf(source, await countUnseen(transaction, source.no), policy);
+  const unseen = await countUnseen(transaction, source.no);
+  const unidentified = unseen > 0 && (await anyUnidentified(transaction, source.no, started_at));
+  const brake = brakeOf(source, { unseen, unidentified }, policy);
   // Before new rows are inserted: the pages could not record the row numbers of those as seen.
   if (brake !== null) await commit.markUnseen();
   else if (source.awaiting_deletion > 0) commit.unmarkAll();

@@ -106,6 +106,20 @@ export function seenBefore(transaction: Transaction, sourceNo: number, at: Insta
   );
 }
 
+/** Returns whether an entry without a readable id was read since this time. */
+export async function anyUnidentified(
+  transaction: Transaction,
+  sourceNo: number,
+  since: string,
+): Promise<boolean> {
+  const rows = await transaction.rows(
+    `SELECT 1 FROM quarantine_rows
+     WHERE source_no = $1 AND id IS NULL AND seen_at >= $2 AND resolved_at IS NULL LIMIT 1`,
+    ...[sourceNo, since],
+  );
+  return rows.length > 0;
+}
+
 /** Resolves entries last seen before the listing began. Returns the number of entries still open. */
 export async function resolveBefore(
   transaction: Transaction,

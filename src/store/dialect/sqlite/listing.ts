@@ -164,7 +164,7 @@ export function publishListing(
   const result =
     prepared.kind === 'first'
       ? publishFirst(commit, prepared.totals)
-      : publishRelisted(commit, policy, prepared);
+      : publishRelisted(commit, listing, policy, prepared);
   // Resolves entries that were last seen before this listing began.
   if (source.quarantined > 0) {
     statements.resolveQuarantineBefore.run(commit.at, source.no, listing.started_at);
@@ -204,13 +204,15 @@ function publishFirst(commit: Commit, ahead: CountedTotals | null): { applied: A
 /** Publishes a re-listing. Rows it did not name are deleted or, if the brake engages, marked as awaiting deletion. */
 function publishRelisted(
   commit: Commit,
+  { started_at }: ListingRow,
   policy: BrakePolicy,
   { unseen, totalsDiffer }: Extract<PreparedListing, { kind: 'relist' }>,
 ): { applied: Applied; brake: Brake | null } {
   const { statements, source } = commit;
   const rowsBefore = source.rows_held;
   const stillThere = storedAmong(statements, source.no, unseen);
-  const brake = brakeOf(source, stillThere.length, policy);
+  const unidentified = statements.anyUnidentified.get(source.no, started_at) !== undefined;
+  const brake = brakeOf(source, { unseen: stillThere.length, unidentified }, policy);
   if (brake !== null) commit.markUnseen(stillThere);
   else if (source.awaiting_deletion > 0) commit.unmarkAll();
   swapIn(commit, { removed: brake === null ? stillThere : [] });

@@ -164,6 +164,11 @@ export function prepareStatements(raw: RawDatabase) {
       `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
        WHERE source_no = ? AND id = ? AND resolved_at IS NULL`,
     ),
+    /** Whether an entry without a readable id was read since this time. */
+    anyUnidentified: prepare<[number, string], number>(
+      `SELECT 1 FROM quarantine_rows
+       WHERE source_no = ? AND id IS NULL AND seen_at >= ? AND resolved_at IS NULL LIMIT 1`,
+    ).pluck(),
     /** Needed at the start of a listing because commit times do not advance after the clock was set back. */
     quarantineSeenBefore: prepare<[string, number, string]>(
       'UPDATE quarantine_rows SET seen_at = ? WHERE source_no = ? AND seen_at >= ? AND resolved_at IS NULL',
