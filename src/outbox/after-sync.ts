@@ -38,6 +38,12 @@ export interface AfterSyncParts {
   onSuccess(): void;
 }
 
+/** A run whose result could not be stored. It is stored later, and the hook does not run again for it. */
+interface Unsettled {
+  readonly message: AfterSyncMessage;
+  readonly settle: () => Promise<void>;
+}
+
 export interface AfterSync extends Closable {
   /** Rows may have changed: look now. */
   look(): void;
@@ -56,20 +62,23 @@ const idleMillis = 60_000;
  * Runs a hook after syncs that changed rows: one run at a time, and one for all changes of `delayMillis` and of the time
  * that the previous run took. Ticks never wait for it. Each run reports the changes after those of the last successful
  * run, so none is left out; a run that failed is repeated with the same message, so a receiver can detect repeats. The
- * message is stored before it is sent, which keeps this true across restarts.
+ * message is stored before it is sent, which keeps this true across restarts. A result that cannot be stored, because another
+ * program has the write lock of a SQLite file, is stored later instead of running the hook again.
  */
 export function startAfterSync(parts: AfterSyncParts): AfterSync {
   const { clock, logger } = parts;
   const stopping = new AbortController();
   let first = true;
+  const last: { unsettled: Unsettled | null } = { unsettled: null };
   return startWakeableLoop(clock, stopping, async () => {
     if (!parts.leads()) {
       // Another leader's failure is reported as soon as this daemon leads.
       first = true;
+      last.unsettled = null;
       return idleMillis;
     }
     try {
-      const wait = await step(parts, first, stopping.signal);
+      const wait = await step(parts, first, stopping.signal, last);
       first = false;
       return wait;
     } catch (error) {
@@ -80,18 +89,33 @@ export function startAfterSync(parts: AfterSyncParts): AfterSync {
   });
 }
 
-/** Makes one step: nothing, one message, or one attempt. Returns how long to wait for the next one. */
-export async function step(parts: AfterSyncParts, first: boolean, signal: AbortSignal): Promise<number> {
+/** Makes one step: nothing, one message, one attempt, or its result. Returns how long to wait for the next one. */
+export async function step(
+  parts: AfterSyncParts,
+  first: boolean,
+  signal: AbortSignal,
+  last: { unsettled: Unsettled | null } = { unsettled: null },
+): Promise<number> {
   const { hook, store, clock } = parts;
   const state = await store.state(hook.name);
   if (first && state.lastError !== null) parts.onFailure(state.lastError);
-  if (state.message === null) return await prepare(parts, state);
-  const until = millisOf(state.message.nextAt) - clock.now();
-  // A longer wait was written while a clock was wrong.
-  if (until > 0 && until <= noticeWaitMillisMax) return until;
-  await attempt(parts, state.message, signal);
+  const { message } = state;
+  if (message === null) return await prepare(parts, state);
+  if (last.unsettled === null || !isSame(last.unsettled.message, message)) {
+    const until = millisOf(message.nextAt) - clock.now();
+    // A longer wait was written while a clock was wrong.
+    if (until > 0 && until <= noticeWaitMillisMax) return until;
+    const settle = await attempt(parts, message, signal);
+    if (settle === null) return 0;
+    last.unsettled = { message, settle };
+  }
+  await last.unsettled.settle();
+  last.unsettled = null;
   return 0;
 }
+
+const isSame = (one: AfterSyncMessage, other: AfterSyncMessage): boolean =>
+  one.lastSeq === other.lastSeq && one.queuedAt === other.queuedAt && one.attempts === other.attempts;
 
 /** Stores the message for the changes since the last successful run, once the first of them is old enough. */
 async function prepare({ hook, store, clock }: AfterSyncParts, state: AfterSyncState): Promise<number> {
@@ -121,7 +145,12 @@ function messageBody(hook: string, sources: readonly SourceChanges[], now: numbe
   });
 }
 
-async function attempt(parts: AfterSyncParts, message: AfterSyncMessage, signal: AbortSignal): Promise<void> {
+/** Runs the hook. Returns what stores the result, or null when a stop ended it. */
+async function attempt(
+  parts: AfterSyncParts,
+  message: AfterSyncMessage,
+  signal: AbortSignal,
+): Promise<(() => Promise<void>) | null> {
   const { hook, store, clock, random, logger } = parts;
   const began = clock.monotonic();
   const sent = await hook.send(
@@ -136,7 +165,7 @@ async function attempt(parts: AfterSyncParts, message: AfterSyncMessage, signal:
     signal,
   );
   // Ended by our own shutdown: whether it did its work is unknown, so it runs again.
-  if (signal.aborted && sent.kind !== 'delivered') return;
+  if (signal.aborted && sent.kind !== 'delivered') return null;
   const now = clock.now();
   const at = instantFromMillis(now);
   const logged = {
@@ -144,23 +173,22 @@ async function attempt(parts: AfterSyncParts, message: AfterSyncMessage, signal:
     attempt: message.attempts + 1,
     tookMs: Math.round(clock.monotonic() - began),
   };
-  if (sent.kind === 'delivered') {
-    await store.succeeded(hook.name, message, at);
-    logger.info(logged, 'an after-sync hook ran');
-    parts.onSuccess();
-    return;
-  }
+  if (sent.kind === 'delivered')
+    return async () => {
+      await store.succeeded(hook.name, message, at);
+      logger.info(logged, 'an after-sync hook ran');
+      parts.onSuccess();
+    };
   logger.warn({ ...logged, hint: sent.why }, 'an after-sync hook failed');
   parts.onFailure(sent.why);
   const isOld = now - millisOf(message.queuedAt) >= giveUpMillis;
-  if (sent.kind === 'refused' || (isOld && message.attempts > 0)) {
-    await store.giveUp(hook.name, message, at, sent.why);
-    return;
-  }
+  if (sent.kind === 'refused' || (isOld && message.attempts > 0))
+    return () => store.giveUp(hook.name, message, at, sent.why);
   const wait = Math.max(
     sent.afterMillis ?? 0,
     waitMillisMin,
     backoffMillis(backoff, message.attempts, random),
   );
-  await store.retryLater(hook.name, message, at, instantFromMillis(now + wait), sent.why);
+  const nextAt = instantFromMillis(now + wait);
+  return () => store.retryLater(hook.name, message, at, nextAt, sent.why);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Fault } from '../../src/domain/fault.js';
 import { instantFromMillis } from '../../src/domain/instant.js';
 import { type AfterSyncParts, step } from '../../src/outbox/after-sync.js';
 import type { DueNotice, Sent } from '../../src/outbox/ports.js';
@@ -201,6 +202,42 @@ describe.each(databases)('after-sync hooks on $database', ({ database, open }) =
     await run();
     expect(sent.map(messageId)).toEqual([messageId(sent[0] as DueNotice), messageId(sent[0] as DueNotice)]);
   });
+
+  test.each<readonly [string, Sent, object]>([
+    ['success', delivered, { done_seq: 1, attempts: 0, last_error: null }],
+    ['failure', failed, { done_seq: 0, attempts: 1, last_error: 'ended with code 1' }],
+  ])(
+    `after-sync on ${database}: a %s that could not be stored is stored later, and the hook does not run again for it`,
+    async (_, result, stored) => {
+      const mirror = await open();
+      const { clock, change, parts, run, sent, answers, rows } = await openHook(mirror);
+      await run();
+      await change('added');
+      clock.advance(10_000);
+      answers.push(result);
+      const busy = new Fault('database_busy', 'another program holds the write lock');
+      let isLocked = true;
+      const store = new (class extends AfterSyncHooks {
+        override async succeeded(...result: Parameters<AfterSyncHooks['succeeded']>) {
+          if (isLocked) throw busy;
+          await super.succeeded(...result);
+        }
+        override async retryLater(...result: Parameters<AfterSyncHooks['retryLater']>) {
+          if (isLocked) throw busy;
+          await super.retryLater(...result);
+        }
+      })(mirror.connection);
+      const last = { unsettled: null };
+      const next = () => step({ ...parts, store }, false, never, last);
+      expect(await next()).toBe(0);
+      for (let attempt = 0; attempt < 3; attempt += 1) await expect(next()).rejects.toBe(busy);
+      isLocked = false;
+      expect(await next()).toBe(0);
+      expect(sent).toHaveLength(1);
+      expect(await rows()).toMatchObject([stored]);
+      expect(await next()).toBeGreaterThan(0);
+    },
+  );
 
   test(`after-sync on ${database}: a hook for some sources runs only after their changes`, async () => {
     const { clock, change, run, bodies } = await openHook(await open(), ['globex']);
