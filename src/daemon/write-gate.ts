@@ -140,9 +140,10 @@ export class WriteGate {
   async #untilFree(lock: WriteLock): Promise<void> {
     for (let pause: number = lookMillis.least; ; pause = Math.min(pause * 2, lookMillis.most)) {
       await this.clock.wait(pause, this.#closing);
+      // At once afterwards: a child process that writes as often as this looks would be found writing each time.
+      while (this.#closed !== undefined && !this.#closing.aborted) await this.#closed;
       if (this.#closing.aborted) break;
-      if (this.#closed !== undefined) await this.#closed;
-      else if (lock.isFree()) {
+      if (lock.isFree()) {
         await this.beforeOpening();
         break;
       }

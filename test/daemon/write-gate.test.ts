@@ -275,3 +275,17 @@ test('write gate: nothing is kept of calls that waited in vain while the lock st
   expect((await heapAfter(30_000)) - before).toBeLessThan(2_000_000);
   expect(gate.isClosed).toBe(true);
 });
+
+test('write gate: a lock that is free again is noticed between the commits of a child process', async () => {
+  const { clock, gate, lock } = lockedWriter();
+  gate.meetLock();
+  lock.isFree = true;
+  // As often as the gate looks: each of its looks would find the child process writing.
+  for (let commit = 0; commit < 20; commit += 1) {
+    const writing = gate.closedFor('totals', () => clock.wait(20));
+    await clock.advance(20);
+    await writing;
+    await clock.advance(5);
+  }
+  expect(gate.waits).toEqual([]);
+});
