@@ -1,7 +1,12 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import { acceptingOnSqlite, tryingOnSqlite } from '../store/dialect/sqlite/accept-deliveries.js';
-import { DeliveryJournal, recoverDeliveries } from '../store/dialect/sqlite/delivery-journal.js';
+import {
+  DeliveryJournal,
+  type Recovered,
+  recoverDeliveries,
+  recoverInTurns,
+} from '../store/dialect/sqlite/delivery-journal.js';
 import type { SqliteDatabase } from '../store/dialect/sqlite/open.js';
 import { isOfLock, writeLockOf } from '../store/dialect/sqlite/write-lock.js';
 import { type Inbox, type InboxDatabase, sqliteInbox } from '../store/inbox.js';
@@ -49,22 +54,19 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
   let isRetrying = false;
   let isRecovered = false;
   let hasComplained = false;
-  const recover = () => {
-    try {
-      const { moved, unreadable } = recoverDeliveries(file, store);
-      isRecovered = true;
-      if (moved > 0)
-        logger.info({ count: moved }, 'deliveries of an earlier process were moved to the inbox');
-      if (unreadable > 0)
-        logger.warn(
-          { count: unreadable, hint: 'the file beside the database whose name includes "-unreadable-"' },
-          'deliveries of an earlier process cannot be read: their journal is kept',
-        );
-    } catch (error) {
-      if (!hasComplained)
-        logger.warn({ error }, 'deliveries of an earlier process stay in their journal for now');
-      hasComplained = true;
-    }
+  const recovered = ({ moved, unreadable }: Recovered) => {
+    isRecovered = true;
+    if (moved > 0) logger.info({ count: moved }, 'deliveries of an earlier process were moved to the inbox');
+    if (unreadable > 0)
+      logger.warn(
+        { count: unreadable, hint: 'the file beside the database whose name includes "-unreadable-"' },
+        'deliveries of an earlier process cannot be read: their journal is kept',
+      );
+  };
+  const notRecovered = (error: unknown) => {
+    if (!hasComplained)
+      logger.warn({ error }, 'deliveries of an earlier process stay in their journal for now');
+    hasComplained = true;
   };
   /**
    * For what is left when the gate opens: emptying failed, or the delivery came in that very moment. And for what earlier
@@ -74,7 +76,8 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
     while ((!journal.isEmpty || !isRecovered) && !closing.signal.aborted) {
       await clock.wait(retryMillis, closing.signal);
       if (gate.isClosed || closing.signal.aborted) continue;
-      if (!isRecovered) recover();
+      if (!isRecovered)
+        await recoverInTurns(file, (rows) => gate.passing(() => store(rows))).then(recovered, notRecovered);
       if (!journal.isEmpty) await empty();
     }
     isRetrying = false;
@@ -105,8 +108,12 @@ export function openGatedInbox(database: SqliteDatabase, clock: Clock, logger: L
       return accept(rows);
     }
   };
-  recover();
-  if (!isRecovered) startRetrying();
+  try {
+    recovered(recoverDeliveries(file, store));
+  } catch (error) {
+    notRecovered(error);
+    startRetrying();
+  }
   const inbox = sqliteInbox(database, storeOrKeep);
   const tryNow = tryingOnSqlite(raw, file);
   const tryWrite = async () => {

@@ -127,16 +127,47 @@ export interface Recovered {
  * that cannot be read is kept beside the database, because a delivery in it may have been accepted.
  */
 export function recoverDeliveries(database: string, store: StoreDeliveries): Recovered {
+  const found = unrecovered(database);
+  for (;;) {
+    const { done, value } = found.next();
+    if (done === true) return value;
+    store(value);
+  }
+}
+
+/** The same between other work of the event loop: a full journal takes a second. */
+export async function recoverInTurns(
+  database: string,
+  store: (rows: readonly DeliveryRow[]) => Promise<unknown>,
+): Promise<Recovered> {
+  const found = unrecovered(database);
+  for (;;) {
+    const { done, value } = found.next();
+    if (done === true) return value;
+    await store(value);
+    await setImmediate();
+  }
+}
+
+/** Yields the rows of one transaction after the other. Removes a journal once its last ones are stored. */
+function* unrecovered(database: string): Generator<readonly DeliveryRow[], Recovered> {
   const prefix = basename(prefixOf(database));
   const recovered = { moved: 0, unreadable: 0 };
   for (const name of readdirSync(dirname(database))) {
     if (!name.startsWith(prefix) || isProcessThere(ownerOf(name.slice(prefix.length)))) continue;
     const path = join(dirname(database), name);
-    const { rows, unreadable } = linesOf(readFileSync(path, 'utf8'));
-    for (let from = 0; from < rows.length; from += rowsAtOnce) store(rows.slice(from, from + rowsAtOnce));
+    // The last line is incomplete when the machine stopped while it was written; its sender got no answer.
+    const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
+    let unreadable = 0;
+    for (let from = 0; from < lines.length; from += rowsAtOnce) {
+      const some = lines.slice(from, from + rowsAtOnce);
+      const rows = some.map(rowOf).filter((row) => row !== null);
+      if (rows.length > 0) yield rows;
+      recovered.moved += rows.length;
+      unreadable += some.length - rows.length;
+    }
     if (unreadable === 0) rmSync(path, { force: true });
     else renameSync(path, `${database}-unreadable-${name.slice(basename(database).length + 1)}`);
-    recovered.moved += rows.length;
     recovered.unreadable += unreadable;
   }
   return recovered;
@@ -150,13 +181,6 @@ function ownerOf(suffix: string): string {
   } catch {
     return '';
   }
-}
-
-/** The last line is incomplete when the machine stopped while it was written; its sender got no answer. */
-function linesOf(text: string): { readonly rows: readonly DeliveryRow[]; readonly unreadable: number } {
-  const lines = text.split('\n').slice(0, -1);
-  const rows = lines.map(rowOf).filter((row) => row !== null);
-  return { rows, unreadable: lines.length - rows.length };
 }
 
 function rowOf(line: string): DeliveryRow | null {

@@ -3,7 +3,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { processName } from '../../../../src/runtime/process-identity.js';
 import type { DeliveryRow } from '../../../../src/store/delivery-row.js';
-import { DeliveryJournal, recoverDeliveries } from '../../../../src/store/dialect/sqlite/delivery-journal.js';
+import {
+  DeliveryJournal,
+  recoverDeliveries,
+  recoverInTurns,
+} from '../../../../src/store/dialect/sqlite/delivery-journal.js';
 import { tempFolder } from '../../temp-folder.js';
 
 const row = (name: string): DeliveryRow => [
@@ -86,6 +90,27 @@ test('delivery journal: what a process left that ended is recovered, without an 
   expect(recoverDeliveries(database, store)).toEqual({ moved: 2, unreadable: 0 });
   expect(stored).toEqual([row('evt_1'), row('evt_2')]);
   expect(existsSync(path)).toBe(false);
+});
+
+test('delivery journal: a running daemon recovers a long one in several turns of its event loop', async () => {
+  const folder = tempFolder();
+  const { database, journal } = journalIn(folder, endedProcess());
+  journal.append(Array.from({ length: 600 }, (_, number) => row(`evt_${number}`)));
+  let turn = 0;
+  const stored: number[][] = [];
+  const store = async (rows: readonly DeliveryRow[]) => {
+    stored.push([turn, rows.length]);
+    setImmediate(() => {
+      turn += 1;
+    });
+  };
+  expect(await recoverInTurns(database, store)).toEqual({ moved: 600, unreadable: 0 });
+  expect(stored).toEqual([
+    [0, 256],
+    [1, 256],
+    [2, 88],
+  ]);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test('delivery journal: one with damaged lines is kept beside the database, and the others are recovered once', () => {
