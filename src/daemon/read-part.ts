@@ -15,6 +15,7 @@ import type { Engine, EngineParts } from './engine.js';
 import { leaseMillis } from './mirror-parts.js';
 import { roundsOf } from './start-dimensions.js';
 import { syncSources } from './sync-sources.js';
+import { isWithin } from './within-filters.js';
 
 /** What to read again: one investment, or every investment of a round. */
 export type Part =
@@ -124,15 +125,8 @@ async function narrowedTo(
   const api = platform.client.as(platform.tokensOf(source.access));
   const item = (await readInvestment(api, part.id, signal))?.item;
   if (item?.kind !== 'record') return null;
-  const { offering_id, investor_id, company_id } = item.investment;
-  const isOther = (wanted: string | undefined, found: string | null) =>
-    wanted !== undefined && wanted !== found;
-  if (
-    isOther(filters.companyId, company_id) ||
-    isOther(filters.offeringId, offering_id) ||
-    isOther(filters.investorId, investor_id)
-  )
-    return null;
+  if (!isWithin(filters, item.investment)) return null;
+  const { offering_id, investor_id } = item.investment;
   const [offering, investor] = [parseId('offering', offering_id), parseId('user', investor_id)];
   return {
     ...source,

@@ -1,7 +1,8 @@
-import { readInvestment, readOfferingStats } from '../client/investments.js';
+import { type CurrentInvestment, readInvestment, readOfferingStats } from '../client/investments.js';
 import type { SourceConfig } from '../config/config.js';
 import { type Engine, type EngineParts, startEngine } from '../daemon/engine.js';
 import { syncSources } from '../daemon/sync-sources.js';
+import { isWithin } from '../daemon/within-filters.js';
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { readMirror } from '../store/reads/read-mirror.js';
@@ -174,9 +175,17 @@ async function platformOf(
   const feed = sync.feed('routine');
   return {
     stats: (offering) => readOfferingStats(api, offering, signal),
-    current: (id) => readInvestment(api, id, signal),
+    current: async (id) => {
+      const read = await readInvestment(api, id, signal);
+      return read === null || isOutside(source, read) ? null : read;
+    },
     page: (position) => feed.page(position, signal),
   };
+}
+
+/** Whether the investment left the source, as to another round. Until that is published, the feed still has it. */
+function isOutside({ filters }: SourceConfig, { item, publishedMatches }: CurrentInvestment): boolean {
+  return publishedMatches === true && item.kind === 'record' && !isWithin(filters, item.investment);
 }
 
 /** Retries while another daemon holds the source, which it does for each of its short ticks. */

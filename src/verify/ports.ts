@@ -30,7 +30,7 @@ export interface CurrentRead {
 export interface Platform {
   /** Returns null when this token may not see the counts: only people who edit the company may. */
   stats(offering: string): Promise<StatsRead | null>;
-  /** Returns null when the record is unknown to the platform or hidden from this token. */
+  /** Returns null when the record is unknown to the platform, hidden from this token or outside the source's filters. */
   current(id: string): Promise<CurrentRead | null>;
   /** Returns a page of a separate listing; no stored position changes. */
   page(position: Position): Promise<ReceivedPage>;

@@ -173,6 +173,47 @@ test('verify: changes during verification are not drift', async () => {
   expect(quiet.equal).toBe(true);
 });
 
+test('verify: a record that moves to another round meanwhile is not missing from a source of the first', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 40 });
+  const [round, other] = sandbox.ready.companies[0]?.offerings ?? [];
+  const { sources, ...config } = configFor(sandbox, { folder: freshFolder() });
+  const filtered = {
+    ...config,
+    sources: sources.map((one) => ({ ...one, filters: { ...one.filters, offeringId: round as never } })),
+  };
+  await syncOnce(partsFor(filtered), {}, never);
+  const raw = openRaw(sqliteFileOf(config.database));
+  onTestFinished(() => {
+    raw.close();
+  });
+  const ids = raw.prepare('SELECT id FROM investment_rows ORDER BY applied_at, row_no').pluck().all();
+  // The first record of the sample differs. Before it is compared again, the last one moves.
+  raw
+    .prepare(
+      'UPDATE identity_rows SET name = NULL WHERE row_no = (SELECT row_no FROM investment_rows WHERE id = ?)',
+    )
+    .run(ids[0]);
+  let moved = false;
+  const clock = {
+    ...systemClock,
+    wait: async (millis: number, signal?: Interruption) => {
+      if (millis === ask.pauseMillis && !moved) {
+        moved = true;
+        await control(sandbox, 'PATCH', `/investments/${ids.at(-1)}`, { offering: other });
+      }
+      await systemClock.wait(millis, signal);
+    },
+  };
+  const { sources: receipts } = await verify(
+    { ...partsFor(filtered), clock },
+    { ...ask, sample: 1_000 },
+    never,
+  );
+  expect(moved && ids.length > 1).toBe(true);
+  const named = { kind: 'record', id: ids[0], columns: ['identity.name'], amounts: [] };
+  expect(receipts[0]).toMatchObject({ rows: ids.length - 1, drift: [named] });
+});
+
 test('verify: it never exceeds the call budget and reports what was not compared', async () => {
   const { sandbox, config } = await mirrored();
   for (const calls of [1, 2, 5, 8]) {
