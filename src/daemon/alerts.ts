@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.js';
-import { instantFromMillis } from '../domain/instant.js';
+import { instantFromMillis, millisOf } from '../domain/instant.js';
 import { aggregateConditions } from '../outbox/aggregate-alerts.js';
 import { alertBody, alertTargets, decideAlerts, type OpenAlert } from '../outbox/decide-alerts.js';
 import type { JudgedStatus } from '../reading/judged-status.js';
@@ -9,9 +9,10 @@ import type { Logger } from '../runtime/logger.js';
 import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import type { Alerts } from '../store/alerts.js';
 import { conditionsOf, failingBefore, failingSince, withoutRests } from './alert-conditions.js';
+import { keepMillis } from './housekeeping.js';
 
 export interface AlertsParts {
-  readonly alerts: Pick<Alerts, 'open' | 'queue' | 'raise' | 'mark' | 'resolve'>;
+  readonly alerts: Pick<Alerts, 'open' | 'told' | 'queue' | 'raise' | 'mark' | 'resolve'>;
   readonly config: Pick<Config, 'alerts' | 'notices'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -62,6 +63,19 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
       })),
     );
 
+  /** A receiver that came since, or had other sources then, never heard that the alert began. */
+  const resolvedOf = async (some: readonly OpenAlert[], now: number) => {
+    const told = await alerts.told(some.map(({ key }) => key));
+    return some.flatMap((alert) => {
+      const drafts = draftsOf('alert.resolved', [alert], now);
+      const heard = told.filter(({ key, at }) => key === alert.key && at >= alert.since);
+      // Of older alerts, the first messages may have been purged.
+      const age = now - millisOf(alert.since);
+      if (age < 0 || age >= keepMillis.notices) return drafts;
+      return drafts.filter((draft) => heard.some(({ target }) => target === draft.target));
+    });
+  };
+
   const report = async () => {
     if (parts.isLed()) {
       watchedSince = null;
@@ -87,7 +101,7 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     const steps = decideAlerts(present, open, now);
     const drafts = [
       ...draftsOf('alert.raised', steps.raise, now),
-      ...draftsOf('alert.resolved', steps.resolve, now),
+      ...(await resolvedOf(steps.resolve, now)),
     ];
     await alerts.queue(drafts, at);
     await alerts.raise(steps.raise);

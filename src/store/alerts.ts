@@ -66,6 +66,21 @@ export class Alerts extends MessageQueue implements Outbox {
     await this.connection.run((db) => db.deleteFrom('open_alerts').where('key', 'in', keys).execute());
   }
 
+  /** Returns who was sent a message about each of these alerts, and when it was queued; nothing of purged messages. */
+  async told(
+    keys: readonly string[],
+  ): Promise<readonly { readonly key: string; readonly target: string; readonly at: Instant }[]> {
+    if (keys.length === 0) return [];
+    const rows = await this.connection.run((db) =>
+      db
+        .selectFrom('alert_rows')
+        .select(['key', 'target', 'queued_at as at'])
+        .where('key', 'in', keys)
+        .execute(),
+    );
+    return rows.map((row) => ({ ...row, at: row.at as Instant }));
+  }
+
   async dueFor(target: string, now: Instant, max: number): Promise<readonly DueNotice[]> {
     const rows = await this.connection.run((db) =>
       db

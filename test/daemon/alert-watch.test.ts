@@ -27,6 +27,7 @@ test('alerts: a check that fails is logged as a warning once, and again after on
   const watch = watchAlerts({
     alerts: {
       open: async () => [],
+      told: async () => [],
       queue: async () => {},
       raise: async () => {},
       mark: async () => {},
@@ -73,6 +74,7 @@ function watching(first: Partial<JudgedStatus>, open: readonly OpenAlert[] = [])
   const now = { status: { ...nothing, ...first }, leads: true, isLed: false };
   const alerts: AlertsParts['alerts'] = {
     open: async () => open,
+    told: async () => [],
     queue: async () => {},
     raise: async (some) => void raised.push(...some.map(({ key }) => key)),
     mark: async (keys) => void resolved.push(...keys),
