@@ -44,6 +44,9 @@ const lateMillis = 60_000;
 export function watchAlerts(parts: AlertsParts): AlertWatch {
   const { alerts, config, clock, logger } = parts;
   const stopping = new AbortController();
+  const stopped = new Promise<null>((resolve) => {
+    stopping.signal.addEventListener('abort', () => resolve(null), { once: true });
+  });
   let failing: ReadonlyMap<string, number> = new Map();
   /** By the monotonic clock: since when this process watches, and when it last saw each source paused. */
   let watchedSince: number | null = null;
@@ -83,7 +86,9 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     }
     if (!parts.leads()) return;
     const seen = clock.monotonic();
-    const status = await parts.status();
+    // A server that does not answer may keep it for a minute, and a stop does not wait for it.
+    const status = await Promise.race([parts.status(), stopped]);
+    if (status === null) return;
     const open = await alerts.open();
     const now = clock.now();
     const at = instantFromMillis(now);

@@ -56,6 +56,21 @@ test('alerts: a check that fails is logged as a warning once, and again after on
   expect(logged.filter((line) => line === 'warn alerts could not be checked')).toHaveLength(2);
 });
 
+test('alerts: a stop does not wait for a status that gets no answer', async () => {
+  const clock = new VirtualClock();
+  let asked = 0;
+  const { watch } = watching({}, [], {
+    clock,
+    status: () => {
+      asked += 1;
+      return new Promise(() => {});
+    },
+  });
+  await clock.advance(minute);
+  expect(asked).toBe(1);
+  await watch.close();
+});
+
 const overdue = (source: string, paused_at: string | null = null) =>
   ({ source, paused_at, concerns: [{ code: 'overdue', text: 'overdue' }] }) as unknown as OverdueSource;
 type OverdueSource = JudgedStatus['sources'][number];
@@ -67,8 +82,12 @@ const failing = (source: string) =>
   }) as unknown as JudgedStatus['sources'][number];
 
 /** A watch over a status that the test changes, and what it raised. */
-function watching(first: Partial<JudgedStatus>, open: readonly OpenAlert[] = []) {
-  const clock = new VirtualClock();
+function watching(
+  first: Partial<JudgedStatus>,
+  open: readonly OpenAlert[] = [],
+  more: Partial<AlertsParts> & { readonly clock?: VirtualClock } = {},
+) {
+  const clock = more.clock ?? new VirtualClock();
   const raised: string[] = [];
   const resolved: string[] = [];
   const now = { status: { ...nothing, ...first }, leads: true, isLed: false };
@@ -90,9 +109,10 @@ function watching(first: Partial<JudgedStatus>, open: readonly OpenAlert[] = [])
     status: async () => now.status,
     freeBytes: async () => null,
     onQueued: () => {},
+    ...more,
   });
   onTestFinished(() => watch.close());
-  return { clock, raised, resolved, now };
+  return { clock, raised, resolved, now, watch };
 }
 
 test('alerts: ticks and files that were due before the start are reported only when they are still due after their time', async () => {
