@@ -150,6 +150,12 @@ export function withoutRests(
     .map(({ kind, source, text }) => ({ kind, source, text }));
 }
 
+/** Returns what was reported as failed before this process started, and is being tried again: it has not succeeded yet. */
+export const triedAgain = <Open extends Condition>(
+  open: readonly Open[],
+  tried: ReadonlySet<string>,
+): readonly Open[] => open.filter(({ kind }) => tried.has(kind.replace(/_failed$/, '')));
+
 /**
  * Returns since when sources have failed that were reported as failing before this process watched: a restart ends no
  * failure. A shared alert names none, so it counts for all.

@@ -8,7 +8,7 @@ import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import type { Alerts } from '../store/alerts.js';
-import { conditionsOf, failingBefore, failingSince, withoutRests } from './alert-conditions.js';
+import { conditionsOf, failingBefore, failingSince, triedAgain, withoutRests } from './alert-conditions.js';
 import { keepMillis } from './housekeeping.js';
 
 export interface AlertsParts {
@@ -23,6 +23,8 @@ export interface AlertsParts {
   /** Every source, also the many that a status document leaves out. */
   status(): Promise<JudgedStatus>;
   freeBytes(): Promise<number | null>;
+  /** The keys of scheduled files that are being made. */
+  tried(): ReadonlySet<string>;
   /** Called when messages were queued. */
   onQueued(): void;
 }
@@ -102,12 +104,10 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
       pausedMillisAgo: new Map([...pausedAt].map(([source, at]) => [source, seen - at])),
     };
     const found = conditionsOf(facts, config.alerts, now);
-    const present = aggregateConditions(withoutRests(found, open, watched, status.staleMillis), open, named);
+    const due = withoutRests(found, open, watched, status.staleMillis);
+    const present = aggregateConditions([...due, ...triedAgain(open, parts.tried())], open, named);
     const steps = decideAlerts(present, open, now);
-    const drafts = [
-      ...draftsOf('alert.raised', steps.raise, now),
-      ...(await resolvedOf(steps.resolve, now)),
-    ];
+    const drafts = [...draftsOf('alert.raised', steps.raise, now), ...(await resolvedOf(steps.resolve, now))];
     await alerts.queue(drafts, at);
     await alerts.raise(steps.raise);
     await alerts.mark(steps.gone, at);

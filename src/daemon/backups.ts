@@ -45,8 +45,8 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
     const files = old.map(({ file }) => file);
     return removeEach(files, 'old backups', parts.removeFile);
   };
-  /** Whether the leader has made one and not yet deleted all that are too old. */
-  let isPruneDue = false;
+  /** Whether the leader may not yet have deleted all that are too old. One that ran before may have failed to. */
+  let isPruneDue = true;
   // An announced backup is no older than one interval. Another one is for clocks that differ.
   const mayLoseNewest = (millis: number) => (parts.announcedAt() ?? millis) - 2 * everyMillis > millis;
   return startFileSchedule({

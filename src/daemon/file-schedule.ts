@@ -77,7 +77,7 @@ export function startFileSchedule(parts: FileScheduleParts): Closable {
     if (wait > 0) return wait;
     if (!(await parts.isFilled())) return lookMillis;
     isMaking = true;
-    await parts.make(stopping.signal);
+    await register.during(key, () => parts.make(stopping.signal));
     isMaking = false;
     // Those that it replaces are deleted at once.
     await tend();

@@ -110,6 +110,7 @@ export async function reportAlerts(
     isLed: () => membership.isLed,
     status: () =>
       judgedStatusOf(snapshots, clock, configNow(config, engine), engine.health.list(), engine.vault),
+    tried: () => engine.health.tried,
     freeBytes: async () => (await storageOf(config.database))?.freeBytes ?? null,
     onQueued: () => delivery.wake(),
   });

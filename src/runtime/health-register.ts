@@ -37,6 +37,7 @@ export interface Wait {
  */
 export class HealthRegister {
   readonly #reports = new Map<string, HealthReport>();
+  readonly #tried = new Set<string>();
 
   report(key: string, problem: HealthProblem): void {
     const since = this.#reports.get(key)?.since ?? problem.since;
@@ -45,6 +46,21 @@ export class HealthRegister {
 
   clear(key: string): void {
     this.#reports.delete(key);
+  }
+
+  /** Does what a key is about, which may have failed before this process started. Whether it fails again shows at the end. */
+  async during<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    this.#tried.add(key);
+    try {
+      return await work();
+    } finally {
+      this.#tried.delete(key);
+    }
+  }
+
+  /** Returns the keys of what is being done now. */
+  get tried(): ReadonlySet<string> {
+    return this.#tried;
   }
 
   /** Returns the problems in the order of their first report. */

@@ -34,6 +34,7 @@ test('alerts: a receiver that is new hears nothing of the end of an alert that b
         ...{ exports: null, lake: null, problems: [] },
       }),
       freeBytes: async () => freeBytes,
+      tried: () => new Set(),
       onQueued: () => {},
     });
     onTestFinished(() => watch.close());

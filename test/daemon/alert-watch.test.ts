@@ -3,6 +3,7 @@ import { type AlertsParts, watchAlerts } from '../../src/daemon/alerts.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { OpenAlert } from '../../src/outbox/ports.js';
 import type { JudgedStatus } from '../../src/reading/judged-status.js';
+import { HealthRegister } from '../../src/runtime/health-register.js';
 import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
@@ -43,6 +44,7 @@ test('alerts: a check that fails is logged as a warning once, and again after on
       return nothing;
     },
     freeBytes: async () => null,
+    tried: () => new Set(),
     onQueued: () => {},
   });
   onTestFinished(() => watch.close());
@@ -108,6 +110,7 @@ function watching(
     isLed: () => now.isLed,
     status: async () => now.status,
     freeBytes: async () => null,
+    tried: () => new Set(),
     onQueued: () => {},
     ...more,
   });
@@ -207,5 +210,25 @@ test.each([
     now.status = { ...now.status, sources: [] };
     await clock.advance(minute);
     expect(new Set(resolved)).toEqual(new Set([alert.key]));
+  },
+);
+
+test.each(['backup', 'export', 'lake'])(
+  'alerts: a %s that failed before a restart stays reported while it is being made again, and until it succeeds',
+  async (key) => {
+    const since = '2026-10-31T23:50:00.000Z' as Instant;
+    const reported = { kind: `${key}_failed`, key: `${key}_failed`, source: null, since, goneSince: null };
+    const register = new HealthRegister();
+    const { clock, resolved } = watching({}, [{ ...reported, text: 'it failed' } as OpenAlert], {
+      tried: () => register.tried,
+    });
+    let end = () => {};
+    const made = register.during(key, () => new Promise<void>((resolve) => (end = resolve)));
+    await clock.advance(20 * minute);
+    expect(resolved).toEqual([]);
+    end();
+    await made;
+    await clock.advance(minute);
+    expect(new Set(resolved)).toEqual(new Set([`${key}_failed`]));
   },
 );

@@ -329,6 +329,19 @@ test('scheduled backups: none before the first listing is complete, nor by a dae
   await backups.close();
 });
 
+test('scheduled backups: those that an earlier process could not delete are deleted after a restart, before the next one', async () => {
+  const folder = freshFolder();
+  const hours = ['00', '01', '02', '03', '04'];
+  for (const name of hours) writeFileSync(join(folder, `mirror-20261031T${name}0000Z.db`), 'x');
+  writeFileSync(join(folder, 'mirror-20261031T230000Z.db'), 'x');
+  const { clock, register } = scheduled({ settings: { everyMillis: 6 * hour, keep: 3, folder } });
+  await clock.advance(1_000);
+  expect(register.list()).toEqual([]);
+  expect(readdirSync(folder).sort()).toEqual(
+    ['03', '04', '23'].map((name) => `mirror-20261031T${name}0000Z.db`),
+  );
+});
+
 test('scheduled backups: a daemon that does not know yet whether it leads deletes none', async () => {
   const { clock, state, backups, names } = scheduled();
   await clock.advance(13 * hour);
