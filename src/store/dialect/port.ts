@@ -7,6 +7,7 @@ import type { DocumentedQuery } from '../documented-queries.js';
 import type { Readings } from '../mirror-database.js';
 import type { YoungerSource } from '../reads/as-of-reach.js';
 import type { ReadDatabase } from '../reads/views.js';
+import type { Comments } from '../statement-text.js';
 
 /**
  * What a database at one location offers to readers. `dialectFor` returns it. Every method loads the driver it needs
@@ -17,6 +18,7 @@ export interface DatabaseDialect {
   readonly file: string | null;
   /** Whether several daemons may share the database. */
   readonly shared: boolean;
+  readonly comments: Comments;
   /** Returns the text of a documented query for this database. */
   sqlOf(query: Pick<DocumentedQuery, 'sql' | 'postgres'>): string;
   /** Returns whether a mirror has been created there. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.js';
 import type { DatabaseLocation } from '../database-location.js';
 import { dialectFor } from '../dialect/dialect-for.js';
 import type { QueryHandle, QueryLimits } from '../dialect/port.js';
-import { statementText } from '../statement-text.js';
+import { type Comments, statementText } from '../statement-text.js';
 
 export type { QueryHandle, QueryLimits, SqlValue } from '../dialect/port.js';
 
@@ -20,17 +20,18 @@ export async function runQuery(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<QueryHandle> {
+  const dialect = dialectFor(location);
   try {
-    return await dialectFor(location).runQuery(sql, limits, clock, signal);
+    return await dialect.runQuery(sql, limits, clock, signal);
   } catch (error) {
-    throw inWholeText(sql, error);
+    throw inWholeText(sql, dialect.comments, error);
   }
 }
 
 /** The databases count from the first word of the statement; people count from the beginning of their text. */
-function inWholeText(sql: string, error: unknown): unknown {
+function inWholeText(sql: string, comments: Comments, error: unknown): unknown {
   if (!isFault(error) || error.about.place === undefined) return error;
   const { from, length } = error.about.place;
-  const before = sql.length - statementText(sql).length;
+  const before = sql.length - statementText(sql, comments).length;
   return new Fault(error.code, error.message, { ...error.about, place: { from: from + before, length } });
 }

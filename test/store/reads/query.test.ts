@@ -154,3 +154,10 @@ describe('a user query must be a single read-only statement', () => {
     expect(taking(sql)).toBeGreaterThan(0);
   });
 });
+
+test('a comment on SQLite ends at its first end, whatever it contains', async () => {
+  const { file } = freshMirror();
+  for (const lead of ['/* a /* b */', '/*/ a /*/', '/* a **/ -- /*\n;'])
+    expect((await read(file, `${lead}SELECT 1`)).rows).toEqual([[1]]);
+  await expect(read(file, '/* a /* b */ c */ SELECT 1')).rejects.toEqual(fault('usage', /near "c"/));
+});

@@ -29,6 +29,7 @@ export function postgresDialect(place: PostgresLocation, answerMillis = readingM
   return {
     file: null,
     shared: true,
+    comments: 'nested',
     sqlOf: ({ sql, postgres = sql }) => postgres,
     async awaitsMigration() {
       const { appliedMigrations } = await import('./open.js');

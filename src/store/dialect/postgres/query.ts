@@ -39,7 +39,7 @@ export async function queryPostgres(
     bytesMax: limits.bytesMax ?? null,
   };
   const { timeoutMs } = limits;
-  const statement = statementText(sql);
+  const statement = statementText(sql, 'nested');
   const masked = limits.identity === false;
   const connection = new QueryConnection(url, { timeoutMs, rowBytesMax: size.rowBytesMax }, clock, signal);
   const { client, arriving } = connection;

@@ -13,6 +13,7 @@ export function sqliteDialect({ file }: SqliteLocation): DatabaseDialect {
   return {
     file,
     shared: false,
+    comments: 'flat',
     sqlOf: ({ sql }) => sql,
     exists: async () => existsSync(file),
     async awaitsMigration() {

@@ -43,7 +43,7 @@ async function run(request: QueryRequest): Promise<void> {
   const database = connectSqlite(request.file, { readonly: true, busyTimeoutMs: waitMsForLock });
   try {
     const { raw } = database;
-    const text = statementText(request.sql);
+    const text = statementText(request.sql, 'flat');
     if (!request.identity) hideUnknownFields(raw, request.asOf !== null);
     const below = request.identity ? undefined : belowName;
     const younger = request.asOf === null ? [] : readAsOf(raw, request.asOf, below);

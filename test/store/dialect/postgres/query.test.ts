@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/runtime/clock.js';
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { queryPostgres } from '../../../../src/store/dialect/postgres/query.js';
-import type { QueryLimits } from '../../../../src/store/reads/query.js';
+import { type QueryLimits, runQuery } from '../../../../src/store/reads/query.js';
 import { freshDatabase, migratedDatabase, postgresUrl } from '../../../postgres/fresh-database.js';
 import { giveToOwnRole, rolePassword } from '../../../postgres/own-role.js';
 import { withClient } from '../../../postgres/run-databases.js';
@@ -299,4 +299,24 @@ test('without the right to the audit log, a statement that could read it is refu
   } finally {
     await database.close();
   }
+});
+
+test('comments within comments may precede a statement, and an error is placed in the whole text', async () => {
+  const { url } = await migratedDatabase();
+  const location = { kind: 'postgres', url, password: null } as const;
+  const run = async (sql: string, identity: boolean) => {
+    const limits = { timeoutMs: 20_000, rowsMax: null, identity };
+    const query = await runQuery(location, sql, limits, systemClock, new AbortController().signal);
+    const rows: unknown[] = [];
+    for await (const row of query.rows) rows.push(row);
+    return rows;
+  };
+  for (const identity of [true, false])
+    for (const lead of ['/* a /* b */ c */ ', '/*/**/*/;/*/ /* */ */-- /*\n', '/* a **/']) {
+      expect(await run(`${lead}SELECT 1`, identity)).toEqual([[1]]);
+      const place = { from: lead.length + 'SELECT '.length };
+      await expect(run(`${lead}SELECT nothing`, identity)).rejects.toMatchObject({ about: { place } });
+      await expect(run(`${lead}DELETE FROM sources`, identity)).rejects.toThrow(/only/);
+    }
+  await expect(run('/* a /* b */ SELECT 1', true)).rejects.toThrow(/comment/);
 });

@@ -31,7 +31,7 @@ function masked(
   try {
     hideUnknownFields(reader.raw, asOf !== undefined);
     if (asOf !== undefined) readAsOf(reader.raw, asOf, belowName);
-    const statement = prepareMasked(reader.raw, statementText(sql));
+    const statement = prepareMasked(reader.raw, statementText(sql, 'flat'));
     const names = statement.columns().map(({ name }) => name);
     const rows = statement
       .all()
