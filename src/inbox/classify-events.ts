@@ -30,6 +30,18 @@ export function classifyEvents(
   return { worked, exhausted, late: tried.filter((event) => !exhausted.includes(event)) };
 }
 
+/** Returns whether no event could be settled or tried again, whatever the other sources of the lane prove. */
+export function provesNothing(
+  events: readonly PendingEvent[],
+  proof: Proof,
+  at: Instant,
+  apartMillis: number,
+): boolean {
+  return events
+    .map((event) => withoutFuture(event, at))
+    .every((event) => !event.isUndated && !reaches(proof, event, apartMillis) && !beganAfter(proof, event));
+}
+
 /** The longest wait between two attempts, and the largest difference between the clocks of two hosts. */
 const gapMillisMax = 1_000 * Math.max(...gapsSeconds);
 const clocksApartMillis = 60_000;

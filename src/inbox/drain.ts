@@ -1,13 +1,23 @@
 import type { SourceName } from '../domain/ids.js';
-import { millisOf } from '../domain/instant.js';
+import { instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
+import { provesNothing } from './classify-events.js';
 import { LaneAlarms } from './lane-alarms.js';
 import { LaneQueue } from './lane-queue.js';
 import { LaneSources } from './lane-sources.js';
-import { type Inbox, type Lane, laneOf, type Others, ownLane, type Ticked, type Ticks } from './ports.js';
-import { type Settled, settleLane } from './settle-lane.js';
+import {
+  type Inbox,
+  type Lane,
+  laneOf,
+  type Others,
+  ownLane,
+  type Proof,
+  type Ticked,
+  type Ticks,
+} from './ports.js';
+import { batch, type Settled, settleLane } from './settle-lane.js';
 
 export interface DrainParts {
   readonly inbox: Inbox;
@@ -178,12 +188,19 @@ class LaneDrain implements Drain {
     const now = clock.now();
     const isKnown = this.#sources.of(lane).length > 0;
     const wasShared = this.#sources.isShared(lane);
-    const proofs = await this.#sources.proofsOf(lane, now);
+    const events = this.#sources.isSpread(lane) ? await inbox.pending(lane, 0, batch) : null;
+    // More than a batch are settled without being read first.
+    const isNothing = (proof: Proof) =>
+      events !== null &&
+      events.length < batch &&
+      provesNothing(events, proof, instantFromMillis(now), clocksApartMillis);
+    const proofs = await this.#sources.proofsOf(lane, now, isNothing);
     if (proofs === null) return true;
     // Sources may have changed hands while the proofs were read.
     const apartMillis = wasShared || this.#sources.isShared(lane) ? clocksApartMillis : 0;
     const onSettled = (settled: Settled) => this.#count(lane, settled);
-    await settleLane(inbox, { lane, proofs, isKnown, apartMillis, now, onSettled }, this.#stopping.signal);
+    if (proofs !== 'nothing')
+      await settleLane(inbox, { lane, proofs, isKnown, apartMillis, now, onSettled }, this.#stopping.signal);
     const left = (await inbox.waiting()).find((one) => one.lane === lane);
     const due = left === undefined ? null : millisOf(left.dueAt);
     // An event that is due already arrived during the tick and nudged its source itself.

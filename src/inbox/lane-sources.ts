@@ -27,6 +27,8 @@ export class LaneSources {
   readonly #removed = new Set<SourceName>();
   /** For sources that this daemon works. */
   readonly #lastDone = new Map<SourceName, Proof>();
+  /** The source of another daemon that a lane waited for last. */
+  #waitedFor: SourceName | null = null;
 
   constructor(private readonly parts: LaneSourcesParts) {
     this.#known = new Set(parts.sources);
@@ -70,11 +72,21 @@ export class LaneSources {
     return this.#lastDone.get(source);
   }
 
+  /** Returns whether other daemons work sources of this lane: each of their proofs is a query. */
+  isSpread(lane: Lane): boolean {
+    return this.here(lane).length < this.of(lane).length;
+  }
+
   /**
-   * Returns how far each source of the lane was read, or null while that is unknown for one of them. The proofs of this
-   * daemon come first, because they cost nothing.
+   * Returns how far each source of the lane was read, or null while that is unknown for one of them. Ends with `nothing` at
+   * the first proof that is not enough for any event. The proofs of this daemon come first, because they cost nothing, and
+   * then that of the source that was waited for last: a lane may have thousands of sources, and each tick asks.
    */
-  async proofsOf(lane: Lane, now: number): Promise<readonly Proof[] | null> {
+  async proofsOf(
+    lane: Lane,
+    now: number,
+    isNothing: (proof: Proof) => boolean,
+  ): Promise<readonly Proof[] | 'nothing' | null> {
     const sources = this.of(lane);
     if (sources.length === 0) return this.#proofsOfUnknown(lane, now);
     const proofs: Proof[] = [];
@@ -82,12 +94,17 @@ export class LaneSources {
     for (const source of here) {
       const proof = this.#lastDone.get(source);
       if (proof === undefined) return null;
+      if (isNothing(proof)) return 'nothing';
       proofs.push(proof);
     }
-    for (const source of sources) {
-      if (here.has(source)) continue;
+    const waitedFor = this.#waitedFor;
+    const elsewhere = sources.filter((source) => !here.has(source));
+    for (const source of elsewhere.sort((a, b) => Number(b === waitedFor) - Number(a === waitedFor))) {
       const proof = await this.parts.inbox.proofOf(source);
-      if (proof === null) return null;
+      if (proof === null || isNothing(proof)) {
+        this.#waitedFor = source;
+        return proof === null ? null : 'nothing';
+      }
       proofs.push(proof);
     }
     return proofs;

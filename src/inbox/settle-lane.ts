@@ -3,7 +3,7 @@ import { classifyEvents, gapsSeconds } from './classify-events.js';
 import type { Inbox, Lane, PendingEvent, Proof, Settlement } from './ports.js';
 
 /** Events settled per transaction, so a burst of thousands neither locks the mirror for long nor fills the memory. */
-const batch = 500;
+export const batch = 500;
 
 export interface LaneToSettle {
   readonly lane: Lane;

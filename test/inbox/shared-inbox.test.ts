@@ -143,6 +143,37 @@ test('shared inbox: repeated messages about a tick are looked up one at a time',
   expect(asked.mock.calls.length).toBeLessThanOrEqual(2);
 });
 
+test('shared inbox: a lane of all sources asks for one that was not read since, and not for all at each tick', async () => {
+  const far = Array.from({ length: 300 }, (_, no) => `company-${no}` as SourceName);
+  const all = [acme, beta, ...far];
+  const here = daemon([acme, beta], all);
+  const read = (sources: readonly SourceName[]) => {
+    for (const source of sources) inbox.proofs.set(source, { startedAt: now(), publishedThrough: now() });
+  };
+  await here.end(acme);
+  await here.end(beta);
+  read(far);
+  await clock.advance(1_000);
+  await store(all);
+  const asked = vi.spyOn(inbox, 'proofOf');
+  here.drain.accepted(all);
+  await here.end(acme);
+  expect(asked.mock.calls.length).toBe(0);
+  await here.end(beta);
+  for (let times = 0; times < 9; times += 1) await here.end(acme);
+  expect(asked.mock.calls.length).toBe(10);
+  read(far.filter((source) => source !== 'company-299'));
+  await here.end(acme);
+  asked.mockClear();
+  for (let times = 0; times < 9; times += 1) await here.end(acme);
+  expect(asked.mock.calls.length).toBe(9);
+  expect(inbox.states()).toEqual(['pending']);
+  read(far);
+  here.drain.heardTicked('company-299' as SourceName);
+  await settled();
+  expect(inbox.states()).toEqual(['worked']);
+});
+
 test('shared inbox: made-up lanes are dropped with the next tick', async () => {
   const here = daemon([acme]);
   for (let n = 0; n < 100; n += 1) here.drain.heardAccepted(`acme,made-up-${n}` as Lane);
