@@ -70,25 +70,21 @@ export class PostgresDimensions implements DimensionStore {
     wanted: readonly CollectionName[],
     needed: readonly Collection[],
   ): Promise<Known> {
-    return inTransaction(
-      this.database,
-      async (transaction) => {
-        const locked = await lockedSource(transaction, source);
-        refuseErasing(locked.source, this.clock.now());
-        const { no } = locked.source;
-        const [last] = await rows(transaction, attemptSql, no);
-        const attempt = 1 + Number(last?.attempt ?? 0);
-        const now = instantFromMillis(this.clock.now());
-        for (const collection of wanted) transaction.send(numbered(beginSql), no, collection, attempt, now);
-        const invested = await rows(transaction, investedSql('investment_rows', 'true'), no);
-        const stored: (readonly [Collection, readonly Row[]])[] = [];
-        for (const collection of needed)
-          stored.push([collection, await rows(transaction, storedSql(collection), no)]);
-        return knownOf(attempt, invested, stored);
-      },
-      // Then no attempt is under way any more.
-      { mayBeLost: true },
-    );
+    // Waits for the disk: this process outlives a crash of the server, and its number must not be given out again.
+    return inTransaction(this.database, async (transaction) => {
+      const locked = await lockedSource(transaction, source);
+      refuseErasing(locked.source, this.clock.now());
+      const { no } = locked.source;
+      const [last] = await rows(transaction, attemptSql, no);
+      const attempt = 1 + Number(last?.attempt ?? 0);
+      const now = instantFromMillis(this.clock.now());
+      for (const collection of wanted) transaction.send(numbered(beginSql), no, collection, attempt, now);
+      const invested = await rows(transaction, investedSql('investment_rows', 'true'), no);
+      const stored: (readonly [Collection, readonly Row[]])[] = [];
+      for (const collection of needed)
+        stored.push([collection, await rows(transaction, storedSql(collection), no)]);
+      return knownOf(attempt, invested, stored);
+    });
   }
 
   labelsOf(source: SourceName, round: string): Promise<RoundLabels> {

@@ -1,8 +1,9 @@
 import type pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { PostgresDimensions } from '../../../../src/store/dialect/postgres/dimensions.js';
 import type { PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 import { freshStore, mirrorFixture } from '../../mirror-fixture.js';
-import { listingPage, record } from '../../samples.js';
+import { acme, listingPage, record } from '../../samples.js';
 
 /** Records for each later transaction whether its commit waits for the disk. */
 function commitsOf({ pool }: PostgresDatabase): () => readonly string[] {
@@ -48,4 +49,13 @@ test('only commits that can be repeated skip the wait for the disk; a commit tha
   expect(commits()).toEqual(['waits after all']);
   await mirror.release(lease);
   expect(commits()).toEqual(['may be lost']);
+});
+
+test('the number of an attempt to list companies and rounds waits for the disk: its process outlives a crash of the server', async () => {
+  const store = await freshStore('postgres');
+  if (store.kind !== 'postgres') throw new Error('asked for PostgreSQL');
+  const { clock } = await mirrorFixture({ store });
+  const commits = commitsOf(store.postgres);
+  await new PostgresDimensions(store.postgres, clock).begin(acme.name, ['rounds'], []);
+  expect(commits()).toEqual(['waits']);
 });
