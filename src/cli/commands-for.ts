@@ -1,3 +1,4 @@
+import { shellWord } from '../domain/shell-word.js';
 import type { Command, Outline } from './command.js';
 import { groups } from './commands/groups.js';
 
@@ -59,6 +60,30 @@ const files: Readonly<Record<string, () => Promise<Command>>> = {
   completion: async () => (await import('./commands/completion.js')).completion,
   version: async () => (await import('./commands/version.js')).version,
 };
+
+const withoutConfig = ['demo', 'lake check', 'lake sql', 'sandbox', 'config schema', 'completion', 'version'];
+
+export const takesConfig = (name: string): boolean =>
+  Object.hasOwn(files, name) && !withoutConfig.includes(name);
+
+/** Where a line begins to say what to type. */
+const advice = /\b(?:[Tt]ry|Next|Look|To delete): /;
+const typed = /(?<![\w./-])rosterd ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?(?! --config)\b/g;
+
+/**
+ * Returns a note with `--config FILE` in the commands that it says to type: without it, they would speak of the mirror of
+ * ./config.json.
+ */
+export function adviceWithConfig(note: string, file: string): string {
+  const at = note.search(advice);
+  if (at === -1) return note;
+  const given = ` --config ${shellWord(file)}`;
+  const completed = note.slice(at).replaceAll(typed, (all, first: string, second = '') => {
+    if (takesConfig(`${first} ${second}`)) return `${all}${given}`;
+    return takesConfig(first) ? `rosterd ${first}${given}${second === '' ? '' : ` ${second}`}` : all;
+  });
+  return note.slice(0, at) + completed;
+}
 
 /**
  * Returns the one command these words name, without loading the files of the others: that keeps `rosterd status` fast.

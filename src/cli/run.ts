@@ -4,7 +4,7 @@ import { descriptorsFault } from '../runtime/file-descriptors.js';
 import { incompleteInstallation } from '../runtime/incomplete-installation.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
 import type { Command } from './command.js';
-import { allCommands, commandsFor } from './commands-for.js';
+import { adviceWithConfig, allCommands, commandsFor } from './commands-for.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import type { Io } from './io.js';
 import { nextStep } from './next-step.js';
@@ -36,6 +36,8 @@ export async function run(
       writeOut: (text) => io.stdout.write(text),
       columns: io.stdout.columns ?? 80,
       run: async (command, operands, options) => {
+        const config = options.text('config');
+        if (config !== undefined) out.advice = (note) => adviceWithConfig(note, config);
         if (command.reloads !== true || process.stderr.isTTY === true) stopAtHangUp();
         code = await command.run({ io, out, args: operands, options, signal: stop.signal, allCommands });
       },

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { configOptions } from '../../src/cli/command.js';
 import { commands } from '../../src/cli/commands/index.js';
-import { commandsFor } from '../../src/cli/commands-for.js';
+import { adviceWithConfig, commandsFor, takesConfig } from '../../src/cli/commands-for.js';
+import { Fault } from '../../src/domain/fault.js';
 import { rosterd } from './fake-io.js';
 
 test.each(commands.map(({ name }) => name))('commandsFor loads only the command %s', async (name) => {
@@ -39,4 +41,61 @@ test.each([[['--help']], [['endpoints', '--help']], [['config']], [['help']], [[
 test('a command that is named in an unusual way runs from its outline', async () => {
   const { code, out } = await rosterd(['--', 'version']);
   expect([code, out]).toEqual([0, (await rosterd(['version'])).out]);
+});
+
+test.each(commands.map((command) => [command.name, command] as const))(
+  'it is known whether rosterd %s takes --config',
+  (name, { options = [] }) => {
+    expect(takesConfig(name)).toBe(options.some(({ flags }) => flags.startsWith('--config ')));
+  },
+);
+
+test.each([
+  [
+    'Try: rosterd doctor, which names the token',
+    'Try: rosterd doctor --config /etc/a.json, which names the token',
+  ],
+  [
+    'Try: Run `rosterd sync` or `rosterd run` first.',
+    'Try: Run `rosterd sync --config /etc/a.json` or `rosterd run --config /etc/a.json` first.',
+  ],
+  ['Try: npx rosterd vault remove sign-in/x', 'Try: npx rosterd vault remove --config /etc/a.json sign-in/x'],
+  ['Try: rosterd query "SELECT 1"', 'Try: rosterd query --config /etc/a.json "SELECT 1"'],
+  [
+    'The fetched pages are kept. Try: rosterd sync',
+    'The fetched pages are kept. Try: rosterd sync --config /etc/a.json',
+  ],
+  [
+    'To delete: rosterd sync --source a --accept-deletions',
+    'To delete: rosterd sync --config /etc/a.json --source a --accept-deletions',
+  ],
+  ['Try: rosterd sync again', 'Try: rosterd sync --config /etc/a.json again'],
+])('advice names the configuration that the user named: %s', (note, completed) => {
+  expect(adviceWithConfig(note, '/etc/a.json')).toBe(completed);
+});
+
+test.each([
+  'rosterd sync is how this text begins, and it says nothing to type',
+  'Try: give the user that runs rosterd read access',
+  'Try: rosterd demo --database ./data/demo.db',
+  'Try: rosterd lake check ./lake',
+  'Try: rosterd sync --config other.json',
+  'Try: rosterd vault status --config other.json',
+  'Try: rosterd syncs nothing; if no other rosterd is running, delete /run/rosterd status',
+])('advice stays as it is where nothing takes a configuration, or one is named: %s', (note) => {
+  expect(adviceWithConfig(note, '/etc/a.json')).toBe(note);
+});
+
+test('a hint after an error repeats --config, quoted for a shell, and only there', async () => {
+  const run = async () => {
+    throw new Fault('usage', 'rosterd sync failed', { hint: 'rosterd sync --resync' });
+  };
+  const failing = { name: 'status', summary: '', examples: [], options: configOptions, run };
+  const { code, err } = await rosterd(['status', '--config', 'my mirror.json'], undefined, [failing]);
+  expect([code, err]).toEqual([
+    2,
+    'error: rosterd sync failed\nTry: rosterd sync --config "my mirror.json" --resync\n',
+  ]);
+  const { err: without } = await rosterd(['status'], undefined, [failing]);
+  expect(without).toBe('error: rosterd sync failed\nTry: rosterd sync --resync\n');
 });

@@ -46,7 +46,7 @@ function show({ name, verdict, message, mend }: Check, { out }: Parameters<Comma
   const [first = '', ...more] = message.split('\n');
   out.line(`${verdict.padEnd(4)}  ${name}: ${first}`);
   for (const line of more) out.line(`      ${line.trim()}`);
-  if (mend !== null) out.line(`      Try: ${mend}`);
+  if (mend !== null) out.line(out.advice(`      Try: ${mend}`));
 }
 
 function summaryOf(checks: readonly Check[]): string {

@@ -13,6 +13,8 @@ export class Output {
   readonly paint: Paint;
   /** For stderr. */
   readonly talkPaint: Paint;
+  /** Completes the commands in a note that says what to type. */
+  advice: (note: string) => string = (note) => note;
   readonly #io: Pick<Io, 'stdout'> & { readonly stderr: Stderr };
 
   constructor(io: Io) {
@@ -77,7 +79,7 @@ export class Output {
   }
 
   note(text: string): void {
-    this.#io.stderr.write(`${lines(text)}\n`);
+    this.#io.stderr.write(`${lines(this.advice(text))}\n`);
   }
 
   warn(text: string): void {
