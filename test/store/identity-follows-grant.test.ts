@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { InvestmentId, SourceName, UserId } from '../../src/domain/ids.js';
 import type { FeedItem } from '../../src/domain/investment.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { test } from './both-databases.js';
 import { cautious, type Fixture, mirrorFixture } from './mirror-fixture.js';
 import { acme, identity, listingPage, record, rejected, tombstone } from './samples.js';
@@ -15,6 +16,18 @@ const receipts = ({ rows }: Fixture) =>
   rows('SELECT source_no, id, cause, scrubbed_at FROM erasures ORDER BY erasure');
 const receipt = (id: string | null, cause: string) => ({ source_no: 1, id, cause, scrubbed_at: null });
 const forgetting = ({ erasures }: Fixture) => erasures;
+
+/** Locks what writes of others wait for. Returns a function that ends the lock. */
+async function writeLock({ store }: Fixture): Promise<() => Promise<void>> {
+  if (store.kind === 'sqlite') {
+    const other = openSqlite(store.sqlite.file);
+    other.raw.exec('BEGIN IMMEDIATE');
+    return async () => other.close();
+  }
+  const client = await store.postgres.pool.connect();
+  await client.query('BEGIN; SELECT 1 FROM sources FOR UPDATE');
+  return async () => client.release(true);
+}
 
 describe('forgotten people stay forgotten', () => {
   test('a delta with a forgotten person stores no identity and counts as unchanged', async () => {
@@ -208,7 +221,10 @@ describe('dropped identity', () => {
       { name: 'disconnected', identity_included: 1 },
       { name: 'kept', identity_included: 1 },
     ]);
+    // Nothing is left to erase, so nothing waits for a lock that another process keeps.
+    const unlock = await writeLock(dropped);
     expect(await forgetting(dropped).dropFollowed(['nameless'])).toBe(0);
+    await unlock();
   });
 });
 

@@ -86,6 +86,11 @@ export class PostgresErasures implements Erasures {
 
   /** Implements `"identity": "drop"` of follow rules. */
   async dropFollowed(rules: readonly string[]): Promise<number> {
+    // Nearly every start: a publication of another host would keep the lock for longer than a start waits for it.
+    const withNames = await inTransaction(this.database, (transaction) =>
+      sourcesWithNames(transaction, rules),
+    );
+    if (withNames.length === 0) return 0;
     return this.#withAllSources((transaction, at) => dropFollowedIn(transaction, rules, at));
   }
 
@@ -148,12 +153,22 @@ export async function dropFollowedIn(
   at: Instant,
 ): Promise<number> {
   let erased = 0;
-  for (const rule of rules)
-    for (const { no } of await transaction.rows<{ no: number }>(numbered(followedWithNames), rule)) {
-      erased += await dropOf(transaction, no, at);
-      transaction.send(numbered(noteDropped), no);
-    }
+  for (const no of await sourcesWithNames(transaction, rules)) {
+    erased += await dropOf(transaction, no, at);
+    transaction.send(numbered(noteDropped), no);
+  }
   return erased;
+}
+
+async function sourcesWithNames(
+  transaction: Transaction,
+  rules: readonly string[],
+): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (const rule of rules)
+    for (const { no } of await transaction.rows<{ no: number }>(numbered(followedWithNames), rule))
+      found.push(no);
+  return found;
 }
 
 async function dropOf(transaction: Transaction, no: number, at: Instant): Promise<number> {
