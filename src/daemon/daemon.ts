@@ -72,6 +72,8 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     requests = await obeyOperators(engine, parts, membership, lifecycle, { hasConsole, onLead });
     await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
     watch.start();
+    // First of all in a stop: the other parts end their calls one after the other.
+    lifecycle.add('patience with a locked database', () => engine.mirror.hurry());
     logger.info(
       {
         component: 'daemon',

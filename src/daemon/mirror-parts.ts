@@ -54,6 +54,8 @@ export interface OpenMirror {
   tryWrite(): Promise<void>;
   /** Returns the work on the database that writers of this process wait for. */
   waits(): readonly Wait[];
+  /** A stop has begun: calls wait for the lock of another program for a moment only. */
+  hurry(): void;
   close(): Promise<void>;
 }
 

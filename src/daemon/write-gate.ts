@@ -15,8 +15,11 @@ const reasons = {
 
 const lockedText = 'another program holds the write lock of the database file, and ticks wait for it';
 
-/** A call that has waited so long for another program's lock fails with `database_busy`. */
-const lockMillis = 2_000;
+/**
+ * A call that has waited so long for another program's lock fails with `database_busy`. A stop waits for some ten calls, one after
+ * the other.
+ */
+const lockMillis = { usual: 2_000, atStop: 250 } as const;
 
 /** The time between two looks at the lock grows from the first to the second. */
 const lookMillis = { least: 5, most: 25 } as const;
@@ -35,6 +38,7 @@ export class WriteGate {
   #lockedSince: Instant | null = null;
   /** Aborts at the same moment. A promise would keep a part of each call that waited for it in vain. */
   #freed = new Interrupter();
+  #lockMillis: number = lockMillis.usual;
   readonly #closing = new Interrupter();
   /** Resolves when all work that was given is done. */
   #given: Promise<void> | undefined;
@@ -131,6 +135,11 @@ export class WriteGate {
     this.#locked = this.#untilFree(this.lock);
   }
 
+  /** A stop has begun: calls wait for another program's lock for a moment only. */
+  hurry(): void {
+    this.#lockMillis = lockMillis.atStop;
+  }
+
   /** Stops to look at the lock and resolves when no look will follow. Call it before the connection is closed. */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -171,14 +180,14 @@ export class WriteGate {
 
   /**
    * Calls `call` once the gate is open. Throws `database_busy` when a child process is at work for `timeoutMillis`. A call that
-   * met another program's lock is repeated when the lock is free, unless it began two seconds ago: then what it met is thrown. So
-   * it must be one transaction, or work that may be repeated from the beginning.
+   * met another program's lock is repeated when the lock is free, unless it began two seconds ago, or a moment ago in a stop: then
+   * what it met is thrown. So it must be one transaction, or work that may be repeated from the beginning.
    */
   async passing<Result>(
     call: () => Result | Promise<Result>,
     timeoutMillis = Number.POSITIVE_INFINITY,
   ): Promise<Result> {
-    const patience = countdown(this.clock, lockMillis);
+    const patience = countdown(this.clock, this.#lockMillis);
     for (;;) {
       // Many calls that wait a moment each, because none of them knows of the lock yet, would block the event loop.
       if (!this.isClosed) this.lock?.wait(this.#isFirstOfTurn());
@@ -210,7 +219,7 @@ export class WriteGate {
    * Resolves once the gate is open, and while another program holds the lock when `patience` is at its end. Throws `database_busy`
    * when a child process is at work for `timeoutMillis`.
    */
-  async opened(timeoutMillis: number, patience = countdown(this.clock, lockMillis)): Promise<void> {
+  async opened(timeoutMillis: number, patience = countdown(this.clock, this.#lockMillis)): Promise<void> {
     const passed = new Interrupter();
     const late =
       timeoutMillis === Number.POSITIVE_INFINITY

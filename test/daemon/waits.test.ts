@@ -122,6 +122,20 @@ test('a stop ends the build of an index that waits for the lock of another progr
   await expect(publish()).rejects.toMatchObject({ code: 'stopped' });
 });
 
+test('a stop of a daemon begins with less patience for the lock of another program', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 10 });
+  const daemon = await startDaemon(partsFor(configFor(sandbox, { folder: freshFolder() })));
+  onTestFinished(() => daemon.close());
+  let open: readonly string[] = [];
+  const hurry = () => {
+    open = daemon.open;
+  };
+  const parts = daemon.open;
+  Object.assign(daemon.engine.mirror, { hurry });
+  await daemon.close();
+  expect(open).toEqual(parts);
+});
+
 test('status, its page and the dashboard of a daemon say what ticks wait for', async () => {
   const sandbox = await sandboxFor({ companies: 1, records: 10 });
   const folder = freshFolder();

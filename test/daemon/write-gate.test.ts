@@ -215,6 +215,22 @@ test('write gate: calls do not wait for a lock that is known to be held, nor aft
   expect(waited.slice(3)).toEqual([false, true]);
 });
 
+test('write gate: in a stop, calls fail after a quarter of a second', async () => {
+  const { clock, gate, writer } = lockedWriter();
+  gate.meetLock();
+  gate.hurry();
+  let isRefused = false;
+  const refused = expect(writer.write('a'))
+    .rejects.toMatchObject({ code: 'database_busy' })
+    .then(() => {
+      isRefused = true;
+    });
+  await clock.advance(249);
+  expect(isRefused).toBe(false);
+  await clock.advance(1);
+  await refused;
+});
+
 test('write gate: a call that met the lock after more than two seconds of other work is not repeated', async () => {
   const { clock, gate, lock, calls } = lockedWriter();
   const writer = gate.guard({
