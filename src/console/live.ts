@@ -1,6 +1,7 @@
 import type { RequestHandler, Response } from 'express';
 import { isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
+import { unlessAborted } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { visitOf } from './guard/admit.js';
@@ -34,9 +35,6 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
   /** Streams that may have missed a change: those without an event yet, and those that were behind. */
   const fresh = new Set<Response>();
   const closing = new AbortController();
-  const closed = new Promise<null>((resolve) => {
-    closing.signal.addEventListener('abort', () => resolve(null), { once: true });
-  });
   let nudged = new AbortController();
   let running: Promise<void> | undefined;
 
@@ -52,10 +50,6 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
     }
   };
 
-  /** A look at a database that does not answer may last for minutes, and a stop does not wait for it. */
-  const unlessClosing = async <Result>(looking: Promise<Result>): Promise<Result | null> =>
-    await Promise.race([looking, closed]);
-
   const run = async () => {
     let sentMark = '';
     for (let first = true; open.size > 0 && !closing.signal.aborted; first = false) {
@@ -66,7 +60,8 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
       nudged = new AbortController();
       try {
         await endExpiredStreams();
-        const seen = await unlessClosing(look());
+        // A look at a database that does not answer may last for minutes, and a stop does not wait for it.
+        const seen = await unlessAborted(closing.signal, look());
         if (seen === null) break;
         const { fragment, mark } = seen;
         const behind: Response[] = [];

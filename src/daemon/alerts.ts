@@ -4,6 +4,7 @@ import { aggregateConditions } from '../outbox/aggregate-alerts.js';
 import { alertBody, alertTargets, decideAlerts, type OpenAlert } from '../outbox/decide-alerts.js';
 import type { JudgedStatus } from '../reading/judged-status.js';
 import type { Clock } from '../runtime/clock.js';
+import { unlessAborted } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { startWakeableLoop } from '../runtime/wakeable-loop.js';
@@ -46,9 +47,6 @@ const lateMillis = 60_000;
 export function watchAlerts(parts: AlertsParts): AlertWatch {
   const { alerts, config, clock, logger } = parts;
   const stopping = new AbortController();
-  const stopped = new Promise<null>((resolve) => {
-    stopping.signal.addEventListener('abort', () => resolve(null), { once: true });
-  });
   let failing: ReadonlyMap<string, number> = new Map();
   /** By the monotonic clock: since when this process watches, and when it last saw each source paused. */
   let watchedSince: number | null = null;
@@ -89,7 +87,7 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     if (!parts.leads()) return;
     const seen = clock.monotonic();
     // A server that does not answer may keep it for a minute, and a stop does not wait for it.
-    const status = await Promise.race([parts.status(), stopped]);
+    const status = await unlessAborted(stopping.signal, parts.status());
     if (status === null) return;
     const open = await alerts.open();
     const now = clock.now();

@@ -35,6 +35,27 @@ export class Interrupter implements Interruption {
   }
 }
 
+/**
+ * Returns the result of the work, or null if the interruption aborts first. The work goes on then, and nobody hears of its end.
+ * `Promise.race` with a promise that lasts would keep every result in memory for as long as that one.
+ */
+export async function unlessAborted<Result>(
+  interruption: Interruption,
+  work: Promise<Result>,
+): Promise<Result | null> {
+  let end = () => {};
+  try {
+    return await new Promise<Result | null>((resolve, reject) => {
+      end = () => resolve(null);
+      work.then(resolve, reject);
+      if (interruption.aborted) end();
+      else interruption.addEventListener('abort', end, { once: true });
+    });
+  } finally {
+    interruption.removeEventListener('abort', end);
+  }
+}
+
 /** Returns an AbortSignal, for APIs such as `fetch` that require one. */
 export function abortSignalOf(interruption: Interruption): AbortSignal {
   if (interruption instanceof AbortSignal) return interruption;

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import express, { type Response } from 'express';
 import { expect, onTestFinished, test } from 'vitest';
 import { admit } from '../../src/console/guard/admit.js';
@@ -9,6 +11,9 @@ import { createLive, type LiveParts } from '../../src/console/live.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
 
 /** More than the sockets hold between a server and a client that does not read. */
 const large = 20_000_000;
@@ -85,6 +90,32 @@ test('HEAD returns the headers of the stream and ends', async () => {
   const [head] = (await once(asked, 'response')) as [IncomingMessage];
   expect(head.headers['content-type']).toBe('text/event-stream; charset=utf-8');
   expect([served()?.writableEnded, looks]).toEqual([true, 0]);
+});
+
+test('a view keeps only what it sends in memory, however often it looks', async () => {
+  const clock = new VirtualClock();
+  const seen: WeakRef<object>[] = [];
+  let nudge = () => {};
+  const { port } = await serving({
+    look: async () => {
+      const content = { fragment: 'the same', mark: 'same' };
+      seen.push(new WeakRef(content));
+      return content;
+    },
+    onChange: (listener) => {
+      nudge = listener;
+      return () => {};
+    },
+    clock,
+  });
+  const [page] = (await once(get({ port, agent: false }), 'response')) as [IncomingMessage];
+  onTestFinished(() => void page.destroy());
+  while (seen.length < 30) {
+    nudge();
+    await clock.advance(500);
+  }
+  collect();
+  expect(seen.filter((one) => one.deref() !== undefined).length).toBeLessThan(3);
 });
 
 test('a view closes although the look that is under way does not end', async () => {

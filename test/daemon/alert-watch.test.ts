@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
 import { type AlertsParts, watchAlerts } from '../../src/daemon/alerts.js';
 import type { Instant } from '../../src/domain/instant.js';
@@ -6,6 +8,9 @@ import type { JudgedStatus } from '../../src/reading/judged-status.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
 
 const minute = 60_000;
 
@@ -71,6 +76,23 @@ test('alerts: a stop does not wait for a status that gets no answer', async () =
   await clock.advance(minute);
   expect(asked).toBe(1);
   await watch.close();
+});
+
+test('alerts: no look keeps its status in memory', async () => {
+  const clock = new VirtualClock();
+  const seen: WeakRef<JudgedStatus>[] = [];
+  watching({}, [], {
+    clock,
+    status: async () => {
+      const status = { ...nothing };
+      seen.push(new WeakRef(status));
+      return status;
+    },
+  });
+  await clock.advance(20 * minute);
+  collect();
+  expect(seen.length).toBeGreaterThan(30);
+  expect(seen.filter((one) => one.deref() !== undefined).length).toBeLessThan(3);
 });
 
 const overdue = (source: string, paused_at: string | null = null) =>
