@@ -39,7 +39,11 @@ export function provesNothing(
 ): boolean {
   return events
     .map((event) => withoutFuture(event, at))
-    .every((event) => !event.isUndated && !reaches(proof, event, apartMillis) && !beganAfter(proof, event));
+    .every(
+      (event) =>
+        !reaches(proof, event, apartMillis) &&
+        !(isDue(event, at) && (event.isUndated || beganAfter(proof, event))),
+    );
 }
 
 /** The longest wait between two attempts, and the largest difference between the clocks of two hosts. */

@@ -174,6 +174,24 @@ test('shared inbox: a lane of all sources asks for one that was not read since, 
   expect(inbox.states()).toEqual(['worked']);
 });
 
+test('shared inbox: an event that the feed does not show yet has no other source asked for before its next attempt', async () => {
+  const here = daemon([acme]);
+  const early = now();
+  await clock.advance(1_000);
+  await store([acme, beta]);
+  here.drain.accepted([acme, beta]);
+  inbox.proofs.set(beta, { startedAt: now(), publishedThrough: early });
+  const asked = vi.spyOn(inbox, 'proofOf');
+  await here.end(acme, { publishedThrough: early });
+  expect([inbox.rows[0]?.attempts, asked.mock.calls.length]).toEqual([1, 1]);
+  for (let times = 0; times < 9; times += 1) await here.end(acme, { publishedThrough: early });
+  expect([inbox.rows[0]?.attempts, asked.mock.calls.length]).toEqual([1, 1]);
+  await clock.advance(2_000);
+  inbox.proofs.set(beta, { startedAt: now(), publishedThrough: now() });
+  await here.end(acme);
+  expect(inbox.states()).toEqual(['worked']);
+});
+
 test('shared inbox: made-up lanes are dropped with the next tick', async () => {
   const here = daemon([acme]);
   for (let n = 0; n < 100; n += 1) here.drain.heardAccepted(`acme,made-up-${n}` as Lane);
