@@ -32,8 +32,9 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
   if (everyMillis === null) return null;
   const { clock, logger } = parts;
   const mirror = mirrorName(database);
-  /** Whether the leader has made one and not yet deleted all that are too old, and the unfinished ones of killed processes. */
-  let isPruneDue = false;
+  /** Whether the leader may not yet have deleted all that are too old. One that ran before may have failed to. */
+  let isPruneDue = true;
+  /** Whether it has made one and not yet deleted the unfinished ones of killed processes. */
   let isSweepDue = false;
   const report = ({ removed, fault }: Discarded, message: string) => {
     for (const file of removed) logger.info({ file }, message);

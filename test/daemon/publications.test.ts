@@ -95,6 +95,10 @@ test('scheduled exports: a folder named by its time with a file for each table a
   }
   expect(readdirSync(folder).sort()).toEqual(['20261101T060000Z', '20261101T120000Z', 'notes']);
   await exports?.close();
+  // What the process before could not delete does not wait for the next one.
+  const after = startExports({ ...parts, config: { ...config, exports: { ...config.exports, keep: 1 } } });
+  await until(() => readdirSync(folder).sort(), ['20261101T120000Z', 'notes']);
+  await after?.close();
 });
 
 test('scheduled exports: with identity the files name people and the manifest says so', async () => {
