@@ -67,7 +67,7 @@ export const takesConfig = (name: string): boolean =>
   Object.hasOwn(files, name) && !withoutConfig.includes(name);
 
 /** Where a line begins to say what to type. */
-const advice = /\b(?:[Tt]ry|Next|Look|To delete): /;
+const advice = /\b(?:[Tt]ry|Next): |: (?=rosterd )/;
 const typed = /(?<![\w./-])rosterd ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?(?! --config)\b/g;
 
 /**

@@ -69,6 +69,10 @@ test.each([
     'To delete: rosterd sync --source a --accept-deletions',
     'To delete: rosterd sync --config /etc/a.json --source a --accept-deletions',
   ],
+  [
+    'A page that is being written is finished first. To go on: rosterd resume',
+    'A page that is being written is finished first. To go on: rosterd resume --config /etc/a.json',
+  ],
   ['Try: rosterd sync again', 'Try: rosterd sync --config /etc/a.json again'],
 ])('advice names the configuration that the user named: %s', (note, completed) => {
   expect(adviceWithConfig(note, '/etc/a.json')).toBe(completed);
