@@ -223,7 +223,7 @@ test('forget --lift allows identity to be stored again', async () => {
   await forget('usr_1');
   const lifted = await forget('usr_1', '--lift');
   expect(lifted.out).toBe('usr_1 may be stored again\n');
-  expect(lifted.err).toContain('rosterd sync --resync');
+  expect(lifted.err).toMatch(/: rosterd sync --config \S+ --resync$/m);
   expect((await forget('usr_1', '--lift', '--json')).out).toBe('{"id":"usr_1","lifted":false}\n');
   expect(database.raw.prepare('SELECT * FROM forgotten').all()).toEqual([]);
 });
