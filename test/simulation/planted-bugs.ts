@@ -237,8 +237,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'the brake is off',
     'src/store/listing-lifecycle.ts',
-    'return tooMany && !accepted ?',
-    'return tooMany && !accepted && held < 0 ?',
+    'return (tooMany || unsure) && !accepted ?',
+    'return (tooMany || unsure) && !accepted && held < 0 ?',
   ),
   bug(
     'superseded versions are not stored',
