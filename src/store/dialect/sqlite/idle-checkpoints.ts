@@ -14,10 +14,10 @@ export const commitsMin = 32;
 export const logPagesMax = 4_096;
 
 /**
- * 4 MB. A checkpoint blocks the event loop while it copies the log, and a listing fills it without a pause. With 16 MB,
- * deliveries waited twice as long during a large listing, which was not faster.
+ * 2 MB. A checkpoint blocks the event loop while it copies the log, and a listing fills it without a pause. With 16 MB,
+ * deliveries waited twice as long during a large listing, and with 4 MB the longest of them a fifth longer. Neither was faster.
  */
-const listingPagesMax = 1_024;
+const listingPagesMax = 512;
 
 /**
  * Copies the write-ahead log into the file in pauses between commits. SQLite's automatic checkpoints run inside a commit:
@@ -42,7 +42,7 @@ export class IdleCheckpoints {
     if (this.#commits >= commitsMin) this.#waiting ??= this.#afterPause();
   }
 
-  /** Runs the commit of a page of a listing: it copies a log of more than 4 MB at once. */
+  /** Runs the commit of a page of a listing: it copies a log of more than 2 MB at once. */
   oftenWhile<Result>(commit: () => Result): Result {
     const { raw } = this.database;
     raw.exec(`PRAGMA wal_autocheckpoint = ${listingPagesMax}`);

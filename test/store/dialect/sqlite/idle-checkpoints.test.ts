@@ -80,10 +80,10 @@ test('without a pause, a commit copies the log when it has 16 MB, and it does no
   expect(logBytes()).toBeLessThan(mostBytes());
 });
 
-test('pages of a listing copy the log when it has 4 MB', () => {
+test('pages of a listing copy the log when it has 2 MB', () => {
   const { checkpoints, commit, logBytes, raw } = opened();
   times(150, () => checkpoints.oftenWhile(() => commit(200_000)));
-  expect(logBytes()).toBeLessThan(6 * 1_024 * 1_024);
+  expect(logBytes()).toBeLessThan(3 * 1_024 * 1_024);
   expect(raw.pragma('wal_autocheckpoint', { simple: true })).toBe(logPagesMax);
 });
 
