@@ -36,7 +36,7 @@ export class Interrupter implements Interruption {
 }
 
 /**
- * Returns the result of the work, or null if the interruption aborts first. The work goes on then, and nobody hears of its end.
+ * Returns the result of the work, or null if the interruption aborts first. The work goes on then, and its end is ignored.
  * `Promise.race` with a promise that lasts would keep every result in memory for as long as that one.
  */
 export async function unlessAborted<Result>(

@@ -61,7 +61,20 @@ test('a mirror that is listed on PostgreSQL gets the versions that ticks would h
   };
   const steps = postgresSteps(['migrate'])[0]?.slice(0, 3) ?? [];
   expect(steps.map(({ name }) => name)).toEqual(['first listing', 'versions written', 'ticks']);
-  for (const step of steps) await step.run(context);
+  const indexes = () =>
+    withClient(database.url, async (client) => {
+      const { rows } = await client.query(
+        `SELECT indexname FROM pg_indexes
+         WHERE tablename IN ('investment_rows', 'history_rows', 'change_rows') ORDER BY 1`,
+      );
+      return rows;
+    });
+  const [listing, ...later] = steps;
+  await listing?.run(context);
+  const indexed = await indexes();
+  for (const step of later) await step.run(context);
+  // Dropped while the rows were written.
+  expect(await indexes()).toEqual(indexed);
   await withClient(database.url, async (client) => {
     const one = async (sql: string) =>
       Object.values((await client.query<Record<string, string>>(sql)).rows[0] ?? {})[0];
@@ -84,11 +97,6 @@ test('a mirror that is listed on PostgreSQL gets the versions that ticks would h
     ).toBe('0');
     expect(await one('SELECT max(seq) - count(*) FROM change_rows')).toBe('0');
     expect(await one('SELECT max(seq) - (SELECT last_seq FROM feed_counter) FROM change_rows')).toBe('0');
-    expect(
-      await one(
-        `SELECT count(*) FROM pg_indexes WHERE tablename IN ('investment_rows', 'history_rows', 'change_rows')`,
-      ),
-    ).toBe('18');
   });
 }, 60_000);
 

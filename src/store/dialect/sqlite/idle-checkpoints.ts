@@ -15,7 +15,8 @@ export const logPagesMax = 4_096;
 
 /**
  * 2 MB. A checkpoint blocks the event loop while it copies the log, and a listing fills it without a pause. With 16 MB,
- * deliveries waited twice as long during a large listing, and with 4 MB the longest of them a fifth longer. Neither was faster.
+ * deliveries waited twice as long during a large listing, and with 4 MB its longest turns were a fifth longer. Neither made it
+ * faster.
  */
 const listingPagesMax = 512;
 
