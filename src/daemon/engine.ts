@@ -128,7 +128,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       },
     });
     countNow = () => sourceSet.all.length;
-    watched.onDatabaseBack(() => sync.databaseIsBack());
+    watched.onDatabaseBack(() => sync.databaseIsBack({ hasMissed: watched.mirror.server !== null }));
     return {
       ...watched,
       platform,

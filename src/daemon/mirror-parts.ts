@@ -54,6 +54,11 @@ export interface OpenMirror {
   tryWrite(): Promise<void>;
   /** Returns the work on the database that writers of this process wait for. */
   waits(): readonly Wait[];
+  /**
+   * Sets what to call when another program has released the lock of the database file and calls have failed because of that lock.
+   * Never called for a server, which `server.ask` probes.
+   */
+  onFreed(listener: () => void): void;
   /** A stop has begun: calls wait for the lock of another program for a moment only. */
   hurry(): void;
   close(): Promise<void>;

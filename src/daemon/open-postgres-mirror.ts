@@ -99,6 +99,7 @@ export async function openPostgresMirror(
       server: { isAway, ask: () => reachPostgres(place) },
       tryWrite: () => tryOnPostgres(receiving),
       waits: () => [],
+      onFreed: () => {},
       hurry: () => {},
       close: async () => {
         await watch.close();

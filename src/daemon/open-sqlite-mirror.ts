@@ -131,6 +131,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
       server: null,
       tryWrite,
       waits: () => gate.waits,
+      onFreed: (listener) => gate.onFreed(listener),
       hurry: () => gate.hurry(),
       close: async () => {
         await checkpoints.close();

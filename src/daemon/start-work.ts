@@ -35,6 +35,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
       'catalog listings',
       sync.onTick((source, { report }) => dimensions.ticked(source, report.outcome === 'done')),
     );
+  engine.onDatabaseBack(() => drain?.databaseIsBack());
   if (!(membership instanceof FleetMembership) || mirror.fleet === null) {
     sync.start();
     return;
@@ -62,10 +63,7 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     },
   });
   membership.take(fleet);
-  engine.onDatabaseBack(() => {
-    fleet.look();
-    drain?.databaseIsBack();
-  });
+  engine.onDatabaseBack(() => fleet.look());
   lifecycle.add('fleet', async () => {
     // Running ticks finish the page they write; only then are the sources released to other members.
     await sync.close();

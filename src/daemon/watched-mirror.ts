@@ -26,7 +26,7 @@ export interface WatchedMirror {
   /** The problems this process knows of itself. */
   readonly health: HealthRegister;
   readonly watch: WorkWatch;
-  /** Adds a listener for the return of the database, called after those that were added before. */
+  /** Adds a listener for the return of a server or the release of another program's lock, called after those that were added before. */
   onDatabaseBack(listener: () => void): void;
 }
 
@@ -54,14 +54,16 @@ export async function openWatchedMirror(
   lifecycle.add('mirror', () => opened.close());
   lifecycle.add('health of the database', () => watch.close());
   const listeners: (() => void)[] = [];
+  const onBack = () => {
+    for (const listener of listeners) listener();
+  };
+  opened.onFreed(onBack);
   if (opened.server !== null) {
     probe = watchReturn({
       ask: opened.server.ask,
       clock,
       logger: logger.child({ component: 'database' }),
-      onBack: () => {
-        for (const listener of listeners) listener();
-      },
+      onBack,
     });
     lifecycle.add('database probe', probe.close);
   }

@@ -24,6 +24,12 @@ const lockMillis = { usual: 2_000, atStop: 250 } as const;
 /** The time between two looks at the lock grows from the first to the second. */
 const lookMillis = { least: 5, most: 25 } as const;
 
+/**
+ * The least time between two reports that the lock is free again. A tick that reads its page and meets the lock once more has spent
+ * a request.
+ */
+const reportMillis = 10_000;
+
 /** Long enough for a tick that waited to read and write its page. */
 const openMillis = 100;
 
@@ -39,6 +45,10 @@ export class WriteGate {
   /** Aborts at the same moment. A promise would keep a part of each call that waited for it in vain. */
   #freed = new Interrupter();
   #lockMillis: number = lockMillis.usual;
+  /** Whether calls have failed because of the lock and `onFreed` has not been called since. */
+  #hasFailed = false;
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #onFreed = () => {};
   readonly #closing = new Interrupter();
   /** Resolves when all work that was given is done. */
   #given: Promise<void> | undefined;
@@ -135,6 +145,14 @@ export class WriteGate {
     this.#locked = this.#untilFree(this.lock);
   }
 
+  /**
+   * Sets what to call when another program has released a lock for which calls have failed. Parts that back off after such a failure
+   * need not wait until their backoff is over. A program that keeps taking the lock causes one call in ten seconds.
+   */
+  onFreed(listener: () => void): void {
+    this.#onFreed = listener;
+  }
+
   /** A stop has begun: calls wait for another program's lock for a moment only. */
   hurry(): void {
     this.#lockMillis = lockMillis.atStop;
@@ -160,6 +178,15 @@ export class WriteGate {
     this.#locked = undefined;
     this.#lockedSince = null;
     this.#freed.abort();
+    this.#reportFreed();
+  }
+
+  #reportFreed(): void {
+    const now = this.clock.monotonic();
+    if (!this.#hasFailed || this.#closing.aborted || now - this.#reportedAt < reportMillis) return;
+    this.#hasFailed = false;
+    this.#reportedAt = now;
+    this.#onFreed();
   }
 
   /** Returns the object with methods that pass the gate (see `passing`), except the named ones. */
@@ -200,8 +227,11 @@ export class WriteGate {
       try {
         return await call();
       } catch (error) {
-        if (this.lock === null || !isOfLock(error) || patience() <= 0 || this.#closing.aborted) throw error;
+        if (this.lock === null || !isOfLock(error) || this.#closing.aborted) throw error;
         this.meetLock();
+        if (patience() > 0) continue;
+        this.#hasFailed = true;
+        throw error;
       }
     }
   }

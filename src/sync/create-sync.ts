@@ -211,8 +211,8 @@ export function createSync(parts: SyncParts): Sync {
         return limits.some((limit) => limit.kind === 'token' && !isPlenty(limit));
       }),
     spacedElsewhere: (names) => elsewhere.set(names.flatMap((name) => followed.get(name)?.source ?? [])),
-    databaseIsBack: () => {
-      for (const loop of loops()) loop.databaseIsBack();
+    databaseIsBack: ({ hasMissed }) => {
+      for (const loop of loops()) loop.databaseIsBack(hasMissed);
     },
     onTick: (listener) => {
       listeners.add(listener);

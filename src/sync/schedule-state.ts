@@ -58,7 +58,12 @@ export type ScheduledTick =
   | { readonly kind: 'none' }
   /** Waits for a slot. An urgent one waits only behind other urgent ones. */
   | { readonly kind: 'queued'; readonly urgent: boolean }
-  | { readonly kind: 'running'; readonly covers: Covered };
+  | {
+      readonly kind: 'running';
+      readonly covers: Covered;
+      /** The database came back during the tick: if it fails because of the database all the same, it is repeated at once. */
+      readonly databaseIsBack: boolean;
+    };
 
 /** The requests that a running tick answers. */
 export interface Covered {
@@ -83,7 +88,8 @@ export type ScheduleEvent =
   | { readonly kind: 'nudged' }
   | { readonly kind: 'recheck_asked' }
   | { readonly kind: 'manual_asked'; readonly ask: ManualAsk }
-  | { readonly kind: 'database_back' }
+  /** `hasMissed`: also what did not fail may have missed a change. */
+  | { readonly kind: 'database_back'; readonly hasMissed: boolean }
   /** `untilDue` returned 0. */
   | { readonly kind: 'due' }
   | { readonly kind: 'slot_free' }

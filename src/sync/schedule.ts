@@ -99,7 +99,7 @@ export function schedule(
     case 'manual_asked':
       return asked({ ...state, manual: [...state.manual, event.ask] });
     case 'database_back':
-      return databaseBack(state, now);
+      return databaseBack(state, event.hasMissed, now);
     case 'due': {
       if (state.tick.kind !== 'none') throw new Error('a source has one tick at a time');
       const urgent = (state.nudged && !nudgeWaits(state, now)) || state.recheck || state.manual.length > 0;
@@ -116,12 +116,14 @@ export function schedule(
 }
 
 /**
- * The database is back. A source whose last tick failed because of it is due now, not at the end of its backoff. The
- * others may have missed a change unnoticed, so they are due too, but at most every 15 s.
+ * The database is back. A source whose last tick failed because of it is due now, not at the end of its backoff. If the
+ * others may have missed a change unnoticed, they are due too, but at most every 15 s.
  */
-function databaseBack(state: Schedule, now: number): Scheduled {
+function databaseBack(before: Schedule, hasMissed: boolean, now: number): Scheduled {
+  const state: Schedule =
+    before.tick.kind === 'running' ? { ...before, tick: { ...before.tick, databaseIsBack: true } } : before;
   if (state.follows !== 'here' || state.paused || state.halted) return unchanged(state);
-  if (!state.databaseFailed && now - state.wokenAt < wokenMillisMin) return unchanged(state);
+  if (!state.databaseFailed && (!hasMissed || now - state.wokenAt < wokenMillisMin)) return unchanged(state);
   return woken({ ...state, wokenAt: now, failures: 0, timerDue: now, nudgeDue: now });
 }
 
@@ -152,7 +154,7 @@ function begun(state: Schedule, now: number): Scheduled {
   };
   const next: Schedule = {
     ...state,
-    tick: { kind: 'running', covers },
+    tick: { kind: 'running', covers, databaseIsBack: false },
     manual: [],
     recheck: false,
     nudged: state.nudged && !covers.nudged,
@@ -177,7 +179,7 @@ function nudgeWaits({ halted, nudgeDue }: Schedule, now: number): boolean {
 
 function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRules): Scheduled {
   if (state.tick.kind !== 'running') throw new Error('a tick ended that was not running');
-  const { covers } = state.tick;
+  const { covers, databaseIsBack } = state.tick;
   const { report, phase } = end;
   const grant = covers.checksGrant ? afterCheck(state.grant, end.grant, now, rules.grantMillis) : state.grant;
   const mayRetryGrant = report.outcome === 'done' && !(covers.checksGrant && end.grant === 'not_asked');
@@ -187,7 +189,9 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
   const isCut = report.outcome === 'stopped';
   const goesOn = isCut && state.follows === 'here' && !state.paused;
   const interval = stretched(stretch, rules.intervalMillis, rules.idleIntervalMillis);
-  const timerDue = goesOn ? now : now + timerWait(end, halted, interval);
+  const databaseFailed = report.outcome === 'failed' && report.code?.startsWith('database_') === true;
+  const isRepeated = databaseFailed && databaseIsBack && !halted;
+  const timerDue = goesOn || isRepeated ? now : now + timerWait(end, halted, interval);
   // A webhook tick may use the reserved requests, a timed tick may not. So after a timed tick ran out of quota, one
   // webhook tick may still follow at once.
   const reserveLeft =
@@ -211,7 +215,7 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
     unasked: goesOn ? state.unasked : 'timer',
     halted,
     failures: report.outcome === 'failed' && !halted ? state.failures + 1 : 0,
-    databaseFailed: report.outcome === 'failed' && report.code?.startsWith('database_') === true,
+    databaseFailed,
     expected: endOf(end),
   });
 }

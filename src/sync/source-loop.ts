@@ -108,8 +108,8 @@ export class SourceLoop {
     this.#handle({ kind: 'resumed' });
   }
 
-  databaseIsBack(): void {
-    this.#handle({ kind: 'database_back' });
+  databaseIsBack(hasMissed: boolean): void {
+    this.#handle({ kind: 'database_back', hasMissed });
   }
 
   nudge(): void {

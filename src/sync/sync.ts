@@ -79,10 +79,10 @@ export interface Sync extends Closable {
   /** Runs one tick at a user's request and resolves with its result. Throws `usage` for a source that does not exist. */
   tick(source: SourceName, ask?: ManualAsk): Promise<TickResult>;
   /**
-   * The database is reachable again: sources that were waiting for it tick without waiting for the end of their
-   * backoff.
+   * The database can be used again: sources that were waiting for it tick without waiting for the end of their backoff. With
+   * `hasMissed`, the others tick too, because their changes may not have been announced meanwhile.
    */
-  databaseIsBack(): void;
+  databaseIsBack(how: { readonly hasMissed: boolean }): void;
   /**
    * Calls `listener` after every tick, before the next tick of that source begins. Returns a function that removes
    * the listener.

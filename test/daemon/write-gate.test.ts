@@ -191,6 +191,30 @@ test('write gate: calls fail after two seconds with what they meet then, and the
   expect(await writer.write('c')).toBe(4);
 });
 
+test('write gate: it reports a lock that is free again if calls have failed because of it, every ten seconds at most', async () => {
+  const { clock, gate, lock, writer } = lockedWriter();
+  const reports: number[] = [];
+  const begun = clock.now();
+  gate.onFreed(() => reports.push(clock.now() - begun));
+  const lockedFor = async (millis: number) => {
+    lock.isFree = false;
+    const written = writer.write('a').then(
+      () => 'written',
+      () => 'failed',
+    );
+    await clock.advance(millis);
+    lock.isFree = true;
+    await clock.advance(100);
+    return await written;
+  };
+  expect([await lockedFor(1_000), reports]).toEqual(['written', []]);
+  expect([await lockedFor(3_000), reports.length]).toEqual(['failed', 1]);
+  expect([await lockedFor(3_000), reports.length]).toEqual(['failed', 1]);
+  await clock.advance(7_000);
+  expect([await lockedFor(3_000), reports.length]).toEqual(['failed', 2]);
+  expect(reports[0]).toBeLessThanOrEqual(4_000 + 125);
+});
+
 test('write gate: calls do not wait for a lock that is known to be held, nor after they waited for the gate', async () => {
   const { clock, gate, lock } = lockedWriter();
   const waited: boolean[] = [];

@@ -722,7 +722,7 @@ describe('sync: a database that was unavailable', () => {
 
   test('sources tick when the database comes back, not when their backoff ends', async () => {
     await failing(4);
-    sync.databaseIsBack();
+    sync.databaseIsBack({ hasMissed: true });
     await settled();
     expect(outcomes().slice(-2)).toEqual(['acme failed', 'acme done']);
     expect(ticks.at(-1)?.result).toMatchObject({ recorded: true });
@@ -742,7 +742,7 @@ describe('sync: a database that was unavailable', () => {
     await clock.advance(10 * minute);
     ticks.length = 0;
     for (let flap = 0; flap < 5; flap += 1) {
-      sync.databaseIsBack();
+      sync.databaseIsBack({ hasMissed: true });
       await settled();
     }
     expect(outcomes()).toEqual(['acme done']);
@@ -756,7 +756,7 @@ describe('sync: a database that was unavailable', () => {
     await sync.idle();
     await sync.leave(beta);
     ticks.length = 0;
-    sync.databaseIsBack();
+    sync.databaseIsBack({ hasMissed: true });
     await settled();
     expect(ticks).toEqual([]);
   });

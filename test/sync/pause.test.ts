@@ -40,7 +40,7 @@ test('pause: neither timer nor webhook starts a tick, only a request of a user',
   await sync.pause(acme);
   sync.nudge(acme);
   sync.recheck(acme);
-  sync.databaseIsBack();
+  sync.databaseIsBack({ hasMissed: true });
   await clock.advance(60 * minute);
   expect(ticks).toEqual(['start done']);
   await sync.tick(acme);

@@ -21,6 +21,7 @@ const rules = { intervalMillis: minute, idleIntervalMillis: 3 * minute };
 const covered = (covers: Partial<Covered> = {}): Schedule['tick'] => ({
   kind: 'running',
   covers: { trigger: 'timer', nudged: false, recheck: false, checksGrant: false, ...covers },
+  databaseIsBack: false,
 });
 
 /** Followed here and up to date: the timer is due in a minute, the grant check in an hour. */
@@ -75,7 +76,7 @@ const events = {
   nudged: { kind: 'nudged' },
   recheck: { kind: 'recheck_asked' },
   manual: { kind: 'manual_asked', ask: {} },
-  'database back': { kind: 'database_back' },
+  'database back': { kind: 'database_back', hasMissed: true },
   due: { kind: 'due' },
   'slot free': { kind: 'slot_free' },
 } as const satisfies Record<string, ScheduleEvent>;
@@ -196,7 +197,7 @@ const truth: Record<keyof typeof states, Record<keyof typeof events, string>> = 
     nudged: 'nudged → wake',
     recheck: 'recheck → wake',
     manual: 'manual → wake',
-    'database back': 'timerDue wokenAt → wake',
+    'database back': 'tick timerDue wokenAt → wake',
     due: 'never',
     'slot free': 'never',
   },
@@ -206,7 +207,7 @@ const truth: Record<keyof typeof states, Record<keyof typeof events, string>> = 
     nudged: '',
     recheck: 'recheck → wake',
     manual: 'manual → wake',
-    'database back': 'timerDue wokenAt → wake',
+    'database back': 'tick timerDue wokenAt → wake',
     due: 'never',
     'slot free': 'never',
   },
@@ -624,5 +625,33 @@ describe('schedule: when a nudge may start a tick, and why', () => {
     expect(nudgedAt({ trigger: 'webhook', nudged: true })).toBe(now);
     expect(nudgedAt({ trigger: 'manual', nudged: true })).toBe(now);
     expect(nudgedAt({ trigger: 'start', recheck: true })).toBe(recent.nudgedAt);
+  });
+});
+
+describe('schedule: a database file whose lock is free again', () => {
+  const back = { kind: 'database_back', hasMissed: false } as const;
+  const locked = (retryInMillis: number): TickEnded => failed('database_busy', retryInMillis);
+
+  test('makes sources due that failed because of it, and no others', () => {
+    const away: Schedule = { ...waiting, databaseFailed: true, failures: 3, timerDue: now + 30_000 };
+    expect(schedule(away, back, now, rules).next).toMatchObject({
+      failures: 0,
+      timerDue: now,
+      nudgeDue: now,
+    });
+    expect(schedule(waiting, back, now, rules)).toEqual({ next: waiting, effects: [] });
+  });
+
+  test('repeats a running tick at once that fails because of it, once, and no other tick', () => {
+    const running: Schedule = { ...waiting, tick: covered() };
+    const wait = (state: Schedule, end: TickEnded) =>
+      schedule(state, { kind: 'ended', end }, now, rules).next.timerDue - now;
+    const { next } = schedule(running, back, now, rules);
+    expect(wait(running, locked(8_000))).toBe(8_000);
+    expect(wait(next, locked(8_000))).toBe(0);
+    expect(wait(next, failed('unavailable', 8_000))).toBe(8_000);
+    const repeated = schedule(next, { kind: 'ended', end: locked(8_000) }, now, rules).next;
+    const queued = schedule(repeated, { kind: 'due' }, now, rules).next;
+    expect(wait(schedule(queued, { kind: 'slot_free' }, now, rules).next, locked(8_000))).toBe(8_000);
   });
 });
