@@ -7,7 +7,7 @@ import type { JudgedStatus } from '../reading/judged-status.js';
 export interface ConditionFacts {
   readonly status: Omit<JudgedStatus, 'staleMillis'>;
   /** Null for a mirror on a server. */
-  readonly freeBytes: number | null;
+  readonly freeBytes: number | 'unknown' | null;
   /** By source: since when its ticks have failed, as far as this process has seen. */
   readonly failingSince: ReadonlyMap<string, number>;
 }
@@ -72,7 +72,7 @@ export function conditionsOf(
         lakeProblem?.text ??
         `the scheduled sync of the lake is overdue; it was last brought up to date at ${status.lake?.synced_at}`,
     });
-  if (freeBytes !== null && freeBytes < diskFreeMegabytes * megabyte)
+  if (typeof freeBytes === 'number' && freeBytes < diskFreeMegabytes * megabyte)
     conditions.push({
       kind: 'disk_low',
       source: null,
@@ -155,6 +155,12 @@ export const triedAgain = <Open extends Condition>(
   open: readonly Open[],
   tried: ReadonlySet<string>,
 ): readonly Open[] => open.filter(({ kind }) => tried.has(kind.replace(/_failed$/, '')));
+
+/** Returns what was reported of the disk, if its free space cannot be read now. */
+export const undecided = <Open extends Condition>(
+  open: readonly Open[],
+  freeBytes: ConditionFacts['freeBytes'],
+): readonly Open[] => (freeBytes === 'unknown' ? open.filter(({ kind }) => kind === 'disk_low') : []);
 
 /**
  * Returns since when sources have failed that were reported as failing before this process watched: a restart ends no

@@ -9,7 +9,14 @@ import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import type { Alerts } from '../store/alerts.js';
-import { conditionsOf, failingBefore, failingSince, triedAgain, withoutRests } from './alert-conditions.js';
+import {
+  conditionsOf,
+  failingBefore,
+  failingSince,
+  triedAgain,
+  undecided,
+  withoutRests,
+} from './alert-conditions.js';
 import { keepMillis } from './housekeeping.js';
 
 export interface AlertsParts {
@@ -23,7 +30,7 @@ export interface AlertsParts {
   isLed(): boolean;
   /** Every source, also the many that a status document leaves out. */
   status(): Promise<JudgedStatus>;
-  freeBytes(): Promise<number | null>;
+  freeBytes(): Promise<number | 'unknown' | null>;
   /** The keys of scheduled files that are being made. */
   tried(): ReadonlySet<string>;
   /** Called when messages were queued. */
@@ -95,7 +102,8 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     if (watchedSince === null) failing = failingBefore(status, open, config.alerts.failingMinutes, now);
     watchedSince ??= seen;
     failing = failingSince(status, failing, now);
-    const facts = { status, freeBytes: await parts.freeBytes(), failingSince: failing };
+    const freeBytes = await parts.freeBytes();
+    const facts = { status, freeBytes, failingSince: failing };
     for (const { source, paused_at } of status.sources) if (paused_at !== null) pausedAt.set(source, seen);
     const watched = {
       millis: seen - watchedSince,
@@ -103,7 +111,8 @@ export function watchAlerts(parts: AlertsParts): AlertWatch {
     };
     const found = conditionsOf(facts, config.alerts, now);
     const due = withoutRests(found, open, watched, status.staleMillis);
-    const present = aggregateConditions([...due, ...triedAgain(open, parts.tried())], open, named);
+    const still = [...triedAgain(open, parts.tried()), ...undecided(open, freeBytes)];
+    const present = aggregateConditions([...due, ...still], open, named);
     const steps = decideAlerts(present, open, now);
     const drafts = [...draftsOf('alert.raised', steps.raise, now), ...(await resolvedOf(steps.resolve, now))];
     await alerts.queue(drafts, at);

@@ -11,7 +11,7 @@ import type { Engine, EngineParts } from './engine.js';
 import { outboxByLeader } from './leader-only.js';
 import { noticeTargets } from './notices.js';
 import { configNow } from './source-set.js';
-import { storageOf } from './storage.js';
+import { freeBytesOf } from './storage.js';
 
 /** Whether the tick may have queued notices. A look costs as much as there are notices that wait. */
 const changedRows = ({ applied }: TickReport): boolean =>
@@ -111,7 +111,7 @@ export async function reportAlerts(
     status: () =>
       judgedStatusOf(snapshots, clock, configNow(config, engine), engine.health.list(), engine.vault),
     tried: () => engine.health.tried,
-    freeBytes: async () => (await storageOf(config.database))?.freeBytes ?? null,
+    freeBytes: () => freeBytesOf(config.database),
     onQueued: () => delivery.wake(),
   });
   lifecycle.add('alerts', () => watch.close());

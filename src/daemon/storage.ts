@@ -19,6 +19,12 @@ export async function storageOf(location: DatabaseLocation) {
   };
 }
 
+/** Returns the free space beside the mirror's files; null for a mirror on a server, and `unknown` when it cannot be read. */
+export async function freeBytesOf(location: DatabaseLocation): Promise<number | 'unknown' | null> {
+  if (dialectFor(location).file === null) return null;
+  return (await storageOf(location))?.freeBytes ?? 'unknown';
+}
+
 const sizeOf = (file: string): Promise<number> =>
   stat(file).then(
     ({ size }) => size,

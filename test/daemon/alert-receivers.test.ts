@@ -12,12 +12,13 @@ const minute = 60_000;
 const receiver = (name: string) =>
   ({ name, about: ['alerts'], rules: {} }) as unknown as AlertsParts['config']['notices'][number];
 
-test('alerts: a receiver that is new hears nothing of the end of an alert that began before it', async () => {
+/** A watch over the disk alone, of which `disk` says how much is free. */
+async function diskWatch() {
   const store = await freshStore();
   const connection =
     store.kind === 'sqlite' ? sqliteConnection(store.sqlite) : postgresConnection(store.postgres);
   const clock = new VirtualClock();
-  let freeBytes = 0;
+  const disk: { freeBytes: number | 'unknown' } = { freeBytes: 0 };
   const watching = (...names: readonly string[]) => {
     const watch = watchAlerts({
       alerts: new Alerts(connection),
@@ -33,7 +34,7 @@ test('alerts: a receiver that is new hears nothing of the end of an alert that b
         ...{ sources: [], staleMillis: 5 * minute, endpoint: null, backup: null },
         ...{ exports: null, lake: null, problems: [] },
       }),
-      freeBytes: async () => freeBytes,
+      freeBytes: async () => disk.freeBytes,
       tried: () => new Set(),
       onQueued: () => {},
     });
@@ -51,26 +52,50 @@ test('alerts: a receiver that is new hears nothing of the end of an alert that b
     await clock.advance(minute);
     return await read();
   };
+  return { disk, watching, messages, open, later };
+}
 
+test('alerts: a receiver that is new hears nothing of the end of an alert that began before it', async () => {
+  const { disk, watching, messages, open, later } = await diskWatch();
   const first = watching('ops');
   await expect.poll(() => later(open)).toBe(1);
   await first.close();
   const began = ['ops: alert.raised'];
   expect(await messages()).toEqual(began);
 
-  freeBytes = 1e9;
+  disk.freeBytes = 1e9;
   watching('ops', 'new');
   await expect.poll(() => later(open)).toBe(0);
   const ended = [...began, 'ops: alert.resolved'];
   expect(await messages()).toEqual(ended);
 
-  freeBytes = 0;
+  disk.freeBytes = 0;
   await expect.poll(() => later(open)).toBe(1);
-  freeBytes = 1e9;
+  disk.freeBytes = 1e9;
   await expect.poll(() => later(open)).toBe(0);
   expect(await messages()).toEqual([
     ...ended,
     ...['ops: alert.raised', 'new: alert.raised'],
     ...['ops: alert.resolved', 'new: alert.resolved'],
   ]);
+});
+
+test('alerts: a disk that was low is not reported as resolved while its free space cannot be read', async () => {
+  const { disk, watching, messages, open, later } = await diskWatch();
+  watching('ops');
+  await expect.poll(() => later(open)).toBe(1);
+  disk.freeBytes = 'unknown';
+  for (let minutes = 0; minutes < 15; minutes += 1) await later(messages);
+  expect(await messages()).toEqual(['ops: alert.raised']);
+  disk.freeBytes = 1e9;
+  await expect.poll(() => later(open)).toBe(0);
+  expect(await messages()).toEqual(['ops: alert.raised', 'ops: alert.resolved']);
+});
+
+test('alerts: free space that cannot be read raises no alert', async () => {
+  const { disk, watching, open, later } = await diskWatch();
+  disk.freeBytes = 'unknown';
+  watching('ops');
+  for (let minutes = 0; minutes < 5; minutes += 1) await later(open);
+  expect(await open()).toBe(0);
 });
