@@ -181,6 +181,13 @@ describe('parse investment: a complete record', () => {
     expect(item.investment.extra).toBeNull();
   });
 
+  test('a whole number of an unknown field is exact up to 2^53, and rounded beyond it as docs/querying.md says', () => {
+    const sent = JSON.parse('{"largest":9007199254740991,"larger":9007199254740993}') as object;
+    expect(recordOf({ ...wholeRecord(), ...sent }).investment.extra).toBe(
+      '{"larger":9007199254740992,"largest":9007199254740991}',
+    );
+  });
+
   test('the cursor of a record belongs to the page and is not drift', () => {
     expect(recordOf({ ...wholeRecord(), cursor: 'c_9' }).investment.extra).toBeNull();
   });
