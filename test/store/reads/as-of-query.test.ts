@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { presentState } from '../../../src/domain/as-of.js';
 import { defined } from '../../../src/domain/defined.js';
 import { isFault } from '../../../src/domain/fault.js';
@@ -8,9 +8,17 @@ import type { Instant } from '../../../src/domain/instant.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { packageRoot } from '../../../src/runtime/package-root.js';
 import { hasPast, presentOnly } from '../../../src/store/as-of-views.js';
+import { readAsOf as readPostgresAsOf } from '../../../src/store/dialect/postgres/as-of.js';
+import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
+import { queryFault } from '../../../src/store/dialect/postgres/query-faults.js';
+import { readAsOf as readSqliteAsOf } from '../../../src/store/dialect/sqlite/as-of.js';
+import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
+import { prepareReading } from '../../../src/store/dialect/sqlite/reading-statement.js';
 import { publicRelations } from '../../../src/store/dictionary/relations.js';
-import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
-import { databases, type WorkingMirror } from '../support/databases.js';
+import { type QueryLimits, runQuery, type SqlValue } from '../../../src/store/reads/query.js';
+import { migratedDatabase } from '../../postgres/fresh-database.js';
+import { withClient } from '../../postgres/run-databases.js';
+import { databases, postgresMirror, type WorkingMirror } from '../support/databases.js';
 import { recordDefaults, sourceRow } from '../support/mirror.js';
 
 const [listed, changed, removed] = ['2026-10-01', '2026-10-05', '2026-10-08'].map(
@@ -19,17 +27,62 @@ const [listed, changed, removed] = ['2026-10-01', '2026-10-05', '2026-10-08'].ma
 const between = '2026-10-03T00:00:00.000Z' as Instant;
 const idle = new AbortController().signal;
 
-async function read(
+async function query(
   { place }: WorkingMirror,
   sql: string,
   asOf: Instant | undefined,
   more: Partial<QueryLimits> = {},
 ) {
   const limits = { timeoutMs: 30_000, rowsMax: null, ...defined({ asOf }), ...more };
-  const query = await runQuery(place, sql, limits, systemClock, idle);
+  const running = await runQuery(place, sql, limits, systemClock, idle);
   const rows: unknown[] = [];
-  for await (const row of query.rows) rows.push(row);
-  return { rows, younger: query.younger, truncated: query.truncated() };
+  for await (const row of running.rows) rows.push(row);
+  return { rows, younger: running.younger, truncated: running.truncated() };
+}
+
+/** Like `query`, but on SQLite in this process: another one for each statement takes most of the time of these tests. */
+async function read(mirror: WorkingMirror, sql: string, asOf: Instant | undefined) {
+  if (mirror.place.kind !== 'sqlite') return await query(mirror, sql, asOf);
+  const reader = openSqlite(mirror.place.file, { readonly: true });
+  try {
+    const younger = asOf === undefined ? [] : readSqliteAsOf(reader.raw, asOf);
+    const rows = prepareReading(reader.raw, sql).all();
+    const exact = (cell: SqlValue) =>
+      typeof cell === 'bigint' && Number.isSafeInteger(Number(cell)) ? Number(cell) : cell;
+    return { rows: rows.map((row) => row.map(exact)), younger };
+  } finally {
+    reader.close();
+  }
+}
+
+/** Returns the error of each statement, all of them on one connection that reads as of a past time. */
+async function errorsAsOf({ place }: WorkingMirror, statements: readonly string[], at: Instant) {
+  if (place.kind === 'sqlite') {
+    const reader = openSqlite(place.file, { readonly: true });
+    readSqliteAsOf(reader.raw, at);
+    const errors = statements.map((sql) => {
+      try {
+        return prepareReading(reader.raw, sql).source;
+      } catch (error) {
+        return error;
+      }
+    });
+    reader.close();
+    return errors;
+  }
+  return await withClient(place.url, async (client) => {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await readPostgresAsOf(client, at, 'SELECT 1');
+    const errors: unknown[] = [];
+    const failing = { timeoutMs: 0, url: '', masked: false, rowBytesMax: 0, bytesMax: null };
+    for (const statement of statements) {
+      await client.query('SAVEPOINT before');
+      const failed = (error: unknown) => queryFault(error, { ...failing, statement });
+      errors.push(await client.query(statement).then(() => statement, failed));
+      await client.query('ROLLBACK TO before');
+    }
+    return errors;
+  });
 }
 
 const fault = (text: RegExp, hint = /./) =>
@@ -70,6 +123,13 @@ async function seeded(open: () => Promise<WorkingMirror>): Promise<WorkingMirror
 const byStatus = 'SELECT status, investments FROM round_totals ORDER BY status';
 const statuses = 'SELECT id, status FROM investments ORDER BY id';
 
+/** States, totals, ended versions and changes in one statement, because each query starts a process or a connection. */
+const everything = `
+  SELECT 'state' AS what, id AS one, status AS other FROM investments
+  UNION ALL SELECT 'total', status, CAST(investments AS text) FROM round_totals
+  UNION ALL SELECT 'ended', id, NULL FROM investment_history
+  UNION ALL SELECT 'change', CAST(seq AS text), NULL FROM changes`;
+
 test('docs/querying.md names every view that has a past, and no other', () => {
   const text = readFileSync(join(packageRoot, 'docs', 'querying.md'), 'utf8');
   const [, list = ''] =
@@ -85,45 +145,27 @@ test('docs/querying.md names every view that has a past, and no other', () => {
 describe.each(databases)('a query as of a past time in $database', ({ open }) => {
   test('as of a past time, a query reads the states, totals, history and changes of then', async () => {
     const mirror = await seeded(open);
-    const then = async (at: Instant | undefined) => ({
-      states: (await read(mirror, statuses, at)).rows,
-      totals: (await read(mirror, byStatus, at)).rows,
-      ended: (await read(mirror, 'SELECT id FROM investment_history ORDER BY id', at)).rows,
-      changes: (await read(mirror, 'SELECT seq FROM changes ORDER BY seq', at)).rows,
-    });
-    const [stays, changes, leaves] = ['inv_stays', 'inv_changes', 'inv_leaves'];
-    expect(await then(listed)).toEqual(await then(between));
-    expect(await then(between)).toEqual({
-      states: [
-        [changes, 'active'],
-        [leaves, 'active'],
-        [stays, 'active'],
-      ],
-      totals: [['active', 3]],
-      ended: [],
-      changes: [[1]],
-    });
-    expect(await then(changed)).toMatchObject({
-      states: [
-        [changes, 'executed'],
-        [leaves, 'active'],
-        [stays, 'active'],
-      ],
-      ended: [[changes]],
-      changes: [[1], [2]],
-    });
-    expect(await then(removed)).toEqual({
-      states: [
-        [changes, 'executed'],
-        [stays, 'active'],
-      ],
-      totals: [
-        ['active', 1],
-        ['executed', 1],
-      ],
-      ended: [[changes], [leaves]],
-      changes: [[1], [2], [3]],
-    });
+    const then = async (at: Instant) => {
+      const { rows } = await query(mirror, everything, at);
+      return (rows as string[][]).map((row) => row.filter((cell) => cell !== null).join(' ')).sort();
+    };
+    const atFirst = [
+      'change 1',
+      ...['state inv_changes active', 'state inv_leaves active', 'state inv_stays active'],
+      'total active 3',
+    ];
+    expect(await then(listed)).toEqual(atFirst);
+    expect(await then(between)).toEqual(atFirst);
+    expect(await then(changed)).toEqual([
+      ...['change 1', 'change 2', 'ended inv_changes'],
+      ...['state inv_changes executed', 'state inv_leaves active', 'state inv_stays active'],
+      ...['total active 2', 'total executed 1'],
+    ]);
+    expect(await then(removed)).toEqual([
+      ...['change 1', 'change 2', 'change 3', 'ended inv_changes', 'ended inv_leaves'],
+      ...['state inv_changes executed', 'state inv_stays active'],
+      ...['total active 1', 'total executed 1'],
+    ]);
   });
 
   test('as of the present state, a version dated ahead of the clock is read', async () => {
@@ -167,20 +209,13 @@ describe.each(databases)('a query as of a past time in $database', ({ open }) =>
 
   test('as of a past time, every view has the columns of the dictionary, in order', async () => {
     const mirror = await seeded(open);
-    for (const { name, columns } of publicRelations.filter((relation) => hasPast(relation.name))) {
-      const { place } = mirror;
-      const query = await runQuery(
-        ...[
-          place,
-          `SELECT * FROM ${name}`,
-          { timeoutMs: 30_000, rowsMax: 1, asOf: between },
-          systemClock,
-          idle,
-        ],
-      );
-      expect([name, query.columns]).toEqual([name, columns.map((column) => column.name)]);
-      for await (const _ of query.rows);
-    }
+    const views = publicRelations.filter(({ name }) => hasPast(name));
+    // One query for all views: each would take a process or a connection of its own. Without rows none reads a table.
+    const sql = `SELECT * FROM ${views.map(({ name }) => `(SELECT * FROM ${name} LIMIT 0) AS ${name}`).join(', ')}`;
+    const limits = { timeoutMs: 30_000, rowsMax: 1, asOf: between };
+    const running = await runQuery(mirror.place, sql, limits, systemClock, idle);
+    expect(running.columns).toEqual(views.flatMap(({ columns }) => columns.map(({ name }) => name)));
+    for await (const _ of running.rows);
   });
 
   test('as of a past time, a name with its schema reads the present beside the past', async () => {
@@ -201,11 +236,13 @@ describe.each(databases)('a query as of a past time in $database', ({ open }) =>
       ...['round_totals', 'daily_raised', 'investor_totals'],
       ...['companies', 'rounds', 'company_history', 'round_history', 'data_dictionary'],
     ]);
-    for (const name of presentOnly)
-      await expect(read(mirror, `SELECT count(*) FROM ${name}`, between)).rejects.toEqual(
-        fault(new RegExp(`^${name} shows only the present`), new RegExp(`(?:main|public)\\.${name}\\b`)),
-      );
-    const asAnalyst = read(mirror, 'SELECT count(*) FROM sync_status', between, { audit: false });
+    const refused = (name: string) =>
+      fault(new RegExp(`^${name} shows only the present`), new RegExp(`(?:main|public)\\.${name}\\b`));
+    const counted = (name: string) => `SELECT count(*) FROM ${name}`;
+    const errors = await errorsAsOf(mirror, presentOnly.map(counted), between);
+    for (const [at, name] of presentOnly.entries()) expect(errors[at], name).toEqual(refused(name));
+    await expect(query(mirror, counted('sync_status'), between)).rejects.toEqual(refused('sync_status'));
+    const asAnalyst = query(mirror, 'SELECT count(*) FROM sync_status', between, { audit: false });
     await expect(asAnalyst).rejects.toEqual(fault(/^sync_status shows only the present/));
   });
 
@@ -217,34 +254,42 @@ describe.each(databases)('a query as of a past time in $database', ({ open }) =>
 
   test('as of a past time, a statement that writes is refused and limits apply', async () => {
     const mirror = await seeded(open);
-    for (const sql of [
+    const writing = [
       'DELETE FROM investments',
       'INSERT INTO investments SELECT * FROM investments',
       'DROP VIEW investments',
       'CREATE TEMP TABLE t (x int)',
       "WITH x AS (SELECT 1) UPDATE investments SET id = 'y'",
-    ])
-      await expect(read(mirror, sql, between)).rejects.toEqual(fault(/only statements that read/));
-    await expect(read(mirror, 'SELECT 1; SELECT 2', between)).rejects.toEqual(
+    ];
+    const failed = (sql: string) => query(mirror, sql, between).catch((error: unknown) => error);
+    // The server refuses what it cannot declare as a cursor; SQLite examines the statement that it prepared.
+    const errors =
+      mirror.place.kind === 'sqlite'
+        ? await errorsAsOf(mirror, writing, between)
+        : await Promise.all(writing.map(failed));
+    for (const [at, sql] of writing.entries())
+      expect(errors[at], sql).toEqual(fault(/only statements that read/));
+    expect(await failed(writing[0] ?? '')).toEqual(fault(/only statements that read/));
+    await expect(query(mirror, 'SELECT 1; SELECT 2', between)).rejects.toEqual(
       fault(/one statement at a time/),
     );
-    expect(await read(mirror, statuses, between, { rowsMax: 2 })).toMatchObject({ truncated: true });
-    await expect(read(mirror, statuses, between, { rowBytesMax: 3 })).rejects.toEqual(
+    expect(await query(mirror, statuses, between, { rowsMax: 2 })).toMatchObject({ truncated: true });
+    await expect(query(mirror, statuses, between, { rowBytesMax: 3 })).rejects.toEqual(
       fault(/a row of the result/),
     );
-    expect((await read(mirror, 'SELECT count(*) FROM sources', undefined)).rows).toEqual([[1]]);
+    expect((await query(mirror, 'SELECT count(*) FROM sources', undefined)).rows).toEqual([[1]]);
   });
 
   test('as of a past time, masked, totals are read and names are refused', async () => {
     const mirror = await seeded(open);
     const masked = { identity: false };
-    expect((await read(mirror, byStatus, between, masked)).rows).toEqual([['active', 3]]);
+    expect((await query(mirror, byStatus, between, masked)).rows).toEqual([['active', 3]]);
     for (const sql of [
       'SELECT name FROM roster',
       'SELECT name FROM identities',
       'SELECT count(*) FROM roster',
     ])
-      await expect(read(mirror, sql, between, masked)).rejects.toEqual(fault(/which are masked/));
+      await expect(query(mirror, sql, between, masked)).rejects.toEqual(fault(/which are masked/));
   });
 
   test('as of a time before the history began, a query fails and says when it began', async () => {
@@ -310,14 +355,18 @@ test('as of a past time, the views with whole units of SQLite read the past or a
   expect((await read(mirror, sql, between)).rows).toEqual([['active', 100_000, 1_000]]);
   const incoming = read(mirror, 'SELECT count(*) FROM analytics_incoming', between);
   await expect(incoming).rejects.toEqual(fault(/^analytics_incoming shows only the present/));
-  const masked = read(mirror, 'SELECT name FROM analytics_roster', between, { identity: false });
+  const masked = query(mirror, 'SELECT name FROM analytics_roster', between, { identity: false });
   await expect(masked).rejects.toEqual(fault(/which are masked/));
 });
 
 test('as of a past time, a typed view of PostgreSQL is refused: its name has a schema, so it shows the present', async () => {
-  const postgres = databases.find(({ database }) => database === 'PostgreSQL');
-  if (postgres === undefined) throw new Error('no database');
-  const mirror = await seeded(postgres.open);
+  const { url, drop } = await migratedDatabase();
+  const opened = await openPostgres(url);
+  onTestFinished(async () => {
+    await opened.close();
+    await drop();
+  });
+  const mirror = await seeded(async () => postgresMirror(opened, url));
   await mirror.rows('CREATE VIEW reported AS SELECT id, committed FROM analytics.investments');
   for (const sql of [
     'SELECT status, committed FROM analytics.investments;',
@@ -326,10 +375,10 @@ test('as of a past time, a typed view of PostgreSQL is refused: its name has a s
     'SELECT * FROM reported',
   ])
     for (const more of [{}, { audit: false }])
-      await expect(read(mirror, sql, between, more), sql).rejects.toEqual(
+      await expect(query(mirror, sql, between, more), sql).rejects.toEqual(
         fault(/^analytics\.investments shows only the present/, /^Write investments, without a schema,/),
       );
-  const masked = read(mirror, 'SELECT status FROM analytics.investments', between, { identity: false });
+  const masked = query(mirror, 'SELECT status FROM analytics.investments', between, { identity: false });
   await expect(masked).rejects.toEqual(fault(/^analytics\.investments shows only the present/));
   await expect(read(mirror, 'TABLE analytics.sync_status', between)).rejects.toEqual(
     fault(
