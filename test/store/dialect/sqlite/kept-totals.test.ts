@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import type { SourceName } from '../../../../src/domain/ids.js';
 import { systemClock } from '../../../../src/runtime/clock.js';
@@ -29,26 +30,23 @@ const reckoned = {
     FROM investments WHERE investor_id IS NOT NULL GROUP BY source, investor_id, currency`,
 };
 
-/** Returns the stored totals and the totals computed from the rows, both sorted. */
-function bothWays({ raw }: SqliteDatabase): readonly (readonly string[])[] {
-  const sorted = (sql: string) =>
-    raw
-      .prepare(sql)
-      .safeIntegers()
-      .raw()
-      .all()
-      .map((row) => (row as unknown[]).map(String).join(' '))
-      .sort();
-  return [
-    Object.entries(reckoned).flatMap(([view]) => sorted(`SELECT * FROM ${view}`)),
-    Object.values(reckoned).flatMap(sorted),
-  ];
+/** Returns a function that compares the stored totals with the totals computed from the rows. */
+function comparing({ raw }: SqliteDatabase): () => void {
+  const views = Object.keys(reckoned).map((view) => `SELECT * FROM ${view}`);
+  const [kept, added] = [views, Object.values(reckoned)].map((all) =>
+    all.map((sql) => raw.prepare(sql).safeIntegers().raw()),
+  ) as [Sqlite.Statement[], Sqlite.Statement[]];
+  const rows = (statements: readonly Sqlite.Statement[]) =>
+    statements.flatMap((one) =>
+      one
+        .all()
+        .map((row) => (row as unknown[]).map(String).join(' '))
+        .sort(),
+    );
+  return () => expect(rows(kept)).toEqual(rows(added));
 }
 
-function expectEqual(mirror: SqliteDatabase): void {
-  const [kept, added] = bothWays(mirror);
-  expect(kept).toEqual(added);
-}
+const expectEqual = (mirror: SqliteDatabase): void => comparing(mirror)();
 
 const id = fc.constantFrom('inv_1', 'inv_2', 'inv_3', 'inv_4');
 const cents = fc.constantFrom(null, 0, 5, -7, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER);
@@ -100,6 +98,7 @@ test('after any sequence of writes the stored totals equal the sums of the visib
          VALUES (?, ?, ${columns.map(() => '?').join(', ')})
          ON CONFLICT (id, source_no) DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(', ')}`,
       );
+      const compare = comparing(mirror);
       for (const one of writes) {
         if (one.kind === 'put')
           put.run(one.source, one.id, ...Object.values({ ...recordDefaults, ...one.content }));
@@ -122,7 +121,7 @@ test('after any sequence of writes the stored totals equal the sums of the visib
                 : "UPDATE investment_rows SET reason = 'seen' WHERE source_no = ? AND id = ?",
             )
             .run(one.source, one.id);
-        expectEqual(mirror);
+        compare();
       }
       mirror.close();
     }),
