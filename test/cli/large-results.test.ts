@@ -7,8 +7,8 @@ import type { DatabaseLocation } from '../../src/store/database-location.js';
 import { databases } from '../store/support/databases.js';
 
 /** A quarter of the memory that the rows below would need as objects. */
-const heapMegabytes = 64;
-const rows = 200_000;
+const heapMegabytes = 20;
+const rows = 60_000;
 
 const sqlOf: Readonly<Record<string, string>> = {
   SQLite: `WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ${rows})
