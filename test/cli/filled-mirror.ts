@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -28,9 +28,28 @@ export interface FilledMirror {
 
 /** A platform in this process, with a configuration and a mirror made by the commands. */
 export async function filledMirror(records = 40): Promise<FilledMirror> {
-  const folder = mkdtempSync(join(tmpdir(), 'rosterd-cli-'));
   const sandbox = await startSeededSandbox({ companies: 1, records, limits: false });
-  placeMigrated(join(folder, 'mirror.db'));
+  const world = mirrorOf(sandbox);
+  placeMigrated(join(world.folder, 'mirror.db'));
+  return {
+    ...world,
+    async close() {
+      await sandbox.close();
+      await world.close();
+    },
+  };
+}
+
+/** A copy of a mirror that no command uses now, in a folder with a configuration. Both mirror the same platform. */
+export function copiedMirror({ folder, sandbox }: FilledMirror): FilledMirror {
+  const world = mirrorOf(sandbox);
+  copyFileSync(join(folder, 'mirror.db'), join(world.folder, 'mirror.db'));
+  return world;
+}
+
+/** The configuration of a mirror of the sandbox in a new folder. `close` deletes the folder. */
+function mirrorOf(sandbox: Sandbox): FilledMirror {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-cli-'));
   const [company] = sandbox.ready.companies;
   if (company === undefined) throw new Error('a sandbox without a company');
   const config = {
@@ -62,7 +81,6 @@ export async function filledMirror(records = 40): Promise<FilledMirror> {
       }
     },
     async close() {
-      await sandbox.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Sqlite from 'better-sqlite3';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
 import { Fault } from '../../src/domain/fault.js';
 import { openVault } from '../../src/reading/open-vault.js';
@@ -10,7 +10,7 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { restorePostgres } from '../../src/store/dialect/postgres/restore.js';
 import type { ForgetSourceReceipt } from '../../src/tasks/forget-source.js';
 import { fileOfEntry } from '../../src/vault/entry-file.js';
-import { type FilledMirror, filledMirror } from './filled-mirror.js';
+import { copiedMirror, type FilledMirror, filledMirror } from './filled-mirror.js';
 import { filledPostgres } from './filled-postgres.js';
 
 interface Registered {
@@ -20,11 +20,23 @@ interface Registered {
   readonly erased_rows: number | null;
 }
 
-/** A mirror with records of acme, which the configuration does not list any more. */
-async function unlisted(): Promise<FilledMirror> {
-  const world = await filledMirror();
+let original: FilledMirror;
+beforeAll(async () => {
+  original = await filledMirror();
+  await original.sync();
+});
+afterAll(() => original.close());
+
+/** A mirror with records of acme. */
+function listed(): FilledMirror {
+  const world = copiedMirror(original);
   onTestFinished(() => world.close());
-  await world.sync();
+  return world;
+}
+
+/** The same, but the configuration does not list acme any more. */
+function unlisted(): FilledMirror {
+  const world = listed();
   const file = join(world.folder, 'config.json');
   const config = JSON.parse(readFileSync(file, 'utf8'));
   const other = { name: 'other', token: { env: 'ACME' }, company: 'co_other' };
@@ -68,9 +80,7 @@ const registered = (world: FilledMirror) =>
   );
 
 test('sources forget refuses a source that the configuration lists, and says what to do', async () => {
-  const world = await filledMirror();
-  onTestFinished(() => world.close());
-  await world.sync();
+  const world = listed();
   const before = rowsOf(world);
   const { code, err } = await world.run(['sources', 'forget', 'acme', '--yes']);
   expect([code, rowsOf(world)]).toEqual([2, before]);
@@ -79,7 +89,7 @@ test('sources forget refuses a source that the configuration lists, and says wha
 });
 
 test('sources forget erases an unlisted source after a confirmation, and prints a receipt', async () => {
-  const world = await unlisted();
+  const world = unlisted();
   const before = rowsOf(world);
   expect(before).toBeGreaterThan(0);
   expect(identitiesOf(world)).toBeGreaterThan(0);
@@ -108,7 +118,7 @@ test('sources forget erases an unlisted source after a confirmation, and prints 
 });
 
 test('sources forget records a followed source as forgotten, and sources follow ends that', async () => {
-  const world = await unlisted();
+  const world = unlisted();
   register(world);
   await world.run(['sources', 'pause', 'acme']);
   const early = await world.run(['sources', 'follow', 'acme']);
@@ -144,7 +154,7 @@ test('sources forget records a followed source as forgotten, and sources follow 
 });
 
 test('sources forget keeps the token of an installation that another source is followed with', async () => {
-  const world = await unlisted();
+  const world = unlisted();
   register(world, { rule: 'old', state: 'disconnected', reason: 'rule_removed' });
   register(world, { source: 'acme-2' });
   const { config } = loadConfig({ cwd: world.folder, env: {} });
@@ -158,7 +168,7 @@ test('sources forget keeps the token of an installation that another source is f
 });
 
 test('sources forget scrubs the file all the same when the vault lets nobody remove the token, and says that it is left', async () => {
-  const world = await unlisted();
+  const world = unlisted();
   register(world);
   const name = onDatabase(world, (db) =>
     db.prepare<[], string>('SELECT email FROM identities WHERE email IS NOT NULL').pluck().get(),
@@ -179,7 +189,7 @@ test('sources forget scrubs the file all the same when the vault lets nobody rem
 });
 
 test('sources forget finishes an erasure that a crash ended', async () => {
-  const world = await unlisted();
+  const world = unlisted();
   register(world, {
     ...{ state: 'disconnected', reason: 'forgotten', disconnected_at: '2026-11-02T00:00:00.000Z' },
     ...{ erase_after: '2026-11-02T00:00:00.000Z' },
@@ -195,7 +205,7 @@ test('sources forget finishes an erasure that a crash ended', async () => {
 });
 
 test('restore keeps a source erased that the replaced mirror had forgotten, and it is not followed again', async () => {
-  const world = await unlisted();
+  const world = unlisted();
   register(world);
   const name = onDatabase(world, (db) =>
     db.prepare<[], string>('SELECT email FROM identities WHERE email IS NOT NULL').pluck().get(),
@@ -212,7 +222,7 @@ test('restore keeps a source erased that the replaced mirror had forgotten, and 
 });
 
 test('restore brings back an erased source that is followed again', async () => {
-  const world = await unlisted();
+  const world = unlisted();
   register(world);
   const before = rowsOf(world);
   expect((await world.run(['backup', 'copy.db'])).code).toBe(0);
