@@ -137,7 +137,7 @@ async function endEsbuild() {
  * Writes the declarations that `import 'rosterd'` reaches; those of all internals would be three quarters of a
  * package.
  */
-async function declare(outdir) {
+export async function declare(outdir) {
   const tsc = at('node_modules/typescript/bin/tsc');
   const all = `${outdir}.types`;
   try {
