@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { type Cut, cutWay } from '../postgres/cut-way.js';
 import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
 import { urlOf, withClient } from '../postgres/run-databases.js';
+import { hurriedClock } from '../support/hurried-clock.js';
 import { filledMirror } from './filled-mirror.js';
 import { type FilledPostgres, filledPostgres } from './filled-postgres.js';
 
@@ -16,20 +17,6 @@ beforeAll(async () => {
   expect((await world.run(['sync'])).code).toBe(0);
 });
 afterAll(() => world.close());
-
-/** The short waits between the attempts of a command pass at once; the server is away for good, or back at once. */
-function hurried(): Clock {
-  let ahead = 0;
-  return {
-    now: () => systemClock.now(),
-    monotonic: () => systemClock.monotonic() + ahead,
-    wait: async (millis, signal) => {
-      if (millis > 500) return await systemClock.wait(millis, signal);
-      ahead += millis;
-      await systemClock.wait(1, signal);
-    },
-  };
-}
 
 /** A copy of the filled database, with a way to it that breaks, and the commands on both. */
 async function interrupted(cut: Cut) {
@@ -57,8 +44,8 @@ async function interrupted(cut: Cut) {
   return {
     way,
     ledger,
-    /** Over the way that breaks. */
-    first: run(way.url, hurried()),
+    /** Over the way that breaks. The server is away for good, or back at once. */
+    first: run(way.url, hurriedClock(500)),
     again: run(direct, systemClock),
     ask: (sql: string) =>
       withClient(urlOf(world.administrator, name), async (client) => (await client.query(sql)).rows),

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
-import { systemClock } from '../../src/runtime/clock.js';
 import type { VerifyReceipt } from '../../src/tasks/verify.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { hurriedClock } from '../support/hurried-clock.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { fakeIo, rosterd } from './fake-io.js';
 
@@ -26,7 +26,9 @@ function office(token = sandbox.ready.companies[0]?.token) {
     }),
   );
   return {
-    verify: (...args: string[]) => rosterd(['verify', ...args], fakeIo({ cwd: folder, clock: systemClock })),
+    // What differs is read again after two seconds.
+    verify: (...args: string[]) =>
+      rosterd(['verify', ...args], fakeIo({ cwd: folder, clock: hurriedClock(2_000) })),
     setAside: () => {
       const raw = new Sqlite(join(folder, 'mirror.db'));
       raw.exec(

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hurriedClock } from '../../support/hurried-clock.js';
 import { type FilledMirror, filledMirror } from '../filled-mirror.js';
 
 let world: FilledMirror;
@@ -13,7 +14,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const query = async (sql: string) => JSON.parse((await world.run(['query', sql, '--json'])).out);
+const query = (sql: string) => world.inFile((raw) => raw.prepare<[], { readonly id: string }>(sql).all());
+/** What differs is read again after two seconds. */
+const verify = (...flags: readonly string[]) =>
+  world.run(['verify', '--full', '--calls', '500', ...flags], { clock: hurriedClock(2_000) });
 const check = async () => {
   const { code, out } = await world.run(['status', '--check', '--json']);
   return { code, ...JSON.parse(out).sources[0] };
@@ -21,9 +25,7 @@ const check = async () => {
 
 /** Withdraws records and drops their tombstones from the feed, so that only a listing shows their deletion. */
 async function loseSilently(count: number): Promise<readonly string[]> {
-  const ids: string[] = (await query('SELECT id FROM investments ORDER BY id')).map(
-    ({ id }: { id: string }) => id,
-  );
+  const ids = query('SELECT id FROM investments ORDER BY id').map(({ id }) => id);
   const gone = ids.slice(0, count);
   for (const id of gone) await world.control('DELETE', `/investments/${id}`);
   await world.control('POST', '/clock', { advanceSeconds: 100 * 86_400 });
@@ -48,8 +50,8 @@ test('deletions beyond the brake await approval, and everything else continues u
     'warning: acme: 10 rows missing from the last listing await deletion; everything else is published',
   );
   expect(listed.err).toContain('rosterd sync --source acme --accept-deletions');
-  expect(await query('SELECT id FROM awaiting_deletion ORDER BY id')).toEqual(gone.map((id) => ({ id })));
-  expect(await query(`SELECT count(*) AS n FROM investments WHERE id = '${fresh}'`)).toEqual([{ n: 1 }]);
+  expect(query('SELECT id FROM awaiting_deletion ORDER BY id')).toEqual(gone.map((id) => ({ id })));
+  expect(query(`SELECT count(*) AS n FROM investments WHERE id = '${fresh}'`)).toEqual([{ n: 1 }]);
 
   expect(await check()).toMatchObject({
     code: 1,
@@ -68,12 +70,12 @@ test('deletions beyond the brake await approval, and everything else continues u
     code: 0,
     err: expect.stringContaining('10 rows missing from the last listing'),
   });
-  expect(await query(`SELECT count(*) AS n FROM investments WHERE id = '${later}'`)).toEqual([{ n: 1 }]);
+  expect(query(`SELECT count(*) AS n FROM investments WHERE id = '${later}'`)).toEqual([{ n: 1 }]);
   expect(JSON.parse((await world.run(['sync', '--json'])).out)).toMatchObject([
     { source: 'acme', outcome: 'done', code: null, awaitingDeletion: 10, namesNote: null },
   ]);
 
-  const proof = await world.run(['verify', '--full', '--calls', '500']);
+  const proof = await verify();
   expect(proof.code, proof.err).toBe(4);
   expect(proof.out).toMatch(/\nacme +awaiting /);
   expect(proof.out).toContain('acme: 10 rows awaiting deletion: missing from the last listing');
@@ -83,19 +85,19 @@ test('deletions beyond the brake await approval, and everything else continues u
   expect(accepted.code).toBe(0);
   expect(accepted.err).not.toContain('warning');
   expect(accepted.out).toMatch(/\nacme +done +delta +1 +0 +0 +10 /);
-  expect(await query('SELECT * FROM awaiting_deletion')).toEqual([]);
-  expect(await query("SELECT count(*) AS n FROM changes WHERE kind = 'removed'")).toEqual([{ n: 10 }]);
+  expect(query('SELECT * FROM awaiting_deletion')).toEqual([]);
+  expect(query("SELECT count(*) AS n FROM changes WHERE kind = 'removed'")).toEqual([{ n: 10 }]);
   expect(await check()).toMatchObject({
     code: 0,
     health: 'ok',
     awaiting_deletion: 0,
     deletions_waiting: null,
   });
-  expect((await world.run(['verify', '--full', '--calls', '500'])).code).toBe(0);
+  expect((await verify()).code).toBe(0);
 });
 
 test('verify names a row that awaits deletion although it is on the platform', async () => {
-  const [{ id }] = await query('SELECT id FROM investments LIMIT 1');
+  const [{ id = '' } = {}] = query('SELECT id FROM investments LIMIT 1');
   // The state after a listing that was incomplete, until the next listing.
   world.inFile((raw) => {
     raw
@@ -106,10 +108,10 @@ test('verify names a row that awaits deletion although it is on the platform', a
       .run(id);
     raw.exec('UPDATE sources SET awaiting_deletion = 1');
   });
-  const { code, out, err } = await world.run(['verify', '--full', '--calls', '500']);
+  const { code, out, err } = await verify();
   expect(code).toBe(4);
   expect(out).toContain(`acme: ${id} awaits deletion in the mirror and is on the platform`);
   expect(err).toContain('rosterd verify --source acme --repair');
-  expect((await world.run(['verify', '--full', '--repair', '--calls', '500'])).code).toBe(0);
-  expect(await query('SELECT * FROM awaiting_deletion')).toEqual([]);
+  expect((await verify('--repair')).code).toBe(0);
+  expect(query('SELECT * FROM awaiting_deletion')).toEqual([]);
 });

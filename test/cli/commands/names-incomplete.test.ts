@@ -8,18 +8,17 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const names = async () =>
-  JSON.parse((await world.run(['query', 'SELECT count(*) AS n FROM identities', '--json'])).out)[0].n;
+const names = () => world.inFile((raw) => raw.prepare('SELECT count(*) FROM identities').pluck().get());
 const status = async () => JSON.parse((await world.run(['status', '--json'])).out).sources[0];
 
 test('when identity is granted again, names are listed once more automatically and reported as incomplete until then', async () => {
   await world.sync();
-  const all = await names();
+  const all = names();
   expect(all).toBeGreaterThan(20);
 
   const narrow = { env: { ACME: world.company.tokenWithoutIdentity } };
   expect((await world.run(['sync'], narrow)).code).toBe(0);
-  expect(await names()).toBe(0);
+  expect(names()).toBe(0);
   expect((await world.run(['status'])).out).toContain(
     'acme: no names are stored: at the last check the token could not read identity, or its follow rule drops it',
   );
@@ -41,7 +40,7 @@ test('when identity is granted again, names are listed once more automatically a
   expect(listed.code).toBe(0);
   expect(listed.err).not.toContain('warning');
   expect(listed.out).toMatch(/\nacme +done +relisting /);
-  expect(await names()).toBe(all);
+  expect(names()).toBe(all);
   expect(await status()).toMatchObject({ health: 'ok', names_incomplete: 0, names_note: null });
   expect((await world.run(['sync'])).out, 'once').toMatch(/\nacme +done +delta /);
 });
