@@ -40,7 +40,16 @@ function place(): string {
   return folder;
 }
 
+const asked = new Map<string, readonly string[]>();
+
+/** Runs the command once. */
 function loadedBy(...args: readonly string[]): readonly string[] {
+  const modules = asked.get(args.join(' ')) ?? load(args);
+  asked.set(args.join(' '), modules);
+  return modules;
+}
+
+function load(args: readonly string[]): readonly string[] {
   const folder = place();
   const loaded = join(folder, 'loaded.json');
   execFileSync(process.execPath, ['--import', join(folder, 'recorder.mjs'), program, ...args], {
