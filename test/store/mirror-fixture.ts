@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Kysely } from 'kysely';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import type { Instant } from '../../src/domain/instant.js';
 import type { FeedItem } from '../../src/domain/investment.js';
 import type { Cursor } from '../../src/domain/position.js';
@@ -176,7 +176,10 @@ export async function rowsOf(store: Store, sql: string, ...values: readonly unkn
   return (await store.postgres.pool.query(numbered, [...values])).rows;
 }
 
-/** Returns every stored byte: of SQLite its files, of PostgreSQL the files of all tables and indexes. */
+/**
+ * Returns every stored byte that can come from a row: of SQLite its files, of PostgreSQL the files of the mirror's tables and
+ * indexes, and of the planner's samples. The rest of the catalogs describes the schema.
+ */
 export async function bytesOf(store: Store): Promise<string> {
   if (store.kind === 'sqlite')
     return ['', '-wal', '-shm']
@@ -187,17 +190,26 @@ export async function bytesOf(store: Store): Promise<string> {
   await pool.query('CHECKPOINT');
   const { rows } = await pool.query<{ bytes: Buffer | null }>(
     `SELECT pg_read_binary_file(pg_relation_filepath(oid), 0, 1 << 29, true) AS bytes FROM pg_class
-     WHERE relkind IN ('r', 'i', 't') AND relfilenode <> 0`,
+     WHERE relkind IN ('r', 'i', 't') AND relfilenode <> 0 AND (oid >= 16384 OR oid IN (${planner}))`,
   );
   return rows.map(({ bytes }) => bytes?.toString('latin1') ?? '').join('');
 }
 
+/** The catalogs with values of columns, with their indexes and what did not fit into a row. */
+const planner = `
+  SELECT unnest(ARRAY[c.oid, c.reltoastrelid, i.indexrelid]) FROM pg_class c
+  JOIN pg_index i ON i.indrelid IN (c.oid, c.reltoastrelid)
+  WHERE c.oid IN ('pg_statistic'::regclass, 'pg_statistic_ext_data'::regclass)`;
+
 /** Retries a blocked scrub, because transactions of other tests on the same server block it while they last. */
 class PatientErasures extends PostgresErasures {
   override async scrub(): ReturnType<PostgresErasures['scrub']> {
-    for (;;) {
-      const scrubbed = await super.scrub();
-      if (scrubbed.kind !== 'blocked') return scrubbed;
-    }
+    return await vi.waitUntil(
+      async () => {
+        const scrubbed = await super.scrub();
+        return scrubbed.kind !== 'blocked' && scrubbed;
+      },
+      { timeout: 120_000 },
+    );
   }
 }
