@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { hostile } from '../console/running-console.js';
+import type { Window } from './windows.js';
 
 const hostileAddress = encodeURIComponent(hostile);
 
@@ -42,15 +43,8 @@ export interface Look {
   readonly motion?: boolean;
 }
 
-export interface Visit {
-  readonly context: BrowserContext;
-  readonly page: Page;
-  /** What the browser complained of, including violations of the content security policy. */
-  readonly complaints: readonly string[];
-}
-
 /** Opens a new window. */
-export async function open(browser: Browser, look: Look = {}): Promise<Visit> {
+export async function open(browser: Browser, look: Look = {}): Promise<Window> {
   const { width = 1280, dark = false, script = true, zone = 'UTC', motion = false } = look;
   const context = await browser.newContext({
     viewport: { width, height: 900 },
@@ -65,4 +59,17 @@ export async function open(browser: Browser, look: Look = {}): Promise<Visit> {
   page.on('console', (message) => complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(error.message));
   return { context, page, complaints };
+}
+
+/** Shows a page on a phone, a tablet and a desktop, light and dark, in the order that changes the least. */
+export async function* eachLook(
+  page: Page,
+): AsyncGenerator<{ readonly width: number; readonly dark: boolean }> {
+  for (const dark of [false, true]) {
+    await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+    for (const width of dark ? [1280, 768, 320] : [320, 768, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      yield { width, dark };
+    }
+  }
 }

@@ -3,8 +3,9 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { companyName, person, type RunningConsole, startConsole } from '../console/running-console.js';
 import { launchBrowser } from './browser.js';
-import { type Look, open, pages } from './dashboard-pages.js';
+import { eachLook, type Look, open, pages } from './dashboard-pages.js';
 import { picture } from './picture.js';
+import { Windows } from './windows.js';
 
 let browser: Browser;
 let world: RunningConsole;
@@ -24,25 +25,22 @@ const pwned = (page: Page) => page.evaluate<unknown>('window.pwned');
 const focused = (page: Page) =>
   page.evaluate<string>('(document.activeElement.textContent || document.activeElement.name || "").trim()');
 
-const looks = [320, 768, 1280].flatMap((width) => [false, true].map((dark) => ({ width, dark })));
+const phones = new Windows(() => open(browser, { width: 320 }));
 
 /** Each page is opened once, some at a time, and looked at in every way. */
 test.concurrent.for(Object.entries(pages))(
   'the dashboard page "%s" fits phone, tablet and desktop, light and dark, and runs no script from the data',
-  async ([name, path], { expect }) => {
-    const { context, page, complaints } = await visit({ width: 320 });
-    const answer = await page.goto(world.url + path);
-    expect(answer?.status()).toBe(200);
-    if (name.endsWith('company')) await page.locator('.plot canvas').first().waitFor();
-    for (const { width, dark } of looks) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
-      expect([width, await overflow(page), await pwned(page)]).toEqual([width, 0, undefined]);
-      await picture(page, `${name}-${width}${dark ? '-dark' : ''}`);
-    }
-    expect(complaints).toEqual([]);
-    await context.close();
-  },
+  ([name, path], { expect }) =>
+    phones.use(async ({ page, complaints }) => {
+      const answer = await page.goto(world.url + path);
+      expect(answer?.status()).toBe(200);
+      if (name.endsWith('company')) await page.locator('.plot canvas').first().waitFor();
+      for await (const { width, dark } of eachLook(page)) {
+        expect([width, await overflow(page), await pwned(page)]).toEqual([width, 0, undefined]);
+        await picture(page, `${name}-${width}${dark ? '-dark' : ''}`);
+      }
+      expect(complaints).toEqual([]);
+    }),
 );
 
 test('the dashboard draws charts in a browser without a language, as on a Linux without a locale', async () => {

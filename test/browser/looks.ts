@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { picture } from './picture.js';
+import { type Window, Windows } from './windows.js';
 
 /** From the narrowest phone to a desktop. */
 export const widths = [320, 1280] as const;
@@ -14,46 +15,75 @@ export interface Look {
 
 /** Runs a visit and fails on content policy violations, broken markup and script errors. */
 export async function visit(browser: Browser, look: Look, run: (page: Page) => Promise<void>): Promise<void> {
-  const context = await browser.newContext({
-    javaScriptEnabled: look.script === true,
-    viewport: { width: look.width ?? 1280, height: 800 },
-    colorScheme: look.dark === true ? 'dark' : 'light',
-  });
-  try {
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on('pageerror', (error) => complaints.push(error.message));
-    // The console reports a refused page as a failed load; that is expected.
-    page.on('console', (message) => {
-      if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
-    });
+  await windowsOf(browser, look).use(async ({ page, complaints }) => {
     await run(page);
     expect(complaints).toEqual([]);
-  } finally {
-    await context.close();
-  }
+  });
+}
+
+const opened = new WeakMap<Browser, Map<string, Windows>>();
+
+function windowsOf(browser: Browser, { width = 1280, dark = false, script = false }: Look): Windows {
+  const ofBrowser = opened.get(browser) ?? new Map<string, Windows>();
+  opened.set(browser, ofBrowser);
+  const key = JSON.stringify([width, dark, script]);
+  const windows = ofBrowser.get(key) ?? new Windows(() => open(browser, { width, dark, script }));
+  ofBrowser.set(key, windows);
+  return windows;
+}
+
+async function open(browser: Browser, { width, dark, script }: Required<Look>): Promise<Window> {
+  const context = await browser.newContext({
+    javaScriptEnabled: script,
+    viewport: { width, height: 800 },
+    colorScheme: dark ? 'dark' : 'light',
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  // The console reports a refused page as a failed load; that is expected.
+  page.on('console', (message) => {
+    if (!message.text().startsWith('Failed to load resource')) complaints.push(message.text());
+  });
+  return { context, page, complaints };
+}
+
+/** The edges of the page's content, and the heights of the buttons that it shows. */
+const measured = `(() => {
+  const { left, right } = document.querySelector('main').getBoundingClientRect();
+  const buttons = [...document.querySelectorAll('button:not(.link)')]
+    .filter((button) => button.checkVisibility({ visibilityProperty: true }))
+    .map((button) => button.getBoundingClientRect().height);
+  return { left, right, buttons };
+})()`;
+
+interface Measured {
+  readonly left: number;
+  readonly right: number;
+  readonly buttons: readonly number[];
 }
 
 /** Checks the layout at each width: nothing overflows sideways, and every button is large enough for a thumb. */
 export async function tidy(page: Page, name: string, at: readonly number[] = widths): Promise<void> {
   const before = page.viewportSize();
+  await page.waitForLoadState('domcontentloaded');
   for (const width of at) {
-    await page.setViewportSize({ width, height: 800 });
+    await resize(page, width);
     await picture(page, `${name}-${width}`);
-    const [main, ...buttons] = await Promise.all([
-      page.locator('main').boundingBox(),
-      ...(await page.locator('button:not(.link):visible').all()).map((button) => button.boundingBox()),
-    ]);
-    const edges = [main?.x ?? -1, (main?.x ?? 0) + (main?.width ?? width + 1)];
-    expect([name, width, edges[0], edges[1]]).toEqual([
+    const { left, right, buttons } = await page.evaluate<Measured>(measured);
+    expect([name, width, left, right]).toEqual([
       name,
       width,
-      expect.toSatisfy((left: number) => left >= 0),
-      expect.toSatisfy((right: number) => right <= width),
+      expect.toSatisfy((edge: number) => edge >= 0),
+      expect.toSatisfy((edge: number) => edge <= width),
     ]);
-    for (const button of buttons) expect(button?.height).toBeGreaterThanOrEqual(44);
+    for (const height of buttons) expect(height).toBeGreaterThanOrEqual(44);
   }
-  if (before !== null) await page.setViewportSize(before);
+  if (before !== null) await resize(page, before.width);
+}
+
+async function resize(page: Page, width: number): Promise<void> {
+  if (page.viewportSize()?.width !== width) await page.setViewportSize({ width, height: 800 });
 }
 
 export const press = (page: Page, name: string): Promise<void> => page.getByRole('button', { name }).click();
