@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { hostile } from '../console/running-console.js';
+import { hostile, type RunningConsole, Visitor } from '../console/running-console.js';
 import type { Window } from './windows.js';
 
 const hostileAddress = encodeURIComponent(hostile);
@@ -59,6 +59,14 @@ export async function open(browser: Browser, look: Look = {}): Promise<Window> {
   page.on('console', (message) => complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(error.message));
   return { context, page, complaints };
+}
+
+/** Signs a window in without its pages, in a session of its own. */
+export async function signIn(context: BrowserContext, world: RunningConsole, token: string): Promise<void> {
+  const visitor = new Visitor(world.port);
+  await visitor.send('/sign-in', { token, to: '/' });
+  const [name = '', value = ''] = visitor.cookie.split('=');
+  await context.addCookies([{ name, value, url: world.url }]);
 }
 
 /** Shows a page on a phone, a tablet and a desktop, light and dark, in the order that changes the least. */

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningConsole, startConsole } from '../console/running-console.js';
 import { launchBrowser } from './browser.js';
-import { type Look, open } from './dashboard-pages.js';
+import { eachLook, type Look, open, signIn } from './dashboard-pages.js';
 import { picture } from './picture.js';
 
 const many = 10_000;
@@ -26,15 +26,10 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** Opens a window and signs in as an operator. */
+/** Opens a window of an operator. */
 async function signedIn(look: Look = {}) {
   const visit = await open(browser, look);
-  await visit.page.goto(world.url);
-  // Text that is filled in before the browser has focused the field makes it complain.
-  await visit.page.locator('#token:focus').waitFor();
-  await visit.page.getByLabel('Token').fill(token);
-  await visit.page.getByRole('button', { name: 'Sign in' }).click();
-  await visit.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await signIn(visit.context, world, token);
   return visit;
 }
 
@@ -107,7 +102,6 @@ test('10,000 sources: an operator pauses and resumes a source on its own page', 
   await context.close();
 });
 
-const looks = [320, 768, 1280].flatMap((width) => [false, true].map((dark) => ({ width, dark })));
 const attention = ['100 sources', '100 sources', '100 sources', '1 source'];
 
 /** Each page is opened once and looked at in every way: it takes the server much longer than the browser. */
@@ -118,9 +112,7 @@ test.each(['/', '/operations', '/actions', '/sources', '/sources?state=halted', 
     const answer = await page.goto(world.url + path);
     const bytes = (await answer?.body())?.length ?? 0;
     expect([answer?.status(), bytes < 200_000]).toEqual([200, true]);
-    for (const { width, dark } of looks) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+    for await (const { width, dark } of eachLook(page)) {
       expect([width, await overflow(page)]).toEqual([width, 0]);
       await picture(page, `many${path.replaceAll(/\W+/g, '-')}-${width}${dark ? '-dark' : ''}`);
       if (path === '/operations') {

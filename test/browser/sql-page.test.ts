@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { person, type RunningConsole, startConsole } from '../console/running-console.js';
 import { launchBrowser } from './browser.js';
+import { signIn } from './dashboard-pages.js';
 
 const operator = 'the-token-of-oleg-1234';
 let browser: Browser;
@@ -24,8 +25,8 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Opens a page in a browser of its own, signed in, and collects its complaints. */
-async function visit(path: string, script = true) {
+/** Opens a window that collects its complaints. */
+async function window(script = true) {
   const context = await browser.newContext({
     reducedMotion: 'reduce',
     locale: 'en-US',
@@ -39,13 +40,28 @@ async function visit(path: string, script = true) {
     if (!message.text().includes('status of 422')) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.message));
+  return { context, page, complaints };
+}
+
+/** Opens a page in a window of its own, signed in. */
+async function visit(path: string) {
+  const visited = await window();
+  await signIn(visited.context, world, operator);
+  await visited.page.goto(world.url + path);
+  return visited;
+}
+
+/** The same, through the page that signs a person in. */
+async function visitBySigningIn(path: string, script = true) {
+  const visited = await window(script);
+  const { page } = visited;
   await page.goto(`${world.url}/sign-in?to=${encodeURIComponent(path)}`);
   // Text that is filled in before the browser has focused the field makes it complain.
   await page.locator('#token:focus').waitFor();
   await page.getByLabel('Token').fill(operator);
   await page.keyboard.press('Enter');
   await page.waitForURL((url) => url.pathname === path.split('?')[0]);
-  return { context, page, complaints };
+  return visited;
 }
 
 const editor = (page: Page) => page.getByRole('textbox', { name: 'SQL statement' });
@@ -104,7 +120,8 @@ test("one's own queries are saved, loaded and deleted as text, and the history h
 });
 
 test('the SQL page works while its editor loads, and typing goes on where it was', async () => {
-  const { page, complaints } = await visit('/sql');
+  const { context, page, complaints } = await window();
+  await signIn(context, world, operator);
   let load = () => {};
   const loaded = new Promise<void>((resolve) => {
     load = resolve;
@@ -139,7 +156,8 @@ test('the legend of a chart over hours says which hour it is about', async () =>
 });
 
 test('a download leaves the SQL page as it is, without words that it is loading', async () => {
-  const { page, complaints } = await visit('/sql');
+  const { context, page, complaints } = await window();
+  await signIn(context, world, operator);
   await page.clock.install();
   await page.goto(`${world.url}/sql?query=by-status`);
   const [file] = await Promise.all([
@@ -190,7 +208,7 @@ test('a link opens the statement without names and without running it', async ()
 });
 
 test('without script the SQL page is a plain form with its tables', async () => {
-  const { page } = await visit('/sql', false);
+  const { page } = await visitBySigningIn('/sql', false);
   await page.getByLabel(/One read-only statement/).fill('SELECT 41 + 1 AS answer');
   await page.getByRole('button', { name: 'Run' }).click();
   await result(page).getByText('42').waitFor();
@@ -200,7 +218,7 @@ test('without script the SQL page is a plain form with its tables', async () => 
 });
 
 test('an operator pauses and resumes a source in the browser, with the keyboard', async () => {
-  const { page, complaints } = await visit('/actions');
+  const { page, complaints } = await visitBySigningIn('/actions');
   await page.getByRole('link', { name: 'Pause acme' }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Pause acme?' }).waitFor();
@@ -219,7 +237,8 @@ test('an operator pauses and resumes a source in the browser, with the keyboard'
 
 test('the pages of operators and the SQL page fit a phone, and an accessibility check finds nothing serious', async () => {
   const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  const { page, complaints } = await visit('/actions');
+  const { context, page, complaints } = await window();
+  await signIn(context, world, operator);
   for (const path of ['/actions', '/actions/pause?source=acme', '/audit', '/sql']) {
     await page.setViewportSize({ width: 320, height: 800 });
     await page.goto(world.url + path);
