@@ -2,10 +2,10 @@ import { CompiledQuery } from 'kysely';
 import { onTestFinished } from 'vitest';
 import { type Connection, postgresConnection, sqliteConnection } from '../../../src/store/connection.js';
 import type { DatabaseLocation } from '../../../src/store/database-location.js';
-import { openPostgres, type PostgresDatabase } from '../../../src/store/dialect/postgres/open.js';
+import type { PostgresDatabase } from '../../../src/store/dialect/postgres/open.js';
 import type { SqliteDatabase } from '../../../src/store/dialect/sqlite/open.js';
 import { type Inbox, postgresInbox, sqliteInbox } from '../../../src/store/inbox.js';
-import { migratedDatabase } from '../../postgres/fresh-database.js';
+import { postgresStore } from '../postgres-store.js';
 import { freshMirror } from './mirror.js';
 
 export type Row = Readonly<Record<string, string | number | null>>;
@@ -23,7 +23,10 @@ export interface WorkingMirror {
 
 interface Kind {
   readonly database: 'SQLite' | 'PostgreSQL';
-  /** The mirror is closed when the test finishes. */
+  /**
+   * The mirror is closed when the test finishes, or emptied for another test. So a test that changes the schema of a mirror
+   * needs one of its own.
+   */
   open(): Promise<WorkingMirror>;
 }
 
@@ -39,10 +42,8 @@ export const databases: readonly Kind[] = [
   {
     database: 'PostgreSQL',
     async open() {
-      const { url } = await migratedDatabase();
-      const opened = await openPostgres(url);
-      onTestFinished(() => opened.close());
-      return postgresMirror(opened, url);
+      const opened = await postgresStore();
+      return postgresMirror(opened, String(opened.pool.options.connectionString));
     },
   },
 ];
@@ -54,6 +55,7 @@ export const postgresMirror = (opened: PostgresDatabase, url: string): WorkingMi
     postgresInbox(opened),
     // On PostgreSQL every failed statement fails its transaction.
     async (id) => {
+      onTestFinished(async () => void (await opened.pool.query('DROP FUNCTION IF EXISTS refuse() CASCADE')));
       await opened.pool.query(
         `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`,
       );
