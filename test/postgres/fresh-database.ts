@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
+import pg from 'pg';
 import { inject } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
 import { migratePostgres } from '../../src/store/dialect/postgres/migrate.js';
@@ -49,19 +50,23 @@ async function makeTemplate(): Promise<string> {
   return name;
 }
 
+let administrator: pg.Pool | undefined;
+
+/** One connection for all databases that this process creates and drops. It lets the process end. */
+async function administer(sql: string): Promise<void> {
+  const connectionString = await postgresUrl();
+  administrator ??= new pg.Pool({ connectionString, max: 1, allowExitOnIdle: true }).on('error', () => {});
+  await administrator.query(sql);
+}
+
 async function createdFrom(template: string): Promise<FreshDatabase> {
   const { run } = inject('postgres');
   const server = await postgresUrl();
   const name = `${run}_${randomBytes(5).toString('hex')}`;
-  await withClient(server, (client) =>
-    client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}" ${copied}`),
-  );
+  await administer(`CREATE DATABASE "${name}" TEMPLATE "${template}" ${copied}`);
   return {
     url: urlOf(server, name),
-    drop: () =>
-      withClient(server, async (client) => {
-        await client.query(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`);
-      }),
+    drop: () => administer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`),
   };
 }
 
