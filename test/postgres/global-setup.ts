@@ -21,7 +21,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   let own: Promise<PostgresServer> | undefined;
   const url = async () => {
     if (given !== undefined && given !== '') return given;
-    own ??= startPostgres();
+    // With hundreds of databases, autovacuum starts a process ten times a second, and blocks scrubs for moments.
+    own ??= startPostgres({ settings: ['autovacuum=off'] });
     return (await own).url;
   };
   let asked = false;
