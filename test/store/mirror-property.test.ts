@@ -61,7 +61,7 @@ test('any sequence of pages and re-listings matches a reference model, now and a
       await playAndCompare(store, acme, first, steps);
       if (store.kind === 'sqlite') store.sqlite.close();
     }),
-    { numRuns: 120 },
+    { numRuns: 60 },
   );
 });
 
