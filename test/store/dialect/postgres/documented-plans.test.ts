@@ -123,7 +123,7 @@ describe('plans of rosterd’s own queries', () => {
     rowsMax: 50,
     ...more,
   });
-  const after = { value: '2026-01-15T00:00:00.000Z', id: 'inv_5', source: 'acme' };
+  const after = { value: '2026-01-08T00:00:00.000Z', id: 'inv_5', source: 'acme' };
   test.each<[string, Partial<RosterWanted>]>([
     ['the newest', {}],
     ['the oldest', { descending: false }],

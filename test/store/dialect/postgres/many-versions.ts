@@ -5,7 +5,7 @@ import { openPostgres, type PostgresDatabase } from '../../../../src/store/diale
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 
 /** Rows per table. Half of them belong to `acme`, the rest to twenty other sources. */
-export const counts = { held: 40_000, versions: 200_000, changes: 200_000 } as const;
+export const counts = { held: 20_000, versions: 100_000, changes: 100_000 } as const;
 
 const at = (minutes: string) =>
   `to_char(timestamp '2026-01-01' + ${minutes} * interval '1 minute', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"')`;
