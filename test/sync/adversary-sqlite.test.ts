@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { migrateSqlite } from '../../src/store/dialect/sqlite/migrate.js';
 import { SqliteMirror } from '../../src/store/dialect/sqlite/mirror.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { placeMigrated } from '../support/migrated-file.js';
@@ -16,7 +15,6 @@ const seeds = 60;
 function sqliteVictim(file: string, clock: VirtualClock): Victim {
   placeMigrated(file, '0.1.0');
   const database = openSqlite(file);
-  migrateSqlite(database, { clock, version: '0.1.0' });
   // A crash shortens the wait for the dead process's lease, not the lease itself.
   const mirror = new SqliteMirror(database, { clock, leaseMs: 1 });
   // The process dies here but the machine does not, so no write has to wait for the disk.
