@@ -7,7 +7,12 @@ import type { Instant } from '../../src/domain/instant.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
 import { restorePostgres } from '../../src/store/dialect/postgres/restore.js';
-import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
+import {
+  type FreshDatabase,
+  freshDatabase,
+  migratedDatabase,
+  postgresUrl,
+} from '../postgres/fresh-database.js';
 import { giveToOwnRole } from '../postgres/own-role.js';
 import { withClient } from '../postgres/run-databases.js';
 import { canonicalDump } from '../store/canonical-dump.js';
@@ -52,15 +57,19 @@ const dumpOf = async (url: string) => {
   }
 };
 
-async function emptyDatabase() {
-  const database = await freshDatabase();
-  const own = await giveToOwnRole(database.url);
+async function targetDatabase(create: () => Promise<FreshDatabase>) {
+  const database = await create();
+  const own = await giveToOwnRole(database.url, { objects: true });
   onTestFinished(async () => {
     await database.drop();
     await own.dropRole(await postgresUrl());
   });
   return { url: own.url, admin: database.url };
 }
+
+const emptyDatabase = () => targetDatabase(freshDatabase);
+/** With the tables of a mirror, which a restore otherwise creates. */
+const emptyMirror = () => targetDatabase(migratedDatabase);
 
 const into = (url: string) => ['--set', `database=${url}`];
 
@@ -99,7 +108,7 @@ describe('backup and restore on PostgreSQL', () => {
   );
 
   test('restore compares the content of an archive with its digests, and says that it cannot for pg_dump', async () => {
-    const target = await emptyDatabase();
+    const target = await emptyMirror();
     await world.run(['backup', 'digests.pgbackup', '--force'], { env: without });
     await world.run(['backup', 'counted.pgbackup', '--force'], { env: installed });
     const back = (name: string, env: object) =>
@@ -143,7 +152,7 @@ describe('backup and restore on PostgreSQL', () => {
       'SELECT r.investor_id AS id, i.email FROM investment_rows r JOIN rosterd_identity.identity_rows i USING (row_no) WHERE i.email IS NOT NULL AND r.investor_id IS NOT NULL LIMIT 1',
     );
     expect((await world.run(['forget', String(person?.id)])).code).toBe(0);
-    const target = await emptyDatabase();
+    const target = await emptyMirror();
     const { code, out } = await world.run(['restore', 'names.pgbackup', ...into(target.url)], {
       env: without,
     });
@@ -189,7 +198,7 @@ describe('backup and restore on PostgreSQL', () => {
     expect((await world.run(['backup', file], { env: without })).code).toBe(0);
     await world.admin('DELETE FROM followed_sources');
     await world.admin('DELETE FROM rosterd_identity.staged_rows');
-    const target = await emptyDatabase();
+    const target = await emptyMirror();
     const place = { kind: 'postgres', url: target.admin, password: null } as const;
     const found = () =>
       withClient(target.admin, async (client) => {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
+import { type FreshDatabase, migratedDatabase, postgresUrl } from '../postgres/fresh-database.js';
 import { giveToOwnRole, rolePassword } from '../postgres/own-role.js';
 import { withClient } from '../postgres/run-databases.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
@@ -18,10 +18,16 @@ export interface FilledPostgres extends FilledMirror {
   configure(set: Record<string, unknown>): void;
 }
 
-/** A setup as an operator makes it: a role that may only log in, with its own database. */
-export async function filledPostgres(records = 40): Promise<FilledPostgres> {
-  const database = await freshDatabase();
-  const { url, dropRole } = await giveToOwnRole(database.url);
+/**
+ * A setup as an operator makes it: a role that may only log in, with its own database. The database has the tables of a
+ * mirror already, unless `create` says otherwise.
+ */
+export async function filledPostgres(
+  records = 40,
+  create: () => Promise<FreshDatabase> = migratedDatabase,
+): Promise<FilledPostgres> {
+  const database = await create();
+  const { url, dropRole } = await giveToOwnRole(database.url, { objects: true });
   const world = await filledMirror(records);
   const file = join(world.folder, 'config.json');
   const configure = (set: Record<string, unknown>) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { type Cut, cutWay } from '../postgres/cut-way.js';
-import { freshDatabase, postgresUrl } from '../postgres/fresh-database.js';
+import { migratedDatabase, postgresUrl } from '../postgres/fresh-database.js';
 import { urlOf, withClient } from '../postgres/run-databases.js';
 import { hurriedClock } from '../support/hurried-clock.js';
 import { filledMirror } from './filled-mirror.js';
@@ -14,7 +14,7 @@ let copies = 0;
 
 beforeAll(async () => {
   world = await filledPostgres(30);
-  expect((await world.run(['sync'])).code).toBe(0);
+  expect(await world.run(['sync'])).toMatchObject({ code: 0 });
 });
 afterAll(() => world.close());
 
@@ -143,7 +143,7 @@ test.each([
     const mirror = await filledMirror(10);
     onTestFinished(() => mirror.close());
     await mirror.sync();
-    const target = await freshDatabase();
+    const target = await migratedDatabase();
     onTestFinished(() => target.drop());
     const way = await cutWay(target.url, { at: [/^ANALYZE/, /^COMMIT/], when, back: false });
     const migrated = (url: string) =>

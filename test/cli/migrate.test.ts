@@ -31,7 +31,7 @@ const secretTo = () => {
 const odd = 'tab\tline\nreturn\r back\\slash \\N \\. \b\v\f "quote" \u{1F600} Жук 한글';
 
 beforeAll(async () => {
-  world = await filledPostgres();
+  world = await filledPostgres(40, freshDatabase);
   file = join(world.folder, 'mirror.db');
   world.configure({ database: 'sqlite:./mirror.db', databasePassword: undefined });
   await world.sync();

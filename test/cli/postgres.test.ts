@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readerRoles } from '../../src/store/dialect/postgres/roles.js';
 import { schemaSql } from '../../src/store/dialect/postgres/schema-sql.js';
+import { freshDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
+import { hurriedClock } from '../support/hurried-clock.js';
 import { type FilledPostgres, filledPostgres, password } from './filled-postgres.js';
 
 let world: FilledPostgres;
@@ -11,7 +13,8 @@ let world: FilledPostgres;
 let printed = '';
 
 beforeAll(async () => {
-  world = await filledPostgres();
+  // The first sync creates the tables.
+  world = await filledPostgres(40, freshDatabase);
   await ok('sync');
 });
 
@@ -187,7 +190,8 @@ describe('a mirror on PostgreSQL', () => {
       Investment,
     ];
     await world.admin(`UPDATE investment_rows SET committed_cents = committed_cents + 1 WHERE id = '${id}'`);
-    const { code, out } = await run('verify', '--full');
+    // What differs is read again after two seconds.
+    const { code, out } = await world.run(['verify', '--full'], { clock: hurriedClock(2_000) });
     expect([code, out.includes(id)]).toEqual([4, true]);
     await world.admin(`UPDATE investment_rows SET committed_cents = committed_cents - 1 WHERE id = '${id}'`);
   });
