@@ -4,7 +4,7 @@ import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { statusOf } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { type FreshDatabase, freshDatabase } from '../postgres/fresh-database.js';
+import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
@@ -18,7 +18,7 @@ let daemons: Daemon[];
 beforeEach(async () => {
   [sandbox, database] = await Promise.all([
     sandboxFor({ companies: 6, records: 60, limits: false }),
-    freshDatabase(),
+    migratedDatabase(),
   ]);
   daemons = [];
 });

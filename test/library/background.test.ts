@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ConfigInput } from '../../src/index.js';
-import { freshDatabase } from '../postgres/fresh-database.js';
+import { migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { freePort } from '../support/free-port.js';
 import { embeddedMirror } from './embedded.js';
@@ -96,7 +96,7 @@ test('library: a started mirror sends the notices of its configuration, as `rost
 });
 
 test('library: a started mirror of a fleet performs what an operator asks for at the console of another member', async () => {
-  const database = await freshDatabase();
+  const database = await migratedDatabase();
   onTestFinished(() => database.drop());
   const world = await embedded({ database: database.url });
   await world.mirror.start();
