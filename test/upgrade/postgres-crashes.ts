@@ -25,7 +25,7 @@ export interface Crashed {
 
 /**
  * Upgrades the database migration by migration. The server ends the session after statements that `chosen` selects
- * inside the real runner; after each, schema and rows must be as before. Then the migration runs undisturbed.
+ * inside the real runner; after them, schema and rows must be as before. Then the migration runs undisturbed.
  */
 export async function crashThroughUpgrade(
   url: string,
@@ -35,23 +35,35 @@ export async function crashThroughUpgrade(
   const known = shippedMigrations('postgres');
   const wrong: string[] = [];
   let points = 0;
-  for (const migration of known.slice(from)) {
-    const through = known.slice(0, migration.number);
-    const total = statementsOf(migration.sql).length;
-    const before = await postgresDump(url);
-    for (let count = 0; count <= total; count += 1) {
-      if (!chosen(migration.number, count, total)) continue;
-      points += 1;
-      const failure = await migrated(url, [...through.slice(0, -1), endingAfter(migration, count)]).then(
-        () => null,
-        (error: unknown) => error,
-      );
-      if (failure === null)
-        wrong.push(`${migration.name}: the session did not end after ${count} of ${total}`);
-      if ((await postgresDump(url)) !== before)
-        wrong.push(`${migration.name}: a session that ended after ${count} of ${total} left something`);
+  // One session for all looks, which then reads the catalogs from its own memory.
+  const looking = new pg.Client(url);
+  await looking.connect();
+  try {
+    for (const migration of known.slice(from)) {
+      const through = known.slice(0, migration.number);
+      const total = statementsOf(migration.sql).length;
+      const before = await postgresDump(looking);
+      const ended: number[] = [];
+      for (let count = 0; count <= total; count += 1) {
+        if (!chosen(migration.number, count, total)) continue;
+        points += 1;
+        ended.push(count);
+        const failure = await migrated(url, [...through.slice(0, -1), endingAfter(migration, count)]).then(
+          () => null,
+          (error: unknown) => error,
+        );
+        if (failure === null)
+          wrong.push(`${migration.name}: the session did not end after ${count} of ${total}`);
+      }
+      // What one session leaves stays there: no later one removes it.
+      if (ended.length > 0 && (await postgresDump(looking)) !== before)
+        wrong.push(
+          `${migration.name}: sessions that ended after ${ended.join(', ')} of ${total} left something`,
+        );
+      await migrated(url, through);
     }
-    await migrated(url, through);
+  } finally {
+    await looking.end();
   }
   return { points, wrong };
 }
@@ -78,26 +90,21 @@ async function migrated(url: string, migrations: readonly Migration[]): Promise<
 }
 
 /** Returns the schema and a digest of the rows of every table, as one text. */
-export async function postgresDump(url: string): Promise<string> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    const { rows: schema } = await client.query(describing);
-    const { rows: tables } = await client.query(
-      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
-       WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`,
-    );
-    const contents: unknown[] = [];
-    for (const { name } of tables) {
-      const { rows } = await client.query(
-        `SELECT count(*) AS n, md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) AS sum FROM ${name} t`,
-      );
-      contents.push([name, rows[0]]);
-    }
-    return JSON.stringify([schema, contents]);
-  } finally {
-    await client.end();
-  }
+async function postgresDump(client: pg.Client): Promise<string> {
+  const { rows: schema } = await client.query(describing);
+  const { rows: tables } = await client.query<{ name: string }>(
+    `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+     WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1`,
+  );
+  const { rows: contents } = await client.query(
+    tables
+      .map(
+        ({ name }) =>
+          `SELECT '${name}' AS name, count(*) AS n, md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) AS sum FROM ${name} t`,
+      )
+      .join(' UNION ALL '),
+  );
+  return JSON.stringify([schema, contents]);
 }
 
 const ours = "n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'";
