@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { type Sandbox, startSandbox } from '../../../src/platform/sandbox/sandbox.js';
 import { all } from '../../../src/platform/state/statements.js';
 import { systemClock } from '../../../src/runtime/clock.js';
@@ -8,7 +9,6 @@ import type { Random } from '../../../src/runtime/random.js';
 import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
 import { installAudit } from '../../postgres/fence-audit.js';
-import { withClient } from '../../postgres/run-databases.js';
 import { freePort } from '../../support/free-port.js';
 import type { Sent } from '../history.js';
 import { type Life, type Program, startLife } from '../life.js';
@@ -70,6 +70,9 @@ export async function startFleet(options: RunningFleetOptions): Promise<RunningF
     { method: 'GET', path: '/investments', times: 1_000_000, action: { delayMs: pageMillis } },
   ]);
   const idsOf = (sql: string) => all<{ id: string }>(sandbox.services.state, sql, []).map(({ id }) => id);
+  // The judges look several times a second, and a new session reads the catalogs anew.
+  const readers = new pg.Pool({ connectionString: url, max: 4 });
+  readers.on('error', () => {});
   let lives = 0;
   return {
     sandbox,
@@ -101,8 +104,7 @@ export async function startFleet(options: RunningFleetOptions): Promise<RunningF
       return Object.assign(startLife(['run'], stop === undefined ? options : { ...options, stop }), { name });
     },
     churn: async (changes) => void (await control('/churn', { changes })),
-    rows: <Row extends object>(sql: string) =>
-      withClient(url, async (client) => (await client.query<Row>(sql)).rows),
+    rows: async <Row extends object>(sql: string) => (await readers.query<Row>(sql)).rows,
     deliveries: () => ({
       accepted: idsOf(
         `SELECT DISTINCT d.event_id AS id FROM webhook_attempts a JOIN webhook_deliveries d ON d.no = a.delivery_no
@@ -111,6 +113,7 @@ export async function startFleet(options: RunningFleetOptions): Promise<RunningF
       sent: idsOf('SELECT DISTINCT event_id AS id FROM webhook_deliveries'),
     }),
     close: async () => {
+      await readers.end();
       await front.close();
       await sandbox.close();
       rmSync(folder, { recursive: true, force: true });

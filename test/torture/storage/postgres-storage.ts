@@ -42,7 +42,8 @@ export async function postgresStorage(
   const drop = `DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`;
   const create = `CREATE DATABASE "${name}" TABLESPACE ${tablespace}`;
   await administer(create);
-  const look = <Result>(work: (sight: Sight) => Promise<Result>) => looking(url, pgAmcheck, work);
+  const sights = new Sights(url, pgAmcheck);
+  const look = <Result>(work: (sight: Sight) => Promise<Result>) => sights.look(work);
   return {
     kind: 'postgres',
     setting: url,
@@ -53,38 +54,71 @@ export async function postgresStorage(
       withClient(url, async (client) => {
         await client.query("UPDATE leases SET expires_at = '2000-01-01T00:00:00.000Z'");
       }),
-    close: () => administer(drop),
+    close: async () => {
+      await sights.close();
+      await administer(drop);
+    },
   };
 }
 
-async function looking<Result>(
-  url: string,
-  pgAmcheck: string | null,
-  work: (sight: Sight) => Promise<Result>,
-): Promise<Result> {
-  const client = await connected(url);
-  try {
-    return await work({
-      rows: async <Row>(sql: string) => (await client.query(sql)).rows as Row[],
-      isWhole: async () => {
-        const { rows } = await client.query<{ there: number }>(
-          "SELECT to_regclass('migrations') IS NOT NULL AS there",
-        );
-        if (rows[0]?.there !== 1) return false;
-        const { rows: newest } = await client.query<{ number: number }>(
-          'SELECT max(number) AS number FROM migrations',
-        );
-        return newest[0]?.number === newestMigration('postgres');
-      },
-      damage: async () => {
-        const damage = await damageOf(client);
-        return damage === null && pgAmcheck !== null ? damageByPgAmcheck(pgAmcheck, url) : damage;
-      },
-    });
-  } finally {
-    await client.end();
+/**
+ * Looks over one connection: a judge that waits looks forty times a second, and a new session reads the catalogs anew. The
+ * next look connects again after the server, or the end of the database, has closed it.
+ */
+class Sights {
+  #client: pg.Client | null = null;
+
+  constructor(
+    readonly url: string,
+    readonly pgAmcheck: string | null,
+  ) {}
+
+  async look<Result>(work: (sight: Sight) => Promise<Result>): Promise<Result> {
+    const known = this.#client;
+    // Taken out meanwhile, so that two looks at once have a connection each.
+    this.#client = null;
+    const isOpen = await known?.query('SELECT 1').then(
+      () => true,
+      () => false,
+    );
+    return await this.#over(known !== null && isOpen ? known : await connected(this.url), work);
+  }
+
+  async close(): Promise<void> {
+    await this.#client?.end();
+    this.#client = null;
+  }
+
+  async #over<Result>(client: pg.Client, work: (sight: Sight) => Promise<Result>): Promise<Result> {
+    let isKept = false;
+    try {
+      const result = await work(sightOf(client, this.url, this.pgAmcheck));
+      isKept = this.#client === null;
+      return result;
+    } finally {
+      if (isKept) this.#client = client;
+      else await client.end().catch(() => {});
+    }
   }
 }
+
+const sightOf = (client: pg.Client, url: string, pgAmcheck: string | null): Sight => ({
+  rows: async <Row>(sql: string) => (await client.query(sql)).rows as Row[],
+  isWhole: async () => {
+    const { rows } = await client.query<{ there: number }>(
+      "SELECT to_regclass('migrations') IS NOT NULL AS there",
+    );
+    if (rows[0]?.there !== 1) return false;
+    const { rows: newest } = await client.query<{ number: number }>(
+      'SELECT max(number) AS number FROM migrations',
+    );
+    return newest[0]?.number === newestMigration('postgres');
+  },
+  damage: async () => {
+    const damage = await damageOf(client);
+    return damage === null && pgAmcheck !== null ? damageByPgAmcheck(pgAmcheck, url) : damage;
+  },
+});
 
 /** Resolves once the server accepts connections. */
 export async function untilServing(server: string): Promise<void> {
