@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { removeNamespace, startOf } from './namespaces.js';
+import { removeNamespaces, startOf } from './namespaces.js';
 import { eachLine } from './orders.js';
 
 /**
@@ -26,7 +26,7 @@ export async function runGuard(): Promise<void> {
         } catch {
           // It ended by itself.
         }
-    for (const name of namespaces) await removeNamespace(name);
+    await removeNamespaces([...namespaces]);
     for (const path of folders) rmSync(path, { recursive: true, force: true });
   }
   process.exit(0);
