@@ -14,10 +14,9 @@ export function compiled(script: string): string {
   return join(folder, script.replace(/\.ts$/, '.js'));
 }
 
-/** Returns Node's arguments to start the command line: compiled, or the sources through tsx. */
-export function commandLine(built: boolean): readonly string[] {
-  const script = 'src/cli/main.ts';
-  return built ? [compiled(script)] : ['--import', import.meta.resolve('tsx'), join(packageRoot, script)];
+/** Returns the path of the command line: compiled for this run, or as a run of the tests has built it. */
+export function commandLine(apart: boolean): string {
+  return apart ? compiled('src/cli/main.ts') : join(packageRoot, 'dist/cli/main.js');
 }
 
 function compile(): string {

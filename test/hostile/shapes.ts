@@ -69,6 +69,14 @@ const investor = (more: Readonly<Record<string, unknown>>) => ({
   investor: { ...(record(0).investor as object), ...more },
 });
 
+let spaces: Buffer | undefined;
+
+/** Zipped once, and only where it is asked for: that takes a second. */
+function zippedSpaces(): Buffer {
+  spaces ??= gzipSync(Buffer.alloc(300_000_000, 0x20));
+  return spaces;
+}
+
 /** Bodies: size, chunking, and whether they are JSON at all. */
 const bodies: readonly Shape[] = [
   whole('an empty body', { body: '' }, broken('200 with nothing')),
@@ -173,7 +181,7 @@ const bodies: readonly Shape[] = [
   ),
   whole(
     '300 MB in 0.3 MB of gzip',
-    { headers: { 'content-encoding': 'gzip' }, body: gzipSync(Buffer.alloc(300_000_000, 0x20)) },
+    () => ({ headers: { 'content-encoding': 'gzip' }, body: zippedSpaces() }),
     broken('bytes'),
   ),
   whole(
@@ -202,11 +210,11 @@ const bodies: readonly Shape[] = [
     broken('encoding'),
   ),
   whole(
-    'a page of 400 KB in chunks of one byte',
+    'a page of 110 KB in chunks of one byte',
     (asked) => ({
       ...page(
         asked,
-        times(100, (at) => record(at, { message: 'm'.repeat(3_000) })),
+        times(100, (at) => record(at)),
       ),
       chunk: 1,
     }),

@@ -41,7 +41,7 @@ export function apart({ cwd, env, folders, server }: RunnerParts): Runner {
     return { result, cost: { seconds, ...together(watch.end(), serving?.end()) } };
   };
   const started = (args: readonly string[]) => {
-    const child = spawn(process.execPath, [...commandLine(true), ...args], {
+    const child = spawn(process.execPath, [commandLine(true), ...args], {
       cwd,
       env: all,
       stdio: ['ignore', 'ignore', 'pipe'],

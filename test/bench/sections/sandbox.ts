@@ -7,6 +7,7 @@ import { request } from 'undici';
 import type { ReadyDocument } from '../../../src/platform/sandbox/document.js';
 import { Lifecycle } from '../../../src/runtime/lifecycle.js';
 import { packageRoot } from '../../../src/runtime/package-root.js';
+import { compiledScript } from '../../support/compiled-script.js';
 import { commandLine, compiled } from '../compiled.js';
 import { type Measure, measure, type Scale, type Section, times } from '../measures.js';
 import type { Use } from '../report-use.js';
@@ -86,12 +87,9 @@ async function started(
   parts: Lifecycle,
 ): Promise<{ readonly child: ChildProcess; readonly line: string }> {
   const script = 'test/bench/report-use.ts';
-  const preload = apart ? compiled(script) : join(packageRoot, script);
-  // The sources need their loader first.
-  const loader = apart ? [] : commandLine(false).slice(0, 2);
-  const program = commandLine(apart).slice(loader.length);
+  const preload = apart ? compiled(script) : await compiledScript(join(packageRoot, script));
   const size = ['--companies', String(companies), '--records', String(records), '--limits', 'off'];
-  const args = [...loader, '--import', preload, ...program, 'sandbox', ...size];
+  const args = ['--import', preload, commandLine(apart), 'sandbox', ...size];
   const child = spawn(process.execPath, args, {
     cwd: packageRoot,
     env: { PATH: process.env.PATH },

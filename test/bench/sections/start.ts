@@ -29,13 +29,13 @@ export const start: Section = {
         const database = `sqlite:${join(folder, productFile)}`;
         const cases: readonly (readonly [string, readonly string[], string?])[] = [
           ['node, empty', ['-e', '0']],
-          ['rosterd --help', [...program, '--help']],
+          ['rosterd --help', [program, '--help']],
           [
             `rosterd status, ${records.toLocaleString('en-US')} records`,
-            [...program, 'status', '--config', config, '--database', database],
+            [program, 'status', '--config', config, '--database', database],
           ],
-          ['rosterd run, first line of its log', [...program, 'run', '--config', config], '"starting"'],
-          ['rosterd run, until it follows', [...program, 'run', '--config', config], '"following"'],
+          ['rosterd run, first line of its log', [program, 'run', '--config', config], '"starting"'],
+          ['rosterd run, until it follows', [program, 'run', '--config', config], '"following"'],
         ];
         const took = cases.map((): number[] => []);
         for (const _ of times(rounds * starts))
