@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, type ExpectStatic, expect, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { type RunningConsole, startConsole } from '../console/running-console.js';
 import { launchBrowser } from './browser.js';
@@ -40,13 +40,11 @@ async function write(page: Page, sql: string): Promise<void> {
   await page.keyboard.insertText(sql);
 }
 
-/** Ways to every page: what the address has, and what a person gets by doing something. */
+/** Pages by their address. */
+const addresses = Object.entries({ ...pages, ...refusals }).filter(([name]) => !name.startsWith('hostile'));
+
+/** Ways to what a person gets by doing something. */
 const ways: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
-  ...Object.fromEntries(
-    Object.entries({ ...pages, ...refusals })
-      .filter(([name]) => !name.startsWith('hostile'))
-      .map(([name, path]) => [name, (page: Page) => page.goto(world.url + path)]),
-  ),
   'a result': async (page) => {
     await page.goto(`${world.url}/sql`);
     await write(page, statement);
@@ -135,21 +133,27 @@ const moving = `(() => {
   }).map((one) => one.outerHTML.slice(0, 80));
 })()`;
 
+/** Looks at a page wide, dark and narrow, and leaves it wide and light. */
+async function check(page: Page, expect: ExpectStatic): Promise<void> {
+  expect.soft(await page.evaluate(structure)).toEqual(orderly);
+  // Injected through the debugger, because the policy of the page would refuse this test script.
+  await page.evaluate(axe);
+  expect.soft(['wide', await violations(page)]).toEqual(['wide', []]);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  expect.soft(['dark', await violations(page, rulesOfColors)]).toEqual(['dark', []]);
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 320, height: 900 });
+  expect.soft(['narrow', await violations(page)]).toEqual(['narrow', []]);
+  expect.soft(await page.evaluate<string[]>(moving)).toEqual([]);
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
 test.concurrent.for(Object.keys(ways))(
   'an automated check of "%s" finds nothing, wide, dark and narrow; headings and tables are in order; nothing moves',
   (name, { expect }) =>
     windows.use(async ({ page }) => {
       await ways[name]?.(page);
-      expect.soft(await page.evaluate(structure)).toEqual(orderly);
-      // Injected through the debugger, because the policy of the page would refuse this test script.
-      await page.evaluate(axe);
-      expect.soft(['wide', await violations(page)]).toEqual(['wide', []]);
-      await page.emulateMedia({ colorScheme: 'dark' });
-      expect.soft(['dark', await violations(page, rulesOfColors)]).toEqual(['dark', []]);
-      await page.emulateMedia({ colorScheme: 'light' });
-      await page.setViewportSize({ width: 320, height: 900 });
-      expect.soft(['narrow', await violations(page)]).toEqual(['narrow', []]);
-      expect(await page.evaluate<string[]>(moving)).toEqual([]);
+      await check(page, expect);
     }),
 );
 
@@ -238,15 +242,15 @@ const unseenAgain = `(async () => {
   return unseen;
 })()`;
 
-const harmless = Object.entries({ ...pages, ...refusals }).filter(([name]) => !name.startsWith('hostile'));
-
-test.concurrent.for(harmless)(
-  'the Tab key reaches every control of "%s" in its order and shows where it is, light and dark',
+/** Each page is opened once: that takes longer than most of the checks. */
+test.concurrent.for(addresses)(
+  'an automated check of the page "%s" finds nothing, wide, dark and narrow; headings and tables are in order; nothing moves; the Tab key reaches every control in its order and shows where it is, light and dark',
   ([, path], { expect }) =>
     windows.use(async ({ page }) => {
       // An update would replace sections, and with them the marks of what was reached.
       await page.route(/\/events/, () => {});
       await page.goto(world.url + path);
+      await check(page, expect);
       expect(await tabThrough(page)).toEqual({ unseen: [], missed: [] });
       await page.emulateMedia({ colorScheme: 'dark' });
       const dark = { unseen: await page.evaluate(unseenAgain), missed: await page.evaluate(missed) };
