@@ -12,13 +12,20 @@ import {
 } from '../../../../src/store/dialect/postgres/open.js';
 import { schemaSql } from '../../../../src/store/dialect/postgres/schema-sql.js';
 import type { Migration } from '../../../../src/store/migrate.js';
-import { freshDatabase } from '../../../postgres/fresh-database.js';
+import { freshDatabase, migratedDatabase } from '../../../postgres/fresh-database.js';
 import { wayTo } from '../../../postgres/way-to.js';
 
 const base = { clock: systemClock, version: '0.1.0' };
 
 async function emptyDatabase(): Promise<string> {
   const { url, drop } = await freshDatabase();
+  onTestFinished(drop);
+  return url;
+}
+
+/** Returns a database that has every migration, as a copy of one: running them takes half a second. */
+async function migratedUrl(): Promise<string> {
+  const { url, drop } = await migratedDatabase();
   onTestFinished(drop);
   return url;
 }
@@ -126,8 +133,7 @@ describe('migrating', () => {
 
 describe('roles', () => {
   async function migratedAs(role: string): Promise<PostgresDatabase> {
-    const database = await opened(await emptyDatabase());
-    await migratePostgres(database, base);
+    const database = await opened(await migratedUrl());
     const client = await database.pool.connect();
     onTestFinished(() => client.release(true));
     await client.query(`SET ROLE ${role}`);
@@ -166,8 +172,7 @@ describe('roles', () => {
   });
 
   test('roles without a grant of this version get it at the next start, without a migration', async () => {
-    const database = await opened(await emptyDatabase());
-    await migratePostgres(database, base);
+    const database = await opened(await migratedUrl());
     await database.pool.query('REVOKE SELECT ON feed_counter, investments FROM rosterd_analyst');
     const { rolesUngranted } = await inspectServer(database, '2026-10-20T12:00:00.000Z');
     expect(rolesUngranted).toEqual(['rosterd_analyst']);
@@ -178,8 +183,7 @@ describe('roles', () => {
   });
 
   test('a start as a user who may grant nothing leaves the grants as they are', async () => {
-    const admin = await opened(await emptyDatabase());
-    await migratePostgres(admin, base);
+    const admin = await opened(await migratedUrl());
     await admin.pool.query('REVOKE SELECT ON feed_counter FROM rosterd_analyst');
     const user = `writer_${admin.url.slice(-10)}`;
     await admin.pool.query(`CREATE ROLE ${user} LOGIN PASSWORD 'p'`);
@@ -248,9 +252,8 @@ describe('opening', () => {
   });
 
   test('opening refuses a schema of a later version and a database that is not encoded as UTF-8', async () => {
-    const url = await emptyDatabase();
+    const url = await migratedUrl();
     const database = await opened(url);
-    await migratePostgres(database, base);
     await database.pool.query("INSERT INTO migrations VALUES (99, 'future', '', '', '9.9.9')");
     await expect(openPostgres(url)).rejects.toThrow(/has schema 99, written by rosterd 9\.9\.9/);
     const name = `${new URL(url).pathname.slice(1)}_latin`;
