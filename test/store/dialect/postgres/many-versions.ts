@@ -1,8 +1,6 @@
-import { systemClock } from '../../../../src/runtime/clock.js';
 import { buildIndexes } from '../../../../src/store/dialect/postgres/indexes.js';
-import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
-import { freshDatabase } from '../../../postgres/fresh-database.js';
+import { migratedDatabase } from '../../../postgres/fresh-database.js';
 
 /** Rows per table. Half of them belong to `acme`, the rest to twenty other sources. */
 export const counts = { held: 20_000, versions: 100_000, changes: 100_000 } as const;
@@ -36,9 +34,8 @@ const values = Object.values(record).join(', ');
 
 /** Returns a mirror with the row counts of several years, for query plans. */
 export async function manyVersions(): Promise<PostgresDatabase> {
-  const { url } = await freshDatabase();
+  const { url } = await migratedDatabase();
   const database = await openPostgres(url);
-  await migratePostgres(database, { clock: systemClock, version: '0.1.0' });
   await database.pool.query(`
     INSERT INTO sources (name, fingerprint, state, listed_at, listed_seq)
       SELECT CASE n WHEN 1 THEN 'acme' ELSE 'source' || n END, 'f', 'following', ${at('0')}, 1

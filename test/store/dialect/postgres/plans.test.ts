@@ -1,12 +1,10 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../../src/runtime/clock.js';
 import { buildIndexes } from '../../../../src/store/dialect/postgres/indexes.js';
-import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 import { readOverview } from '../../../../src/store/reads/dashboard/overview.js';
 import { rosterPage } from '../../../../src/store/reads/dashboard/roster.js';
 import { readMirror } from '../../../../src/store/reads/read-mirror.js';
-import { freshDatabase } from '../../../postgres/fresh-database.js';
+import { migratedDatabase } from '../../../postgres/fresh-database.js';
 import { plansOf } from '../../support/plans.js';
 
 /*
@@ -17,9 +15,8 @@ import { plansOf } from '../../support/plans.js';
 let database: PostgresDatabase;
 
 beforeAll(async () => {
-  const { url } = await freshDatabase();
+  const { url } = await migratedDatabase();
   database = await openPostgres(url);
-  await migratePostgres(database, { clock: systemClock, version: '0.1.0' });
   const record = `'co_1', 'ofr_' || n % 7, 'usr_' || n % 5000, 'approved', 'USD', 100, 0, 1, 0, 0, '[]', '[]', t.at`;
   const columns = `company_id, offering_id, investor_id, status, currency, raised_cents, needs_whitelisting, visible,
     investor_deactivated, via_entity, blockers, contracts, observed_at`;
@@ -96,10 +93,9 @@ describe('the planner uses an index and no full scan for:', () => {
 });
 
 test('pages of one source are read in the order of its index, and the weeks of the overview by theirs', async () => {
-  const { url } = await freshDatabase();
+  const { url } = await migratedDatabase();
   const large = await openPostgres(url);
   onTestFinished(() => large.close());
-  await migratePostgres(large, { clock: systemClock, version: '0.1.0' });
   await large.pool.query(`
     INSERT INTO sources (name, fingerprint, state, listed_at, listed_seq)
       SELECT 'source' || n, 'f', 'following', '2026-01-01T00:00:00.000Z', 1 FROM generate_series(1, 4) AS n;
