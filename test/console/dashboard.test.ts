@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { seedInvestment, seedRow } from '../store/support/mirror.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import {
@@ -500,7 +501,11 @@ test('a result too large for a page or a file is reported before the file starts
 });
 
 test('an endless query is cancelled', async () => {
-  const visitor = new Visitor(world.port);
+  // Ten times as fast: the query keeps a processor busy until then.
+  const fast: Clock = { ...systemClock, wait: (millis, signal) => systemClock.wait(millis / 10, signal) };
+  const own = await startConsole({ rows: 3, queryClock: fast });
+  onTestFinished(() => own.close());
+  const visitor = new Visitor(own.port);
   await visitor.get('/sql');
   const sql = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n';
   const ended = await visitor.post('/sql', { sql, do: 'run' });

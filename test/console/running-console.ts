@@ -53,6 +53,8 @@ export interface ConsoleOptions {
   /** The number of generated investments, in addition to the hand-made ones. */
   readonly rows?: number;
   readonly clock?: Clock;
+  /** The clock by which queries are too slow. */
+  readonly queryClock?: Clock;
   /** The number of sources, instead of the three hand-made ones. */
   readonly many?: number;
 }
@@ -122,7 +124,7 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
         listeners.add(listener);
         return () => void listeners.delete(listener);
       },
-      clock: systemClock,
+      clock: wish.queryClock ?? systemClock,
       status,
       list: (wanted) => listSources(place, systemClock, null, [], wanted),
       show: (name) => showSource(place, systemClock, null, nothing, name),
