@@ -24,6 +24,7 @@ import {
 } from '../conformance/running-platform.js';
 import { type ManualClock, manualClock } from '../platform/webhooks/manual-clock.js';
 import { bodyOf } from '../support/body-of.js';
+import { answeredRequests } from './answered-requests.js';
 
 /** A proxy between the platform and the receiver, which can be down. */
 export interface Gate {
@@ -102,6 +103,7 @@ export async function startTown(
     },
     { cwd: home, env: { LIVE_SECRET: app?.live.clientSecret } },
   );
+  const requests = answeredRequests(world);
   const town: Town = {
     clock,
     world,
@@ -128,10 +130,8 @@ export async function startTown(
       throw new Error(`it never came to this: ${what}`);
     },
     async asked(method, ending) {
-      const { requests } = (await world.control('GET', '/requests')).body;
-      return requests.filter(
-        (one: { method: string; path: string; status: number }) =>
-          one.method === method && one.path.endsWith(ending) && one.status < 300,
+      return (await requests()).filter(
+        (one) => one.method === method && one.path.endsWith(ending) && one.status < 300,
       ).length;
     },
     async mirrored() {

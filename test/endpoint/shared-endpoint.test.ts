@@ -21,6 +21,7 @@ import { type ManualClock, manualClock } from '../platform/webhooks/manual-clock
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { testRandom } from '../support/chance.js';
+import { answeredRequests } from './answered-requests.js';
 
 /* Hosts of a fleet that share the state of one endpoint through the vault, against the platform's own server. */
 
@@ -55,6 +56,7 @@ async function place(): Promise<Place> {
   const clock = manualClock(worldStart);
   const world = await startPlatform({ clock, limits: false });
   onTestFinished(() => world.close());
+  const requests = answeredRequests(world);
   const file = join(folder(), 'endpoint.json');
   const vault = () => {
     // Locks follow the real clock, as the server does.
@@ -113,12 +115,8 @@ async function place(): Promise<Place> {
       await care.load();
       return { care, ring: new SecretRing([], clock, silentLogger, care) };
     },
-    requests: async (method, ending) => {
-      const { requests } = (await world.control('GET', '/requests')).body;
-      return requests.filter(
-        (one: { method: string; path: string }) => one.method === method && one.path.endsWith(ending),
-      ).length;
-    },
+    requests: async (method, ending) =>
+      (await requests()).filter((one) => one.method === method && one.path.endsWith(ending)).length,
   };
 }
 
