@@ -14,12 +14,18 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 export async function launchBrowser(): Promise<Browser> {
   const named = process.env.ROSTERD_TEST_BROWSER;
   if (named !== undefined && named !== '')
-    return patient(await chromium.launch({ executablePath: named, args: ['--no-sandbox'], timeout }));
+    return patient(await chromium.launch({ executablePath: named, args, timeout }));
   const folder = await unpacked();
   const env = { ...process.env, ...librariesIn(folder) } as Record<string, string>;
   const executablePath = join(folder, 'chromium');
-  return patient(await chromium.launch({ executablePath, args: ['--no-sandbox'], env, timeout }));
+  return patient(await chromium.launch({ executablePath, args, env, timeout }));
 }
+
+/**
+ * A page lives for a second here. To compile its scripts a second time, to faster code, and to collect its garbage early
+ * takes more processor time than it saves.
+ */
+const args = ['--no-sandbox', '--js-flags=--no-opt --no-maglev --min-semi-space-size=16'];
 
 /** For what hangs: on a busy machine a page may take many times as long as usual. Playwright waits for 30 s. */
 const timeout = 120_000;
