@@ -4,15 +4,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough, Readable } from 'node:stream';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { serveAssistant } from '../../src/assistants/serve.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import { openPostgres } from '../../src/store/dialect/postgres/open.js';
+import { migratedDatabase } from '../postgres/fresh-database.js';
 import { fillWithCanaries, showsPeople } from '../store/support/canaries.js';
-import { databases } from '../store/support/databases.js';
+import { postgresMirror, sqliteMirror, type WorkingMirror } from '../store/support/databases.js';
 import { freshMirror, seedHistory, seedInvestment, seedRow, seedSource } from '../store/support/mirror.js';
-import { tempFolder } from '../store/temp-folder.js';
-import { program, talkTo } from './talk.js';
+import { type AtEnd, tempFolder } from '../store/temp-folder.js';
+import { type Conversation, program, programEnv, talkTo } from './talk.js';
 
 const tools = ['describe_schema', 'query', 'example_queries', 'status', 'history', 'changes'];
 
@@ -48,7 +50,7 @@ const at = (minute: number) =>
 
 describe.each(['present', 'earlier'] as const)('assistants: the %s client of the SDK', (generation) => {
   test(`assistants: the ${generation} client finds all tools and resources, and their answers`, async () => {
-    const talk = await talkTo(mirrorWithHistory(), [], generation);
+    const talk = await talkTo(mirrorWithHistory(), { generation });
     expect(await talk.toolNames()).toEqual(tools);
     const uris = await talk.resourceUris();
     expect(uris).toEqual(
@@ -66,7 +68,38 @@ describe.each(['present', 'earlier'] as const)('assistants: the %s client of the
   });
 });
 
+const databases: readonly {
+  readonly database: 'SQLite' | 'PostgreSQL';
+  /** The mirror is closed at the end that is registered. */
+  open(atEnd: AtEnd): Promise<WorkingMirror>;
+}[] = [
+  { database: 'SQLite', open: async (atEnd) => sqliteMirror(freshMirror(undefined, atEnd)) },
+  {
+    database: 'PostgreSQL',
+    async open(atEnd) {
+      const { url } = await migratedDatabase();
+      const opened = await openPostgres(url);
+      atEnd(() => opened.close());
+      return postgresMirror(opened, url);
+    },
+  },
+];
+
 describe.each(databases)('assistants on $database', ({ database, open }) => {
+  // Both only read, so the tests share them.
+  let masked: Conversation;
+  let named: Conversation;
+  const ends: Parameters<AtEnd>[0][] = [];
+  const atEnd: AtEnd = (end) => void ends.push(end);
+  beforeAll(async () => {
+    const place = await fillWithCanaries(await open(atEnd));
+    masked = await talkTo(place, { flags: ['--log-level', 'debug'], atEnd });
+    named = await talkTo(place, { flags: ['--identity', '--log-level', 'debug'], atEnd });
+  });
+  afterAll(async () => {
+    for (const end of ends.reverse()) await end();
+  });
+
   const cases: readonly (readonly [string, Record<string, unknown>])[] = [
     ['query', { sql: 'SELECT * FROM identities' }],
     ['query', { sql: 'SELECT name FROM roster' }],
@@ -90,44 +123,36 @@ describe.each(databases)('assistants on $database', ({ database, open }) => {
   ];
 
   test(`assistants on ${database}: no tool and no resource shows people without --identity`, async () => {
-    const place = await fillWithCanaries(await open());
-    const talk = await talkTo(place, ['--log-level', 'debug']);
     const seen: string[] = [];
-    for (const [tool, args] of cases) seen.push((await talk.call(tool, args)).text);
-    for (const uri of await talk.resourceUris()) seen.push(await talk.read(uri));
+    for (const [tool, args] of cases) seen.push((await masked.call(tool, args)).text);
+    for (const uri of await masked.resourceUris()) seen.push(await masked.read(uri));
     expect(seen.filter(showsPeople)).toEqual([]);
-    expect(showsPeople(talk.log())).toBe(false);
-    const refused = await talk.call('query', { sql: 'SELECT name FROM roster' });
+    expect(showsPeople(masked.log())).toBe(false);
+    const refused = await masked.call('query', { sql: 'SELECT name FROM roster' });
     expect(refused.failed).toBe(true);
     expect(refused.text).toContain('masked');
-    expect((await talk.call('query', { sql: 'SELECT count(*) AS n FROM investments' })).failed).toBe(false);
+    expect((await masked.call('query', { sql: 'SELECT count(*) AS n FROM investments' })).failed).toBe(false);
   });
 
   test(`assistants on ${database}: --identity shows names, and the log says so without them`, async () => {
-    const place = await fillWithCanaries(await open());
-    const talk = await talkTo(place, ['--identity', '--log-level', 'debug']);
-    const { text, failed } = await talk.call('query', { sql: 'SELECT name FROM roster' });
+    const { text, failed } = await named.call('query', { sql: 'SELECT name FROM roster' });
     expect([failed, showsPeople(text)]).toEqual([false, true]);
-    expect(talk.log()).toContain('the assistant may read names');
-    expect(showsPeople(talk.log())).toBe(false);
+    expect(named.log()).toContain('the assistant may read names');
+    expect(showsPeople(named.log())).toBe(false);
   });
 
   test.each(['audit_log', 'operator_requests'])(
     `assistants on ${database}: what users of the console did stays there, also with --identity: %s`,
     async (table) => {
-      const place = await fillWithCanaries(await open());
-      const talk = await talkTo(place, ['--identity']);
-      const { text, failed } = await talk.call('query', { sql: `SELECT * FROM ${table}` });
+      const { text, failed } = await named.call('query', { sql: `SELECT * FROM ${table}` });
       expect([failed, text]).toEqual([true, expect.stringContaining('only operators may read audit_log')]);
-      expect((await talk.call('query', { sql: 'SELECT name FROM roster' })).failed).toBe(false);
+      expect((await named.call('query', { sql: 'SELECT name FROM roster' })).failed).toBe(false);
     },
   );
 
   test(`assistants on ${database}: what a query may not do is an error that says why`, async () => {
-    const place = await fillWithCanaries(await open());
-    const talk = await talkTo(place);
     const failing = async (tool: string, args: Record<string, unknown>) => {
-      const { text, failed } = await talk.call(tool, args);
+      const { text, failed } = await masked.call(tool, args);
       expect([text, failed]).toEqual([text, true]);
       return text;
     };
@@ -147,23 +172,21 @@ describe.each(databases)('assistants on $database', ({ database, open }) => {
   });
 
   test(`assistants on ${database}: a result ends at 1,000 rows and at a million characters, and keeps every number`, async () => {
-    const place = await fillWithCanaries(await open());
-    const talk = await talkTo(place);
     const counting = (max: number, column: string) =>
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${max}) SELECT ${column} FROM n`;
-    const many = JSON.parse((await talk.call('query', { sql: counting(1_001, 'i') })).text);
+    const many = JSON.parse((await masked.call('query', { sql: counting(1_001, 'i') })).text);
     expect(many).toMatchObject({ row_count: 1_000, truncated: true });
     expect(many.notes[0]).toContain('only the first 1000 rows');
     const wide = database === 'SQLite' ? 'hex(zeroblob(1500))' : "repeat('0', 3000)";
-    const large = JSON.parse((await talk.call('query', { sql: counting(900, `i, ${wide}`) })).text);
+    const large = JSON.parse((await masked.call('query', { sql: counting(900, `i, ${wide}`) })).text);
     expect(large.truncated).toBe(true);
     expect(large.rows.length).toBe(large.row_count);
     expect(large.row_count).toBeLessThan(340);
     const infinite = database === 'SQLite' ? '9e999' : "'Infinity'::float8";
-    const most = await talk.call('query', { sql: `SELECT ${infinite} AS most, 9007199254740993 AS large` });
+    const most = await masked.call('query', { sql: `SELECT ${infinite} AS most, 9007199254740993 AS large` });
     expect(JSON.parse(most.text).rows).toEqual([['Infinity', '9007199254740993']]);
     const beyond = database === 'SQLite' ? 'hex(zeroblob(3000000))' : "repeat('0', 6000000)";
-    const refused = await talk.call('query', { sql: `SELECT ${beyond}` });
+    const refused = await masked.call('query', { sql: `SELECT ${beyond}` });
     expect([refused.failed, refused.text]).toEqual([true, expect.stringContaining('4 MB')]);
   });
 });
@@ -171,7 +194,7 @@ describe.each(databases)('assistants on $database', ({ database, open }) => {
 test('assistants: history and changes leave unknown fields out without --identity, and show them with it', async () => {
   const place = mirrorWithHistory();
   for (const flags of [[], ['--identity']]) {
-    const talk = await talkTo(place, flags);
+    const talk = await talkTo(place, { flags });
     const history = await talk.call('history', { id: 'inv_1' });
     const changes = await talk.call('changes', { since: 0 });
     expect([history, changes].map(({ text }) => showsPeople(text))).toEqual(
@@ -328,7 +351,7 @@ test('assistants: stdout has messages of the protocol only, and the command ends
   const { file } = mirrorWithHistory();
   const child = spawn(process.execPath, [program, 'mcp', '--database', file, '--log-level', 'debug'], {
     cwd: tempFolder(),
-    env: { PATH: process.env.PATH ?? '' },
+    env: programEnv,
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const closed = once(child, 'close');
@@ -365,7 +388,7 @@ test('assistants: a wrong configuration ends the command with exit code 2, and n
   writeFileSync(join(folder, 'config.json'), '{"sources": []}');
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'mcp'], {
     ...{ cwd: folder, input: '', encoding: 'utf8' },
-    env: { PATH: process.env.PATH ?? '' },
+    env: programEnv,
   });
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
   expect(stderr).toContain('config.json');

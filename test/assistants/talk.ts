@@ -6,7 +6,7 @@ import { StdioClientTransport as EarlierTransport } from '@modelcontextprotocol/
 import { onTestFinished } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { type DatabaseLocation, secretUrlOf } from '../../src/store/database-location.js';
-import { tempFolder } from '../store/temp-folder.js';
+import { type AtEnd, tempFolder } from '../store/temp-folder.js';
 
 export const program = join(packageRoot, 'dist/cli/main.js');
 
@@ -38,17 +38,29 @@ const told = (result: object): Told => {
 /** The present client of the SDK, and the one of assistants that were not updated since. */
 export type Generation = 'present' | 'earlier';
 
+/** What a process of the program gets from its environment. Code that was compiled once is not compiled again. */
+export const programEnv: Readonly<Record<string, string>> = {
+  PATH: process.env.PATH ?? '',
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '',
+};
+
+interface Wish {
+  readonly flags?: readonly string[];
+  readonly generation?: Generation;
+  /** Registers the end of the conversation; by default at the end of the test. */
+  readonly atEnd?: AtEnd;
+}
+
 export async function talkTo(
   location: DatabaseLocation,
-  flags: readonly string[] = [],
-  generation: Generation = 'present',
+  { flags = [], generation = 'present', atEnd = onTestFinished }: Wish = {},
 ): Promise<Conversation> {
   const address = location.kind === 'sqlite' ? location.file : await secretUrlOf(location);
   const started = {
     command: process.execPath,
     args: [program, 'mcp', '--database', address, ...flags],
-    env: { PATH: process.env.PATH ?? '' },
-    cwd: tempFolder(),
+    env: programEnv,
+    cwd: tempFolder(atEnd),
     stderr: 'pipe' as const,
   };
   const about = { name: 'test', version: '1.0.0' };
@@ -57,7 +69,7 @@ export async function talkTo(
     const client = new EarlierClient(about);
     const log = kept(transport.stderr);
     await client.connect(transport);
-    onTestFinished(() => client.close());
+    atEnd(() => client.close());
     return {
       call: async (name, args = {}, signal) =>
         told(await client.callTool({ name, arguments: args }, undefined, signal && { signal })),
@@ -71,7 +83,7 @@ export async function talkTo(
   const client = new Client(about);
   const log = kept(transport.stderr);
   await client.connect(transport);
-  onTestFinished(() => client.close());
+  atEnd(() => client.close());
   return {
     call: async (name, args = {}, signal) =>
       told(await client.callTool({ name, arguments: args }, signal && { signal })),

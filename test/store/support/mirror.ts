@@ -7,7 +7,7 @@ import { openSqlite, type SqliteDatabase } from '../../../src/store/dialect/sqli
 import { inSnapshot } from '../../../src/store/reads/snapshot.js';
 import { readStatus, type StatusDocument, type StatusWanted } from '../../../src/store/reads/status.js';
 import { placeMigrated } from '../../support/migrated-file.js';
-import { tempFolder } from '../temp-folder.js';
+import { type AtEnd, tempFolder } from '../temp-folder.js';
 
 /** A clock that does not move until `advance` is called. */
 export class StandingClock implements Clock {
@@ -27,11 +27,14 @@ export class StandingClock implements Clock {
 }
 
 /** Returns a migrated mirror in a temporary folder, closed when the test finishes. */
-export function freshMirror(clock: Clock = new StandingClock()): SqliteDatabase {
-  const file = join(tempFolder(), 'mirror.db');
+export function freshMirror(
+  clock: Clock = new StandingClock(),
+  atEnd: AtEnd = onTestFinished,
+): SqliteDatabase {
+  const file = join(tempFolder(atEnd), 'mirror.db');
   placeMigrated(file, '0.0.0-test');
   const database = openSqlite(file);
-  onTestFinished(() => database.close());
+  atEnd(() => database.close());
   migrateSqlite(database, { clock, version: '0.0.0-test' });
   return database;
 }
