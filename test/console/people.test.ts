@@ -122,6 +122,8 @@ describe('a viewer', () => {
       const answer = await visitor.post('/sql', { do: wanted, sql, identity: 'yes' });
       expect([sql, wanted, answer.status]).toEqual([sql, wanted, 422]);
       expect(answer.body).not.toContain('ada@example.com');
+      // Judged, and not ended for its time.
+      expect(answer.body).not.toContain('longer than');
     }
   });
 
@@ -186,6 +188,8 @@ test('only an operator reads the audit log and the requests with SQL, also while
     const answer = await visitor.post('/sql', { do: wanted, sql });
     expect([sql, wanted, answer.status]).toEqual([sql, wanted, 422]);
     expect(answer.body).not.toContain('token:oleg');
+    // Judged, and not ended for its time.
+    expect(answer.body).not.toContain('longer than');
   }
   expect((await visitor.post('/sql', { do: 'run', sql: 'SELECT name FROM roster' })).body).toContain(person);
   const operator = await signedIn(world, 'operator');
