@@ -121,7 +121,7 @@ const crowd = async (store: Store) => {
   }
 };
 
-/** Returns the numbers of the people of whom the text has a byte sequence. */
+/** Returns the numbers of the people with a byte sequence in the text. */
 const peopleIn = (text: string) =>
   new Set(Array.from(text.matchAll(/CANARY-(\d+)-/g), ([, number]) => Number(number)));
 
