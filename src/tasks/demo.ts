@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { basename, dirname, resolve } from 'node:path';
 import type { Config } from '../config/config.js';
 import { configFrom } from '../config/config-from.js';
@@ -15,6 +14,7 @@ import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import { isProcessGone, processName } from '../runtime/process-identity.js';
 import { makeRoom, unwritable } from '../runtime/unwritable.js';
+import { onUsualPorts } from '../runtime/usual-ports.js';
 import type { TickListener } from '../sync/sync.js';
 import { demoMarkOf } from './demo-mark.js';
 import { openSandbox, type Sandbox, type SandboxOptions } from './sandbox.js';
@@ -36,8 +36,7 @@ export interface Demo extends Closable {
   readonly rows: number;
 }
 
-const receiverPort = 8787;
-const consolePort = 8788;
+const usualPorts = { receiver: 8787, console: 8788 };
 
 /** Starts platform, daemon and random activity in one process. Resolves when every source is mirrored. */
 export async function startDemo(parts: DemoParts): Promise<Demo> {
@@ -48,20 +47,17 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
     const { logger } = parts;
     const sandbox = await openSandbox({ allowLoopbackWebhooks: true, logger, ...parts.sandbox });
     lifecycle.add('sandbox', () => sandbox.close());
-    const port = await freePort(receiverPort);
-    const url = `http://127.0.0.1:${port}/webhooks`;
-    const ports = { receiver: port, console: await freePort(consolePort) };
-    const config = demoConfig(parts.file, sandbox, ports, await registerWebhook(sandbox, url));
+    const config = demoConfig(parts.file, sandbox);
     await refuseForeignSources(config, parts.clock);
     await listAnew({ ...parts, config });
-    const daemon = await startDaemon({ ...parts, config });
+    const { daemon, receiverUrl } = await startListening({ ...parts, config }, sandbox);
     lifecycle.add('daemon', () => daemon.close());
     daemon.engine.sync.onTick(parts.onTick);
     const activity = startActivity(sandbox.services, parts.pauseMillis);
     lifecycle.add('activity', () => activity.close());
     const { sources } = await statusOf({ kind: 'sqlite', file: parts.file }, parts.clock);
     const rows = sources.reduce((sum, source) => sum + source.rows, 0);
-    return { sandbox, daemon, rows, receiverUrl: url, close: () => lifecycle.close() };
+    return { sandbox, daemon, rows, receiverUrl, close: () => lifecycle.close() };
   } catch (error) {
     await lifecycle.close();
     throw error;
@@ -150,12 +146,26 @@ async function refuseForeignSources({ database, sources }: Config, clock: Clock)
   });
 }
 
-interface Ports {
-  readonly receiver: number;
-  readonly console: number;
+/** The webhook is registered before its receiver listens, and forgotten if the receiver or the console cannot. */
+async function startListening(
+  parts: EngineParts,
+  sandbox: Sandbox,
+): Promise<{ daemon: Daemon; receiverUrl: string }> {
+  return await onUsualPorts(usualPorts, async (ports) => {
+    const receiverUrl = `http://127.0.0.1:${ports.receiver}/webhooks`;
+    const webhook = await registerWebhook(sandbox, receiverUrl);
+    try {
+      const config = withListeners(parts.config, ports, webhook.secret);
+      return { daemon: await startDaemon({ ...parts, config }), receiverUrl };
+    } catch (error) {
+      await fetch(`${sandbox.ready.control}/webhooks/${webhook.id}`, { method: 'DELETE' });
+      throw error;
+    }
+  });
 }
 
-function demoConfig(file: string, { ready }: Sandbox, ports: Ports, secret: string): Config {
+/** The addresses of receiver and console are added when they are known. */
+function demoConfig(file: string, { ready }: Sandbox): Config {
   const settings = settingsSchema.parse({
     // The sandbox of a demonstration has no request limit.
     platform: { baseUrl: ready.baseUrl, requestsPerHour: null },
@@ -166,14 +176,21 @@ function demoConfig(file: string, { ready }: Sandbox, ports: Ports, secret: stri
       company: company.id,
       installation: company.installation,
     })),
-    receiver: { listen: `127.0.0.1:${ports.receiver}`, secrets: [{ env: 'DEMO' }] },
-    console: { listen: `127.0.0.1:${ports.console}` },
+    receiver: { secrets: [{ env: 'DEMO' }] },
   });
-  const around = { env: {}, folderOf: () => dirname(resolve(file)) };
-  const config = configFrom(settings, around);
-  if (config.receiver === null) throw new Error('the demonstration has a receiver');
+  return configFrom(settings, { env: {}, folderOf: () => dirname(resolve(file)) });
+}
+
+function withListeners(config: Config, ports: typeof usualPorts, secret: string): Config {
+  const { receiver, console } = config;
+  if (receiver === null || console === null) throw new Error('a demonstration has a receiver and a console');
   const secrets = [new Secret('receiver.secrets[0]', secret, { env: {}, folder: '.' })];
-  return { ...config, receiver: { ...config.receiver, secrets } };
+  const at = (port: number) => ({ host: '127.0.0.1', port });
+  return {
+    ...config,
+    receiver: { ...receiver, listen: at(ports.receiver), secrets },
+    console: { ...console, listen: at(ports.console) },
+  };
 }
 
 const nameOf = (company: string): string =>
@@ -182,27 +199,14 @@ const nameOf = (company: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '');
 
-async function registerWebhook(sandbox: Sandbox, url: string): Promise<string> {
+async function registerWebhook(sandbox: Sandbox, url: string): Promise<{ id: string; secret: string }> {
   const response = await fetch(`${sandbox.ready.control}/webhooks`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ url, events: ['investment.changed'] }),
   });
-  const { secret } = (await response.json()) as { readonly secret?: unknown };
-  if (typeof secret !== 'string') throw new Error(`the sandbox did not take the webhook: ${response.status}`);
-  return secret;
-}
-
-/** Returns the usual port if it is free, otherwise any: a webhook is registered before its receiver listens. */
-async function freePort(wanted: number): Promise<number> {
-  const probe = (port: number) =>
-    new Promise<number>((found, failed) => {
-      const server = createServer();
-      server.once('error', failed);
-      server.listen(port, '127.0.0.1', () => {
-        const address = server.address();
-        server.close(() => found(typeof address === 'object' && address !== null ? address.port : port));
-      });
-    });
-  return await probe(wanted).catch(() => probe(0));
+  const { id, secret } = (await response.json()) as { readonly id?: unknown; readonly secret?: unknown };
+  if (typeof id !== 'string' || typeof secret !== 'string')
+    throw new Error(`the sandbox did not take the webhook: ${response.status}`);
+  return { id, secret };
 }
