@@ -15,6 +15,8 @@ let printed = '';
 beforeAll(async () => {
   // The first sync creates the tables.
   world = await filledPostgres(40, freshDatabase);
+  // Another program on this machine may use the default port.
+  world.configure({ console: { listen: '127.0.0.1:0' } });
   await ok('sync');
 });
 
