@@ -191,6 +191,8 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
   const interval = stretched(stretch, rules.intervalMillis, rules.idleIntervalMillis);
   const databaseFailed = report.outcome === 'failed' && report.code?.startsWith('database_') === true;
   const isRepeated = databaseFailed && databaseIsBack && !halted;
+  // A timed retry could wait behind those of many other sources. A locked database is found before a request is sent, as a rule.
+  const isLocked = report.outcome === 'failed' && report.code === 'database_busy';
   const timerDue = goesOn || isRepeated ? now : now + timerWait(end, halted, interval);
   // A webhook tick may use the reserved requests, a timed tick may not. So after a timed tick ran out of quota, one
   // webhook tick may still follow at once.
@@ -199,11 +201,12 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
   const isBlocked = report.outcome !== 'done' && report.retryAt !== null && !reserveLeft;
   const onlyLooked = state.halted && covers.trigger === 'timer';
   const haltedDue = onlyLooked ? state.nudgeDue : now + haltedNudgeMillis;
+  // The tick was cut off, met a lock, or could not use the webhook reserve. The nudge that it covered gets a tick of its own.
+  const keepsNudge = (isCut || isLocked || reserveLeft) && state.follows !== 'elsewhere';
   return unchanged({
     ...state,
     tick: none,
-    // The tick covered the nudge but was cut off, or could not use the webhook reserve. The nudge gets a tick of its own.
-    nudged: state.nudged || (covers.nudged && (isCut || reserveLeft) && state.follows !== 'elsewhere'),
+    nudged: state.nudged || (covers.nudged && keepsNudge),
     recheck: state.recheck || (covers.recheck && isCut && state.follows !== 'elsewhere'),
     timerDue,
     nudgeDue: halted ? haltedDue : isBlocked ? timerDue : now,

@@ -301,6 +301,29 @@ test('crowd: after three days away every source is read once in the order of its
   expect(Math.min(...early)).toBeGreaterThan(50);
 });
 
+test('crowd: a webhook whose tick found the database locked has its tick once the lock is free, before all that is due', async () => {
+  const start = new CrowdClock().now();
+  const w = world(1_000, () => ({ endedAt: instantFromMillis(start - 72 * hour), follows: true }));
+  w.sync.start();
+  await w.clock.advance(30 * second);
+  const name = w.names.find((one) => !w.answered.has(one)) as SourceName;
+  const open = w.mirror.open.bind(w.mirror);
+  let isLocked = true;
+  w.mirror.open = async (source, ...rest) => {
+    if (isLocked && source.name === name)
+      throw new Fault('database_busy', 'another program holds the write lock');
+    return await open(source, ...rest);
+  };
+  w.sync.nudge(name);
+  await w.clock.advance(second);
+  isLocked = false;
+  const freedAt = w.clock.now();
+  w.sync.databaseIsBack({ hasMissed: false });
+  await w.clock.advance(5 * second);
+  expect((w.answered.get(name) ?? Number.POSITIVE_INFINITY) - freedAt).toBeLessThanOrEqual(5 * pageMillis);
+  expect(w.address.refused).toBe(0);
+});
+
 test('crowd: large newcomers list with what the others leave, and delay neither webhooks nor timed ticks beyond their bounds', async () => {
   const start = new CrowdClock().now();
   const few = sharesFor(2_000, wanted);

@@ -431,6 +431,27 @@ describe('schedule: after a tick', () => {
       { timer: 5_000, nudge: 5_000, failures: 1, databaseFailed: true },
     ],
     [
+      'no database after a nudge: the nudge is kept, and waits for the retry',
+      { trigger: 'webhook', nudged: true },
+      {},
+      failed('database_busy', 5_000, null),
+      { timer: 5_000, nudge: 5_000, failures: 1, databaseFailed: true, nudged: true },
+    ],
+    [
+      'no database after a nudge, and another process took the source meanwhile: the nudge is its',
+      { trigger: 'webhook', nudged: true },
+      { follows: 'elsewhere' },
+      failed('database_busy', 5_000, null),
+      { timer: 5_000, nudge: 5_000, nudged: false },
+    ],
+    [
+      'a platform that fails after a nudge: the retry is a timed tick, which many sources take turns with',
+      { trigger: 'webhook', nudged: true },
+      {},
+      failed('unreachable', 5_000),
+      { timer: 5_000, nudge: 5_000, nudged: false },
+    ],
+    [
       'halted: a look in five minutes, a nudge in an hour',
       {},
       {},
