@@ -6,6 +6,9 @@ import type { Act } from './plan.js';
 import { Stage, unlimitedPages } from './stage.js';
 import type { Publication } from './truth.js';
 
+/** How often a daemon looks at a lock that another program holds. */
+const lockLookMillis = 25;
+
 /** The acts of people and machines during the chaos phase of a run. */
 export class Chaos extends Stage {
   protected readonly locks = new Set<Sqlite.Database>();
@@ -217,6 +220,7 @@ export class Chaos extends Stage {
     }
     this.injured.add('locked');
     this.locks.add(other);
+    this.looksMax += Math.ceil(millis / lockLookMillis);
     this.scheduler.in(millis, 'the stray lock is let go', () => this.#letGo(other));
   }
 

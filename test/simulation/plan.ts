@@ -302,7 +302,8 @@ function actFrom(chance: Chance, kind: (typeof actKinds)[number], interval: numb
       return { kind, forMillis: chance.skewed(500, 4 * interval), clockAhead };
     }
     case 'locked':
-      return { kind, forMillis: chance.skewed(500, 4 * interval) };
+      // The daemon looks at the lock forty times a second, and each look takes the simulator as long as any other event.
+      return { kind, forMillis: Math.min(180_000, chance.skewed(500, 4 * interval)) };
     case 'access_lost':
       return { kind, share: chance.pick([0.05, 0.3, 1]) };
     case 'letter': {
