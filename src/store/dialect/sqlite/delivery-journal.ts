@@ -2,6 +2,7 @@ import {
   closeSync,
   existsSync,
   fdatasyncSync,
+  fstatSync,
   fsyncSync,
   ftruncateSync,
   openSync,
@@ -53,14 +54,14 @@ export class DeliveryJournal {
   /** Appends rows durably. Throws when that fails or the journal is full; then none of them count. */
   append(rows: readonly DeliveryRow[]): void {
     const text = Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const descriptor = this.#opened();
     if (this.#bytes + text.length > bytesMax) throw new Error('the journal of deliveries is full');
-    this.#descriptor ??= this.#create();
     try {
-      writeFileSync(this.#descriptor, text);
-      fdatasyncSync(this.#descriptor);
+      writeFileSync(descriptor, text);
+      fdatasyncSync(descriptor);
     } catch (error) {
       // An incomplete line would spoil the next one.
-      ftruncateSync(this.#descriptor, this.#bytes);
+      ftruncateSync(descriptor, this.#bytes);
       throw error;
     }
     this.#rows.push(...rows);
@@ -103,16 +104,29 @@ export class DeliveryJournal {
     this.#rows = this.#rows.slice(some.length);
   }
 
-  #create(): number {
+  #opened(): number {
+    if (this.#descriptor !== undefined) return this.#descriptor;
     const descriptor = openSync(this.#path, 'a', 0o600);
-    // The file's name is durable only once its folder is synced.
-    const folder = openSync(dirname(this.#path), 'r');
     try {
-      fsyncSync(folder);
-    } finally {
-      closeSync(folder);
+      // The file's name is durable only once its folder is synced.
+      syncFolder(dirname(this.#path));
+      // A file that could not be removed when it was emptied still has its lines.
+      this.#bytes = fstatSync(descriptor).size;
+    } catch (error) {
+      closeSync(descriptor);
+      throw error;
     }
+    this.#descriptor = descriptor;
     return descriptor;
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
   }
 }
 

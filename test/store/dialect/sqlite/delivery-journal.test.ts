@@ -8,6 +8,7 @@ import {
   recoverDeliveries,
   recoverInTurns,
 } from '../../../../src/store/dialect/sqlite/delivery-journal.js';
+import { mayWriteUpTo } from '../../../support/file-size-limit.js';
 import { tempFolder } from '../../temp-folder.js';
 
 const row = (name: string): DeliveryRow => [
@@ -78,6 +79,27 @@ test('delivery journal: more than 16 MB are refused, and what was appended befor
   expect(() => journal.append([row('x'.repeat(16 * 1024 * 1024))])).toThrow('full');
   await journal.empty();
   expect(stored).toEqual([row('evt_1')]);
+});
+
+test('delivery journal: a failed append takes back only itself, also where the file of an emptied journal could not be removed', async () => {
+  const folder = tempFolder();
+  const { database, journal, stored, store } = journalIn(folder, endedProcess());
+  journal.append([row('evt_1')]);
+  const [name = ''] = readdirSync(folder);
+  const path = join(folder, name);
+  const notRemoved = readFileSync(path);
+  await journal.empty();
+  writeFileSync(path, notRemoved);
+  journal.append([row('evt_2')]);
+  if (!mayWriteUpTo(statSync(path).size + 10)) return;
+  try {
+    expect(() => journal.append([row('evt_3')])).toThrow('EFBIG');
+  } finally {
+    mayWriteUpTo('unlimited');
+  }
+  stored.length = 0;
+  recoverDeliveries(database, store);
+  expect(stored).toEqual([row('evt_1'), row('evt_2')]);
 });
 
 test('delivery journal: what a process left that ended is recovered, without an incomplete last line', () => {
