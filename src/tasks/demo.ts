@@ -26,6 +26,8 @@ export interface DemoParts extends Omit<EngineParts, 'config'> {
   /** Mean pause between two random changes on the platform. */
   readonly pauseMillis: number;
   readonly onTick: TickListener;
+  /** Ends the start. It is ignored once the demonstration runs. */
+  readonly signal: AbortSignal;
 }
 
 export interface Demo extends Closable {
@@ -38,18 +40,26 @@ export interface Demo extends Closable {
 
 const usualPorts = { receiver: 8787, console: 8788 };
 
-/** Starts platform, daemon and random activity in one process. Resolves when every source is mirrored. */
+/**
+ * Starts platform, daemon and random activity in one process. Resolves when every source is mirrored. Throws `stopped`
+ * when the signal aborts before.
+ */
 export async function startDemo(parts: DemoParts): Promise<Demo> {
   claim(parts.file);
   const lifecycle = new Lifecycle();
   lifecycle.add('lock', lock(parts.file));
   try {
-    const { logger } = parts;
+    const { logger, signal } = parts;
+    const goOn = () => {
+      if (signal.aborted) throw new Fault('stopped', 'the demonstration was stopped while it started');
+    };
     const sandbox = await openSandbox({ allowLoopbackWebhooks: true, logger, ...parts.sandbox });
     lifecycle.add('sandbox', () => sandbox.close());
     const config = demoConfig(parts.file, sandbox);
     await refuseForeignSources(config, parts.clock);
-    await listAnew({ ...parts, config });
+    goOn();
+    await listAnew({ ...parts, config }, signal);
+    goOn();
     const { daemon, receiverUrl } = await startListening({ ...parts, config }, sandbox);
     lifecycle.add('daemon', () => daemon.close());
     daemon.engine.sync.onTick(parts.onTick);
@@ -68,12 +78,19 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
  * Every start creates a new platform with a new feed. Sources of an earlier demonstration are listed again before the
  * daemon starts, which would otherwise report for each one that its fingerprint changed.
  */
-async function listAnew(parts: EngineParts): Promise<void> {
+async function listAnew(parts: EngineParts, signal: AbortSignal): Promise<void> {
   const engine = await startEngine(parts);
+  // Running ticks finish the page they write, and the others end before their first.
+  const stop = () => void engine.sync.close();
+  signal.addEventListener('abort', stop, { once: true });
   try {
     const ask = { resync: true, acceptDeletions: true };
-    await Promise.all(parts.config.sources.map(({ name }) => engine.sync.tick(name, ask)));
+    const ticks = parts.config.sources.map(({ name }) => engine.sync.tick(name, ask));
+    // The signal may have fired while the mirror was opened.
+    if (signal.aborted) stop();
+    await Promise.all(ticks);
   } finally {
+    signal.removeEventListener('abort', stop);
     await engine.close();
   }
 }

@@ -32,6 +32,7 @@ const demo = await startDemo({
   random: seededRandom(1),
   logger: silentLogger,
   onTick: () => {},
+  signal: new AbortController().signal,
 });
 try {
   const browser = await launchBrowser();

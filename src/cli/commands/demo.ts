@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { grouped } from '../../domain/counted.js';
-import { Fault } from '../../domain/fault.js';
+import { Fault, isFault } from '../../domain/fault.js';
 import { shellWord } from '../../domain/shell-word.js';
 import type { Demo } from '../../tasks/demo.js';
 import type { Command, CommandContext } from '../command.js';
@@ -64,7 +64,12 @@ export const demo: Command = {
             `(${report.trigger}, ${report.tookMs} ms)`,
         );
       },
+      signal,
+    }).catch((error: unknown) => {
+      if (signal.aborted && isFault(error, 'stopped')) return null;
+      throw error;
     });
+    if (running === null) return exitCodes.done;
     // A signal may have come while it started.
     if (!signal.aborted) introduce(running, file, io.cwd, out);
     await untilAborted(signal);

@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/runtime/clock.js';
+import { silentLogger } from '../../src/runtime/logger.js';
+import { startDemo } from '../../src/tasks/demo.js';
+import { freshFolder } from '../daemon/daemon-fixture.js';
+import { testRandom } from '../support/chance.js';
+import { openRaw } from '../support/open-raw.js';
+
+test('demo: a signal during the first listing ends it after a page, and leaves the file to the next start', async () => {
+  const file = join(freshFolder(), 'mirror.db');
+  const stopping = new AbortController();
+  const started = startDemo({
+    file,
+    sandbox: { seed: 1, companies: 1, records: 3_000, limits: false },
+    pauseMillis: 1_000,
+    clock: systemClock,
+    random: testRandom(),
+    logger: silentLogger,
+    onTick: () => {},
+    signal: stopping.signal,
+  });
+  const ended = started.then(
+    async (demo) => {
+      await demo.close();
+      return 'started';
+    },
+    (error: unknown) => error,
+  );
+  await expect.poll(() => incoming(file)).toBeGreaterThan(0);
+  stopping.abort();
+  expect(await ended).toMatchObject({ code: 'stopped' });
+  expect(existsSync(`${file}.demo.lock`)).toBe(false);
+  expect(incoming(file)).toBeLessThan(3_000);
+});
+
+/** Returns how many records of an unfinished listing are stored. */
+function incoming(file: string): number {
+  if (!existsSync(`${file}-wal`)) return 0;
+  const reader = openRaw(file, { readonly: true });
+  try {
+    return reader.prepare('SELECT count(*) FROM incoming').pluck().get() as number;
+  } catch {
+    // Its tables are not made yet.
+    return 0;
+  } finally {
+    reader.close();
+  }
+}
