@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Chance } from './chance.js';
 import { type Frames, framesOf } from './database-watch.js';
@@ -12,6 +12,8 @@ export type Death =
   | 'power'
   /** A power cut that leaves the last write incomplete. */
   | 'torn';
+
+const gonePid = 4_190_000;
 
 const walHeader = 32;
 const frameHeader = 24;
@@ -38,14 +40,16 @@ export function copyAsItLies(
       writeFileSync(target, cutLog(readFileSync(source), death, { floor, frames }, chance), { mode: 0o600 });
     }
   }
-  // A lock, and the right to remove one, name their process by pid. The process is gone here, so the copy gets a pid
-  // too high to exist. A lock file emptied by an earlier power cut names none.
+  // A lock, the right to remove one, and a journal of deliveries name their process by pid. The process is gone here, so
+  // the copy gets a pid too high to exist. A lock file emptied by an earlier power cut names none.
   for (const name of readdirSync(to).filter((one) => one.includes('.lock'))) {
     const text = readFileSync(join(to, name), 'utf8');
     if (text === '') continue;
     const holder = JSON.parse(text) as object;
-    writeFileSync(join(to, name), JSON.stringify({ ...holder, pid: 4_190_000 }), { mode: 0o600 });
+    writeFileSync(join(to, name), JSON.stringify({ ...holder, pid: gonePid }), { mode: 0o600 });
   }
+  for (const name of readdirSync(to).filter((one) => one.includes('-deliveries-')))
+    renameSync(join(to, name), join(to, name.replace(/%3A\d+%3A/, `%3A${gonePid}%3A`)));
 }
 
 /** Synced frames stay. After them the WAL ends anywhere, at a frame boundary or within a frame. */
