@@ -1,6 +1,7 @@
 import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
+import type { CentsSum } from '../domain/money.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { storableText } from '../domain/text.js';
 import type { Interruption } from '../runtime/interruption.js';
@@ -160,8 +161,8 @@ const statusesMax = 200;
 
 export interface Tally {
   readonly count: number;
-  readonly committed_cents: number;
-  readonly raised_cents: number;
+  readonly committed_cents: CentsSum;
+  readonly raised_cents: CentsSum;
 }
 
 export interface OfferingStats {
@@ -183,7 +184,7 @@ export async function readOfferingStats(
 ): Promise<OfferingStats | null> {
   const reply = await orNull(api({ path: paths.offeringStats, params: { offering_id: offering }, signal }));
   if (reply === null) return null;
-  const body = asObject(reply.body);
+  const body = asObject(mayBeRounded.test(reply.text) ? withExactIntegers(reply.text) : reply.body);
   const data = asObject(body.data);
   const byStatus: Record<string, Tally> = Object.create(null);
   const tallies = Object.entries(asObject(data.by_status));
@@ -201,9 +202,22 @@ export async function readOfferingStats(
   };
 }
 
+/** JSON.parse rounds integers beyond 2^53, which has 16 digits. */
+const mayBeRounded = /\d{16}/;
+
+/** Parses JSON with integers beyond 2^53 as bigints. A longer one than any sum stays a number, which is not exact. */
+function withExactIntegers(text: string): unknown {
+  const reviver = (_key: string, value: unknown, { source }: { readonly source?: string }) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d{1,40}$/.test(source ?? '')
+      ? BigInt(source ?? '')
+      : value;
+  // The type of JSON.parse lacks the third argument, the text of the value.
+  return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
+}
+
 function tallyOf(value: unknown, field: string): Tally {
   const { count, committed_cents, raised_cents } = asObject(value);
-  if (!isWhole(count) || !isWhole(committed_cents) || !isWhole(raised_cents)) {
+  if (!isWhole(count) || !isSum(committed_cents) || !isSum(raised_cents)) {
     throw new Fault('contract_broken', `the offering's stats are not what the contract says: ${field}`);
   }
   return { count, committed_cents, raised_cents };
@@ -211,6 +225,10 @@ function tallyOf(value: unknown, field: string): Tally {
 
 function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value);
+}
+
+function isSum(value: unknown): value is CentsSum {
+  return isWhole(value) || typeof value === 'bigint';
 }
 
 async function orNull(reply: Promise<Reply>): Promise<Reply | null> {

@@ -4,6 +4,6 @@ export function counted(count: number, noun: string): string {
 }
 
 /** Returns the number with thousands separators. Written by hand: a locale would load all of them at every start. */
-export function grouped(count: number): string {
+export function grouped(count: number | bigint): string {
   return String(count).replaceAll(/(?<=\d)(?=(?:\d{3})+$)/g, ',');
 }

@@ -11,6 +11,15 @@ export function parseCents(value: unknown): Cents | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) ? ((value || 0) as Cents) : undefined;
 }
 
+/** A sum of amounts, exact: a bigint where it is beyond 2^53, and a number otherwise. */
+export type CentsSum = number | bigint;
+
+export function centsSum(...parts: readonly CentsSum[]): CentsSum {
+  const whole = parts.reduce<bigint>((sum, part) => sum + BigInt(part), 0n);
+  const number = Number(whole);
+  return Number.isSafeInteger(number) ? number : whole;
+}
+
 /**
  * Returns whole cents in units with two digits after the point, such as `-1234.05`. A division would round amounts of
  * 16 digits. Throws a `RangeError` for a number that is not whole.

@@ -1,14 +1,15 @@
 import type { Version } from '../domain/difference.js';
 import type { Instant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
+import type { CentsSum } from '../domain/money.js';
 import type { Position } from '../domain/position.js';
 import type { ReceivedPage } from '../sync/ports.js';
 
 /** Counts and sums in cents of the visible rows of one offering and status. */
 export interface Tally {
   readonly count: number;
-  readonly committed_cents: number;
-  readonly raised_cents: number;
+  readonly committed_cents: CentsSum;
+  readonly raised_cents: CentsSum;
 }
 
 export interface StatsRead {

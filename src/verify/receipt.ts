@@ -1,12 +1,13 @@
 import type { FaultCode } from '../domain/fault.js';
 import type { Instant } from '../domain/instant.js';
+import type { CentsSum } from '../domain/money.js';
 import type { Tally } from './ports.js';
 
 /** An amount that differs between the two sides; null on a side that has none. */
 export interface AmountDifference {
   readonly column: string;
-  readonly held: number | null;
-  readonly platform: number | null;
+  readonly held: CentsSum | null;
+  readonly platform: CentsSum | null;
 }
 
 /**

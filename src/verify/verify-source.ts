@@ -98,8 +98,12 @@ function positions(random: Random, wanted: number, count: number): readonly numb
 
 /** Removes duplicates: both the sample and the listing may find the same record. */
 function distinct(drift: readonly Drift[]): readonly Drift[] {
-  return [...new Map(drift.map((one) => [JSON.stringify(one), one])).values()];
+  return [...new Map(drift.map((one) => [textOf(one), one])).values()];
 }
+
+/** JSON has no bigints, which large sums are. */
+const textOf = (drift: Drift): string =>
+  JSON.stringify(drift, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 
 function outcomeOf(
   drift: readonly Drift[],

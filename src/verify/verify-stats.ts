@@ -1,4 +1,5 @@
 import { isFault } from '../domain/fault.js';
+import { centsSum } from '../domain/money.js';
 import type { Platform, StatsRead, StoredRows, StoredTallies, Tally } from './ports.js';
 import type { AmountDifference, Drift, StatsReceipt } from './receipt.js';
 import { type SettleParts, settle } from './settle.js';
@@ -58,8 +59,8 @@ async function statsOrNull(platform: Platform, offering: string) {
 function sum(one: Tally, other: Tally): Tally {
   return {
     count: one.count + other.count,
-    committed_cents: one.committed_cents + other.committed_cents,
-    raised_cents: one.raised_cents + other.raised_cents,
+    committed_cents: centsSum(one.committed_cents, other.committed_cents),
+    raised_cents: centsSum(one.raised_cents, other.raised_cents),
   };
 }
 

@@ -220,6 +220,35 @@ describe("the client's requests for verify", () => {
     expect(stats?.publishedThrough).toBe('2026-10-20T09:32:05.000Z');
   });
 
+  test('sums in stats beyond 2^53 are read to the last digit', async () => {
+    const sums = '"committed_cents":27021597764222973,"raised_cents":-9007199254740993';
+    nock(host)
+      .get('/offerings/ofr_1/stats')
+      .reply(
+        200,
+        `{"data":{"by_status":{"active":{"count":3,${sums}}},"total":{"count":3,${sums}}},"meta":{}}`,
+        { 'content-type': 'application/json' },
+      );
+    const stats = await readOfferingStats(api, 'ofr_1', signal);
+    const exact = { count: 3, committed_cents: 27021597764222973n, raised_cents: -9007199254740993n };
+    expect([stats?.byStatus.active, stats?.total]).toEqual([exact, exact]);
+  });
+
+  test.each(['9007199254740993.5', '1e300', `1${'0'.repeat(60)}`, '"27021597764222973"'])(
+    'a sum of %s in stats is contract_broken',
+    async (sum) => {
+      const tally = `{"count":1,"committed_cents":${sum},"raised_cents":0}`;
+      nock(host)
+        .get('/offerings/ofr_1/stats')
+        .reply(200, `{"data":{"by_status":{},"total":${tally}},"meta":{}}`, {
+          'content-type': 'application/json',
+        });
+      await expect(readOfferingStats(api, 'ofr_1', signal)).rejects.toMatchObject({
+        code: 'contract_broken',
+      });
+    },
+  );
+
   test('stats without their sums are contract_broken', async () => {
     nock(host)
       .get('/offerings/ofr_1/stats')

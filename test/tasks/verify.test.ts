@@ -93,7 +93,7 @@ test.each([
   expect(JSON.stringify(receipt)).not.toContain('Not Her Name');
   if (kind === 'amount') {
     const [amount] = record?.kind === 'record' ? record.amounts : [];
-    expect((amount?.held ?? 0) - (amount?.platform ?? 0)).toBe(777);
+    expect(Number(amount?.held) - Number(amount?.platform)).toBe(777);
     const tally = drift.find((one) => one.kind === 'tally');
     expect(tally).toMatchObject({ amounts: [{ column: 'committed_cents' }] });
   }
@@ -373,4 +373,22 @@ test('verify --full compares rounds again when a daemon lists them meanwhile', a
   const listed = `${renameRound.replace('Another', name)};
     INSERT INTO change_rows (source_no, id, kind, about, at) SELECT 1, min(id), 'changed', 'round', '2026' FROM offering_rows`;
   expect(await verifyWhile(config, listed)).toMatchObject({ outcome: 'equal', drift: [], catalog: 7 });
+});
+
+test('verify: sums beyond 2^53 cents are compared to the last cent', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 20 });
+  const most = { committed_cents: Number.MAX_SAFE_INTEGER };
+  const huge = { company: sandbox.ready.companies[0]?.id, count: 3, set: { amounts: most } };
+  await control(sandbox, 'POST', '/investments', huge);
+  const config = configFor(sandbox, { folder: freshFolder() });
+  await syncOnce(partsFor(config), {}, never);
+  const { receipt, source } = await drifts(config, { ...ask, sample: 1_000 });
+  expect([receipt.equal, source?.ended]).toEqual([true, null]);
+  expect(source?.stats?.total.committed_cents).toBeGreaterThan(3n * BigInt(Number.MAX_SAFE_INTEGER) - 1n);
+
+  breakRow(config, 'UPDATE investment_rows SET committed_cents = committed_cents - 1 WHERE row_no = :row');
+  const { drift } = await drifts(config, { ...ask, sample: 0 });
+  const [amount] = drift[0]?.kind === 'tally' ? drift[0].amounts : [];
+  expect(amount?.column).toBe('committed_cents');
+  expect(BigInt(amount?.platform ?? 0) - BigInt(amount?.held ?? 0)).toBe(1n);
 });

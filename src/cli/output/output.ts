@@ -37,9 +37,12 @@ export class Output {
     else stdout.write(`${text}\n`);
   }
 
-  /** Indented for people at a terminal, one line for programs behind a pipe. */
+  /** Indented for people at a terminal, one line for programs behind a pipe. A bigint becomes text, as in `query`. */
   json(value: unknown): void {
-    this.#io.stdout.write(`${JSON.stringify(value, null, this.#io.stdout.isTTY === true ? 2 : undefined)}\n`);
+    const exact = (_: string, one: unknown) => (typeof one === 'bigint' ? String(one) : one);
+    this.#io.stdout.write(
+      `${JSON.stringify(value, exact, this.#io.stdout.isTTY === true ? 2 : undefined)}\n`,
+    );
   }
 
   /** Prints a table, or one block of lines per row where the table's columns would be too narrow to read. */

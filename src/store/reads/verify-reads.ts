@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Identity, Investment } from '../../domain/investment.js';
+import { type CentsSum, centsSum } from '../../domain/money.js';
 import { identityColumns, ofPerson, recordColumns } from '../record-columns.js';
 import { personIn, recordIn } from '../stored-record.js';
 import type { ReadDatabase } from './views.js';
@@ -10,8 +11,8 @@ import type { ReadDatabase } from './views.js';
 
 export interface StoredTally {
   readonly count: number;
-  readonly committed_cents: number;
-  readonly raised_cents: number;
+  readonly committed_cents: CentsSum;
+  readonly raised_cents: CentsSum;
 }
 
 export interface HeldVersion {
@@ -62,8 +63,15 @@ export async function idsAwaitingDeletion(
   return new Set((await awaiting(db, source).execute()).flatMap(({ id }) => (id === null ? [] : [id])));
 }
 
-const sumOf = (cents: 'committed_cents' | 'raised_cents') =>
-  sql<number>`coalesce(sum(CAST(${sql.ref(cents)} AS double precision)), 0)`;
+/*
+ * The upper and the lower 32 bits are added separately, and as text: an integer sum that overflows is an error in SQLite,
+ * a floating-point sum is rounded beyond 2^53, and the drivers would round an integer.
+ */
+const highSum = (cents: 'committed_cents' | 'raised_cents') =>
+  sql<string>`CAST(coalesce(sum(${sql.ref(cents)} >> 32), 0) AS text)`;
+const lowSum = (cents: 'committed_cents' | 'raised_cents') =>
+  sql<string>`CAST(coalesce(sum(${sql.ref(cents)} & 4294967295), 0) AS text)`;
+const joined = (high: string, low: string): CentsSum => centsSum(BigInt(high) * 2n ** 32n, BigInt(low));
 
 /**
  * Returns counts and sums of an offering by status. Rows that are not visible to founders are left out, as in the
@@ -79,9 +87,10 @@ export async function storedTallies(
     .select(({ fn }) => [
       'status',
       fn.countAll<number>().as('count'),
-      // Exact within 2^53, as the platform's sums are. An integer sum that overflows is an error in SQLite.
-      sumOf('committed_cents').as('committed_cents'),
-      sumOf('raised_cents').as('raised_cents'),
+      highSum('committed_cents').as('committed_high'),
+      lowSum('committed_cents').as('committed_low'),
+      highSum('raised_cents').as('raised_high'),
+      lowSum('raised_cents').as('raised_low'),
     ])
     .where('source_no', '=', listed(db, source))
     .where('offering_id', '=', offering)
@@ -95,7 +104,12 @@ export async function storedTallies(
     .groupBy('status')
     .execute();
   const tallies: Record<string, StoredTally> = Object.create(null);
-  for (const { status, ...tally } of rows) tallies[status] = tally;
+  for (const { status, count, ...sums } of rows)
+    tallies[status] = {
+      count,
+      committed_cents: joined(sums.committed_high, sums.committed_low),
+      raised_cents: joined(sums.raised_high, sums.raised_low),
+    };
   return tallies;
 }
 

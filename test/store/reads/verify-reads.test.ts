@@ -79,6 +79,21 @@ describe.each(databases)('reads of verify in $database', ({ open }) => {
       ]);
     });
   });
+
+  test('sums of a round beyond 2^53 cents are exact, and numbers where they can be', async () => {
+    const mirror = await open();
+    await mirror.insert('sources', sourceRow(1, { name: 'acme' }));
+    const most = Number.MAX_SAFE_INTEGER;
+    for (let n = 0; n < 6; n += 1) {
+      const [status, committed_cents] = n < 2 ? ['back', -most] : ['in', most - n];
+      const row = { ...recordDefaults, source_no: 1, id: `inv_${n}`, offering_id: 'ofr_1', status };
+      await mirror.insert('investment_rows', { ...row, row_no: n + 1, committed_cents, raised_cents: null });
+    }
+    expect(await readMirror(mirror.place, (db) => storedTallies(db, 'acme', 'ofr_1'))).toEqual({
+      back: { count: 2, committed_cents: -2n * BigInt(most), raised_cents: 0 },
+      in: { count: 4, committed_cents: 4n * BigInt(most) - 14n, raised_cents: 0 },
+    });
+  });
 });
 
 test('no read of verify on SQLite reads the rows, versions or changes of other sources', async () => {
