@@ -8,6 +8,11 @@ export const quarantineMax = 10_000;
 
 /** Replaces the digest on the row that counts the entries a full quarantine did not store. */
 export const uncountedDigest = 'more';
+/**
+ * Replaces it when a listing begins, which counts them again in another row. The publication of the listing resolves this
+ * row: otherwise each listing would add the same entries once more.
+ */
+export const countedBeforeDigest = 'before';
 export const uncountedProblem = `more records could not be read; beyond ${quarantineMax} they are counted here and not kept`;
 
 /** Maximum number of unknown field names stored per source. The platform adds a few a year. */

@@ -73,6 +73,17 @@ test('a full quarantine stores no more entries, counts them in one row and shrin
   expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 2 }]);
 });
 
+test('entries beyond a full quarantine are counted once, however often they are listed', async () => {
+  const { list, rows } = await mirrorFixture();
+  await list([[record('inv_1')]]);
+  for (const kind of ['relist', 'relist', 'relist'] as const) {
+    await rows(`UPDATE sources SET quarantined = ${quarantineMax} RETURNING quarantined`);
+    await list([[record('inv_1'), ...unreadable(1, 20)], unreadable(21, 10)], kind);
+  }
+  expect(await rows('SELECT times FROM quarantine WHERE resolved_at IS NULL')).toEqual([{ times: 30 }]);
+  expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 30 }]);
+});
+
 const withFields = (id: string, count: number, prefix: string): FeedItem =>
   record(id, {
     extra: JSON.stringify(

@@ -33,11 +33,11 @@ export async function countStored(db: Kysely<ReadDatabase>, source: string): Pro
 export async function countQuarantined(db: Kysely<ReadDatabase>, source: string): Promise<number> {
   const { count } = await db
     .selectFrom('quarantine')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .select(({ fn }) => fn.sum<number | null>('times').as('count'))
     .where('source', '=', source)
     .where('resolved_at', 'is', null)
     .executeTakeFirstOrThrow();
-  return Number(count);
+  return Number(count ?? 0);
 }
 
 /** The number of a source with a complete listing, as the views show its rows. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { buildIndexes } from '../../../src/store/dialect/sqlite/indexes.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
 import {
+  countQuarantined,
   idsAt,
   idsAwaitingDeletion,
   isUnchangedSince,
@@ -78,6 +79,27 @@ describe.each(databases)('reads of verify in $database', ({ open }) => {
         false,
       ]);
     });
+  });
+
+  test('records beyond a full quarantine count as many as their one row says', async () => {
+    const mirror = await open();
+    await mirror.insert('sources', sourceRow(1, { name: 'acme' }));
+    const seen_at = '2026-01-01T00:00:00.000Z';
+    for (const [times, resolved_at] of [
+      [1, null],
+      [31, null],
+      [500, seen_at],
+    ] as const)
+      await mirror.insert('quarantine_rows', {
+        source_no: 1,
+        problem: 'id is missing',
+        body: '{}',
+        seen_at,
+        times,
+        resolved_at,
+      });
+    const count = (source: string) => readMirror(mirror.place, (db) => countQuarantined(db, source));
+    expect([await count('acme'), await count('other')]).toEqual([32, 0]);
   });
 
   test('sums of a round beyond 2^53 cents are exact, and numbers where they can be', async () => {

@@ -1,5 +1,10 @@
 import { type Instant, justBefore } from '../../../domain/instant.js';
-import { quarantineMax, uncountedDigest, uncountedProblem } from '../../anomaly-limits.js';
+import {
+  countedBeforeDigest,
+  quarantineMax,
+  uncountedDigest,
+  uncountedProblem,
+} from '../../anomaly-limits.js';
 import type { Rejected } from '../../page-facts.js';
 import { cappedBody, digestOf } from '../../quarantine-body.js';
 import type { SourceRow } from '../../source-row.js';
@@ -97,12 +102,16 @@ export async function resolveReadable(
 
 /**
  * Dates open entries before `at`, so that a listing starting at `at` counts them as older. Needed because commit times
- * do not advance after the clock was set back.
+ * do not advance after the clock was set back. The listing counts entries beyond the limit in another row.
  */
 export function seenBefore(transaction: Transaction, sourceNo: number, at: Instant): void {
   transaction.send(
     'UPDATE quarantine_rows SET seen_at = $1 WHERE source_no = $2 AND seen_at >= $3 AND resolved_at IS NULL',
     ...[justBefore(at), sourceNo, at],
+  );
+  transaction.send(
+    'UPDATE quarantine_rows SET digest = $1 WHERE source_no = $2 AND digest = $3 AND resolved_at IS NULL',
+    ...[countedBeforeDigest, sourceNo, uncountedDigest],
   );
 }
 

@@ -9,6 +9,7 @@ import {
   type ListingStart,
   nothingApplied,
 } from '../../../sync/ports.js';
+import { countedBeforeDigest, uncountedDigest } from '../../anomaly-limits.js';
 import { namedBy } from '../../awaiting-deletion.js';
 import {
   brakeOf,
@@ -50,8 +51,10 @@ export function beginListing(commit: Commit, start: ListingStart): ListingProgre
     outdateCounting(statements.raw, source.no);
   }
   // Entries in quarantine now are older than this listing, whatever the clock says.
-  if (source.quarantined > 0)
+  if (source.quarantined > 0) {
     statements.quarantineSeenBefore.run(justBefore(commit.at), source.no, commit.at);
+    statements.setOverflowAside.run(countedBeforeDigest, source.no, uncountedDigest);
+  }
   statements.insertListing.run(
     source.no,
     listing.kind,

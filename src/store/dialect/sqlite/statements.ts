@@ -173,6 +173,9 @@ export function prepareStatements(raw: RawDatabase) {
     quarantineSeenBefore: prepare<[string, number, string]>(
       'UPDATE quarantine_rows SET seen_at = ? WHERE source_no = ? AND seen_at >= ? AND resolved_at IS NULL',
     ),
+    setOverflowAside: prepare<[before: string, source: number, digest: string]>(
+      'UPDATE quarantine_rows SET digest = ? WHERE source_no = ? AND digest = ? AND resolved_at IS NULL',
+    ),
     resolveQuarantineBefore: prepare<[string, number, string]>(
       `UPDATE quarantine_rows SET resolved_at = ?, body = NULL
        WHERE source_no = ? AND seen_at < ? AND resolved_at IS NULL`,
