@@ -108,6 +108,32 @@ test('on PostgreSQL the analytics views have times, numbers and amounts with the
   expect(typed.map(({ view }) => view)).toEqual(typedViews.map(({ name }) => name).sort());
 });
 
+test('on PostgreSQL the typed views have the first and the last time that an investment can have', async () => {
+  const database = await postgres();
+  await migratePostgres(database, options);
+  await database.pool.query(seeded);
+  for (const [id, time] of [
+    ['inv_1', '0000-02-29T12:00:00.000Z'],
+    ['inv_2', '9999-12-31T23:59:59.999Z'],
+  ])
+    await database.pool.query('UPDATE investment_rows SET applied_at = $2 WHERE id = $1', [id, time]);
+  const found = await rows(
+    database,
+    `SELECT applied_at_text, to_char(applied_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS BC') AS at,
+            (SELECT count(*)::int FROM analytics.roster) AS roster FROM analytics.investments ORDER BY applied_at`,
+  );
+  const days = await rows(
+    database,
+    "SELECT to_char(day, 'YYYY-MM-DD BC') AS day FROM analytics.daily_raised ORDER BY analytics.daily_raised.day",
+  );
+  await database.close();
+  expect(found).toEqual([
+    { applied_at_text: '0000-02-29T12:00:00.000Z', at: '0001-02-29 12:00:00 BC', roster: 2 },
+    { applied_at_text: '9999-12-31T23:59:59.999Z', at: '9999-12-31 23:59:59 AD', roster: 2 },
+  ]);
+  expect(days).toEqual([{ day: '0001-02-29 BC' }, { day: '9999-12-31 AD' }]);
+});
+
 test('on PostgreSQL every public table, view and column has its meaning as a comment', async () => {
   const database = await postgres();
   await migratePostgres(database, options);

@@ -194,9 +194,9 @@ function typed({ name, type }: ColumnEntry): string[] {
   const column = id(name);
   switch (type) {
     case 'time':
-      return [`${column}::timestamptz AS ${column}`, `${column} AS ${id(`${name}_text`)}`];
+      return [`${inYears(column, 'timestamptz')} AS ${column}`, `${column} AS ${id(`${name}_text`)}`];
     case 'day':
-      return [`${column}::date AS ${column}`, `${column} AS ${id(`${name}_text`)}`];
+      return [`${inYears(column, 'date')} AS ${column}`, `${column} AS ${id(`${name}_text`)}`];
     case 'decimal':
       return [`${column}::numeric AS ${column}`, `${column} AS ${id(`${name}_text`)}`];
     case 'cents':
@@ -205,6 +205,10 @@ function typed({ name, type }: ColumnEntry): string[] {
       return [column];
   }
 }
+
+/** PostgreSQL writes the year 0000 of ISO 8601 as 0001 BC, and one such time would be an error in every query. */
+const inYears = (column: string, type: 'timestamptz' | 'date'): string =>
+  `CASE WHEN ${column} LIKE '0000%' THEN ('0001' || substr(${column}, 5) || ' BC')::${type} ELSE ${column}::${type} END`;
 
 function viewComments({ name, columns }: TypedView, analytics: string): string[] {
   const view = `${id(analytics)}.${id(name)}`;
