@@ -1,5 +1,6 @@
 import { differenceOf, publicationDifference, type Version } from '../domain/difference.js';
-import { contentFields } from '../domain/investment.js';
+import { contentFields, type FeedItem } from '../domain/investment.js';
+import type { StoredRows } from './ports.js';
 import type { Drift } from './receipt.js';
 
 const amountColumns = contentFields.filter(
@@ -19,6 +20,25 @@ export function compareAwaiting(
 ): Drift | null {
   if (held === undefined || !awaiting.has(id)) return compareRecord(id, held, platform);
   return platform === undefined ? null : { kind: 'doubted', id };
+}
+
+type Listed = Extract<FeedItem, { kind: 'record' }>;
+
+/**
+ * Same as `compareAwaiting` for a record that `keepable` returned before the mirror was read. A person may have been
+ * forgotten in between: the mirror then lacks what the record still names, which is no difference.
+ */
+export async function compareKeepable(
+  stored: Pick<StoredRows, 'keepable'>,
+  id: string,
+  held: Version | undefined,
+  listed: Listed | undefined,
+  awaiting: ReadonlySet<string>,
+): Promise<Drift | null> {
+  const differs = compareAwaiting(id, held, listed, awaiting);
+  if (differs === null || listed === undefined) return differs;
+  const [kept] = await stored.keepable([listed]);
+  return compareAwaiting(id, held, kept?.kind === 'record' ? kept : listed, awaiting);
 }
 
 /**

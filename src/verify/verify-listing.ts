@@ -2,7 +2,7 @@ import type { Version } from '../domain/difference.js';
 import type { Instant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { PageToken, Position } from '../domain/position.js';
-import { compareAwaiting } from './compare-record.js';
+import { compareAwaiting, compareKeepable } from './compare-record.js';
 import type { Drift, FullReceipt } from './receipt.js';
 import { roundsMax } from './settle.js';
 import { type RecordsParts, verifyRecords } from './verify-records.js';
@@ -29,7 +29,7 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
   const moving = new Map<string, Drift>();
   for (const [id, { listed, held }] of suspects) {
     const ours = (await stored.records([id])).get(id);
-    const differs = compareAwaiting(id, ours, listed, awaiting);
+    const differs = await compareKeepable(stored, id, ours, listed, awaiting);
     if (differs === null) continue;
     // Withdrawn while the listing passed its place and back again at once, a record is in the mirror without a change.
     const mayHaveReturned =
@@ -59,7 +59,7 @@ async function verifyMoving(parts: RecordsParts, moving: ReadonlyMap<string, Dri
 }
 
 interface Suspect {
-  readonly listed: Version | undefined;
+  readonly listed: Listed | undefined;
   readonly held: Version | undefined;
 }
 

@@ -1,8 +1,11 @@
 import type { Version } from '../domain/difference.js';
-import { compareAwaiting } from './compare-record.js';
+import type { FeedItem } from '../domain/investment.js';
+import { compareAwaiting, compareKeepable } from './compare-record.js';
 import type { CurrentRead, Platform, StoredRows } from './ports.js';
 import type { Drift } from './receipt.js';
 import { type SettleParts, settle } from './settle.js';
+
+type Listed = Extract<FeedItem, { kind: 'record' }>;
 
 export interface RecordsParts extends SettleParts {
   readonly stored: StoredRows;
@@ -38,14 +41,14 @@ async function compareOne(
   id: string,
 ): Promise<Drift | 'unpublished' | null> {
   const read = await platform.current(id);
+  const [item] = read === null ? [] : await stored.keepable([read.item]);
   const ours = (await stored.records([id])).get(id);
   const awaiting = await stored.awaiting();
   if (read === null) return compareAwaiting(id, ours, undefined, awaiting);
   if (read.publishedMatches !== true) return 'unpublished';
-  const [item] = await stored.keepable([read.item]);
   // A tombstone instead of a record, or an unreadable record: only the feed reports those.
   if (item?.kind !== 'record') return 'unpublished';
-  return compareAwaiting(id, ours, asPublished(item, read, ours), awaiting);
+  return await compareKeepable(stored, id, ours, asPublished(item, read, ours), awaiting);
 }
 
 /** A record published again without a change gets no change number, so its publication is compared too. */
@@ -66,11 +69,7 @@ function withPublication(stored: StoredRows, id: string): SettleParts['stored'] 
 }
 
 /** Returns the record with the time of its publication, because the platform derived it a moment ago. */
-function asPublished(
-  item: Version,
-  { publishedObservedAt }: CurrentRead,
-  ours: Version | undefined,
-): Version {
+function asPublished(item: Listed, { publishedObservedAt }: CurrentRead, ours: Version | undefined): Listed {
   const observed_at = publishedObservedAt ?? ours?.investment.observed_at ?? item.investment.observed_at;
   return { ...item, investment: { ...item.investment, observed_at } };
 }

@@ -20,7 +20,9 @@ const version = (id: string) => ({ investment: investment(id), identity: identit
 /** Verifies a mirror with these rows, beside a platform that lists these records and shows these counts. */
 function verified(
   { stored = [], quarantined = 0, listed = [], stats = null, full = false }: Stage,
-  more: Partial<Pick<Platform, 'stats'> & Pick<StoredRows, 'isUnchangedSince' | 'offerings'>> = {},
+  more: Partial<
+    Pick<Platform, 'stats'> & Pick<StoredRows, 'isUnchangedSince' | 'offerings' | 'records' | 'keepable'>
+  > = {},
 ) {
   const rows: StoredRows = {
     count: async () => stored.length,
@@ -32,11 +34,13 @@ function verified(
       yield* stored;
     },
     quarantined: async () => quarantined,
-    records: async (ids) => new Map(ids.filter((id) => stored.includes(id)).map((id) => [id, version(id)])),
+    records:
+      more.records ??
+      (async (ids) => new Map(ids.filter((id) => stored.includes(id)).map((id) => [id, version(id)]))),
     mark: async () => 1,
     isUnchangedSince: more.isUnchangedSince ?? (async () => true),
     changedSince: async () => new Set<string>(),
-    keepable: async (items) => items,
+    keepable: more.keepable ?? (async (items) => items),
   };
   return verifySource(
     {
@@ -93,3 +97,29 @@ test('verify source: counts that the token may no longer see when they are compa
     stats: { offerings: 0, skipped: [{ offering: 'ofr_1' }] },
   });
 });
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  'verify source: a person who is forgotten before read %i of the mirror makes no difference',
+  async (at) => {
+    let reads = 0;
+    const isForgotten = () => {
+      reads += 1;
+      return reads >= at;
+    };
+    const without = <Item extends object>(item: Item) => ({ ...item, identity: null });
+    const receipt = await verified(
+      { stored: ['inv_1'], listed: [record('inv_1')], full: true },
+      {
+        records: async (ids) => {
+          const forgotten = isForgotten();
+          return new Map(ids.map((id) => [id, forgotten ? without(version(id)) : version(id)]));
+        },
+        keepable: async (items) => {
+          const forgotten = isForgotten();
+          return items.map((item) => (forgotten && item.kind === 'record' ? without(item) : item));
+        },
+      },
+    );
+    expect(receipt).toMatchObject({ outcome: 'equal', drift: [], unsettled: [] });
+  },
+);
