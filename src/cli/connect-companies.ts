@@ -93,7 +93,7 @@ async function connectOne(
     ...(await othersInFile(command, company.id)),
   ];
   const source = entry?.name ?? replaced ?? sourceNameFor(company, taken);
-  const file = tokenFileOf(entry, source);
+  const file = tokenFileOf(entry, source, company.id);
   const scopes = [...mirrorScopes, ...(wantsNames(command) ? [identityScope] : [])];
   const installed = await connecting.install(company.id, scopes, resolve(folder, file), signal);
   // Records are listed for an account: another installation of the same company is another one.

@@ -64,9 +64,14 @@ export function namedFor(
     .map(({ name }) => name);
 }
 
-/** Returns the token file of this entry. A token from elsewhere is replaced by a file. */
-export function tokenFileOf(entry: SourceEntry | undefined, name: string): string {
+/**
+ * Returns the token file of this entry. A token from elsewhere is replaced by a file. The name of a new file contains the
+ * company: another `connect` that finds the same source name at the same time must not overwrite it.
+ */
+export function tokenFileOf(entry: SourceEntry | undefined, name: string, companyId: string): string {
   const { token } = entry ?? {};
   const file = typeof token === 'object' && token !== null && 'file' in token ? token.file : undefined;
-  return typeof file === 'string' ? file : `credentials/${name}.token`;
+  return typeof file === 'string'
+    ? file
+    : `credentials/${name}-${companyId.replaceAll(/[^\w-]/g, '-')}.token`;
 }

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { run } from '../../src/platform/state/statements.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { sourceNameFor } from '../../src/tasks/connected-source.js';
 import { makeClient, makeCompany, type TestClient, userToken } from '../conformance/credentials.js';
@@ -62,7 +63,8 @@ test('connect with a confidential client connects a company, and the next sync r
 
   const config = configOf(folder);
   const [source] = config.sources;
-  expect(source).toMatchObject({ company: company?.id, token: { file: `credentials/${source.name}.token` } });
+  const named = `credentials/${source.name}-${company?.id}.token`;
+  expect(source).toMatchObject({ company: company?.id, token: { file: named } });
   const file = join(folder, source.token.file);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(statSync(join(folder, 'credentials')).mode & 0o777).toBe(0o700);
@@ -137,8 +139,24 @@ test('connect leaves the token of a source alone that another company got under 
   expect([readFileSync(join(folder, others.token.file), 'utf8'), code]).toEqual(['theirs', 0]);
   expect(configOf(folder).sources).toMatchObject([
     others,
-    { name: `${name}-2`, token: { file: `credentials/${name}-2.token` }, company: company.id },
+    { name: `${name}-2`, token: { file: `credentials/${name}-2-${company.id}.token` }, company: company.id },
   ]);
+});
+
+test('connect: two companies that get the same source name have a token file each', async () => {
+  const { folder, io } = desk();
+  const tokens: string[] = [];
+  for (const at of [1, 2]) {
+    const id = world.ready.companies[at]?.id ?? '';
+    run(world.services.state, "UPDATE companies SET name = 'Twin' WHERE id = ?", [id]);
+    const session = start(args(publicClient, '--company', id, '--json'), io());
+    await fetch(await consent(world, await session.link(), founder(at).email));
+    const [one] = JSON.parse((await session.ended).out).connected;
+    expect([one.source, one.company]).toEqual(['twin', id]);
+    tokens.push(join(folder, one.config.token.file));
+  }
+  const [first = '', second = ''] = tokens;
+  expect(readFileSync(first, 'utf8')).not.toBe(readFileSync(second, 'utf8'));
 });
 
 test('connect --write refuses sources of the environment, and prints what it could not write', async () => {
@@ -220,7 +238,7 @@ test('connect names the source that already mirrors a company, and --replace giv
   expect(configOf(folder).sources).toEqual([
     {
       name: 'old',
-      token: { file: 'credentials/old.token' },
+      token: { file: `credentials/old-${company?.id}.token` },
       company: company?.id,
       installation: expect.stringMatching(/^inst_/),
     },
@@ -252,7 +270,8 @@ test.each([
     expect(results).toEqual([2, 0]);
     const { sources } = configOf(folder);
     expect(sources).toHaveLength(1);
-    expect(sources[0]).toMatchObject({ name: 'old', company: id, token: { file: 'credentials/old.token' } });
+    const file = `credentials/old-${id}.token`;
+    expect(sources[0]).toMatchObject({ name: 'old', company: id, token: { file } });
     expect(sources[0]).not.toHaveProperty('credentials');
   },
 );
