@@ -55,6 +55,24 @@ test('the Parquet file has standard types, and another process reads the same va
   ]);
 });
 
+test('the first and the last time that an investment can have are exact in the Parquet file', async () => {
+  const file = join(tempFolder(), 'times.parquet');
+  const times = ['0000-02-29T12:00:00.000Z', '9999-12-31T23:59:59.999Z'];
+  const early = times.map((time, at) => [`inv_${at}`, time]);
+  await writeParquet(
+    file,
+    rowSource(
+      columns.filter(({ name }) => /^(id|applied_at)$/.test(name)),
+      early,
+    ),
+    idle,
+  );
+  expect(askDuckDb(file, 'SELECT applied_at FROM read_parquet(FILE)')).toEqual([
+    ['0000-02-29 12:00:00+00'],
+    ['9999-12-31 23:59:59.999+00'],
+  ]);
+});
+
 test('rows of many batches and row groups are complete and in order', async () => {
   const file = join(tempFolder(), 'many.parquet');
   const count = 70_001;
