@@ -267,8 +267,9 @@ export class Stage {
   }
 
   protected async until(time: number, over: () => boolean): Promise<void> {
-    // Two daemons that each check every two seconds whether a file was replaced cause 3,600 events an hour.
-    const most = 60_000 + 5_000 * Math.ceil((time - this.scheduler.now) / hour) + this.looksMax;
+    // Two daemons that each check every two seconds whether a file was replaced cause 3,600 events an hour, and a thousand
+    // requests that the platform refuses another 3,000.
+    const most = 60_000 + 10_000 * Math.ceil((time - this.scheduler.now) / hour) + this.looksMax;
     const ended = await this.scheduler.run(time, () => this.violation !== null || over(), most);
     if (ended === 'bound') this.violate('L2', `the run never becomes idle: ${most} events`);
     if (this.violation !== null) throw new Violation(this.violation);
