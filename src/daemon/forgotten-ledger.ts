@@ -1,9 +1,10 @@
-import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { parseId } from '../domain/ids.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import { makeOwnedFolder, openOwned } from '../runtime/file-owner.js';
+import { syncFile } from '../runtime/sync-file.js';
 import type { Erasures, PersonOrInvestment } from '../store/erasures.js';
 
 /**
@@ -43,7 +44,8 @@ export class ForgottenLedger {
       } finally {
         closeSync(file);
       }
-      syncFolder(dirname(this.file));
+      // The directory entry of a new file is durable only after the folder is synced.
+      syncFile(dirname(this.file));
     } catch (cause) {
       if (cause instanceof Fault) throw cause;
       throw new Fault('usage', `${this.file} cannot be written (${codeOf(cause)})`, {
@@ -132,16 +134,6 @@ function unreadable(file: string, why: string, cause?: unknown): Fault {
         : `${what}: repair it, or restore it from a backup`,
     cause,
   });
-}
-
-/** The directory entry of a new file is durable only after the folder is synced. */
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown reason';

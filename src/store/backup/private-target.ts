@@ -1,17 +1,9 @@
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import { closeSync, openSync, readdirSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../../domain/fault.js';
 import { makeOwnedFolder } from '../../runtime/file-owner.js';
 import { isRunning, processSpace } from '../../runtime/process-identity.js';
+import { syncFile } from '../../runtime/sync-file.js';
 import { isScheduledName } from './file-names.js';
 
 /**
@@ -129,16 +121,6 @@ export function removeLog(file: string): void {
 
 function removeIfThere(file: string): void {
   if (statOf(file) !== null) rmSync(file, { force: true });
-}
-
-/** Makes the content of a file durable, or the entries of a folder. */
-export function syncFile(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** Returns whether two paths name one file. */

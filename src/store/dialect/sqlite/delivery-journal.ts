@@ -3,7 +3,6 @@ import {
   existsSync,
   fdatasyncSync,
   fstatSync,
-  fsyncSync,
   ftruncateSync,
   openSync,
   readdirSync,
@@ -15,6 +14,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { isProcessThere, processName } from '../../../runtime/process-identity.js';
+import { syncFile } from '../../../runtime/sync-file.js';
 import { type DeliveryRow, deliveryColumns } from '../../delivery-row.js';
 
 /** Stores rows in the inbox, in one durable transaction. A row that is already there changes nothing. */
@@ -109,7 +109,7 @@ export class DeliveryJournal {
     const descriptor = openSync(this.#path, 'a', 0o600);
     try {
       // The file's name is durable only once its folder is synced.
-      syncFolder(dirname(this.#path));
+      syncFile(dirname(this.#path));
       // A file that could not be removed when it was emptied still has its lines.
       this.#bytes = fstatSync(descriptor).size;
     } catch (error) {
@@ -118,15 +118,6 @@ export class DeliveryJournal {
     }
     this.#descriptor = descriptor;
     return descriptor;
-  }
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }
 
