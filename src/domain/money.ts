@@ -21,6 +21,14 @@ export function centsSum(...parts: readonly CentsSum[]): CentsSum {
 }
 
 /**
+ * Joins the sums of the upper parts and of the lower 32 bits of amounts, which a database can add without overflow or
+ * rounding.
+ */
+export function centsOfHalves(high: number | string, low: number | string): CentsSum {
+  return centsSum(BigInt(high) * 2n ** 32n, BigInt(low));
+}
+
+/**
  * Returns whole cents in units with two digits after the point, such as `-1234.05`. A division would round amounts of
  * 16 digits. Throws a `RangeError` for a number that is not whole.
  */

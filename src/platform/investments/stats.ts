@@ -1,4 +1,4 @@
-import { type CentsSum, centsSum } from '../../domain/money.js';
+import { type CentsSum, centsOfHalves, centsSum } from '../../domain/money.js';
 import type { Services } from '../services.js';
 import { all } from '../state/statements.js';
 import { publishDue } from './publisher.js';
@@ -35,8 +35,8 @@ export function offeringStats(services: Services, offering: OfferingRow, now: nu
       row.status,
       {
         count: row.count,
-        committed_cents: joined(row.committed_high, row.committed_low),
-        raised_cents: joined(row.raised_high, row.raised_low),
+        committed_cents: centsOfHalves(row.committed_high, row.committed_low),
+        raised_cents: centsOfHalves(row.raised_high, row.raised_low),
       },
     ],
   );
@@ -62,8 +62,6 @@ export function offeringStats(services: Services, offering: OfferingRow, now: nu
     },
   };
 }
-
-const joined = (high: number, low: number): CentsSum => centsSum(BigInt(high) * 2n ** 32n, BigInt(low));
 
 const written = ({ count, committed_cents, raised_cents }: Totals) => ({
   count,

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Identity, Investment } from '../../domain/investment.js';
-import { type CentsSum, centsSum } from '../../domain/money.js';
+import { type CentsSum, centsOfHalves } from '../../domain/money.js';
 import { identityColumns, ofPerson, recordColumns } from '../record-columns.js';
 import { personIn, recordIn } from '../stored-record.js';
 import type { ReadDatabase } from './views.js';
@@ -71,7 +71,6 @@ const highSum = (cents: 'committed_cents' | 'raised_cents') =>
   sql<string>`CAST(coalesce(sum(${sql.ref(cents)} >> 32), 0) AS text)`;
 const lowSum = (cents: 'committed_cents' | 'raised_cents') =>
   sql<string>`CAST(coalesce(sum(${sql.ref(cents)} & 4294967295), 0) AS text)`;
-const joined = (high: string, low: string): CentsSum => centsSum(BigInt(high) * 2n ** 32n, BigInt(low));
 
 /**
  * Returns counts and sums of an offering by status. Rows that are not visible to founders are left out, as in the
@@ -107,8 +106,8 @@ export async function storedTallies(
   for (const { status, count, ...sums } of rows)
     tallies[status] = {
       count,
-      committed_cents: joined(sums.committed_high, sums.committed_low),
-      raised_cents: joined(sums.raised_high, sums.raised_low),
+      committed_cents: centsOfHalves(sums.committed_high, sums.committed_low),
+      raised_cents: centsOfHalves(sums.raised_high, sums.raised_low),
     };
   return tallies;
 }
