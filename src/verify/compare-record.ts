@@ -22,7 +22,8 @@ export function compareAwaiting(
   return platform === undefined ? null : { kind: 'doubted', id };
 }
 
-type Listed = Extract<FeedItem, { kind: 'record' }>;
+/** A record as the feed or the listing shows it. */
+export type Listed = Extract<FeedItem, { kind: 'record' }>;
 
 /**
  * Same as `compareAwaiting` for a record that `keepable` returned before the mirror was read. A person may have been

@@ -2,12 +2,10 @@ import type { Version } from '../domain/difference.js';
 import type { Instant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
 import type { PageToken, Position } from '../domain/position.js';
-import { compareAwaiting, compareKeepable } from './compare-record.js';
+import { compareAwaiting, compareKeepable, type Listed } from './compare-record.js';
 import type { Drift, FullReceipt } from './receipt.js';
 import { roundsMax } from './settle.js';
 import { type RecordsParts, verifyRecords } from './verify-records.js';
-
-type Listed = Extract<FeedItem, { kind: 'record' }>;
 
 /**
  * Compares every id and every record with a separate listing; the mirror was caught up to `through` before. A

@@ -1,11 +1,8 @@
 import type { Version } from '../domain/difference.js';
-import type { FeedItem } from '../domain/investment.js';
-import { compareAwaiting, compareKeepable } from './compare-record.js';
+import { compareAwaiting, compareKeepable, type Listed } from './compare-record.js';
 import type { CurrentRead, Platform, StoredRows } from './ports.js';
 import type { Drift } from './receipt.js';
 import { type SettleParts, settle } from './settle.js';
-
-type Listed = Extract<FeedItem, { kind: 'record' }>;
 
 export interface RecordsParts extends SettleParts {
   readonly stored: StoredRows;
