@@ -20,6 +20,8 @@ export interface ArgumentDefinition {
   readonly summary: string;
 }
 
+export type Blocking = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
 export interface CommandContext {
   readonly io: Io;
   readonly out: Output;
@@ -29,6 +31,11 @@ export interface CommandContext {
    * Aborts at the first SIGINT, SIGTERM or SIGHUP, and when the reader of stdout closes it: finish the page and return.
    */
   readonly signal: AbortSignal;
+  /**
+   * Runs work that blocks the event loop for seconds or minutes. No listener would run meanwhile, so a signal ends the
+   * process at once.
+   */
+  readonly blocking: Blocking;
   /** Loads the definitions of all commands. */
   readonly allCommands: () => Promise<readonly Command[]>;
 }

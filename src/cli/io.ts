@@ -15,6 +15,8 @@ export interface Io {
   readonly clock: Clock;
   /** Calls `listener` each time the signal arrives, until the returned function is called. */
   onSignal(signal: ListenedSignal, listener: () => void): () => void;
+  /** Whether a signal without a listener ends the process. It does not end the first process of a container. */
+  readonly endsBySignals: boolean;
   /** Ends the process immediately. */
   quit(code: number): void;
 }

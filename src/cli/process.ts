@@ -13,6 +13,7 @@ const processIo: Io = {
     process.on(signal, listener);
     return () => process.off(signal, listener);
   },
+  endsBySignals: process.pid !== 1,
   quit: (code) => process.exit(code),
 };
 

@@ -3,7 +3,7 @@ import { Fault } from '../domain/fault.js';
 import { descriptorsFault } from '../runtime/file-descriptors.js';
 import { incompleteInstallation } from '../runtime/incomplete-installation.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
-import type { Command } from './command.js';
+import type { Blocking, Command } from './command.js';
 import { adviceWithConfig, allCommands, commandsFor } from './commands-for.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import type { Io } from './io.js';
@@ -24,7 +24,7 @@ export async function run(
   const io: Io = { ...process, stdout: guarded(process.stdout), stderr };
   const out = new Output(io);
   const stop = new AbortController();
-  const { unlisten, stopAtHangUp } = listen(process, stderr, stop);
+  const { unlisten, stopAtHangUp, blocking } = listen(process, stderr, stop);
   let code: ExitCode = exitCodes.done;
   let words = spelledOut(args);
   let commands: readonly Command[] = given ?? [];
@@ -39,7 +39,8 @@ export async function run(
         const config = options.text('config');
         if (config !== undefined) out.advice = (note) => adviceWithConfig(note, config);
         if (command.reloads !== true || process.stderr.isTTY === true) stopAtHangUp();
-        code = await command.run({ io, out, args: operands, options, signal: stop.signal, allCommands });
+        const { signal } = stop;
+        code = await command.run({ io, out, args: operands, options, signal, blocking, allCommands });
       },
     });
     await program.parseAsync(words, { from: 'user' });
@@ -64,6 +65,7 @@ const signalled = 'signal';
 interface Listening {
   /** Call it for a command that SIGHUP stops. */
   stopAtHangUp(): void;
+  readonly blocking: Blocking;
   unlisten(): void;
 }
 
@@ -93,12 +95,27 @@ function listen(io: Io, stderr: Stderr, stop: AbortController): Listening {
   io.stdout.on('error', onOutputError);
   // Errors of stderr itself cannot be reported anywhere.
   io.stderr.on('error', ignoreClosed);
-  const offs = [io.onSignal('SIGINT', onSignal), io.onSignal('SIGTERM', onSignal)];
+  const heard = [() => io.onSignal('SIGINT', onSignal), () => io.onSignal('SIGTERM', onSignal)];
+  let offs = heard.map((listenAgain) => listenAgain());
+  const unlisten = () => {
+    for (const off of offs) off();
+  };
   return {
-    stopAtHangUp: () => void offs.push(io.onSignal('SIGHUP', onHangUp)),
-    unlisten: () => {
-      for (const off of offs) off();
+    stopAtHangUp: () => {
+      const hangUp = () => io.onSignal('SIGHUP', onHangUp);
+      heard.push(hangUp);
+      offs.push(hangUp());
     },
+    blocking: async (work) => {
+      if (!io.endsBySignals) return await work();
+      unlisten();
+      try {
+        return await work();
+      } finally {
+        offs = heard.map((listenAgain) => listenAgain());
+      }
+    },
+    unlisten,
   };
 }
 

@@ -26,6 +26,8 @@ export interface DemoParts extends Omit<EngineParts, 'config'> {
   /** Mean pause between two random changes on the platform. */
   readonly pauseMillis: number;
   readonly onTick: TickListener;
+  /** Runs what blocks the event loop: the seeding of the platform. */
+  readonly blocking: <Result>(work: () => Promise<Result>) => Promise<Result>;
   /** Ends the start. It is ignored once the demonstration runs. */
   readonly signal: AbortSignal;
 }
@@ -49,11 +51,14 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
   const lifecycle = new Lifecycle();
   lifecycle.add('lock', lock(parts.file));
   try {
-    const { logger, signal } = parts;
+    const { blocking, logger, signal } = parts;
     const goOn = () => {
       if (signal.aborted) throw new Fault('stopped', 'the demonstration was stopped while it started');
     };
-    const sandbox = await openSandbox({ allowLoopbackWebhooks: true, logger, ...parts.sandbox });
+    goOn();
+    const sandbox = await blocking(() =>
+      openSandbox({ allowLoopbackWebhooks: true, logger, ...parts.sandbox }),
+    );
     lifecycle.add('sandbox', () => sandbox.close());
     const config = demoConfig(parts.file, sandbox);
     await refuseForeignSources(config, parts.clock);

@@ -30,6 +30,7 @@ export function fakeIo(
       signals.on(signal, listener);
       return () => signals.off(signal, listener);
     },
+    endsBySignals: true,
     quit: (code) => quits.push(code),
     signals,
     quits,

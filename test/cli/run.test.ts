@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands/index.js';
 import { exitCodes } from '../../src/cli/exit-codes.js';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
+import { systemClock } from '../../src/runtime/clock.js';
+import { tempFolder } from '../store/temp-folder.js';
 import { commandOf, fakeIo, rosterd } from './fake-io.js';
 
 test.each<[FaultCode, number]>([
@@ -109,6 +111,46 @@ test('the first signal asks the command to finish, the second ends the process',
   expect(io.quits).toEqual([5]);
   expect(err).toContain('finishing the current step');
   expect(io.signals.listenerCount('SIGINT') + io.signals.listenerCount('SIGTERM')).toBe(0);
+});
+
+test.each([
+  ['has no listener, so it ends the process at once', true, 0],
+  ['is kept in the first process of a container, which it would not end', false, 3],
+])('a signal while a command blocks the event loop %s', async (_, endsBySignals, heard) => {
+  const io = fakeIo({ endsBySignals });
+  const listeners = () =>
+    (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).reduce((sum, name) => sum + io.signals.listenerCount(name), 0);
+  const seen: number[] = [];
+  const probe = commandOf(async ({ signal, blocking }) => {
+    await blocking(async () => seen.push(listeners())).then(() => seen.push(listeners()));
+    await blocking(async () => Promise.reject(new Error('failed'))).catch(() => seen.push(listeners()));
+    io.signals.emit('SIGTERM');
+    expect(signal.aborted).toBe(true);
+    return exitCodes.stopped;
+  });
+  expect((await rosterd(['probe'], io, [probe])).code).toBe(5);
+  expect([...seen, listeners()]).toEqual([heard, 3, 3, 0]);
+});
+
+test.each([
+  ['in memory', [], 2],
+  ['a data file, which is completed first', ['--data', 'world.db'], 1],
+])('sandbox: a signal ends the process while it seeds a world: %s', async (_, flags, listened) => {
+  const base = fakeIo({ cwd: tempFolder() });
+  let times = 0;
+  const io: typeof base = {
+    ...base,
+    clock: systemClock,
+    onSignal: (signal, listener) => {
+      if (signal === 'SIGINT') times += 1;
+      return base.onSignal(signal, listener);
+    },
+  };
+  const ended = rosterd(['sandbox', '--companies', '1', '--records', '5', ...flags], io);
+  await expect.poll(io.out).toContain('"event":"ready"');
+  expect(times).toBe(listened);
+  io.signals.emit('SIGINT');
+  expect((await ended).code).toBe(0);
 });
 
 test('SIGHUP asks the command to finish, and a second one does not end the process', async () => {

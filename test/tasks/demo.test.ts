@@ -19,6 +19,7 @@ test('demo: a signal during the first listing ends it after a page, and leaves t
     random: testRandom(),
     logger: silentLogger,
     onTick: () => {},
+    blocking: (work) => work(),
     signal: stopping.signal,
   });
   const ended = started.then(
@@ -33,6 +34,32 @@ test('demo: a signal during the first listing ends it after a page, and leaves t
   expect(await ended).toMatchObject({ code: 'stopped' });
   expect(existsSync(`${file}.demo.lock`)).toBe(false);
   expect(incoming(file)).toBeLessThan(3_000);
+});
+
+test('demo: seeding the platform runs as work that blocks, and not at all after a signal', async () => {
+  const stopping = new AbortController();
+  let seeded = 0;
+  const start = () =>
+    startDemo({
+      file: join(freshFolder(), 'mirror.db'),
+      sandbox: { seed: 1, companies: 1, records: 10, limits: false },
+      pauseMillis: 1_000,
+      clock: systemClock,
+      random: testRandom(),
+      logger: silentLogger,
+      onTick: () => {},
+      blocking: async (work) => {
+        const done = await work();
+        seeded += 1;
+        stopping.abort();
+        return done;
+      },
+      signal: stopping.signal,
+    });
+  await expect(start()).rejects.toMatchObject({ code: 'stopped' });
+  expect(seeded).toBe(1);
+  await expect(start()).rejects.toMatchObject({ code: 'stopped' });
+  expect(seeded).toBe(1);
 });
 
 /** Returns how many records of an unfinished listing are stored. */

@@ -28,6 +28,7 @@ const demo = await startDemo({
   file: join(folder, 'mirror.db'),
   sandbox: { seed: 1, companies: 3, records: 1_500, limits: false },
   pauseMillis: 400,
+  blocking: (work) => work(),
   clock: systemClock,
   random: seededRandom(1),
   logger: silentLogger,

@@ -29,7 +29,7 @@ export const demo: Command = {
     { flags: '--records <number>', summary: 'investments per company (default: 1500)' },
     { flags: '--pause <milliseconds>', summary: 'mean pause between two changes (default: 2000)' },
   ],
-  async run({ io, out, options, signal }) {
+  async run({ io, out, options, signal, blocking }) {
     const file = await fileOf(options.text('database') ?? defaultDatabase, io.cwd);
     const [{ startDemo }, { createLogger }, { systemRandom }] = await Promise.all([
       import('../../tasks/demo.js'),
@@ -64,6 +64,7 @@ export const demo: Command = {
             `(${report.trigger}, ${report.tookMs} ms)`,
         );
       },
+      blocking,
       signal,
     }).catch((error: unknown) => {
       if (signal.aborted && isFault(error, 'stopped')) return null;

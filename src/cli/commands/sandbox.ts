@@ -51,18 +51,23 @@ export const sandbox: Command = {
     },
     { flags: '--limits <switch>', summary: 'rate limits (default: on)', choices: ['on', 'off'] },
   ],
-  async run({ io, options, out, signal }) {
+  async run({ io, options, out, signal, blocking }) {
     const [{ openSandbox }, values, { createLogger }] = await Promise.all([
       import('../../tasks/sandbox.js'),
       import('../../config/formats.js'),
       import('../../daemon/logging.js'),
     ]);
     const { clock, stderr: stream } = io;
-    const running = await openSandbox({
-      ...sandboxOptions(options, io.cwd, values.parseListen),
-      logger: createLogger({ level: 'warn', format: 'auto', stream, color: false, clock }),
-      onImport: (investments) => out.note(`${investments} investments imported so far`),
-    });
+    const asked = sandboxOptions(options, io.cwd, values.parseListen);
+    if (signal.aborted) return exitCodes.done;
+    const open = () =>
+      openSandbox({
+        ...asked,
+        logger: createLogger({ level: 'warn', format: 'auto', stream, color: false, clock }),
+        onImport: (investments) => out.note(`${investments} investments imported so far`),
+      });
+    // Seeding blocks. A data file is completed first: one that is seeded in part cannot be used.
+    const running = await (asked.dataFile === undefined ? blocking(open) : open());
     // Always one line, even at a terminal: programs wait for it.
     out.styled(JSON.stringify(running.ready));
     await untilAborted(signal);

@@ -133,6 +133,7 @@ export function here({ cwd, env }: RunnerParts): Runner {
         signals.on(signal, listener);
         return () => signals.off(signal, listener);
       },
+      endsBySignals: true,
       quit: () => {},
     });
     return { code, said };
