@@ -1,6 +1,7 @@
 import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
+import { nestsDeeper } from '../domain/json.js';
 import type { CentsSum } from '../domain/money.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { storableText } from '../domain/text.js';
@@ -184,7 +185,7 @@ export async function readOfferingStats(
 ): Promise<OfferingStats | null> {
   const reply = await orNull(api({ path: paths.offeringStats, params: { offering_id: offering }, signal }));
   if (reply === null) return null;
-  const body = asObject(mayBeRounded.test(reply.text) ? withExactIntegers(reply.text) : reply.body);
+  const body = asObject(mayBeRounded(reply.text) ? withExactIntegers(reply.text) : reply.body);
   const data = asObject(body.data);
   const byStatus: Record<string, Tally> = Object.create(null);
   const tallies = Object.entries(asObject(data.by_status));
@@ -202,8 +203,11 @@ export async function readOfferingStats(
   };
 }
 
+/** The platform nests four levels. JSON.parse with a reviver calls itself for each, and the call stack is limited. */
+const levelsMax = 32;
+
 /** JSON.parse rounds integers beyond 2^53, which has 16 digits. */
-const mayBeRounded = /\d{16}/;
+const mayBeRounded = (text: string): boolean => /\d{16}/.test(text) && !nestsDeeper(text, levelsMax);
 
 /** Parses JSON with integers beyond 2^53 as bigints. A longer one than any sum stays a number, which is not exact. */
 function withExactIntegers(text: string): unknown {

@@ -234,6 +234,17 @@ describe("the client's requests for verify", () => {
     expect([stats?.byStatus.active, stats?.total]).toEqual([exact, exact]);
   });
 
+  test('stats with a field nested 100,000 deep are read, unless they have a sum beyond 2^53', async () => {
+    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+    const stats = (sum: string) =>
+      `{"data":{"by_status":{},"total":{"count":1,"committed_cents":${sum},"raised_cents":0}},"meta":{"request":"1234567890123456","new":${deep}}}`;
+    for (const sum of ['7', '27021597764222973'])
+      nock(host).get('/offerings/ofr_1/stats').reply(200, stats(sum), { 'content-type': 'application/json' });
+    const read = await readOfferingStats(api, 'ofr_1', signal);
+    expect(read?.total).toEqual({ count: 1, committed_cents: 7, raised_cents: 0 });
+    await expect(readOfferingStats(api, 'ofr_1', signal)).rejects.toMatchObject({ code: 'contract_broken' });
+  });
+
   test.each(['9007199254740993.5', '1e300', `1${'0'.repeat(60)}`, '"27021597764222973"'])(
     'a sum of %s in stats is contract_broken',
     async (sum) => {
