@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js';
 import { parseInstant } from '../domain/instant.js';
-import { canonicalJson, type Json, type JsonObject } from '../domain/json.js';
+import { canonicalJson, isDeeper, type Json, type JsonObject } from '../domain/json.js';
 import { parseCents } from '../domain/money.js';
 import { storableText } from '../domain/text.js';
 
@@ -10,6 +10,9 @@ export type Fields = Readonly<Record<string, unknown>>;
 export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }
+
+/** As for unknown fields of records: JSON can nest without limit, the call stack cannot. */
+const depthMax = 32;
 
 export function broken(what: string, field: string): Fault {
   return new Fault('contract_broken', `a response with a ${what} has no usable \`${field}\``);
@@ -82,12 +85,18 @@ export class Reader {
   /** Returns the fields that are not in `known` as JSON, or null. */
   extra(known: ReadonlySet<string>): string | null {
     const unknown = Object.entries(this.fields).filter(([name]) => !known.has(name));
+    for (const [name, value] of unknown) this.#requireShallow(name, value);
     return unknown.length === 0 ? null : canonicalJson(Object.fromEntries(unknown) as JsonObject);
   }
 
   json(name: string): string | null {
     const value = this.fields[name] ?? null;
+    this.#requireShallow(name, value);
     return value === null ? null : canonicalJson(value as Json);
+  }
+
+  #requireShallow(name: string, value: unknown): void {
+    if (isDeeper(value, depthMax)) throw broken(this.what, name);
   }
 }
 

@@ -28,6 +28,12 @@ export function nestsDeeper(text: string, levels: number): boolean {
   return false;
 }
 
+/** Returns whether objects and arrays of a parsed value nest deeper than so many levels. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
 function sorted(value: Json): Json {
   if (typeof value === 'string') return storableText(value);
   if (Array.isArray(value)) return value.map(sorted);

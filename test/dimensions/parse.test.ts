@@ -6,6 +6,8 @@ import { parseStats } from '../../src/dimensions/collections/round-stats.js';
 import { parseRound } from '../../src/dimensions/collections/rounds.js';
 import { company, offering, stats, updates } from './samples.js';
 
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
+
 test('a company is parsed into every column, and what is unknown goes to extra', () => {
   const { row, rounds } = parseCompany(company({ name: 'Tidal Labs', new_field: { a: 1 } }));
   expect(Object.keys(row).sort()).toEqual([...collections.companies.columns].sort());
@@ -67,6 +69,15 @@ test.each([
   [{ testing_the_waters: 'yes' }],
 ])('a round with an unusable field is an error, not a round without it: %j', (set) => {
   expect(() => parseRound(offering('ofr_1', set))).toThrow(/offering has no usable/);
+});
+
+test.each([
+  ['terms', { security: { type: 'safe', terms: JSON.parse(nested(100_000)) } }],
+  ['new_field', { new_field: { inner: JSON.parse(nested(40)) } }],
+])('JSON in %s that nests too deeply is an error that names the field', (field, attributes) => {
+  expect(() => parseRound(offering('ofr_1', attributes))).toThrow(
+    `a response with a offering has no usable \`${field}\``,
+  );
 });
 
 test('stats become one row for each status', () => {
