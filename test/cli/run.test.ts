@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands/index.js';
@@ -133,10 +134,11 @@ test.each([
 });
 
 test.each([
-  ['in memory', [], 2],
-  ['a data file, which is completed first', ['--data', 'world.db'], 1],
-])('sandbox: a signal ends the process while it seeds a world: %s', async (_, flags, listened) => {
-  const base = fakeIo({ cwd: tempFolder() });
+  ['in memory', null, 2],
+  ['a data file, which is completed first', 'world.db', 1],
+])('sandbox: a signal ends the process while it seeds a world: %s', async (_, file, listened) => {
+  const base = fakeIo();
+  const flags = file === null ? [] : ['--data', join(tempFolder(), file)];
   let times = 0;
   const io: typeof base = {
     ...base,
