@@ -7,7 +7,9 @@ import { invariantOf, reportOf, shrink } from './shrink.js';
  * Few, and of those that take little time and meet much: crashes, power cuts, second daemons, halts. `npm run simulate`
  * runs as many as wanted.
  */
-const worlds = [1, 5, 335, 347, 430, 460];
+const worlds = [1, 347, 430, 460];
+/** Two more, of which the first test also compares what they do. */
+const repeated = { first: 5, second: 335 };
 let laboratory: Laboratory;
 
 beforeAll(async () => {
@@ -16,18 +18,18 @@ beforeAll(async () => {
 afterAll(() => laboratory.close());
 
 test('a seed takes the same course each time, including power cuts and second daemons', async () => {
-  const one = await laboratory.seed(5);
-  const again = await laboratory.seed(5);
-  const another = await laboratory.seed(335);
-  expect(again.trace).toBe(one.trace);
+  const one = await laboratory.seed(repeated.first);
+  const another = await laboratory.seed(repeated.second);
+  expect([one.violation, another.violation]).toEqual([null, null]);
   expect(another.trace).not.toBe(one.trace);
   for (const { counters } of [one, another])
     for (const met of ['death:torn', 'act:rival', 'receiver:202'])
       expect(counters.of(met), met).toBeGreaterThan(0);
 
+  // The other process has run no seed before, so what an earlier seed leaves behind would change the course too.
   const wish = { twiceEvery: null, shrinks: false, keepsLines: false };
   const process = beside({ mode: 'fake', server: null, ...wish });
-  const there = await process.seed(335);
+  const there = await process.seed(repeated.second);
   await process.close();
   expect(there.trace, 'in a process beside this one').toBe(another.trace);
   expect(there.counts).toEqual(another.counters.counts);
