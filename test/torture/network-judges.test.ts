@@ -5,7 +5,9 @@ import { seededRandom } from '../../src/runtime/random.js';
 import { freePort } from '../support/free-port.js';
 import { type ChangeRow, FeedHistory, judgeInbox, judgeWorked } from './history.js';
 import { judgeAccepted, judgePace, judgeReaders, type NoticeSeen } from './network/check.js';
-import { type FaultKind, planFaults } from './network/plan.js';
+import { openLoopback } from './network/loopback.js';
+import { Cuts } from './network/network.js';
+import { type Database, type FaultKind, planFaults } from './network/plan.js';
 import { calm, effectOn, Forward } from './network/proxy.js';
 
 const row = (seq: number, id = `inv_${seq}`): ChangeRow => ({
@@ -178,4 +180,40 @@ test('a proxy that abandons requests resets the connection to the server when it
   await expect.poll(() => seen).toEqual(['one']);
   client.destroy();
   await expect.poll(() => seen).toEqual(['one', 'ECONNRESET']);
+});
+
+test('on the loopback, a cut and a lost host drop the forwards between their hosts, and a promotion moves them', async () => {
+  const dropped = new Set<string>();
+  let primary: Database = 'd1';
+  const network = await openLoopback({
+    primary: () => primary,
+    drop: (host, forward, direction, isDropped) => {
+      const name = `${host}: ${forward} ${direction}`;
+      if (isDropped) dropped.add(name);
+      else dropped.delete(name);
+    },
+  });
+  const cuts = new Cuts(network);
+  const seen = () => [...dropped].sort();
+  await cuts.cut('a', 'd1', 'back', true);
+  expect(seen()).toEqual(['a: database back']);
+  await network.vanish('x', 'unplugged', true);
+  expect(seen()).toEqual(['a: database back', 'x: database back', 'x: database there']);
+  // The new primary is another host, which a can reach.
+  primary = 'd2';
+  network.apply();
+  expect(seen()).toEqual(['x: database back', 'x: database there']);
+  await network.vanish('x', 'unplugged', false);
+  await cuts.cut('p', 'b', 'both', true);
+  expect(seen()).toEqual(
+    ['b: notice receiver', 'b: platform', 'p: b'].flatMap((name) => [`${name} back`, `${name} there`]),
+  );
+  // The end of one of two cuts does not end the other.
+  await cuts.cut('p', 'b', 'there', true);
+  await cuts.cut('p', 'b', 'both', false);
+  expect(seen()).toEqual(['b: notice receiver back', 'b: platform back', 'p: b there']);
+  await cuts.cut('p', 'b', 'there', false);
+  expect(seen()).toEqual([]);
+  const ports = ['wire a', 'wire b', 'platform'] as const;
+  expect(new Set(ports.map((service) => network.address('p', service).port)).size).toBe(3);
 });
