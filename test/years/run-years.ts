@@ -85,7 +85,8 @@ export async function runYears(ask: YearsAsk): Promise<YearsReport> {
     let isDue = false;
     for (let day = 0; day < ask.days; day += 1) {
       await years.day(day, random);
-      isDue ||= (day + 1) % ask.daysPerQuarter === 0;
+      // Until the last upgrade, the program cannot open the database.
+      isDue ||= day >= 5 && (day + 1) % ask.daysPerQuarter === 0;
       if (isDue && !years.isAway(day)) {
         await years.measure();
         isDue = false;
