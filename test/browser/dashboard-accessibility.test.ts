@@ -165,6 +165,10 @@ test('the dark scheme changes nothing but colors', () => {
   );
   // A chart is one canvas, and its numbers are in the table beside it.
   expect(others).toEqual(['charts.js']);
+  // The pages of the platform too.
+  expect(readFileSync(join(packageRoot, 'src/platform/pages/style.ts'), 'utf8')).not.toContain(
+    'prefers-color-scheme',
+  );
 });
 
 test('a reader who does not prefer reduced motion sees a changed row move', async () => {

@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { hostile, type RunningConsole, Visitor } from '../console/running-console.js';
+import { takesPictures } from './picture.js';
 import type { Window } from './windows.js';
 
 const hostileAddress = encodeURIComponent(hostile);
@@ -69,13 +70,16 @@ export async function signIn(context: BrowserContext, world: RunningConsole, tok
   await context.addCookies([{ name, value, url: world.url }]);
 }
 
-/** Shows a page on a phone, a tablet and a desktop, light and dark, in the order that changes the least. */
+/**
+ * Shows a page on a phone, a tablet and a desktop, and dark on a desktop, in the order that changes the least. A test
+ * makes sure that the dark scheme changes nothing but colors. For pictures, it shows the page dark in each size.
+ */
 export async function* eachLook(
   page: Page,
 ): AsyncGenerator<{ readonly width: number; readonly dark: boolean }> {
   for (const dark of [false, true]) {
     await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
-    for (const width of dark ? [1280, 768, 320] : [320, 768, 1280]) {
+    for (const width of dark ? (takesPictures() ? [1280, 768, 320] : [1280]) : [320, 768, 1280]) {
       await page.setViewportSize({ width, height: 900 });
       yield { width, dark };
     }

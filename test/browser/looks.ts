@@ -15,28 +15,30 @@ export interface Look {
 
 /** Runs a visit and fails on content policy violations, broken markup and script errors. */
 export async function visit(browser: Browser, look: Look, run: (page: Page) => Promise<void>): Promise<void> {
-  await windowsOf(browser, look).use(async ({ page, complaints }) => {
+  const { width = 1280, dark = false, script = false } = look;
+  await windowsOf(browser, script).use(async ({ page, complaints }) => {
+    await resize(page, width);
+    if (dark) await page.emulateMedia({ colorScheme: 'dark' });
     await run(page);
     expect(complaints).toEqual([]);
   });
 }
 
-const opened = new WeakMap<Browser, Map<string, Windows>>();
+const opened = new WeakMap<Browser, Map<boolean, Windows>>();
 
-function windowsOf(browser: Browser, { width = 1280, dark = false, script = false }: Look): Windows {
-  const ofBrowser = opened.get(browser) ?? new Map<string, Windows>();
+function windowsOf(browser: Browser, script: boolean): Windows {
+  const ofBrowser = opened.get(browser) ?? new Map<boolean, Windows>();
   opened.set(browser, ofBrowser);
-  const key = JSON.stringify([width, dark, script]);
-  const windows = ofBrowser.get(key) ?? new Windows(() => open(browser, { width, dark, script }));
-  ofBrowser.set(key, windows);
+  const windows = ofBrowser.get(script) ?? new Windows(() => open(browser, script));
+  ofBrowser.set(script, windows);
   return windows;
 }
 
-async function open(browser: Browser, { width, dark, script }: Required<Look>): Promise<Window> {
+async function open(browser: Browser, script: boolean): Promise<Window> {
   const context = await browser.newContext({
     javaScriptEnabled: script,
-    viewport: { width, height: 800 },
-    colorScheme: dark ? 'dark' : 'light',
+    viewport: { width: 1280, height: 800 },
+    colorScheme: 'light',
   });
   const page = await context.newPage();
   const complaints: string[] = [];
