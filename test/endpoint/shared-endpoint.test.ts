@@ -160,6 +160,8 @@ test('hosts that care for one endpoint create it once and share the checks', asy
   // From now on one check an interval is made, whichever host makes it.
   for (let turn = 1; turn <= 3; turn += 1) {
     const before = await requests('GET', '/webhook_endpoints');
+    // The other hosts look in this time, and find the check.
+    clock.advance(checkMillis / 2);
     const asked = async () => {
       clock.advance(checkMillis / 100);
       return (await requests('GET', '/webhook_endpoints')) - before;
