@@ -75,11 +75,23 @@ const into = (url: string) => ['--set', `database=${url}`];
 
 describe('backup and restore on PostgreSQL', () => {
   test.each([
-    ['COPY', () => without, 'copy', /pg_dump is not installed: written as an archive/],
-    ['pg_dump', () => installed, 'pg_dump', /^It contains names/],
+    [
+      'COPY',
+      () => without,
+      'copy',
+      /pg_dump is not installed: written as an archive/,
+      /^Next: start rosterd/,
+    ],
+    [
+      'pg_dump',
+      () => installed,
+      'pg_dump',
+      /^It contains names/,
+      /a file of pg_dump has no digests: its rows were counted/,
+    ],
   ])(
     'a backup through %s is private, verified, and restored with the same content',
-    async (_, env, format, note) => {
+    async (_, env, format, note, told) => {
       const name = `${format}.pgbackup`;
       const made = await world.run(['backup', name, '--json'], { env: env() });
       expect([made.code, made.err]).toEqual([0, expect.stringMatching(note)]);
@@ -91,7 +103,7 @@ describe('backup and restore on PostgreSQL', () => {
       expect([back.code, back.out, back.err]).toEqual([
         0,
         expect.stringMatching(/ rows restored from the backup/),
-        expect.anything(),
+        expect.stringMatching(told),
       ]);
       expect(await dumpOf(target.admin)).toEqual(await dumpOf(secretOf(world.url)));
       const synced = await world.run(['sync', '--json', ...into(target.url)], { env: env() });
@@ -117,10 +129,6 @@ describe('backup and restore on PostgreSQL', () => {
     expect([archive.code, JSON.parse(archive.out).proven]).toEqual([0, true]);
     const dump = await back('counted.pgbackup', installed);
     expect([dump.code, JSON.parse(dump.out).proven]).toEqual([0, false]);
-    const said = await world.run(['restore', '--force', 'counted.pgbackup', ...into(target.url)], {
-      env: installed,
-    });
-    expect(said.err).toContain('a file of pg_dump has no digests: its rows were counted');
     const content = await dumpOf(target.admin);
     await withClient(target.admin, (client) =>
       client.query(
