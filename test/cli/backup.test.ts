@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -34,6 +35,8 @@ beforeAll(async () => {
   await world.sync();
   await world.control('POST', '/churn', { changes: 20 });
   await world.sync();
+  // Restores that replace the mirror with what it was start from copies of this one.
+  expect((await world.run(['backup', 'made.db'])).code).toBe(0);
 });
 
 afterAll(() => world.close());
@@ -199,7 +202,7 @@ describe('rosterd restore', () => {
   });
 
   test('restore refuses an existing mirror without --force', async () => {
-    await world.run(['backup', 'again.db', '--force']);
+    copyFileSync(at('made.db'), at('again.db'));
     await restoreTo('./there.db', 'again.db');
     const refused = await restoreTo('./there.db', 'again.db');
     expect([refused.code, refused.err]).toEqual([
@@ -210,7 +213,7 @@ describe('rosterd restore', () => {
   });
 
   test('restore --force leaves nothing of the replaced mirror beside the new one', async () => {
-    await world.run(['backup', 'beside.db', '--force']);
+    copyFileSync(at('made.db'), at('beside.db'));
     expect((await restoreTo('./beside/mirror.db', 'beside.db')).code).toBe(0);
     expect((await world.run(['sync', '--set', 'database=sqlite:./beside/mirror.db'])).code).toBe(0);
     // As a killed process leaves it.
@@ -220,7 +223,7 @@ describe('rosterd restore', () => {
   });
 
   test('someone forgotten after the backup was made stays forgotten, and no byte of the name comes back', async () => {
-    await world.run(['backup', 'names.db', '--force']);
+    copyFileSync(at('made.db'), at('names.db'));
     const [person, name] = (() => {
       const raw = new Sqlite(mirror(), { readonly: true });
       const row = raw
@@ -246,7 +249,7 @@ describe('rosterd restore', () => {
   });
 
   test('restore: someone forgotten again by another host after a lift stays forgotten', async () => {
-    await world.run(['backup', 'again-forgotten.db', '--force']);
+    copyFileSync(at('made.db'), at('again-forgotten.db'));
     const person = String(
       one(
         mirror(),
@@ -263,7 +266,7 @@ describe('rosterd restore', () => {
   });
 
   test('restore leaves the mirror to its owner and to the group that may read it', async () => {
-    await world.run(['backup', 'owned.db', '--force']);
+    copyFileSync(at('made.db'), at('owned.db'));
     const { gid, uid } = statSync(mirror());
     // Only root can give a file away, as a restore with sudo has to.
     const owner = process.geteuid?.() === 0 ? 65_534 : uid;
@@ -281,7 +284,7 @@ describe('rosterd restore', () => {
   test.skipIf(process.geteuid?.() !== 0)(
     'restore of a lost mirror leaves the new one to the user of its folder',
     async () => {
-      await world.run(['backup', 'lost.db', '--force']);
+      copyFileSync(at('made.db'), at('lost.db'));
       const folder = at('data');
       mkdirSync(folder);
       chownSync(folder, 65_534, 65_534);
@@ -295,7 +298,7 @@ describe('rosterd restore', () => {
   );
 
   test('restore refuses while a daemon follows the mirror, with and without its console', async () => {
-    await world.run(['backup', 'while.db', '--force']);
+    copyFileSync(at('made.db'), at('while.db'));
     for (const console of [{ listen: '127.0.0.1:0' }, null]) {
       const daemon = await daemonOn(console);
       const { code, err } = await world.run(['restore', '--force', 'while.db']);
@@ -327,7 +330,7 @@ describe('rosterd restore', () => {
   });
 
   test('restore refuses a damaged backup before it touches the mirror', async () => {
-    await world.run(['backup', 'sound.db', '--force']);
+    copyFileSync(at('made.db'), at('sound.db'));
     const content = await dumpOf(mirror());
     const bytes = readFileSync(at('sound.db'));
     writeFileSync(at('cut.db'), bytes);
@@ -353,7 +356,7 @@ describe('rosterd restore', () => {
   });
 
   test('restore --force over a damaged mirror keeps the damaged file beside it', async () => {
-    await world.run(['backup', 'good.db', '--force']);
+    copyFileSync(at('made.db'), at('good.db'));
     const broken = Buffer.from(readFileSync(at('good.db')));
     broken.fill(0x55, 4_096, 40_960);
     broken.fill(0x55, 100, 4_096);
