@@ -152,7 +152,7 @@ test('verify: --repair lists the source again and verifies again', async () => {
 });
 
 test('verify: changes during verification are not drift', async () => {
-  const { sandbox, config } = await mirrored(300);
+  const { sandbox, config } = await mirrored(250);
   let churning = true;
   let churned = 0;
   const churn = (async () => {
@@ -162,7 +162,7 @@ test('verify: changes during verification are not drift', async () => {
     }
   })();
   const looks = [];
-  for (let look = 0; look < 4; look += 1) {
+  for (let look = 0; look < 2; look += 1) {
     looks.push(await verify(partsFor(config), { ...whole, calls: 900 }, never));
   }
   churning = false;
