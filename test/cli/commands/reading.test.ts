@@ -423,32 +423,45 @@ describe('export', () => {
     expect(leftovers()).toEqual([]);
   });
 
+  const tablesIn = async (format: string, tables: readonly string[], ...more: readonly string[]) => {
+    const folder = join(world.folder, `tables-${format}`);
+    mkdirSync(folder, { recursive: true });
+    const flags = tables.flatMap((table) => ['--table', table]);
+    const done = await world.run([
+      'export',
+      ...flags,
+      '--format',
+      format,
+      '--force',
+      '--out',
+      folder,
+      ...more,
+    ]);
+    expect([done.code, done.out]).toEqual([0, '']);
+    return folder;
+  };
+
   test.each(['csv', 'jsonl', 'xlsx', 'parquet'])(
-    'export --table writes each public table as %s with its rows and columns, and names people only with --identity',
+    'export --table writes each public table as %s with its rows and columns',
     async (format) => {
-      const folder = join(world.folder, `tables-${format}`);
-      mkdirSync(folder);
-      const flags = exportTables.flatMap((table) => ['--table', table]);
-      const done = await world.run(['export', ...flags, '--format', format, '--identity', '--out', folder]);
-      expect([done.code, done.out]).toEqual([0, '']);
+      const folder = await tablesIn(format, exportTables, '--identity');
       const counts = exportTables.map((table) => [table, mirror(`SELECT * FROM ${table}`).length]);
       expect(rowsIn(folder, format)).toEqual(Object.fromEntries(counts));
-      const named = exportTables.filter((table) => table !== 'roster' && table !== 'identities');
-      const plain = await world.run([
-        ...['export', '--format', format, '--out', folder, '--force'],
-        ...named.flatMap((table) => ['--table', table]),
-      ]);
-      expect(plain.code).toBe(0);
-      const [person = 'none'] = mirror<{ name: string }>('SELECT name FROM identities').map(
-        ({ name }) => name,
-      );
-      for (const table of named) {
-        const file = readFileSync(join(folder, `${table}.${format}`));
-        const text = format === 'xlsx' ? (sheetsOf(file)[0]?.xml ?? '') : file.toString('latin1');
-        expect(text).not.toContain(person);
-      }
     },
   );
+
+  test('export --table names people only with --identity', async () => {
+    const named = exportTables.filter((table) => table !== 'roster' && table !== 'identities');
+    const people = mirror<{ name: string }>('SELECT name FROM identities WHERE name IS NOT NULL').map(
+      ({ name }) => name,
+    );
+    expect(people.length).toBeGreaterThan(0);
+    const folder = await tablesIn('jsonl', named);
+    for (const table of named) {
+      const text = readFileSync(join(folder, `${table}.jsonl`), 'utf8');
+      expect(people.filter((person) => text.includes(person))).toEqual([]);
+    }
+  });
 
   test('export --table writes one table to stdout, to a file, or with --source, each with a manifest that names it', async () => {
     const stdout = await world.run(['export', '--table', 'companies', '--format', 'jsonl']);
