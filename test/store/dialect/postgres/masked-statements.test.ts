@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isFault } from '../../../../src/domain/fault.js';
 import type { Instant } from '../../../../src/domain/instant.js';
 import { systemClock } from '../../../../src/runtime/clock.js';
+import { readAsOf } from '../../../../src/store/dialect/postgres/as-of.js';
 import { withoutNames } from '../../../../src/store/dialect/postgres/masked-query.js';
 import { openPostgres, type PostgresDatabase } from '../../../../src/store/dialect/postgres/open.js';
 import { queryPostgres } from '../../../../src/store/dialect/postgres/query.js';
@@ -10,6 +11,7 @@ import type { QueryLimits } from '../../../../src/store/reads/query.js';
 import { type FreshDatabase, migratedDatabase, postgresUrl } from '../../../postgres/fresh-database.js';
 import { giveToOwnRole, rolePassword } from '../../../postgres/own-role.js';
 import { withClient } from '../../../postgres/run-databases.js';
+import { testSeed } from '../../../support/chance.js';
 import { fillWithCanaries, showsPeople } from '../../support/canaries.js';
 import { postgresMirror } from '../../support/databases.js';
 
@@ -53,17 +55,20 @@ async function run(url: string, sql: string, limits: Partial<QueryLimits> = {}):
 const masked = (sql: string) => run(database.url, sql);
 
 /**
- * Returns what the server alone makes of each statement that runs as the masked role: its rows, or its error. Each begins in
- * a session without anything of the one before.
+ * Returns what the server alone makes of each statement that runs as the masked role, by default of the present: its rows,
+ * or its error. Each begins in a session without anything of the one before.
  */
-async function boxed(statements: readonly string[]): Promise<readonly string[]> {
+async function boxed(statements: readonly string[], asOf: Instant | null = null): Promise<readonly string[]> {
   const limits = { rowsMax: null, rowBytesMax: 1_000_000, bytesMax: null };
   return await withClient(database.url, async (client) => {
     const seen: string[] = [];
     for (const sql of statements) {
       try {
         await client.query('BEGIN');
-        const { description, ...box } = await withoutNames(client, sql, limits);
+        const travel = async () => {
+          if (asOf !== null) await readAsOf(client, asOf, sql);
+        };
+        const { description, ...box } = await withoutNames(client, sql, limits, travel);
         const isRun = description !== null && 'text' in box;
         seen.push(isRun ? JSON.stringify((await client.query(box.text, [...box.values])).rows) : '');
       } catch (error) {
@@ -289,12 +294,18 @@ describe('with names masked', () => {
       'CREATE OR REPLACE TEMP VIEW investments AS SELECT name FROM identities',
       'ALTER VIEW pg_temp.roster OWNER TO SESSION_USER',
     ];
+    // A new session for each statement costs more than the statement: those take one in six of the tricks.
+    const some = tricks.filter((_, at) => at % 6 === testSeed % 6);
     const shown: unknown[] = [];
-    for (const sql of [...tricks, ...more]) {
+    for (const sql of [...some, ...more]) {
       const { text, refused } = await run(database.url, sql, { asOf: then });
       if (showsPeople(text) || !(refused || empty.has(sql))) shown.push([sql, text]);
     }
     expect(shown).toEqual([]);
+    const all = [...tricks, ...more];
+    const seen = await boxed([...all, 'SELECT id FROM investments'], then);
+    expect(seen.at(-1)).toContain('inv_1');
+    expect(all.map((sql, at) => [sql, seen[at]]).filter(([, text]) => showsPeople(text ?? ''))).toEqual([]);
   });
 
   test.each([
