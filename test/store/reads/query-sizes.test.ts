@@ -90,8 +90,18 @@ describe.each(databases)('$database: the size of a query result is limited', ({ 
   test.each(cases)('a query for $what fails at a size limit', async ({ SQLite, PostgreSQL, ends }) => {
     ({ place } = await open());
     const sql = database === 'SQLite' ? SQLite : PostgreSQL;
-    for (const identity of [true, false]) expect(ends).toContain(await read(place, sql, { identity }));
+    expect(ends).toContain(await read(place, sql, { identity: true }));
   });
+
+  // On both databases every result takes the same way then.
+  test.each([cases[0], cases.at(-2), cases.at(-1)] as typeof cases)(
+    'a query for $what, with names masked, fails at a size limit',
+    async ({ SQLite, PostgreSQL, ends }) => {
+      ({ place } = await open());
+      const sql = database === 'SQLite' ? SQLite : PostgreSQL;
+      expect(ends).toContain(await read(place, sql, { identity: false }));
+    },
+  );
 
   test('a query without a total limit returns a result of any size', async () => {
     ({ place } = await open());
@@ -104,7 +114,7 @@ describe.each(databases)('$database: the size of a query result is limited', ({ 
     ({ place } = await open());
     const giant = {
       SQLite: "SELECT printf('%.*c', 200000000, 'x')",
-      PostgreSQL: "SELECT repeat('x', 200000000)",
+      PostgreSQL: "SELECT repeat('x', 80000000)",
     };
     const before = process.memoryUsage.rss();
     let highest = before;

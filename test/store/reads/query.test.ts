@@ -59,14 +59,16 @@ describe('a user query', () => {
     );
   });
 
-  test.each(['SELECT ?', 'SELECT :source', 'SELECT 1 WHERE 1 = @a AND 2 = ?'])(
-    'a statement with parameters is refused as such, also while names are masked: %s',
-    async (sql) => {
-      const { file } = freshMirror();
-      for (const rights of [{}, { audit: false }, { identity: false }])
-        await expect(read(file, sql, rights)).rejects.toEqual(fault('usage', /it has parameters/));
-    },
-  );
+  test.each([
+    ['SELECT ?', {}],
+    ['SELECT :source', {}],
+    ['SELECT 1 WHERE 1 = @a AND 2 = ?', {}],
+    ['SELECT ?', { audit: false }],
+    ['SELECT :source', { identity: false }],
+  ])('a statement with parameters is refused as such, whatever may be read: %s, %j', async (sql, rights) => {
+    const { file } = freshMirror();
+    await expect(read(file, sql, rights)).rejects.toEqual(fault('usage', /it has parameters/));
+  });
 
   test('a statement that never yields is interrupted at the time limit', async () => {
     const { file } = freshMirror();

@@ -136,6 +136,7 @@ const tricks: readonly string[] = [
   'UPDATE identity_rows SET name = name RETURNING name',
   // Other tables that contain personal data.
   'SELECT body FROM quarantine',
+  'WITH q AS (SELECT body FROM quarantine) SELECT * FROM q',
   'SELECT * FROM quarantine_rows',
   'SELECT body FROM quarantine_rows ORDER BY quarantine_no DESC',
   'SELECT identity FROM staged_rows',
@@ -203,6 +204,7 @@ describe('with names masked', () => {
     'SELECT event, state FROM webhook_inbox ORDER BY received_at',
     'SELECT id, status FROM staged_rows',
     'SELECT count(*) FROM webhook_inbox',
+    "SELECT count(*) FROM investments WHERE status <> 'identity_rows'",
     'SELECT * FROM sync_status JOIN sources ON sources.name = sync_status.source',
     'SELECT key, value FROM investments, json_each(investments.extra)',
     "SELECT m.name, p.name FROM sqlite_schema m, pragma_table_info(m.name) p WHERE m.name = 'identity_rows'",
