@@ -61,7 +61,7 @@ test('any sequence of pages and re-listings matches a reference model, now and a
       await playAndCompare(store, acme, first, steps);
       if (store.kind === 'sqlite') store.sqlite.close();
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });
 
@@ -76,7 +76,7 @@ test('both databases, given the same input, have identical content and match the
       for (const store of stores) await playAndCompare(store, source, first, steps);
       expect(await canonicalDump(stores[1])).toEqual(await canonicalDump(stores[0]));
     }),
-    { numRuns: 20 },
+    { numRuns: 8 },
   );
 });
 
