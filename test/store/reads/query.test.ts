@@ -1,3 +1,4 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { isFault } from '../../../src/domain/fault.js';
 import { systemClock } from '../../../src/runtime/clock.js';
@@ -57,6 +58,19 @@ describe('a user query', () => {
     await expect(read(file, 'SELECT 1 FROM nowhere')).rejects.toEqual(
       fault('usage', /no such table: nowhere/),
     );
+  });
+
+  test('a query that meets a damaged page reports the file as damaged, not the statement as wrong', async () => {
+    const { raw, file } = freshMirror();
+    const page = raw.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'change_rows'").pluck().get();
+    raw.close();
+    const damaged = openSync(file, 'r+');
+    writeSync(damaged, Buffer.alloc(4_096, 0xff), 0, 4_096, (Number(page) - 1) * 4_096);
+    closeSync(damaged);
+    await expect(read(file, 'SELECT * FROM changes')).rejects.toEqual(
+      fault('database_unusable', /mirror\.db is damaged .*SQLITE_CORRUPT/),
+    );
+    expect((await read(file, 'SELECT count(*) FROM ticks')).rows).toEqual([[0]]);
   });
 
   test.each([

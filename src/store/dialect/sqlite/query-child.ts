@@ -9,6 +9,7 @@ import { statementText } from '../../statement-text.js';
 import type { SqlValue } from '../port.js';
 import { readAsOf } from './as-of.js';
 import { connectSqlite } from './connect.js';
+import { sqliteFault } from './faults.js';
 import { prepareMasked, prepareWithoutAudit } from './judge-program.js';
 import type { QueryDemand, QueryReply, QueryRequest } from './query-messages.js';
 import { lacksParameters, prepareReading } from './reading-statement.js';
@@ -110,17 +111,19 @@ function toNumberIfSafe(value: SqlValue): SqlValue {
 }
 
 function failure({ code, message, about }: Fault): QueryReply {
-  const codeToSend =
-    code === 'usage' || code === 'database_busy' || code === 'internal' ? code : 'database_unusable';
-  return { kind: 'failed', code: codeToSend, message, hint: about.hint ?? null, place: about.place ?? null };
+  return { kind: 'failed', code, message, hint: about.hint ?? null, place: about.place ?? null };
 }
 
-function faultOf(error: unknown, { memoryMegabytes, rowBytesMax }: QueryRequest): Fault {
+function faultOf(error: unknown, { file, memoryMegabytes, rowBytesMax }: QueryRequest): Fault {
   if (error instanceof Fault) return error;
   // Values above SQLite's maximum of one gigabyte.
   if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_TOOBIG') return rowTooLarge(rowBytesMax);
   if (isOutOfMemory(error)) return tooMuchMemory(memoryMegabytes);
-  if (error instanceof Sqlite.SqliteError) return new Fault('usage', `the query failed: ${error.message}`);
+  if (error instanceof Sqlite.SqliteError) {
+    // What is full is the folder of temporary files, and a smaller statement helps.
+    const fault = error.code === 'SQLITE_FULL' ? null : sqliteFault(error, file);
+    return fault instanceof Fault ? fault : new Fault('usage', `the query failed: ${error.message}`);
+  }
   if (lacksParameters(error)) return hasParameters();
   const incomplete = incompleteInstallation(error);
   if (incomplete !== null) return new Fault('internal', incomplete.message, { hint: incomplete.hint });

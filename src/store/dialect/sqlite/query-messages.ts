@@ -1,4 +1,4 @@
-import type { Place } from '../../../domain/fault.js';
+import type { FaultCode, Place } from '../../../domain/fault.js';
 import type { Instant } from '../../../domain/instant.js';
 import type { YoungerSource } from '../../reads/as-of-reach.js';
 import type { SqlValue } from '../port.js';
@@ -30,7 +30,7 @@ export type QueryReply =
   | { readonly kind: 'end'; readonly truncated: boolean }
   | {
       readonly kind: 'failed';
-      readonly code: 'usage' | 'database_busy' | 'database_unusable' | 'internal';
+      readonly code: FaultCode;
       readonly message: string;
       readonly hint: string | null;
       readonly place: Place | null;
