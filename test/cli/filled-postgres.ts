@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FreshDatabase, migratedDatabase, postgresUrl } from '../postgres/fresh-database.js';
+import { keptConnection } from '../postgres/kept-connection.js';
 import { giveToOwnRole, rolePassword } from '../postgres/own-role.js';
-import { withClient } from '../postgres/run-databases.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 
 export const password = rolePassword;
@@ -13,7 +13,7 @@ export interface FilledPostgres extends FilledMirror {
   /** The address for an administrator, with a password. */
   readonly administrator: string;
   /** Runs a statement as an administrator. */
-  admin(sql: string): Promise<readonly Record<string, unknown>[]>;
+  readonly admin: (sql: string) => Promise<readonly Record<string, unknown>[]>;
   /** Writes the configuration again with other values. */
   configure(set: Record<string, unknown>): void;
 }
@@ -45,7 +45,7 @@ export async function filledPostgres(
       const { rosterd } = await import('./fake-io.js');
       return await rosterd(args, io(options));
     },
-    admin: (sql) => withClient(database.url, async (client) => (await client.query(sql)).rows),
+    admin: keptConnection(database.url),
     async close() {
       await world.close();
       await database.drop();

@@ -7,17 +7,19 @@ import type { InstallationId, SourceName } from '../../src/domain/ids.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { fakeIo, rosterd } from '../cli/fake-io.js';
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
-import { withClient } from '../postgres/run-databases.js';
+import { keptConnection } from '../postgres/kept-connection.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const patient = { timeout: 120_000, interval: 50 };
 const names = ['c0', 'c1', 'c2'] as SourceName[];
 
 let database: FreshDatabase;
+let rows: ReturnType<typeof keptConnection>;
 let daemons: Daemon[];
 
 beforeEach(async () => {
   database = await migratedDatabase();
+  rows = keptConnection(database.url);
   daemons = [];
 });
 
@@ -25,9 +27,6 @@ afterEach(async () => {
   await Promise.all(daemons.map((daemon) => daemon.close()));
   await database.drop();
 });
-
-const rows = <Row extends object = Record<string, unknown>>(sql: string) =>
-  withClient(database.url, async (client) => (await client.query<Row>(sql)).rows);
 
 test('three daemons whose sources share a token divide what is left of it, status says so, and none counts after it left', {
   timeout: 120_000,

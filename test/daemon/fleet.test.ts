@@ -5,7 +5,7 @@ import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { statusOf } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
-import { withClient } from '../postgres/run-databases.js';
+import { keptConnection } from '../postgres/kept-connection.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const secret = 'whsec_dGVzdC1zZWNyZXQtb2YtdGhlLWZsZWV0';
@@ -13,6 +13,7 @@ const patient = { timeout: 120_000, interval: 50 };
 
 let sandbox: Sandbox;
 let database: FreshDatabase;
+let rows: ReturnType<typeof keptConnection>;
 let daemons: Daemon[];
 
 beforeEach(async () => {
@@ -20,6 +21,7 @@ beforeEach(async () => {
     sandboxFor({ companies: 6, records: 60, limits: false }),
     migratedDatabase(),
   ]);
+  rows = keptConnection(database.url);
   daemons = [];
 });
 
@@ -40,9 +42,6 @@ async function start(): Promise<Daemon> {
   daemons.push(daemon);
   return daemon;
 }
-
-const rows = <Row extends object = Record<string, unknown>>(sql: string) =>
-  withClient(database.url, async (client) => (await client.query<Row>(sql)).rows);
 
 /** Returns how many sources each living member follows. */
 const shares = async () =>

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
-import { withClient } from '../postgres/run-databases.js';
+import { keptConnection } from '../postgres/kept-connection.js';
 import { control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 import { followingConfig } from './following-fixture.js';
 
@@ -13,6 +13,7 @@ const vaultKey = Buffer.alloc(32, 7).toString('base64');
 
 let sandbox: Sandbox;
 let database: FreshDatabase;
+let rows: ReturnType<typeof keptConnection>;
 let daemons: Daemon[];
 let delivered = 0;
 
@@ -21,6 +22,7 @@ beforeEach(async () => {
     sandboxFor({ companies: 6, records: 24, limits: false, installed: 0.67 }),
     migratedDatabase(),
   ]);
+  rows = keptConnection(database.url);
   daemons = [];
 });
 
@@ -41,9 +43,6 @@ async function start(): Promise<Daemon> {
   daemons.push(daemon);
   return daemon;
 }
-
-const rows = <Row extends object = Record<string, unknown>>(sql: string) =>
-  withClient(database.url, async (client) => (await client.query<Row>(sql)).rows);
 
 const registry = () =>
   rows<{ source: string; state: string; mints: string; installation: string }>(

@@ -6,7 +6,7 @@ import { startDaemon } from '../../src/daemon/daemon.js';
 import { openVault } from '../../src/reading/open-vault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { migratedDatabase } from '../postgres/fresh-database.js';
-import { withClient } from '../postgres/run-databases.js';
+import { keptConnection } from '../postgres/kept-connection.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
 const patient = { timeout: 120_000, interval: 100 };
@@ -57,8 +57,7 @@ test('P12 two daemons on one database share a rotating sign-in: each works sourc
     onTestFinished(() => daemon.close());
     daemons.push(daemon);
   }
-  const rows = (sql: string) =>
-    withClient(database.url, async (client) => (await client.query(sql)).rows as Record<string, string>[]);
+  const rows = keptConnection(database.url);
   await expect
     .poll(() => rows("SELECT count(*) FROM sources WHERE state = 'following'"), patient)
     .toEqual([{ count: '6' }]);
