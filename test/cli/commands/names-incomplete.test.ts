@@ -52,8 +52,8 @@ test('a re-listing for names that waits for the quota reports the end of the wai
     {
       method: 'GET',
       path: '/investments',
-      times: 10,
-      action: { status: 429, headers: { 'retry-after': '3000' }, body: { error: { type: 'rate_limited' } } },
+      times: 1,
+      action: { status: 429, body: { error: { type: 'rate_limited', details: { retry_after: 3_000 } } } },
     },
   ]);
   expect((await world.run(['sync'])).code).toBe(5);
