@@ -8,15 +8,16 @@ import { migrateSqlite } from '../../../src/store/dialect/sqlite/migrate.js';
 import { dictionaryRows } from '../../../src/store/dictionary/data-dictionary.js';
 import { publicRelations } from '../../../src/store/dictionary/relations.js';
 import { moneyViews, typedViews } from '../../../src/store/dictionary/typed-views.js';
-import { freshDatabase } from '../../postgres/fresh-database.js';
+import { freshDatabase, migratedDatabase } from '../../postgres/fresh-database.js';
 import { freshMirror, seedInvestment, seedSource } from '../support/mirror.js';
 
 const options = { clock: systemClock, version: '0.0.0-test' };
 
-async function postgres(prepare = ''): Promise<PostgresDatabase> {
-  const { url } = await freshDatabase();
+/** A mirror, by default a copy of one: a migration takes longer than the rest of a test. */
+async function postgres(prepare?: string): Promise<PostgresDatabase> {
+  const { url } = prepare === undefined ? await migratedDatabase() : await freshDatabase();
   const database = await openPostgres(url, { max: 2 });
-  if (prepare !== '') await database.pool.query(prepare);
+  if (prepare !== undefined) await database.pool.query(prepare);
   return database;
 }
 
@@ -38,7 +39,6 @@ test('data_dictionary lists every public relation and column on both databases',
   const { raw } = freshMirror();
   const inFile = raw.prepare('SELECT * FROM data_dictionary ORDER BY relation, position').all();
   const database = await postgres();
-  await migratePostgres(database, options);
   const onServer = await rows(database, 'SELECT * FROM data_dictionary ORDER BY relation, position');
   await database.close();
   expect(inFile).toEqual(dictionaryRows);
@@ -76,7 +76,6 @@ test('on SQLite the analytics views have the amounts in whole units beside the c
 
 test('on PostgreSQL the analytics views have times, numbers and amounts with their types', async () => {
   const database = await postgres();
-  await migratePostgres(database, options);
   await database.pool.query(seeded);
   const found = await rows(
     database,
@@ -110,7 +109,6 @@ test('on PostgreSQL the analytics views have times, numbers and amounts with the
 
 test('on PostgreSQL the typed views have the first and the last time that an investment can have', async () => {
   const database = await postgres();
-  await migratePostgres(database, options);
   await database.pool.query(seeded);
   for (const [id, time] of [
     ['inv_1', '0000-02-29T12:00:00.000Z'],
@@ -136,7 +134,6 @@ test('on PostgreSQL the typed views have the first and the last time that an inv
 
 test('on PostgreSQL every public table, view and column has its meaning as a comment', async () => {
   const database = await postgres();
-  await migratePostgres(database, options);
   const without = await rows(
     database,
     `SELECT c.relname || coalesce('.' || a.attname, '') AS what FROM pg_class c
@@ -159,7 +156,6 @@ test('on PostgreSQL every public table, view and column has its meaning as a com
 
 test('the analyst role reads the typed views without names only', async () => {
   const database = await postgres();
-  await migratePostgres(database, options);
   const may = await rows(
     database,
     `SELECT role, c.relname AS name FROM unnest(ARRAY['rosterd_analyst', 'rosterd_identity']) AS role, pg_class c
@@ -221,7 +217,6 @@ test('beside a schema analytics that another role owns, a second start writes no
 
 test('a login that may not create the schema analytics writes nothing at a second start', async () => {
   const database = await postgres();
-  await migratePostgres(database, options);
   await database.pool.query(
     'DROP SCHEMA analytics CASCADE; GRANT DELETE, INSERT ON data_dictionary TO rosterd_analyst',
   );
@@ -232,7 +227,6 @@ test('a login that may not create the schema analytics writes nothing at a secon
 
 test('typed views are made once, and again when the roles that may read them change', async () => {
   const database = await postgres();
-  await migratePostgres(database, options);
   const oids = `SELECT string_agg(oid::text, ',' ORDER BY oid) AS oids FROM pg_class
     WHERE relnamespace = 'analytics'::regnamespace`;
   const [first] = await rows(database, oids);
@@ -250,7 +244,6 @@ test('typed views are made once, and again when the roles that may read them cha
 
 test("a user's view over a typed view is named before an upgrade would break it", async () => {
   const database = await postgres();
-  await migratePostgres(database, options);
   await database.pool.query('CREATE VIEW public.mine AS SELECT id FROM analytics.investments');
   await database.pool.query(
     "COMMENT ON SCHEMA analytics IS 'Typed views of the mirror, made by rosterd (older)'",

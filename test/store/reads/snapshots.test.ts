@@ -1,10 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../src/runtime/clock.js';
 import type { DatabaseLocation } from '../../../src/store/database-location.js';
-import { migratePostgres } from '../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
 import { openSnapshots } from '../../../src/store/reads/snapshot.js';
-import { freshDatabase } from '../../postgres/fresh-database.js';
+import { migratedDatabase } from '../../postgres/fresh-database.js';
 import { freshMirror } from '../support/mirror.js';
 
 async function snapshotsOf(place: DatabaseLocation) {
@@ -14,10 +12,9 @@ async function snapshotsOf(place: DatabaseLocation) {
 }
 
 test('repeated snapshots of a server reuse one connection and reconnect after it was cut', async () => {
-  const { url } = await freshDatabase();
+  const { url } = await migratedDatabase();
   const admin = await openPostgres(url);
   onTestFinished(() => admin.close());
-  await migratePostgres(admin, { clock: systemClock, version: '0.1.0' });
   const snapshots = await snapshotsOf({ kind: 'postgres', url, password: null });
   const session = () =>
     snapshots.take(async (ask) => (await ask<{ pid: number }>`SELECT pg_backend_pid() AS pid`)[0]?.pid);

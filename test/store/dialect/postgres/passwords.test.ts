@@ -2,14 +2,12 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Fault } from '../../../../src/domain/fault.js';
-import { systemClock } from '../../../../src/runtime/clock.js';
 import type { PostgresLocation } from '../../../../src/store/database-location.js';
-import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { OwnConnection } from '../../../../src/store/dialect/postgres/own-connection.js';
 import { reachPostgres } from '../../../../src/store/dialect/postgres/reach.js';
 import { inTransaction } from '../../../../src/store/dialect/postgres/transaction.js';
-import { freshDatabase } from '../../../postgres/fresh-database.js';
+import { migratedDatabase } from '../../../postgres/fresh-database.js';
 import { rotatingLogin } from '../../../postgres/rotating-login.js';
 import { tempFolder } from '../../temp-folder.js';
 
@@ -91,13 +89,12 @@ test('a password that cannot be read ends the start, but not a process that runs
 test('a certificate authority that cannot be read for a moment ends no process and is named', async () => {
   const authority = join(tempFolder(), 'ca.pem');
   writeFileSync(authority, '');
-  const url = new URL((await freshDatabase()).url);
+  const url = new URL((await migratedDatabase()).url);
   // The driver reads the file for each connection, also for one that does without TLS.
   url.searchParams.set('sslrootcert', authority);
   url.searchParams.set('sslmode', 'disable');
   const database = await openPostgres(url.href, { max: 1 });
   onTestFinished(() => database.close());
-  await migratePostgres(database, { clock: systemClock, version: '0.0.0-test' });
   const client = await database.pool.connect();
   const read = () => inTransaction(database, (transaction) => transaction.row('SELECT 1 AS one'));
   // The pool makes the connection for this one when it gets the other back, which nothing waits for.

@@ -2,28 +2,17 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../../src/runtime/clock.js';
 import type { Reader } from '../../../../src/store/dialect/port.js';
 import { postgresFault } from '../../../../src/store/dialect/postgres/faults.js';
-import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
-import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { openPostgresReader } from '../../../../src/store/dialect/postgres/reader.js';
 import { KeptSnapshots } from '../../../../src/store/dialect/postgres/snapshot.js';
 import { newestChange } from '../../../../src/store/reads/changes.js';
-import { freshDatabase } from '../../../postgres/fresh-database.js';
+import { migratedDatabase } from '../../../postgres/fresh-database.js';
 import { withClient } from '../../../postgres/run-databases.js';
 import { wayTo } from '../../../postgres/way-to.js';
 
-/** Makes a mirror there. */
-async function migratedAt(url: string): Promise<void> {
-  const writer = await openPostgres(url);
-  await migratePostgres(writer, { clock: systemClock, version: '0.0.0' });
-  await writer.close();
-}
-
 test('a reader with a short timeout drops a connection that stops responding and opens a new one', async () => {
-  const { url, swallow } = await wayTo((await freshDatabase()).url);
-  await migratedAt(url);
+  const { url, swallow } = await wayTo((await migratedDatabase()).url);
   // A busy server may exceed the timeout as well: the test needs a connection on which a query was answered in time.
   let opened: Reader | undefined;
   onTestFinished(() => opened?.close());
@@ -41,7 +30,7 @@ test('a reader with a short timeout drops a connection that stops responding and
 });
 
 test('a status whose connection stops responding fails, and the next one is read over a new connection', async () => {
-  const { url, swallow } = await wayTo((await freshDatabase()).url);
+  const { url, swallow } = await wayTo((await migratedDatabase()).url);
   const snapshots = new KeptSnapshots(async () => url, 300);
   onTestFinished(() => snapshots.close());
   const read = () =>
@@ -51,7 +40,6 @@ test('a status whose connection stops responding fails, and the next one is read
         return 'read';
       })
       .catch((error: unknown) => error);
-  await migratedAt(url);
   await expect.poll(read).toBe('read');
   swallow();
   expect(await read()).toMatchObject({ code: 'database_busy' });
@@ -59,8 +47,7 @@ test('a status whose connection stops responding fails, and the next one is read
 });
 
 test('the server ends a status that waits for a lock, and says so', async () => {
-  const { url } = await freshDatabase();
-  await migratedAt(url);
+  const { url } = await migratedDatabase();
   const snapshots = new KeptSnapshots(async () => url, 5_000);
   onTestFinished(() => snapshots.close());
   await withClient(url, async (client) => {
