@@ -84,6 +84,14 @@ test('entries beyond a full quarantine are counted once, however often they are 
   expect(await rows('SELECT quarantined FROM sources')).toEqual([{ quarantined: 30 }]);
 });
 
+test('an entry without an id that a page has twice counts once beyond a full quarantine, too', async () => {
+  const { list, delta, rows } = await mirrorFixture();
+  await list([[record('inv_1')]]);
+  await rows(`UPDATE sources SET quarantined = ${quarantineMax} RETURNING quarantined`);
+  expect(await delta([listed(1), listed(2), swept(1)])).toMatchObject({ quarantined: 2 });
+  expect(await rows('SELECT times FROM quarantine')).toEqual([{ times: 2 }]);
+});
+
 const withFields = (id: string, count: number, prefix: string): FeedItem =>
   record(id, {
     extra: JSON.stringify(

@@ -18,7 +18,8 @@ export function quarantineEntries(
 ): number {
   const sourceNo = source.no;
   let opened = 0;
-  let overflow = 0;
+  // A page may have the same content twice.
+  const unkept = new Set<string>();
   for (const { id, problem, body: whole } of rejected) {
     const body = cappedBody(whole);
     const digest = id === null ? digestOf(whole, problem) : null;
@@ -35,12 +36,13 @@ export function quarantineEntries(
         continue;
       }
     }
-    if (source.quarantined + opened >= quarantineMax) overflow += 1;
+    if (source.quarantined + opened >= quarantineMax) unkept.add(id ?? digest ?? '');
     else {
       statements.insertQuarantine.run(sourceNo, id, problem, body, digest, at);
       opened += 1;
     }
   }
+  const overflow = unkept.size;
   if (overflow > 0 && statements.countOverflow.run(overflow, at, sourceNo, uncountedDigest).changes === 0)
     statements.insertOverflow.run(sourceNo, uncountedProblem, uncountedDigest, overflow, at);
   return opened + overflow;
