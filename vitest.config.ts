@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
  * that what they import is loaded once; `npm run test:flicker` runs them in random order to prove that they may.
  */
 export const sharedFolders = [
+  'dimensions',
   'domain',
   'endpoint',
   'reading',
@@ -16,6 +17,7 @@ export const sharedFolders = [
   'console',
   'daemon',
   'inbox',
+  'installations',
   'conformance',
   'exports',
   'outbox',
