@@ -60,6 +60,16 @@ describe('a user query', () => {
     );
   });
 
+  test('a sum beyond 64 bits fails with the function that adds up more', async () => {
+    const { file } = freshMirror();
+    const sql = 'SELECT sum(column1) FROM (VALUES (9223372036854775807), (1))';
+    await expect(read(file, sql)).rejects.toMatchObject({
+      code: 'usage',
+      message: 'the query failed: integer overflow',
+      about: { hint: expect.stringContaining('total()') },
+    });
+  });
+
   test('a query that meets a damaged page reports the file as damaged, not the statement as wrong', async () => {
     const { raw, file } = freshMirror();
     const page = raw.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'change_rows'").pluck().get();

@@ -1,4 +1,5 @@
 import Sqlite from 'better-sqlite3';
+import { defined } from '../../../domain/defined.js';
 import { Fault } from '../../../domain/fault.js';
 import { incompleteInstallation } from '../../../runtime/incomplete-installation.js';
 import { endWhenLargerOrOrphaned } from '../../../runtime/memory-limit.js';
@@ -122,13 +123,19 @@ function faultOf(error: unknown, { file, memoryMegabytes, rowBytesMax }: QueryRe
   if (error instanceof Sqlite.SqliteError) {
     // What is full is the folder of temporary files, and a smaller statement helps.
     const fault = error.code === 'SQLITE_FULL' ? null : sqliteFault(error, file);
-    return fault instanceof Fault ? fault : new Fault('usage', `the query failed: ${error.message}`);
+    const hint = error.message === 'integer overflow' ? beyondBits : undefined;
+    return fault instanceof Fault
+      ? fault
+      : new Fault('usage', `the query failed: ${error.message}`, defined({ hint }));
   }
   if (lacksParameters(error)) return hasParameters();
   const incomplete = incompleteInstallation(error);
   if (incomplete !== null) return new Fault('internal', incomplete.message, { hint: incomplete.hint });
   return new Fault('internal', String(error));
 }
+
+const beyondBits =
+  'An integer has at most 64 bits. Instead of sum(), total() adds up floating-point numbers, which are approximate.';
 
 /** Either SQLite ran out of memory, or a text is too long for the JavaScript engine. */
 function isOutOfMemory(error: unknown): boolean {
