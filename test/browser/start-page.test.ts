@@ -113,6 +113,8 @@ test('a page of another port cannot move the clock of the sandbox with a form', 
       })()`);
       expect((await answered).status()).toBe(403);
       expect(world.clock.now()).toBe(worldStart);
+      // The window cannot be emptied for the next test while it shows the answer of the form.
+      await page.waitForURL(`${world.url}/`);
     } finally {
       await other.close();
     }
