@@ -47,8 +47,11 @@ export async function connectCompanies(command: ConnectingCommand): Promise<Exit
       }
     }
   } finally {
-    await connecting.close();
-    if (connected.length > 0) await writeConnected(command, connected);
+    try {
+      if (connected.length > 0) await writeConnected(command, connected);
+    } finally {
+      await connecting.close();
+    }
   }
   const [first] = refused;
   return first === undefined ? exitCodes.done : exitCodeOfFault[first.code];
