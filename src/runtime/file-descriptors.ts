@@ -47,17 +47,24 @@ export function descriptorsFault(error: unknown): Fault | null {
   return null;
 }
 
+/** SQLite opens a database, its log, the log's index and for a moment their folder. */
+const databaseWants = 4;
+
 /**
- * For errors that hide why a file could not be opened, such as SQLITE_CANTOPEN: returns a fault when no descriptor is
- * available at the moment, and null otherwise.
+ * For errors that hide why a file could not be opened, such as SQLITE_CANTOPEN: returns a fault when too few descriptors
+ * for a database are available at the moment, and null otherwise. SQLite closes what it has opened before it reports the
+ * error, so one free descriptor proves nothing.
  */
 export function descriptorsSpent(cause: unknown): Fault | null {
+  const opened: number[] = [];
   try {
-    closeSync(openSync('/', 'r'));
+    while (opened.length < databaseWants) opened.push(openSync('/', 'r'));
     return null;
   } catch (error) {
     const fault = descriptorsFault(error);
     return fault === null ? null : new Fault(fault.code, fault.message, { ...fault.about, cause });
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
   }
 }
 

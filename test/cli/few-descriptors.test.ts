@@ -27,7 +27,7 @@ test('with few file descriptors a command works or reports the limit and how to 
   onTestFinished(() => world.close());
   await world.sync();
   const seen = { worked: 0, refused: 0 };
-  for (const limit of [24, 64]) {
+  for (const limit of [24, 28, 64]) {
     for (const args of [['status'], ['sync'], ['query', 'SELECT 1'], ['doctor']]) {
       const { code, err } = await run(limit, args, world.folder, world.company.token);
       expect(`${limit} ${err}`).not.toMatch(/this is a bug|\bat .+:\d+:\d+/);

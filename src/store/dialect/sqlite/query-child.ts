@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import { defined } from '../../../domain/defined.js';
 import { Fault } from '../../../domain/fault.js';
+import { descriptorLimit, descriptorsFault } from '../../../runtime/file-descriptors.js';
 import { incompleteInstallation } from '../../../runtime/incomplete-installation.js';
 import { endWhenLargerOrOrphaned } from '../../../runtime/memory-limit.js';
 import { endWithParent } from '../../../runtime/own-child.js';
@@ -26,6 +27,8 @@ const waitMsForLock = 2_000;
 let resume: () => void = () => {};
 
 endWithParent();
+// Read while a descriptor is free, for the error of a lack of them.
+descriptorLimit();
 process.on('message', (demand: QueryDemand) => {
   if (demand.kind === 'more') resume();
   else void runAndReport(demand.request);
@@ -116,6 +119,8 @@ function failure({ code, message, about }: Fault): QueryReply {
 }
 
 function faultOf(error: unknown, { file, memoryMegabytes, rowBytesMax }: QueryRequest): Fault {
+  const spent = descriptorsFault(error);
+  if (spent !== null) return spent;
   if (error instanceof Fault) return error;
   // Values above SQLite's maximum of one gigabyte.
   if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_TOOBIG') return rowTooLarge(rowBytesMax);
