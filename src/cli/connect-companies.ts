@@ -47,11 +47,8 @@ export async function connectCompanies(command: ConnectingCommand): Promise<Exit
       }
     }
   } finally {
-    try {
-      if (connected.length > 0) await writeConnected(command, connected);
-    } finally {
-      await connecting.close();
-    }
+    await connecting.close();
+    if (connected.length > 0) await writeConnected(command, connected);
   }
   const [first] = refused;
   return first === undefined ? exitCodes.done : exitCodeOfFault[first.code];

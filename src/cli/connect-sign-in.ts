@@ -30,12 +30,13 @@ export async function connectSignIn(command: ConnectingCommand): Promise<ExitCod
   const { out, options, signal } = context;
   const kept = keptBy(command);
   const parts = { ...(await sessionPartsOf(context, loaded)), application: kept.application, person };
-  let config: unknown;
-  const scopes = await keepSignIn(parts, kept.place, kept.scopes, signal, async () => {
-    if (options.flag('management')) config = await saveManagement(command, kept);
-  });
+  const scopes = await keepSignIn(parts, kept.place, kept.scopes, signal);
+  const { config, refusal } = options.flag('management')
+    ? await saveManagement(command, kept)
+    : { config: undefined, refusal: null };
   if (options.flag('json')) out.json({ ...kept.place, scopes, ...defined({ config }) });
   else out.line(`signed in; the tokens are in ${placeText(kept.place)}, and rosterd keeps them refreshed`);
+  if (refusal !== null) throw refusal;
   return exitCodes.done;
 }
 
@@ -109,13 +110,20 @@ function signedInAs(
   };
 }
 
-/** Writes or prints the new value of `platform.management`, and returns it; undefined when the configuration has it already. */
+interface SavedManagement {
+  /** The new value; undefined when the configuration has it already. */
+  readonly config: unknown;
+  /** Why it could not be written; it is printed then. */
+  readonly refusal: Fault | null;
+}
+
+/** Writes or prints the new value of `platform.management`. */
 async function saveManagement(
   { context, loaded }: ConnectingCommand,
   kept: Omit<Kept, 'scopes'>,
-): Promise<unknown> {
+): Promise<SavedManagement> {
   const { io, out, options } = context;
-  if (loaded.config.platform.management?.kind === 'credentials') return undefined;
+  if (loaded.config.platform.management?.kind === 'credentials') return { config: undefined, refusal: null };
   const secret = loaded.settings.platform.application?.clientSecret;
   const management = {
     credentials: {
@@ -127,12 +135,10 @@ async function saveManagement(
   const writes = options.flag('write');
   const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
   const edits = [...platformEdits(options, loaded), { path: ['platform', 'management'], value: management }];
-  if (writes) {
-    const refusal = await refusalOf(editConfigFile(file, edits, io.clock));
-    if (refusal !== null) throw refusal;
-  } else if (!options.flag('json')) {
-    out.note('Add to "platform" in the configuration, or run it again with --write:');
+  const refusal = writes ? await refusalOf(editConfigFile(file, edits, io.clock)) : null;
+  if ((!writes || refusal !== null) && !options.flag('json')) {
+    out.note(`Add to "platform" in the configuration${writes ? '' : ', or run it again with --write'}:`);
     out.line(`"management": ${JSON.stringify(management)}`);
   }
-  return management;
+  return { config: management, refusal };
 }

@@ -9,8 +9,8 @@ import type { Connected } from './connected.js';
 import type { ConnectingCommand } from './connecting-command.js';
 
 /**
- * Prints what was connected, and writes it to the configuration or prints what to add there. When it cannot be written, it
- * withdraws the tokens and throws: a token that no source uses would stay valid for ever.
+ * Prints what was connected, and writes it to the configuration or prints what to add there. Throws `usage` afterwards when
+ * it could not be written.
  */
 export async function writeConnected(
   command: ConnectingCommand,
@@ -19,14 +19,11 @@ export async function writeConnected(
   const { out, options } = command.context;
   const writes = options.flag('write');
   const refusal = writes ? await refusalOf(writeSources(command, connected)) : null;
-  if (refusal !== null) {
-    if (options.flag('json')) out.json({ written: false, connected: [] });
-    throw await withdrawn(refusal, connected);
-  }
+  const written = writes && refusal === null;
   const entries = connected.map(entryFor);
   if (options.flag('json')) {
     out.json({
-      written: writes,
+      written,
       connected: connected.map((one, index) => ({
         source: one.source,
         company: one.company.id,
@@ -49,8 +46,8 @@ export async function writeConnected(
         one.file,
       ]),
     );
-    if (!writes) {
-      out.note('\nAdd to "sources" in the configuration, or run it again with --write:');
+    if (!written) {
+      out.note(`\nAdd to "sources" in the configuration${writes ? '' : ', or run it again with --write'}:`);
       for (const entry of entries) out.line(JSON.stringify(entry));
     }
   }
@@ -61,31 +58,19 @@ export async function writeConnected(
       );
   for (const { source, identity } of connected)
     if (!identity) out.warn(`${source}: identity was not granted, so names and addresses stay empty`);
+  if (refusal !== null) throw refusal;
 }
 
-/** Withdraws what was connected. Returns the refusal with what became of the tokens. */
-async function withdrawn(refusal: Fault, connected: readonly Connected[]): Promise<Fault> {
-  const ends = new Set<string>();
-  for (const one of connected) ends.add(`${one.source}: ${await one.withdraw()}`);
-  return new Fault(refusal.code, [refusal.message, ...ends].join('; '), refusal.about);
-}
-
-/** Returns the fault of a write that failed. What could not be written is withdrawn, so there is nothing to add by hand. */
+/** Returns the fault of a write that failed; what it was to write is printed first. */
 export async function refusalOf(writing: Promise<void>): Promise<Fault | null> {
   try {
     await writing;
     return null;
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    const { about } = error;
-    return about.cause === undefined
-      ? error
-      : new Fault(error.code, error.message, { ...about, hint: connectAgain });
+    if (error instanceof Fault) return error;
+    throw error;
   }
 }
-
-const connectAgain =
-  'correct the file, then connect again; without --write, this command prints what to add to it';
 
 /**
  * Throws `usage` when the file does not decide about the sources: what is written there would have no effect, or would be
@@ -157,7 +142,7 @@ function sourceEdits(
     const isNew = settings.sources.every(({ follow, name }) => follow !== undefined || name !== one.source);
     if (held >= 0 && isNew && valueAt(present[held], ['company']) !== one.company.id)
       throw new Fault('usage', `the configuration has another source called ${one.source} meanwhile`, {
-        hint: 'connect again: the new source gets another name',
+        hint: 'add by hand what this command prints, with another name',
       });
     const at = held < 0 ? next++ : held;
     // Remove the sign-in of a replaced source: an entry may not have both credentials and a token.

@@ -33,6 +33,7 @@ export async function editConfigFile(file: string, edits: Edits, clock: Clock): 
     const cause = error instanceof Fault ? error.about.cause : error;
     if (error instanceof Fault && cause === undefined) throw error;
     throw new Fault('usage', `${file} cannot be edited (${reasonOf(cause)})`, {
+      hint: 'add by hand what this command prints',
       cause,
     });
   }

@@ -1,4 +1,3 @@
-import { readFile, rm } from 'node:fs/promises';
 import type { Api } from '../client/api.js';
 import { type Eligible, install, listEligible, type MintedToken } from '../client/installations.js';
 import { revokeTokens } from '../client/oauth.js';
@@ -40,8 +39,6 @@ export interface Installed {
   readonly scopes: readonly string[];
   /** Whether the token may read names and addresses. */
   readonly identity: boolean;
-  /** Restores what the token file contained before and revokes the token. Returns what became of the token. Call it before `close`. */
-  withdraw(): Promise<string>;
 }
 
 /** The session of a signed-in person, for as long as it takes to install. */
@@ -98,12 +95,10 @@ async function installOn(
   revoke: (token: string) => Promise<void>,
 ): Promise<Installed> {
   await requireWritable(tokenFile);
-  const before = await textIn(tokenFile);
   const minted = await install(api, { type: 'company', id: company }, scopes, signal);
-  const text = `${minted.accessToken}\n`;
   try {
     requireRecords(company, minted);
-    await writePrivateFile(tokenFile, text);
+    await writePrivateFile(tokenFile, `${minted.accessToken}\n`);
   } catch (error) {
     throw withEnd(error, await endOf(minted.accessToken, revoke));
   }
@@ -112,21 +107,7 @@ async function installOn(
     tier: minted.installation.tier,
     scopes: minted.scopes,
     identity: minted.scopes.includes(identityScope),
-    withdraw: async () => {
-      const end = await endOf(minted.accessToken, revoke);
-      // Another command may have stored a token there meanwhile.
-      if ((await textIn(tokenFile)) === text) await putBack(tokenFile, before);
-      return end;
-    },
   };
-}
-
-/** Returns the text of a file, or null when there is none that can be read. */
-const textIn = (file: string): Promise<string | null> => readFile(file, 'utf8').catch(() => null);
-
-async function putBack(file: string, before: string | null): Promise<void> {
-  if (before === null) await rm(file, { force: true });
-  else await writePrivateFile(file, before);
 }
 
 /** Scopes of an installation are fixed when it is made: a scope that is ticked later does not reach it. */
@@ -154,15 +135,13 @@ function withEnd(error: unknown, end: string): unknown {
 
 /**
  * Signs a person in and stores the rotating tokens, under the lock that a refresh takes as well. The client
- * secret is not written there: it stays where the configuration keeps it. Then calls `use`. When `use` throws, a sign-in in a
- * file is revoked and the file restored. Returns the granted scopes.
+ * secret is not written there: it stays where the configuration keeps it. Returns the granted scopes.
  */
 export async function keepSignIn(
   parts: ConnectParts,
   place: CredentialPlace,
   scopes: readonly string[],
   signal: AbortSignal,
-  use: () => Promise<void>,
 ): Promise<readonly string[]> {
   const session: PlatformSession = openSession(parts);
   try {
@@ -173,7 +152,6 @@ export async function keepSignIn(
     // A sign-in that cannot be stored would be lost, so the store is tried before a person signs in.
     if ('entry' in place) for (const key of parts.config.vault.keys) await checkVaultKey(key);
     await store.withLock(signal, async () => {});
-    const before = 'file' in place ? await textIn(place.file) : null;
     const tokens = await signIn({ ...signInOf(parts, scopes), client }, { api, clock, random }, signal);
     await store.withLock(signal, () =>
       store.write({
@@ -189,16 +167,6 @@ export async function keepSignIn(
         scope: tokens.scope,
       }),
     );
-    try {
-      await use();
-    } catch (error) {
-      if ('entry' in place) throw error;
-      const revoke = (token: string) =>
-        revokeTokens(api, client, token, AbortSignal.timeout(revokeMillisMax));
-      const end = await endOf(tokens.accessToken, revoke);
-      await store.withLock(AbortSignal.timeout(revokeMillisMax), () => putBack(place.file, before));
-      throw withEnd(error, end);
-    }
     return tokens.scope.split(' ').filter((scope) => scope !== '');
   } finally {
     await session.close();
