@@ -168,7 +168,9 @@ GROUP BY s.source, i.currency, weeks
 ORDER BY s.source, i.currency NULLS FIRST, weeks NULLS FIRST`,
       [
         'CAST((julianday(s.complete_up_to) - julianday(i.applied_at)) / 7 AS INTEGER)',
-        'trunc(extract(epoch FROM s.complete_up_to::timestamp - i.applied_at::timestamp) / 604800)::bigint',
+        // PostgreSQL writes the year 0000 of ISO 8601 as 0001 BC.
+        `trunc(extract(epoch FROM s.complete_up_to::timestamp - CASE WHEN i.applied_at LIKE '0000%'
+         THEN ('0001' || substr(i.applied_at, 5) || ' BC')::timestamp ELSE i.applied_at::timestamp END) / 604800)::bigint`,
       ],
     ),
   ),

@@ -268,6 +268,24 @@ describe('documented queries', () => {
       });
       expect(found).toEqual(expected);
     });
+
+    test('escrow-ageing counts the weeks of an investment of the year 0000', async () => {
+      const mirror = await open();
+      await fill(mirror);
+      const applied_at = '0000-02-29T10:00:00.000Z';
+      const [table, row] = investment(2, 'inv_old', { row_no: 8, applied_at, in_escrow_cents: 5 });
+      await mirror.insert(table, row);
+      const { sql, postgres = sql } =
+        documentedQueries.find(({ name }) => name === 'escrow-ageing') ?? expect.fail();
+      const weeks = Math.trunc(
+        (Date.parse('2026-10-20T11:59:00.000Z') - Date.parse(applied_at)) / 604_800_000,
+      );
+      await readMirror(mirror.place, async (db) => {
+        const text = database === 'SQLite' ? sql : postgres;
+        const { rows: answer } = await db.executeQuery<Row>(CompiledQuery.raw(text));
+        expect(answer.map((one) => Object.values(one))).toContainEqual(['beta', 'usd', weeks, 1, 5]);
+      });
+    });
   });
 
   test.each([
