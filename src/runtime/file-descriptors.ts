@@ -34,7 +34,7 @@ export function descriptorsFault(error: unknown): Fault | null {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
     if (at instanceof Fault && at.code === 'out_of_descriptors') return at;
     const { code } = at as { code?: unknown };
-    if (code === 'EMFILE') return ofProcess(error);
+    if (code === 'EMFILE' || isUnreadModule(code, at)) return ofProcess(error);
     if (code === 'ENFILE') return ofSystem(error);
     // Several addresses of one host name were tried, each with its own error.
     if (at instanceof AggregateError) {
@@ -46,6 +46,10 @@ export function descriptorsFault(error: unknown): Fault | null {
   }
   return null;
 }
+
+/** The system's text is all that the error of a native module says about why its file cannot be opened. */
+const isUnreadModule = (code: unknown, { message }: Error): boolean =>
+  code === 'ERR_DLOPEN_FAILED' && message.includes('Too many open files');
 
 /** SQLite opens a database, its log, the log's index and for a moment their folder. */
 const databaseWants = 4;

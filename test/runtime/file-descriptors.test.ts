@@ -25,6 +25,13 @@ test.each([
     new AggregateError([withCode('ECONNREFUSED'), withCode('EMFILE')]),
     'this process',
   ],
+  [
+    'a native module that cannot be opened for lack of a descriptor',
+    withCode('ERR_DLOPEN_FAILED', {
+      message: 'linux-x64.node: cannot open shared object file: Too many open files',
+    }),
+    'this process',
+  ],
   ['ENFILE', withCode('ENFILE'), 'this machine has no file descriptor left'],
 ])('%s is reported as a lack of file descriptors, with the limit to raise', (_, error, says) => {
   const fault = descriptorsFault(error);
@@ -34,6 +41,7 @@ test.each([
 
 test('other errors, and a file that cannot be opened while descriptors are free, are not reported as a lack of descriptors', () => {
   expect(descriptorsFault(withCode('ENOENT'))).toBeNull();
+  expect(descriptorsFault(withCode('ERR_DLOPEN_FAILED'))).toBeNull();
   expect(descriptorsFault('EMFILE')).toBeNull();
   expect(descriptorsSpent(withCode('SQLITE_CANTOPEN'))).toBeNull();
 });
