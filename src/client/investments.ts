@@ -1,7 +1,7 @@
 import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
-import { nestsDeeper } from '../domain/json.js';
+import { nestsDeeper, readableLevelsMax } from '../domain/json.js';
 import type { CentsSum } from '../domain/money.js';
 import type { Cursor, PageToken, Position } from '../domain/position.js';
 import { storableText } from '../domain/text.js';
@@ -203,11 +203,8 @@ export async function readOfferingStats(
   };
 }
 
-/** The platform nests four levels. JSON.parse with a reviver calls itself for each, and the call stack is limited. */
-const levelsMax = 32;
-
-/** JSON.parse rounds integers beyond 2^53, which has 16 digits. */
-const mayBeRounded = (text: string): boolean => /\d{16}/.test(text) && !nestsDeeper(text, levelsMax);
+/** JSON.parse rounds integers beyond 2^53, which has 16 digits. With a reviver it calls itself for each level. */
+const mayBeRounded = (text: string): boolean => /\d{16}/.test(text) && !nestsDeeper(text, readableLevelsMax);
 
 /** Parses JSON with integers beyond 2^53 as bigints. A longer one than any sum stays a number, which is not exact. */
 function withExactIntegers(text: string): unknown {

@@ -1,7 +1,7 @@
 import { parseId } from '../domain/ids.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
 import { documentedKeys, type FeedItem, type Identity } from '../domain/investment.js';
-import { canonicalJson, type Json } from '../domain/json.js';
+import { canonicalJson, type Json, readableLevelsMax } from '../domain/json.js';
 import { type Cents, parseCents } from '../domain/money.js';
 import { storableText } from '../domain/text.js';
 
@@ -225,11 +225,8 @@ function nested(outer: Unknown | null, name: string, inner: Unknown | null): str
   return canonicalJson(whole);
 }
 
-/** JSON can nest without limit, the call stack cannot. The platform sends at most three levels. */
-const depthMax = 32;
-
 function bounded(value: unknown, field: string, unmapped: Unmapped): Json {
-  countValues(value, depthMax, field, unmapped);
+  countValues(value, readableLevelsMax, field, unmapped);
   return value as Json;
 }
 
@@ -239,7 +236,7 @@ function countValues(value: unknown, levels: number, field: string, unmapped: Un
   if (unmapped.values + inner.length > valuesMax)
     throw new Rejection(`lists and unknown fields hold more than ${valuesMax} values, up to ${field}`);
   if (typeof value === 'object' && value !== null && levels === 0)
-    throw new Rejection(`${field} is nested deeper than ${depthMax} levels`);
+    throw new Rejection(`${field} is nested deeper than ${readableLevelsMax} levels`);
   for (const one of inner) countValues(one, levels - 1, field, unmapped);
 }
 

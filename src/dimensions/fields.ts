@@ -1,6 +1,6 @@
 import { Fault } from '../domain/fault.js';
 import { parseInstant } from '../domain/instant.js';
-import { canonicalJson, isDeeper, type Json, type JsonObject } from '../domain/json.js';
+import { canonicalJson, isDeeper, type Json, type JsonObject, readableLevelsMax } from '../domain/json.js';
 import { parseCents } from '../domain/money.js';
 import { storableText } from '../domain/text.js';
 
@@ -10,9 +10,6 @@ export type Fields = Readonly<Record<string, unknown>>;
 export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }
-
-/** As for unknown fields of records: JSON can nest without limit, the call stack cannot. */
-const depthMax = 32;
 
 export function broken(what: string, field: string): Fault {
   return new Fault('contract_broken', `a response with a ${what} has no usable \`${field}\``);
@@ -96,7 +93,7 @@ export class Reader {
   }
 
   #requireShallow(name: string, value: unknown): void {
-    if (isDeeper(value, depthMax)) throw broken(this.what, name);
+    if (isDeeper(value, readableLevelsMax)) throw broken(this.what, name);
   }
 }
 

@@ -10,6 +10,12 @@ export function canonicalJson(value: Json): string {
   return JSON.stringify(sorted(value));
 }
 
+/**
+ * How deep a value of a response may nest. JSON can nest without limit, the call stack cannot. The platform sends four
+ * levels.
+ */
+export const readableLevelsMax = 32;
+
 /** Returns whether brackets nest deeper than so many levels. Does not parse the text; it need not be valid JSON. */
 export function nestsDeeper(text: string, levels: number): boolean {
   let depth = 0;
