@@ -1,3 +1,4 @@
+import type { Blocking } from '../runtime/blocking.js';
 import type { ExitCode } from './exit-codes.js';
 import type { Io } from './io.js';
 import type { Options } from './options.js';
@@ -20,8 +21,6 @@ export interface ArgumentDefinition {
   readonly summary: string;
 }
 
-export type Blocking = <Result>(work: () => Promise<Result>) => Promise<Result>;
-
 export interface CommandContext {
   readonly io: Io;
   readonly out: Output;
@@ -31,10 +30,6 @@ export interface CommandContext {
    * Aborts at the first SIGINT, SIGTERM or SIGHUP, and when the reader of stdout closes it: finish the page and return.
    */
   readonly signal: AbortSignal;
-  /**
-   * Runs work that blocks the event loop for seconds or minutes. No listener would run meanwhile, so a signal ends the
-   * process at once.
-   */
   readonly blocking: Blocking;
   /** Loads the definitions of all commands. */
   readonly allCommands: () => Promise<readonly Command[]>;

@@ -1,9 +1,10 @@
 import { CommanderError } from 'commander';
 import { Fault } from '../domain/fault.js';
+import type { Blocking } from '../runtime/blocking.js';
 import { descriptorsFault } from '../runtime/file-descriptors.js';
 import { incompleteInstallation } from '../runtime/incomplete-installation.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
-import type { Blocking, Command } from './command.js';
+import type { Command } from './command.js';
 import { adviceWithConfig, allCommands, commandsFor } from './commands-for.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import type { Io } from './io.js';

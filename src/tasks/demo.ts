@@ -10,6 +10,7 @@ import { type EngineParts, startEngine } from '../daemon/engine.js';
 import { Fault } from '../domain/fault.js';
 import { startActivity } from '../platform/sandbox/activity.js';
 import { statusOf } from '../reading/status.js';
+import type { Blocking } from '../runtime/blocking.js';
 import type { Clock } from '../runtime/clock.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import { isProcessGone, processName } from '../runtime/process-identity.js';
@@ -27,7 +28,7 @@ export interface DemoParts extends Omit<EngineParts, 'config'> {
   readonly pauseMillis: number;
   readonly onTick: TickListener;
   /** Runs what blocks the event loop: the seeding of the platform. */
-  readonly blocking: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly blocking: Blocking;
   /** Ends the start. It is ignored once the demonstration runs. */
   readonly signal: AbortSignal;
 }
