@@ -22,23 +22,23 @@ export function quarantineEntries(
   const unkept = new Set<string>();
   for (const { id, problem, body: whole } of rejected) {
     const body = cappedBody(whole);
-    const digest = id === null ? digestOf(whole, problem) : null;
-    if (digest !== null) {
-      const same = statements.sameQuarantine.get(sourceNo, digest) ?? statements.sameBody.get(sourceNo, body);
+    const key = id ?? digestOf(whole, problem);
+    if (id === null) {
+      const same = statements.sameQuarantine.get(sourceNo, key) ?? statements.sameBody.get(sourceNo, body);
       if (same !== undefined) {
-        statements.touchQuarantine.run(problem, digest, at, same);
+        statements.touchQuarantine.run(problem, key, at, same);
         continue;
       }
-    } else if (id !== null) {
+    } else {
       const open = statements.openQuarantine.get(sourceNo, id);
       if (open !== undefined) {
         statements.updateQuarantine.run(problem, body, at, open.quarantine_no);
         continue;
       }
     }
-    if (source.quarantined + opened >= quarantineMax) unkept.add(id ?? digest ?? '');
+    if (source.quarantined + opened >= quarantineMax) unkept.add(key);
     else {
-      statements.insertQuarantine.run(sourceNo, id, problem, body, digest, at);
+      statements.insertQuarantine.run(sourceNo, id, problem, body, id === null ? key : null, at);
       opened += 1;
     }
   }
