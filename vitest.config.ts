@@ -28,6 +28,8 @@ export const sharedFolders = [
   'verify',
 ];
 const sharedFiles = sharedFolders.map((folder) => `test/${folder}/**/*.test.ts`);
+/** Slow proofs, most with processes, servers or browsers of their own. `npm test` leaves them to `npm run test:long`. */
+const longFiles = 'test/**/*.long.test.ts';
 
 export default defineConfig({
   test: {
@@ -48,11 +50,16 @@ export default defineConfig({
           name: 'shared',
           isolate: false,
           include: sharedFiles,
+          exclude: [longFiles],
           // Not for the simulator, which reads the files of its own connections; no other process opens those.
           setupFiles: ['test/support/keep-locks.ts'],
         },
       },
-      { extends: true, test: { name: 'isolated', include: ['test/**/*.test.ts'], exclude: sharedFiles } },
+      {
+        extends: true,
+        test: { name: 'isolated', include: ['test/**/*.test.ts'], exclude: [...sharedFiles, longFiles] },
+      },
+      { extends: true, test: { name: 'long', include: [longFiles] } },
     ],
   },
 });

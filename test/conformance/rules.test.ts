@@ -24,9 +24,10 @@ test('no title of a test cites more than three rules', () => {
   expect(crowdedTitles(rules, 3)).toEqual([]);
 });
 
-test('every rule of the platform is cited', () => {
+test('every rule of the platform is cited outside the long tests, which `npm test` leaves out', () => {
   const cited = citations(rules);
-  expect(rules.filter(({ id }) => !cited.has(id)).map(({ id }) => id)).toEqual([]);
+  const isTested = (id: string) => (cited.get(id) ?? []).some((path) => !path.endsWith('.long.test.ts'));
+  expect(rules.filter(({ id }) => !isTested(id)).map(({ id }) => id)).toEqual([]);
 });
 
 test('every open rule has a decision', () => {

@@ -29,7 +29,7 @@ const codes: Readonly<Record<FaultCode, Where>> = {
   database_busy: 'everywhere',
   database_full: 'everywhere',
   database_unusable: { never: 'files are damaged by real processes: npm run torture -- --only damaged-file' },
-  out_of_descriptors: { never: 'real processes run out of them: test/cli/few-descriptors.test.ts' },
+  out_of_descriptors: { never: 'real processes run out of them: test/cli/few-descriptors.long.test.ts' },
   usage: { never: 'no world has a wrong configuration' },
   stopped: 'everywhere',
   internal: { never: 'it is a violation' },

@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/runtime/clock.js';
 import { seededRandom } from '../../../src/runtime/random.js';
 import { readForLake } from '../../../src/store/reads/lake-source.js';
 
-// A lake sync whose process is killed before the n-th operation of a kind: see crash.test.ts.
+// A lake sync whose process is killed before the n-th operation of a kind: see crash.long.test.ts.
 
 const [file = '', folder = '', step = '', nth = ''] = process.argv.slice(2);
 let left = Number(nth);
