@@ -79,7 +79,8 @@ function isOfType(value: unknown, type: string | readonly string[]): boolean {
   if (typeof type !== 'string') return type.some((one) => isOfType(value, one));
   if (type === 'null') return value === null;
   if (type === 'array') return Array.isArray(value);
-  if (type === 'integer') return Number.isSafeInteger(value);
+  // An amount has its bounds in the schema; a sum has none.
+  if (type === 'integer') return Number.isInteger(value);
   if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value);
   return type === typeof value;
 }

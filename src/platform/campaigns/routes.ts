@@ -8,6 +8,7 @@ import { Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { guarded } from '../http/steps/guarded.js';
 import { isoOrNull } from '../http/timestamps.js';
+import { writtenSum } from '../http/written-sum.js';
 import type { State } from '../state/database.js';
 import { all } from '../state/statements.js';
 
@@ -72,8 +73,8 @@ const campaignResource = (round: Round): object => ({
       Math.max(round.created_at, round.started_at ?? 0, round.closed_at ?? 0),
     ).toISOString(),
     closed_at: isoOrNull(round.closed_at),
-    amount_raised: round.raised_cents / 100,
-    amount_raised_cents: round.raised_cents,
+    amount_raised: Number(round.raised_cents) / 100,
+    amount_raised_cents: writtenSum(round.raised_cents),
     investor_count: round.investor_count,
   },
 });

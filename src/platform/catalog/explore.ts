@@ -11,7 +11,7 @@ import { publiclyVisible, roundVisible } from './visibility.js';
 type Sort = (typeof exploreSorts)[number];
 
 const orders: Readonly<Record<Sort, (round: Round) => number>> = {
-  most_raised: (round) => -round.raised_cents,
+  most_raised: (round) => -Number(round.raised_cents),
   // Rounds without a closing date sort last.
   closing_soon: (round) => round.closes_at ?? Number.MAX_SAFE_INTEGER,
   newest: (round) => -startOf(round),

@@ -1,10 +1,9 @@
-/** Formats integer cents as decimal dollars. The cents are the exact value. */
-export const dollarsOf = (cents: number): string => {
-  const whole = Math.abs(cents);
-  return `${cents < 0 ? '-' : ''}${Math.floor(whole / 100)}.${String(whole % 100).padStart(2, '0')}`;
-};
+import { type CentsSum, decimalOfCents } from '../../domain/money.js';
 
-export const dollarsOrNull = (cents: number | null): string | null =>
+/** Formats integer cents as decimal dollars. The cents are the exact value. */
+export const dollarsOf = (cents: CentsSum): string => decimalOfCents(cents);
+
+export const dollarsOrNull = (cents: CentsSum | null): string | null =>
   cents === null ? null : dollarsOf(cents);
 
 /** Parses validated decimal dollars with at most two decimals: `99.5` is 9950. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { businessModelLabels, industryLabels } from '../contract/vocabulary.js';
 import { isoOrNull } from '../http/timestamps.js';
+import { writtenSum } from '../http/written-sum.js';
 import type { Services } from '../services.js';
 import { dollarsOf, dollarsOrNull } from './money.js';
 import type { Round } from './rounds.js';
@@ -67,7 +68,7 @@ function attributesOf(services: Services, round: Round, viewer: Viewer): object 
     min_investment: dollarsOrNull(round.min_investment_cents),
     min_investment_cents: round.min_investment_cents,
     amount_raised: dollarsOf(round.raised_cents),
-    amount_raised_cents: round.raised_cents,
+    amount_raised_cents: writtenSum(round.raised_cents),
     investor_count: round.investor_count,
     started_at: isoOrNull(round.started_at),
     closes_at: round.status === 'open' ? isoOrNull(round.closes_at) : null,

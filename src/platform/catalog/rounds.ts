@@ -1,7 +1,9 @@
+import { type CentsSum, centsSum } from '../../domain/money.js';
 import type { ExemptionFamily, SecurityType } from '../contract/vocabulary.js';
 import { publishDue } from '../investments/publisher.js';
 import type { Services } from '../services.js';
 import type { State } from '../state/database.js';
+import { centsOfSum, exactSum } from '../state/exact-sum.js';
 import type { Realm } from '../state/secrets.js';
 import { all, one } from '../state/statements.js';
 
@@ -49,16 +51,16 @@ interface OfferingRow {
 
 export interface Numbers {
   /** Sum over the published records, equal to the total of the offering's stats. */
-  readonly raised_cents: number;
+  readonly raised_cents: CentsSum;
   /** Number of distinct investors with raised money or a reservation. */
   readonly investor_count: number;
-  readonly reserved_cents: number;
+  readonly reserved_cents: CentsSum;
 }
 
 /** An offering with its company, its totals and the traction of the company. */
 export interface Round extends CompanyRow, OfferingRow, Numbers {
   /** Raised and reserved, summed over all rounds of the company. */
-  readonly traction_cents: number;
+  readonly traction_cents: CentsSum;
 }
 
 export const companyColumns = `c.no AS company_no, c.id AS company_id, c.name AS company_name, c.slug, c.tagline,
@@ -81,16 +83,21 @@ const roundColumns = `${companyColumns}, o.no, o.id, ${shownStatus}, o.currency,
 const ofRealm = `SELECT ${roundColumns} WHERE c.realm = ? ORDER BY o.no`;
 const ofCompany = `SELECT ${roundColumns} WHERE c.no = ? ORDER BY o.no`;
 
-const keptNumbers =
-  'SELECT raised_cents, investor_count, reserved_cents FROM round_numbers WHERE offering_no = ?';
+interface NumbersRow {
+  readonly raised: string;
+  readonly investor_count: number;
+  readonly reserved: string;
+}
+
+const keptNumbers = 'SELECT raised, investor_count, reserved FROM round_numbers WHERE offering_no = ?';
 
 /** Cached totals of a round. Triggers delete the row when a published record changes. */
-const countNumbers = `INSERT INTO round_numbers (offering_no, raised_cents, investor_count, reserved_cents)
-  SELECT o.no, coalesce(sum(raised_cents), 0),
+const countNumbers = `INSERT INTO round_numbers (offering_no, raised, investor_count, reserved)
+  SELECT o.no, ${exactSum('raised_cents')},
     count(DISTINCT CASE WHEN raised_cents > 0 OR p.status = 'reserved' THEN investor_no END),
-    coalesce(sum(CASE WHEN p.status = 'reserved' THEN committed_cents ELSE 0 END), 0)
+    ${exactSum("CASE WHEN p.status = 'reserved' THEN committed_cents ELSE 0 END")}
   FROM offerings o LEFT JOIN publications p INDEXED BY publications_backers ON p.offering_no = o.no AND visible = 1
-  WHERE o.no = ? RETURNING raised_cents, investor_count, reserved_cents`;
+  WHERE o.no = ? RETURNING raised, investor_count, reserved`;
 
 export function roundsOfRealm(services: Services, realm: Realm, now: number): readonly Round[] {
   return withNumbers(services, all<CompanyRow & OfferingRow>(services.state, ofRealm, [realm]), now);
@@ -127,17 +134,21 @@ function withNumbers(
 ): readonly Round[] {
   publishDue(services, now);
   const counted = rows.map((row) => ({ ...row, ...numbersOf(services.state, row.no) }));
-  const traction = new Map<number, number>();
+  const traction = new Map<number, CentsSum>();
   for (const row of counted) {
     const before = traction.get(row.company_no) ?? 0;
-    traction.set(row.company_no, before + row.raised_cents + row.reserved_cents);
+    traction.set(row.company_no, centsSum(before, row.raised_cents, row.reserved_cents));
   }
   return counted.map((row) => ({ ...row, traction_cents: traction.get(row.company_no) ?? 0 }));
 }
 
 function numbersOf(state: State, offeringNo: number): Numbers {
   const row =
-    one<Numbers>(state, keptNumbers, [offeringNo]) ?? one<Numbers>(state, countNumbers, [offeringNo]);
+    one<NumbersRow>(state, keptNumbers, [offeringNo]) ?? one<NumbersRow>(state, countNumbers, [offeringNo]);
   if (row === undefined) throw new Error('an aggregate query returned no row');
-  return row;
+  return {
+    raised_cents: centsOfSum(row.raised),
+    investor_count: row.investor_count,
+    reserved_cents: centsOfSum(row.reserved),
+  };
 }

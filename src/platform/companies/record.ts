@@ -1,3 +1,4 @@
+import { type CentsSum, centsSum } from '../../domain/money.js';
 import { dollarsOf, dollarsOrNull } from '../catalog/money.js';
 import { type CompanyRow, type Round, roundsOfCompany } from '../catalog/rounds.js';
 import { exemptionOf, securityKindOf } from '../catalog/securities.js';
@@ -6,6 +7,7 @@ import type { Viewer } from '../catalog/viewer.js';
 import { roundVisible } from '../catalog/visibility.js';
 import type { ExemptionFamily } from '../contract/vocabulary.js';
 import { isoOrNull } from '../http/timestamps.js';
+import { writtenSum } from '../http/written-sum.js';
 import type { Services } from '../services.js';
 import { all } from '../state/statements.js';
 
@@ -18,7 +20,6 @@ interface ReportedRound {
 }
 
 const startOf = (round: Round): number => round.started_at ?? round.created_at;
-const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);
 
 /** Returns the rounds of a company that the viewer may see, newest first. */
 export function visibleRounds(
@@ -56,9 +57,9 @@ export function companyResource(
   const legs = liveLegs(rounds);
   const folded = company.ticker_includes_past === 1;
   const past = closed.length + reported.length;
-  const allTime = sum(served.map((round) => round.raised_cents));
-  const elsewhere = sum(reported.map((round) => round.amount_cents));
-  const ticker = folded ? allTime + elsewhere : sum(legs.map((round) => round.raised_cents));
+  const allTime = centsSum(...served.map((round) => round.raised_cents));
+  const elsewhere = centsSum(...reported.map((round) => round.amount_cents));
+  const ticker = folded ? centsSum(allTime, elsewhere) : centsSum(...legs.map((round) => round.raised_cents));
   return {
     id: company.company_id,
     type: 'company',
@@ -75,11 +76,11 @@ export function companyResource(
       service_rounds: served.map((round) => serviceRound(round, legs)),
       totals: {
         raised_on_service_all_time: dollarsOf(allTime),
-        raised_on_service_all_time_cents: allTime,
+        raised_on_service_all_time_cents: writtenSum(allTime),
         profile_total_raised: dollarsOf(ticker),
-        profile_total_raised_cents: ticker,
+        profile_total_raised_cents: writtenSum(ticker),
         profile_reported_off_platform: dollarsOf(elsewhere),
-        profile_reported_off_platform_cents: elsewhere,
+        profile_reported_off_platform_cents: writtenSum(elsewhere),
         profile_includes_past_rounds: past === 0 ? null : folded,
       },
     },
@@ -89,25 +90,28 @@ export function companyResource(
 function currentRaise(legs: readonly Round[]): object | null {
   const lead = legs[0];
   if (lead === undefined) return null;
-  const raised = sum(legs.map((leg) => leg.raised_cents));
+  const raised = centsSum(...legs.map((leg) => leg.raised_cents));
   const targets = legs.flatMap((leg) => leg.funding_target_cents ?? []);
-  const target = targets.length === 0 ? null : sum(targets);
+  const target = targets.length === 0 ? null : centsSum(...targets);
   return {
     offering_id: lead.id,
     offering_ids: legs.map((leg) => leg.id),
     testing_the_waters: lead.testing_the_waters === 1,
     amount_raised: dollarsOf(raised),
-    amount_raised_cents: raised,
+    amount_raised_cents: writtenSum(raised),
     funding_target: dollarsOrNull(target),
-    funding_target_cents: target,
-    investor_count: sum(legs.map((leg) => leg.investor_count)),
+    funding_target_cents: target === null ? null : writtenSum(target),
+    investor_count: legs.reduce((total, leg) => total + leg.investor_count, 0),
     oversubscribed:
       lead.max_funding_target_cents !== null && lead.raised_cents > lead.max_funding_target_cents,
     closes_at: isoOrNull(lead.closes_at),
   };
 }
 
-const amounts = (cents: number) => ({ amount_raised: dollarsOf(cents), amount_raised_cents: cents });
+const amounts = (cents: CentsSum) => ({
+  amount_raised: dollarsOf(cents),
+  amount_raised_cents: writtenSum(cents),
+});
 
 const foldedRound = (round: Round): object => ({
   offering_id: round.id,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
-import { cents, cursorText, listMeta, perPageText, timestamp } from './shapes.js';
+import { centsSum, cursorText, listMeta, perPageText, timestamp } from './shapes.js';
 
 const campaign = z
   .object({
@@ -17,7 +17,7 @@ const campaign = z
       updated_at: timestamp,
       closed_at: timestamp.nullable(),
       amount_raised: z.number().nullable().meta({ deprecated: true, description: 'Dollars.' }),
-      amount_raised_cents: cents,
+      amount_raised_cents: centsSum,
       investor_count: z.int(),
     }),
   })

@@ -4,7 +4,7 @@ import { getDisclosures } from './company-disclosures.js';
 import { getPitch } from './company-pitch.js';
 import { getUpdate, listQuestions, listUpdates } from './company-tabs.js';
 import { operation } from './operation.js';
-import { cents, dollars, exemption, perPageText, securityKind, timestamp } from './shapes.js';
+import { centsSum, dollars, exemption, perPageText, securityKind, timestamp } from './shapes.js';
 
 const scopes = ['read:public', 'read:explore'] as const;
 const text = z.string().nullable();
@@ -27,9 +27,9 @@ const company = z
           offering_ids: z.array(z.string()).describe('Every open offering of the raise.'),
           testing_the_waters: z.boolean(),
           amount_raised: dollars,
-          amount_raised_cents: cents,
+          amount_raised_cents: centsSum,
           funding_target: dollars.nullable(),
-          funding_target_cents: cents.nullable(),
+          funding_target_cents: centsSum.nullable(),
           investor_count: z.int(),
           oversubscribed: z.boolean(),
           closes_at: timestamp.nullable(),
@@ -42,7 +42,7 @@ const company = z
             source: z.enum(['service', 'reported']),
             exemption,
             amount_raised: dollars,
-            amount_raised_cents: cents,
+            amount_raised_cents: centsSum,
             investor_count: z.int().nullable(),
             opened_at: timestamp.nullable(),
             closed_at: timestamp.nullable(),
@@ -62,7 +62,7 @@ const company = z
             exemption,
             security: securityKind.nullable(),
             amount_raised: dollars,
-            amount_raised_cents: cents,
+            amount_raised_cents: centsSum,
             investor_count: z.int(),
             opened_at: timestamp.nullable(),
             closed_at: timestamp.nullable(),
@@ -71,11 +71,11 @@ const company = z
         .describe('Every round on this platform that the viewer may see, newest first.'),
       totals: z.object({
         raised_on_service_all_time: dollars,
-        raised_on_service_all_time_cents: cents,
+        raised_on_service_all_time_cents: centsSum,
         profile_total_raised: dollars,
-        profile_total_raised_cents: cents,
+        profile_total_raised_cents: centsSum,
         profile_reported_off_platform: dollars,
-        profile_reported_off_platform_cents: cents,
+        profile_reported_off_platform_cents: centsSum,
         profile_includes_past_rounds: z
           .boolean()
           .nullable()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import { dollars, pageMeta, pageQuery, timestamp } from './pages.js';
-import { wholeNumberText } from './shapes.js';
+import { centsSum, wholeNumberText } from './shapes.js';
 import { syndicateRead, syndicateWrite } from './syndicates.js';
 
 export const dealStates = ['upcoming', 'open', 'closed', 'canceled'] as const;
@@ -48,7 +48,7 @@ const dealInvestor = z
       user_email: z.string().nullable().describe('Null unless the caller manages the syndicate.'),
       avatar_url: z.string().nullable(),
       amount: dollars,
-      amount_cents: z.int(),
+      amount_cents: centsSum,
       status: z.enum(['pending', 'confirmed']),
       invested_at: timestamp,
     }),
@@ -80,8 +80,8 @@ const statistics = z
     type: z.literal('deal_statistics'),
     attributes: z.object({
       amount_raised: dollars,
-      amount_raised_cents: z.int(),
-      amount_committed_cents: z.int(),
+      amount_raised_cents: centsSum,
+      amount_committed_cents: centsSum,
       investor_count: z.int(),
       investments_by_status: z.object({ pending: z.int(), confirmed: z.int() }),
       average_investment_cents: z.int(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
-import { wholeNumberText } from './shapes.js';
+import { centsSum, wholeNumberText } from './shapes.js';
 
 export const investmentStatusNames = [
   'reserved',
@@ -169,7 +169,7 @@ export const getInvestment = operation({
   errors: [403, 404],
 });
 
-const totals = z.object({ count: z.int(), committed_cents: cents, raised_cents: cents });
+const totals = z.object({ count: z.int(), committed_cents: centsSum, raised_cents: centsSum });
 
 export const getOfferingStats = operation({
   id: 'getOfferingStats',

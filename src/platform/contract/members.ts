@@ -3,6 +3,7 @@ import { defined } from '../../domain/defined.js';
 import { paths } from '../../wire/paths.js';
 import { type Operation, operation } from './operation.js';
 import { dollars, flag, pageMeta, pageQuery, timestamp } from './pages.js';
+import { centsSum } from './shapes.js';
 import { syndicateRead, syndicateWrite } from './syndicates.js';
 
 export const memberRoles = [
@@ -146,7 +147,7 @@ export const listMemberInvestments = operation({
       description: 'All investments, newest first',
       schema: z.object({
         data: z.array(memberInvestment),
-        meta: z.object({ count: z.int(), total_amount: dollars, total_amount_cents: z.int() }),
+        meta: z.object({ count: z.int(), total_amount: dollars, total_amount_cents: centsSum }),
       }),
     },
   },

@@ -3,6 +3,7 @@ import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import {
   cents,
+  centsSum,
   cursorText,
   decimal,
   dollars,
@@ -101,7 +102,7 @@ const offering = z
       min_investment: dollars.nullable(),
       min_investment_cents: cents.nullable(),
       amount_raised: dollars,
-      amount_raised_cents: cents,
+      amount_raised_cents: centsSum,
       investor_count: z.int(),
       started_at: timestamp.nullable(),
       closes_at: timestamp.nullable().describe('Null when the round has no closing date or is not open.'),

@@ -3,6 +3,7 @@ import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import {
   cents,
+  centsSum,
   cursorText,
   date,
   decimal,
@@ -15,10 +16,10 @@ import {
 import { exitReasons, positionStatuses } from './vocabulary.js';
 
 const money = {
-  cost_basis_cents: cents,
-  current_value_cents: cents,
-  unrealized_gain_cents: cents.describe('May be negative.'),
-  realized_gain_cents: cents,
+  cost_basis_cents: centsSum,
+  current_value_cents: centsSum,
+  unrealized_gain_cents: centsSum.describe('May be negative.'),
+  realized_gain_cents: centsSum,
   return_multiple: decimal.nullable().describe('Null when the cost basis is zero.'),
   shares_held: decimal.nullable(),
   current_share_price: decimal.nullable().describe('Null when the shares have different prices.'),
@@ -83,10 +84,10 @@ const syndicatePosition = z
 const counts = z.object({ active: z.int(), exited: z.int(), sold: z.int(), failed: z.int() });
 const summary = {
   currency: z.string(),
-  total_cost_basis_cents: cents,
-  total_current_value_cents: cents,
-  total_unrealized_gain_cents: cents,
-  total_realized_gain_cents: cents,
+  total_cost_basis_cents: centsSum,
+  total_current_value_cents: centsSum,
+  total_unrealized_gain_cents: centsSum,
+  total_realized_gain_cents: centsSum,
   return_multiple: decimal.nullable(),
   as_of: timestamp,
 };

@@ -5,6 +5,11 @@ import { exemptionFamilies, exemptionSubtypes, securityTypes } from './vocabular
 export const timestamp = z.iso.datetime({ offset: true });
 export const date = z.iso.date();
 export const cents = z.int();
+/** The description of an integer without the bounds of 2^53, which one amount has. */
+export const centsSum = z
+  .number()
+  .refine(Number.isInteger)
+  .meta({ sentAs: 'integer', description: 'A sum of amounts: exact digits, also beyond 2^53.' });
 export const dollars = z
   .string()
   .regex(/^-?\d+\.\d\d$/)
@@ -34,7 +39,7 @@ export const listMeta = {
 
 /** A list in the query string: comma-separated, or a repeated key. */
 export const listText = z.union([z.string().max(2000), z.array(z.string().max(200)).max(100)]);
-/** Parameters that the server reads as text and the document describes by `sentAs`, the type of what clients send. */
+/** Values that the document describes by `sentAs`: parameters read as text, by the type of what clients send. */
 export const flagText = z.enum(['true', 'false']).meta({ sentAs: 'boolean' });
 export const wholeNumberText = z.string().max(20).meta({ sentAs: 'integer' });
 export const cursorText = z.string().max(1000).describe('A next_cursor, unchanged.');

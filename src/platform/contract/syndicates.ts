@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { paths } from '../../wire/paths.js';
 import { operation } from './operation.js';
 import { dollars, pageMeta, pageQuery, timestamp } from './pages.js';
+import { centsSum } from './shapes.js';
 
 const syndicateTypes = ['annual_subscription', 'traditional_fund'] as const;
 
@@ -53,14 +54,12 @@ const statistics = z
       total_deals: z.int(),
       live_deals: z.int(),
       total_raised: dollars,
-      total_raised_cents: z.int(),
+      total_raised_cents: centsSum,
       total_investors: z.int(),
       recent_activity_count: z.int().describe('Number of activities in the last 30 days.'),
     }),
   })
   .meta({ id: 'SyndicateStatistics' });
-
-export type SyndicateStatistics = z.infer<typeof statistics>;
 
 const tag = 'Syndicates';
 export const syndicateRead = ['read:syndicates'] as const;

@@ -1,6 +1,8 @@
 import { badParameter } from '../http/problem.js';
 import { iso } from '../http/timestamps.js';
+import { writtenSum } from '../http/written-sum.js';
 import type { State } from '../state/database.js';
+import { centsOfSum, exactSum } from '../state/exact-sum.js';
 import { all, one } from '../state/statements.js';
 import { wholeDollars } from '../syndicates/present.js';
 import type { Deal } from './model.js';
@@ -17,7 +19,7 @@ interface Row {
   readonly user_name: string;
   readonly user_email: string | null;
   readonly avatar_url: string | null;
-  readonly committed_cents: number;
+  readonly committed: string;
   readonly waiting: number;
   readonly invested_at: number;
 }
@@ -31,8 +33,8 @@ const from = `FROM syndicate_investments v JOIN investments i ON i.no = v.invest
 const countSql = `SELECT count(DISTINCT v.investor_no) AS count ${from}`;
 const pageSql = `SELECT u.no AS user_no, u.id AS user, u.name AS user_name,
   CASE WHEN u.deactivated_at IS NULL THEN u.email END AS user_email, p.avatar_url,
-  sum(v.committed_cents) AS committed_cents, sum(v.raised_cents = 0) AS waiting, min(i.applied_at) AS invested_at
-  ${from} GROUP BY u.no ORDER BY committed_cents DESC, u.no LIMIT :limit OFFSET :offset`;
+  ${exactSum('v.committed_cents')} AS committed, sum(v.raised_cents = 0) AS waiting, min(i.applied_at) AS invested_at
+  ${from} GROUP BY u.no ORDER BY total(v.committed_cents) DESC, u.no LIMIT :limit OFFSET :offset`;
 
 export interface OffsetPage {
   readonly offset: number;
@@ -74,8 +76,8 @@ export function investorsOf(state: State, deal: Deal, page: OffsetPage, sight: I
         user_name: sight.names ? row.user_name : null,
         user_email: sight.emails ? row.user_email : null,
         avatar_url: sight.names ? row.avatar_url : null,
-        amount: wholeDollars(row.committed_cents),
-        amount_cents: row.committed_cents,
+        amount: wholeDollars(centsOfSum(row.committed)),
+        amount_cents: writtenSum(centsOfSum(row.committed)),
         status: row.waiting === 0 ? 'confirmed' : 'pending',
         invested_at: iso(row.invested_at),
       },

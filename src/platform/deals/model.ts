@@ -1,6 +1,8 @@
+import type { CentsSum } from '../../domain/money.js';
 import type { dealStates } from '../contract/deals.js';
 import { notFound } from '../http/problem.js';
 import type { State } from '../state/database.js';
+import { centsOfSum, exactSum } from '../state/exact-sum.js';
 import { all, one } from '../state/statements.js';
 import type { Access } from '../syndicates/access.js';
 import { liveStatuses } from '../syndicates/model.js';
@@ -26,16 +28,20 @@ interface DealRow {
   readonly closed_at: number | null;
 }
 
-/** Totals over the investments of a deal. */
-interface DealMoney {
-  readonly raised_cents: number;
-  readonly committed_cents: number;
+/** How many investments a deal has, and of how many investors. */
+interface DealCounts {
   readonly investor_count: number;
   readonly investment_count: number;
   readonly confirmed_count: number;
 }
 
-export type Deal = DealRow & DealMoney;
+interface MoneyRow extends DealCounts {
+  readonly raised: string;
+  readonly committed: string;
+}
+
+export type Deal = DealRow &
+  DealCounts & { readonly raised_cents: CentsSum; readonly committed_cents: CentsSum };
 
 /** Target and minimum come from the offering, as in the catalog. Description and maximum come from the syndicate. */
 const select = `SELECT o.no, o.id, t.name, o.status, o.company_no, c.id AS company, c.name AS company_name,
@@ -45,15 +51,16 @@ const select = `SELECT o.no, o.id, t.name, o.status, o.company_no, c.id AS compa
   LEFT JOIN offering_terms r ON r.offering_no = o.no`;
 
 /** Computes all totals of a deal in one scan of its investments. */
-const moneySql = `SELECT coalesce(sum(raised_cents), 0) AS raised_cents,
-  coalesce(sum(committed_cents), 0) AS committed_cents, count(DISTINCT investor_no) AS investor_count,
+const moneySql = `SELECT ${exactSum('raised_cents')} AS raised,
+  ${exactSum('committed_cents')} AS committed, count(DISTINCT investor_no) AS investor_count,
   count(*) AS investment_count, coalesce(sum(raised_cents > 0), 0) AS confirmed_count
   FROM syndicate_investments WHERE offering_no = ?`;
 
 function withMoney(state: State, row: DealRow): Deal {
-  const money = one<DealMoney>(state, moneySql, [row.no]);
+  const money = one<MoneyRow>(state, moneySql, [row.no]);
   if (money === undefined) throw new Error('an aggregate query returned no row');
-  return { ...row, ...money };
+  const { raised, committed, ...counts } = money;
+  return { ...row, ...counts, raised_cents: centsOfSum(raised), committed_cents: centsOfSum(committed) };
 }
 
 const byId = `${select} WHERE o.syndicate_no = ? AND o.id = ?`;

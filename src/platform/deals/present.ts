@@ -1,5 +1,6 @@
 import type { DealResource } from '../contract/deals.js';
 import { iso, isoOrNull } from '../http/timestamps.js';
+import { writtenSum } from '../http/written-sum.js';
 import { wholeDollars } from '../syndicates/present.js';
 import { type Deal, statusOf } from './model.js';
 
@@ -40,17 +41,19 @@ export function dealStatisticsOf(deal: Deal) {
     type: 'deal_statistics',
     attributes: {
       amount_raised: wholeDollars(deal.raised_cents),
-      amount_raised_cents: deal.raised_cents,
-      amount_committed_cents: deal.committed_cents,
+      amount_raised_cents: writtenSum(deal.raised_cents),
+      amount_committed_cents: writtenSum(deal.committed_cents),
       investor_count: deal.investor_count,
       investments_by_status: {
         pending: deal.investment_count - deal.confirmed_count,
         confirmed: deal.confirmed_count,
       },
       average_investment_cents:
-        deal.investment_count === 0 ? 0 : Math.floor(deal.committed_cents / deal.investment_count),
+        deal.investment_count === 0
+          ? 0
+          : Number(BigInt(deal.committed_cents) / BigInt(deal.investment_count)),
       funding_target_cents: target,
-      percent_funded: target === null ? null : Math.floor((deal.raised_cents * 100) / target),
+      percent_funded: target === null ? null : Math.floor((Number(deal.raised_cents) * 100) / target),
     },
   };
 }

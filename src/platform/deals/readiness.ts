@@ -30,7 +30,9 @@ export function readinessOf(syndicate: Syndicate, deal: Deal) {
       'target_reached',
       target !== null && deal.raised_cents >= target,
       'The target is reached.',
-      target === null ? 'There is no target to reach.' : `${target - deal.raised_cents} cents are missing.`,
+      target === null
+        ? 'There is no target to reach.'
+        : `${BigInt(target) - BigInt(deal.raised_cents)} cents are missing.`,
     ),
     check(
       'investments_confirmed',

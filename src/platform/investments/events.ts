@@ -1,5 +1,6 @@
 import type { EventName } from '../../wire/events.js';
 import type { Services } from '../services.js';
+import { centsOfSum, exactSum } from '../state/exact-sum.js';
 import { one } from '../state/statements.js';
 import type { Source } from './derive.js';
 
@@ -70,16 +71,16 @@ export function announceLifecycle(
 }
 
 function totalsOf(services: Services, source: Source): object {
-  const row = one<{ count: number; committed: number; latest: number | null }>(
+  const row = one<{ count: number; committed: string; latest: number | null }>(
     services.state,
-    `SELECT count(*) AS count, coalesce(sum(committed_cents), 0) AS committed, max(applied_at) AS latest
+    `SELECT count(*) AS count, ${exactSum('committed_cents')} AS committed, max(applied_at) AS latest
      FROM investments WHERE investor_no = ? AND company_no = ? AND deleted_at IS NULL
        AND status NOT IN ('canceled', 'converted')`,
     [source.investor_no, source.company_no],
-  ) ?? { count: 0, committed: 0, latest: null };
+  ) ?? { count: 0, committed: '', latest: null };
   return {
     active_investment_count: row.count,
-    total_committed: row.committed / 100,
+    total_committed: Number(centsOfSum(row.committed)) / 100,
     latest_applied_at: timestamp(row.latest),
     investor_status: row.count > 0 ? 'active' : 'none_active',
   };

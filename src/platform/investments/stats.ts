@@ -1,5 +1,7 @@
-import { type CentsSum, centsOfHalves, centsSum } from '../../domain/money.js';
+import { type CentsSum, centsSum } from '../../domain/money.js';
+import { writtenSum } from '../http/written-sum.js';
 import type { Services } from '../services.js';
+import { centsOfSum, exactSum } from '../state/exact-sum.js';
 import { all } from '../state/statements.js';
 import { publishDue } from './publisher.js';
 import { feedHead } from './queries.js';
@@ -14,16 +16,12 @@ interface Totals {
 interface StatusRow {
   readonly status: string;
   readonly count: number;
-  readonly committed_high: number;
-  readonly committed_low: number;
-  readonly raised_high: number;
-  readonly raised_low: number;
+  readonly committed: string;
+  readonly raised: string;
 }
 
-/** The upper and the lower 32 bits are added separately: a sum beyond 2^53 would be rounded. */
-export const statsSql = `SELECT status, count(*) AS count,
-  sum(committed_cents >> 32) AS committed_high, sum(committed_cents & 4294967295) AS committed_low,
-  sum(raised_cents >> 32) AS raised_high, sum(raised_cents & 4294967295) AS raised_low
+export const statsSql = `SELECT status, count(*) AS count, ${exactSum('committed_cents')} AS committed,
+  ${exactSum('raised_cents')} AS raised
   FROM publications INDEXED BY publications_offering
   WHERE offering_no = ? AND visible = 1 GROUP BY status ORDER BY status`;
 
@@ -35,8 +33,8 @@ export function offeringStats(services: Services, offering: OfferingRow, now: nu
       row.status,
       {
         count: row.count,
-        committed_cents: centsOfHalves(row.committed_high, row.committed_low),
-        raised_cents: centsOfHalves(row.raised_high, row.raised_low),
+        committed_cents: centsOfSum(row.committed),
+        raised_cents: centsOfSum(row.raised),
       },
     ],
   );
@@ -65,16 +63,6 @@ export function offeringStats(services: Services, offering: OfferingRow, now: nu
 
 const written = ({ count, committed_cents, raised_cents }: Totals) => ({
   count,
-  committed_cents: digitsOf(committed_cents),
-  raised_cents: digitsOf(raised_cents),
+  committed_cents: writtenSum(committed_cents),
+  raised_cents: writtenSum(raised_cents),
 });
-
-/** Returns what JSON.stringify writes as the digits of the sum. It has no other way to write a bigint. */
-const digitsOf = (sum: CentsSum): unknown => (typeof sum === 'bigint' ? JSON.rawJSON(String(sum)) : sum);
-
-declare global {
-  /** Node has it since 21, the library of TypeScript not yet. */
-  interface JSON {
-    rawJSON(text: string): unknown;
-  }
-}

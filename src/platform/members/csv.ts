@@ -1,5 +1,6 @@
 import { iso } from '../http/timestamps.js';
 import type { State } from '../state/database.js';
+import { centsOfSum } from '../state/exact-sum.js';
 import { wholeDollars } from '../syndicates/present.js';
 import { everyMember } from './listing.js';
 import type { Member } from './model.js';
@@ -26,7 +27,7 @@ const columns: readonly (readonly [heading: string, cell: Cell])[] = [
   ['Tags', (row) => listOf(row.tags).join('\n')],
   ['Private Tags', (row) => listOf(row.private_tags).join('\n')],
   ['Starred', (row) => yes(row.starred)],
-  ['Investment Total', (row) => wholeDollars(row.invested_cents)],
+  ['Investment Total', (row) => wholeDollars(centsOfSum(row.invested))],
   ['Deals', (row) => String(row.deal_count)],
   [
     'Carry Override',

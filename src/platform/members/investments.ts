@@ -1,4 +1,6 @@
+import { centsSum } from '../../domain/money.js';
 import { iso } from '../http/timestamps.js';
+import { writtenSum } from '../http/written-sum.js';
 import type { State } from '../state/database.js';
 import { all } from '../state/statements.js';
 import { wholeDollars } from '../syndicates/present.js';
@@ -22,7 +24,7 @@ const sql = `SELECT i.id, v.offering_no, o.id AS offering, c.name AS company_nam
 /** Returns the member's investments in the deals of this syndicate. Money that counts as raised is confirmed. */
 export function investmentsOf(state: State, member: Member) {
   const rows = member.user_id === null ? [] : all<Row>(state, sql, [member.user_no, member.syndicate_no]);
-  const total = rows.reduce((sum, row) => sum + row.committed_cents, 0);
+  const total = centsSum(...rows.map((row) => row.committed_cents));
   return {
     data: rows.map((row) => ({
       id: row.id,
@@ -37,6 +39,6 @@ export function investmentsOf(state: State, member: Member) {
         created_at: iso(row.applied_at),
       },
     })),
-    meta: { count: rows.length, total_amount: wholeDollars(total), total_amount_cents: total },
+    meta: { count: rows.length, total_amount: wholeDollars(total), total_amount_cents: writtenSum(total) },
   };
 }

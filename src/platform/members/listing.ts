@@ -31,7 +31,7 @@ const orders: Readonly<Record<MemberSort, readonly [key: string, direction: 'ASC
   oldest: ['created_at', 'ASC'],
   alphabetical: [`fold(coalesce(name, ''))`, 'ASC'],
   last_activity: ['coalesce(last_login_at, 0)', 'DESC'],
-  investment_amount: ['invested_cents', 'DESC'],
+  investment_amount: ['invested_about', 'DESC'],
 };
 
 /**
@@ -63,7 +63,7 @@ const keyOf: Readonly<Record<MemberSort, (row: Member) => string | number>> = {
   oldest: (row) => row.created_at,
   alphabetical: (row) => fold(row.name ?? ''),
   last_activity: (row) => row.last_login_at ?? 0,
-  investment_amount: (row) => row.invested_cents,
+  investment_amount: (row) => row.invested_about,
 };
 
 export function listMembers(

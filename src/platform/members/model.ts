@@ -1,6 +1,7 @@
 import type { memberRoles } from '../contract/members.js';
 import { notFound } from '../http/problem.js';
 import type { State } from '../state/database.js';
+import { exactSum } from '../state/exact-sum.js';
 import { one } from '../state/statements.js';
 import type { Permission } from '../syndicates/model.js';
 
@@ -54,7 +55,10 @@ export interface Member {
   readonly tags: string;
   readonly private_tags: string;
   readonly starred: number;
-  readonly invested_cents: number;
+  /** As `exactSum` writes it. */
+  readonly invested: string;
+  /** Orders members by it: exact up to 2^53. */
+  readonly invested_about: number;
   readonly deal_count: number;
   readonly created_at: number;
   readonly updated_at: number;
@@ -76,7 +80,8 @@ export const memberSelect = `SELECT m.no, m.id, m.syndicate_no, m.user_no, m.sta
   u.address AS location, p.linkedin_url, p.twitter_url, p.website, p.avatar_url, p.hide_location, p.interests,
   p.stage_preferences, p.looking_for, p.last_login_at, m.title, m.sort_order, m.carry_percentage_override,
   m.carry_discount_percentage, m.management_fee_discount_percentage, m.public_on_syndicate_profile, m.tags,
-  m.private_tags, m.starred, ${money('coalesce(sum(v.committed_cents), 0)')} AS invested_cents,
+  m.private_tags, m.starred, ${money(exactSum('v.committed_cents'))} AS invested,
+  ${money('total(v.committed_cents)')} AS invested_about,
   ${money('count(DISTINCT v.offering_no)')} AS deal_count, m.created_at, m.updated_at
   FROM syndicate_members m JOIN syndicates s ON s.no = m.syndicate_no
   LEFT JOIN users u ON u.no = m.user_no AND m.standing <> 'invitee'

@@ -1,5 +1,6 @@
 import type { MemberResource } from '../contract/members.js';
 import { iso, isoOrNull } from '../http/timestamps.js';
+import { centsOfSum } from '../state/exact-sum.js';
 import { wholeDollars } from '../syndicates/present.js';
 import type { Member } from './model.js';
 
@@ -35,7 +36,7 @@ export function memberResourceOf(row: Member, moderator: boolean): MemberResourc
       profile_url: row.username === null ? null : `/${row.username}`,
       tags: listOf(row.tags),
       joined_at: iso(row.created_at),
-      investment_total: moderator ? wholeDollars(row.invested_cents) : null,
+      investment_total: moderator ? wholeDollars(centsOfSum(row.invested)) : null,
       deal_count: row.deal_count,
       ...(moderator ? forModerators(row) : {}),
       created_at: iso(row.created_at),

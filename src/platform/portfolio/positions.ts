@@ -3,6 +3,7 @@ import { dollarsOf } from '../catalog/money.js';
 import { findRound, type Round } from '../catalog/rounds.js';
 import { securityKindOf } from '../catalog/securities.js';
 import { siteUrl } from '../catalog/site.js';
+import { writtenSum } from '../http/written-sum.js';
 import type { Services } from '../services.js';
 import type { Realm } from '../state/secrets.js';
 import { all } from '../state/statements.js';
@@ -91,10 +92,10 @@ const securityOf = (round: Round) =>
   round.security_type === null ? null : securityKindOf(round.security_type);
 
 const moneyOf = (worth: Worth, lots: readonly Lot[], outcome: Outcome) => ({
-  cost_basis_cents: worth.cost,
-  current_value_cents: worth.current,
-  unrealized_gain_cents: worth.unrealized,
-  realized_gain_cents: worth.realized,
+  cost_basis_cents: writtenSum(worth.cost),
+  current_value_cents: writtenSum(worth.current),
+  unrealized_gain_cents: writtenSum(worth.unrealized),
+  realized_gain_cents: writtenSum(worth.realized),
   return_multiple: multipleOf(worth),
   shares_held: sharesOf(lots),
   current_share_price: sharePriceOf(lots, outcome),

@@ -1,4 +1,5 @@
 import { positionStatuses } from '../contract/vocabulary.js';
+import { writtenSum } from '../http/written-sum.js';
 import type { Position } from './positions.js';
 import { multipleOf, totalOf } from './valuation.js';
 
@@ -17,10 +18,10 @@ export function summaryOf(positions: readonly Position[], now: number) {
   );
   return {
     currency,
-    total_cost_basis_cents: worth.cost,
-    total_current_value_cents: worth.current,
-    total_unrealized_gain_cents: worth.unrealized,
-    total_realized_gain_cents: worth.realized,
+    total_cost_basis_cents: writtenSum(worth.cost),
+    total_current_value_cents: writtenSum(worth.current),
+    total_unrealized_gain_cents: writtenSum(worth.unrealized),
+    total_realized_gain_cents: writtenSum(worth.realized),
     return_multiple: multipleOf(worth),
     as_of: new Date(now).toISOString(),
   };

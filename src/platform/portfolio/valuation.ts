@@ -1,3 +1,4 @@
+import { type CentsSum, centsSum } from '../../domain/money.js';
 import { dollarsOf } from '../catalog/money.js';
 import type { exitReasons, positionStatuses } from '../contract/vocabulary.js';
 import type { State } from '../state/database.js';
@@ -28,19 +29,19 @@ export function outcomeOf(state: State, offeringNo: number, now: number): Outcom
 }
 
 export interface Worth {
-  readonly cost: number;
-  readonly current: number;
-  readonly unrealized: number;
-  readonly realized: number;
+  readonly cost: CentsSum;
+  readonly current: CentsSum;
+  readonly unrealized: CentsSum;
+  readonly realized: CentsSum;
 }
 
-const valued = (cents: number, outcome: Outcome): number =>
-  Number((BigInt(cents) * BigInt(outcome.value_ppm)) / million);
+const valued = (cents: number, outcome: Outcome): CentsSum =>
+  centsSum((BigInt(cents) * BigInt(outcome.value_ppm)) / million);
 
 /** Active positions have a value and no realized gain; ended positions have a realized gain and no value. */
 export function worthOf(lot: Lot, outcome: Outcome): Worth {
   const value = valued(lot.costCents, outcome);
-  const gain = value - lot.costCents;
+  const gain = centsSum(value, -lot.costCents);
   return outcome.status === 'active'
     ? { cost: lot.costCents, current: value, unrealized: gain, realized: 0 }
     : { cost: lot.costCents, current: 0, unrealized: 0, realized: gain };
@@ -49,10 +50,10 @@ export function worthOf(lot: Lot, outcome: Outcome): Worth {
 export const totalOf = (worths: readonly Worth[]): Worth =>
   worths.reduce(
     (sum, worth) => ({
-      cost: sum.cost + worth.cost,
-      current: sum.current + worth.current,
-      unrealized: sum.unrealized + worth.unrealized,
-      realized: sum.realized + worth.realized,
+      cost: centsSum(sum.cost, worth.cost),
+      current: centsSum(sum.current, worth.current),
+      unrealized: centsSum(sum.unrealized, worth.unrealized),
+      realized: centsSum(sum.realized, worth.realized),
     }),
     { cost: 0, current: 0, unrealized: 0, realized: 0 },
   );
@@ -60,8 +61,8 @@ export const totalOf = (worths: readonly Worth[]): Worth =>
 /** Returns (cost + gains) / cost with two decimals, truncated. */
 export function multipleOf({ cost, unrealized, realized }: Worth): string | null {
   if (cost === 0) return null;
-  const hundredths = (BigInt(cost + unrealized + realized) * 100n) / BigInt(cost);
-  return dollarsOf(Number(hundredths));
+  const hundredths = (BigInt(centsSum(cost, unrealized, realized)) * 100n) / BigInt(cost);
+  return dollarsOf(hundredths);
 }
 
 /** Sums shares in units of half a share, to stay exact. */

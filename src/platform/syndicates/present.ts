@@ -1,9 +1,13 @@
+import type { CentsSum } from '../../domain/money.js';
 import type { SyndicateResource } from '../contract/syndicates.js';
 import { iso } from '../http/timestamps.js';
 import type { Syndicate } from './model.js';
 
 /** Returns whole dollars, rounded down, so that no amount is overstated. */
-export const wholeDollars = (cents: number): string => String(Math.floor(cents / 100));
+export function wholeDollars(cents: CentsSum): string {
+  const whole = BigInt(cents);
+  return String(whole / 100n - (whole % 100n < 0n ? 1n : 0n));
+}
 
 export function syndicateResourceOf(row: Syndicate): SyndicateResource {
   return {
