@@ -1,14 +1,21 @@
-import { type Fault, isFault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Interruption } from '../runtime/interruption.js';
 import { tabPerPage } from '../wire/limits.js';
 import { paths } from '../wire/paths.js';
-import { type CompanyRecord, companies, hiddenCompany, parseCompany } from './collections/companies.js';
+import {
+  type CompanyRecord,
+  companies,
+  hiddenCompany,
+  namedRounds,
+  parseCompany,
+  type RoundSummary,
+} from './collections/companies.js';
 import { companyUpdates, parseUpdates } from './collections/company-updates.js';
 import { collections } from './collections/index.js';
 import { parseStats, roundStats } from './collections/round-stats.js';
-import { hiddenRound, parseRound, type RoundRecord, rounds } from './collections/rounds.js';
+import { hiddenRound, keptRound, parseRound, type RoundRecord, rounds } from './collections/rounds.js';
 import { broken, fieldsOf } from './fields.js';
 import type {
   Catalog,
@@ -22,6 +29,7 @@ import type {
   Row,
 } from './ports.js';
 import { nameRounds } from './round-names.js';
+import { type Trouble, troubles } from './troubles.js';
 
 /** What the configuration says of a source. */
 export interface DimensionSource {
@@ -47,6 +55,8 @@ export interface CollectionsListed {
   readonly listings: readonly Listing[];
   /** The failure that ended the listing early; null when every collection was listed. */
   readonly fault: Fault | null;
+  /** The first response that broke the contract. Its company or round is listed as it is stored. */
+  readonly unreadable: Fault | null;
 }
 
 /** The most pages of posts that are read of one company: 5,000 posts. More would never end on a broken platform. */
@@ -54,7 +64,8 @@ const updatePagesMax = 100;
 
 /**
  * Lists the wanted collections of one source. A collection is complete only when every resource of it was answered; a
- * failure leaves it and those that depend on it incomplete, and what was complete before it is still returned.
+ * failure leaves it and those that depend on it incomplete, and what was complete before it is still returned. A company
+ * or round whose response breaks the contract stays as it is stored, and the collection has a problem.
  */
 export async function listCollections(parts: ListingParts): Promise<CollectionsListed> {
   const run = new Run(parts);
@@ -72,7 +83,7 @@ export async function listCollections(parts: ListingParts): Promise<CollectionsL
     }
     listings.push({ kind: 'incomplete', collection: collections[name], problem: problemOf(fault) });
   }
-  return { listings: run.finished(listings), fault };
+  return { listings: run.finished(listings), fault, unreadable: run.unreadable };
 }
 
 /** Returns the text of the problem; null when waiting solves it. */
@@ -84,12 +95,9 @@ function problemOf(fault: Fault): string | null {
 interface CompanyFound {
   readonly id: string;
   readonly record: CompanyRecord | null;
+  readonly rounds: readonly RoundSummary[];
   readonly reason: string | null;
-}
-
-interface Trouble {
-  readonly reason: string;
-  readonly id: string;
+  readonly isUnreadable: boolean;
 }
 
 class Run {
@@ -97,8 +105,13 @@ class Run {
   #names: ReadonlyMap<string, string> = new Map();
   #rounds: readonly RoundRecord[] | null = null;
   #stats: readonly Row[] | null = null;
+  #unreadable: Fault | null = null;
 
   constructor(private readonly parts: ListingParts) {}
+
+  get unreadable(): Fault | null {
+    return this.#unreadable;
+  }
 
   async list(name: CollectionName): Promise<Listing> {
     switch (name) {
@@ -107,13 +120,8 @@ class Run {
         return complete(companies, [], troubles(found.map(({ id, reason }) => ({ id, reason }))));
       }
       case 'rounds': {
-        const found = await this.#findRounds();
-        const forbidden = found.filter(({ row }) => this.#forbidden.has(String(row.id)));
-        return complete(
-          rounds,
-          [],
-          troubles(forbidden.map(({ row }) => ({ id: String(row.id), reason: String(row.unavailable) }))),
-        );
+        await this.#findRounds();
+        return complete(rounds, [], troubles(this.#roundTroubles));
       }
       case 'round_stats':
         return await this.#listStats();
@@ -151,9 +159,10 @@ class Run {
     const stored = firsts(this.parts.known.stored.get('companies') ?? [], ({ id }) => id);
     const naming = (this.#rounds ?? []).filter(({ companyName }) => companyName !== null);
     const named = firsts(naming, ({ row }) => row.company_id);
-    return (this.#companies ?? []).map(({ id, record, reason }) => {
+    return (this.#companies ?? []).map(({ id, record, reason, isUnreadable }) => {
       const own = [...(currencies.get(id) ?? [])];
       const before = stored.get(id);
+      if (isUnreadable && before !== undefined) return before;
       const currency = own.length > 1 ? null : (own[0] ?? before?.currency ?? null);
       if (record !== null) return { ...record.row, currency };
       const once = this.#rounds === null && before?.unavailable === reason ? before?.name : null;
@@ -179,7 +188,7 @@ class Run {
     };
   }
 
-  readonly #forbidden = new Set<string>();
+  readonly #roundTroubles: Trouble[] = [];
 
   async #findCompanies(): Promise<readonly CompanyFound[]> {
     if (this.#companies !== null) return this.#companies;
@@ -194,8 +203,16 @@ class Run {
     const found: CompanyFound[] = [];
     for (const id of [...ids].sort()) {
       const answer = await this.#look({ path: paths.company, params: { id }, isPublic: true });
-      if (answer.kind === 'found') found.push({ id, record: parseCompany(answer.body), reason: null });
-      else found.push({ id, record: null, reason: reasonOf(answer) });
+      if (answer.kind !== 'found') {
+        found.push({ id, record: null, rounds: [], reason: reasonOf(answer), isUnreadable: false });
+        continue;
+      }
+      const record = this.#readable(() => parseCompany(answer.body));
+      found.push(
+        record instanceof Fault
+          ? { id, record: null, rounds: namedRounds(answer.body), reason: record.message, isUnreadable: true }
+          : { id, record, rounds: record.rounds, reason: null, isUnreadable: false },
+      );
     }
     this.#companies = found;
     return found;
@@ -220,15 +237,15 @@ class Run {
     const { known, source, cache } = this.parts;
     const invested = new Map(known.investedRounds.map((round) => [round.id, round]));
     const summaries = new Map(
-      found.flatMap(({ id, record }) =>
-        (record?.rounds ?? []).map((summary) => [summary.id, { summary, companyId: id }] as const),
+      found.flatMap(({ id, rounds: named }) =>
+        named.map((summary) => [summary.id, { summary, companyId: id }] as const),
       ),
     );
     const here = new Set(found.map(({ id }) => id));
+    const unreadable = new Set<unknown>(found.filter(({ isUnreadable }) => isUnreadable).map(({ id }) => id));
     // A round without investments that its company no longer names may still be served, such as a canceled one.
-    const stored = (known.stored.get('rounds') ?? []).filter(
-      ({ company_id: of }) => typeof of === 'string' && here.has(of),
-    );
+    const rows = firsts(known.stored.get('rounds') ?? [], ({ id }) => id);
+    const stored = [...rows.values()].filter(({ company_id: of }) => typeof of === 'string' && here.has(of));
     const ids = new Set([...invested.keys(), ...summaries.keys(), ...stored.map(({ id }) => String(id))]);
     const records: RoundRecord[] = [];
     for (const id of [...ids].sort()) {
@@ -243,18 +260,28 @@ class Run {
       });
       const { summary, companyId } = summaries.get(id) ?? { summary: undefined, companyId: null };
       const of = companyId ?? invested.get(id)?.companyId ?? null;
-      if (answer.kind === 'same' && before !== undefined) records.push(before);
-      else if (answer.kind === 'found') {
-        const record = parseRound(answer.body);
+      if (answer.kind === 'same' && before !== undefined) {
+        records.push(before);
+        continue;
+      }
+      const record = answer.kind === 'found' ? this.#readable(() => parseRound(answer.body)) : null;
+      if (record !== null && !(record instanceof Fault)) {
         const { row } = record;
         records.push({ ...record, row: { ...row, company_id: row.company_id ?? of } });
-      } else {
-        cache.delete(id);
-        if (answer.kind === 'unavailable' && answer.forbidden) this.#forbidden.add(id);
-        if (summary === undefined && !invested.has(id)) continue;
-        const labels = invested.has(id) ? await this.parts.labelsOf(id) : null;
-        records.push(hiddenRound({ id, companyId: of, reason: reasonOf(answer) }, summary, labels));
+        continue;
       }
+      const reason = record?.message ?? reasonOf(answer);
+      const kept = rows.get(id);
+      // What its company says of a round that the platform hides is unknown while the company cannot be read.
+      const isKept = kept !== undefined && (record !== null || unreadable.has(kept.company_id));
+      if (!isKept) cache.delete(id);
+      if (!isKept && summary === undefined && !invested.has(id)) continue;
+      if (record !== null || (answer.kind === 'unavailable' && answer.forbidden))
+        this.#roundTroubles.push({ id, reason });
+      const labels = !isKept && invested.has(id) ? await this.parts.labelsOf(id) : null;
+      records.push(
+        isKept ? keptRound(kept, before) : hiddenRound({ id, companyId: of, reason }, summary, labels),
+      );
     }
     for (const record of records) if (record.etag !== null) cache.set(String(record.row.id), record);
     this.#rounds = records;
@@ -275,7 +302,9 @@ class Run {
       const answer = await this.#look({ path: paths.offeringStats, params: { offering_id: id } });
       if (answer.kind === 'found') {
         answering.add(row.company_id);
-        rows.push(...parseStats(answer.body, this.#now()));
+        const parsed = this.#readable(() => parseStats(answer.body, this.#now()));
+        if (parsed instanceof Fault) refused.push({ id, reason: parsed.message });
+        rows.push(...(parsed instanceof Fault ? this.#storedStats(id) : parsed));
       } else {
         const reason = reasonOf(answer);
         refusing.set(row.company_id, reason);
@@ -284,6 +313,10 @@ class Run {
     }
     this.#stats = rows;
     return complete(roundStats, rows, troubles(refused));
+  }
+
+  #storedStats(round: string): readonly Row[] {
+    return (this.parts.known.stored.get('round_stats') ?? []).filter(({ offering_id: of }) => of === round);
   }
 
   async #listUpdates(): Promise<Listing> {
@@ -311,6 +344,17 @@ class Run {
       }
     }
     return complete(companyUpdates, [...rows.values()], troubles(refused));
+  }
+
+  /** Returns what the parser returns, or the fault of a response that breaks the contract. */
+  #readable<Value>(parse: () => Value): Value | Fault {
+    try {
+      return parse();
+    } catch (error) {
+      if (!isFault(error, 'contract_broken')) throw error;
+      this.#unreadable ??= error;
+      return error;
+    }
   }
 
   #look(lookup: Lookup): Promise<Found> {
@@ -341,12 +385,3 @@ function firsts<Item>(items: readonly Item[], keyOf: (item: Item) => unknown): R
 
 const reasonOf = (answer: Found): string =>
   answer.kind === 'unavailable' ? answer.reason : 'the platform said it is unchanged, and nothing is stored';
-
-/** Returns one sentence for what the platform refused; null when it refused nothing. */
-function troubles(asked: readonly { readonly id: string; readonly reason: string | null }[]): string | null {
-  const refused = asked.filter((one): one is Trouble => one.reason !== null);
-  const [first] = refused;
-  if (first === undefined) return null;
-  const others = refused.length - 1;
-  return `${first.reason} for ${first.id}${others === 0 ? '' : ` and ${others} more`}`;
-}

@@ -38,9 +38,15 @@ export class Lister {
     const { store, clock, logger, onNames, onChanged } = this.parts;
     const { name } = plan.source;
     const startedAt = clock.monotonic();
-    const known = await store.begin(name, wanted, [collections.companies, collections.rounds]);
-    const { listings, fault } = await this.#askPlatform(plan, wanted, known, plan.cache);
+    const { companies, rounds, round_stats } = collections;
+    const known = await store.begin(name, wanted, [companies, rounds, round_stats]);
+    const { listings, fault, unreadable } = await this.#askPlatform(plan, wanted, known, plan.cache);
     const differences = await store.apply(name, known.attempt, listings);
+    if (unreadable !== null)
+      logger.warn(
+        { source: name, code: unreadable.code, hint: unreadable.message },
+        'a company or round could not be read and stays as it is stored',
+      );
     const isChanged = differences.added + differences.changed + differences.removed > 0;
     if (isChanged) {
       onChanged(name);
@@ -62,11 +68,15 @@ export class Lister {
     return fault;
   }
 
-  /** Lists everything and compares it with what is stored. Writes nothing. Throws the fault of a listing that ended early. */
+  /**
+   * Lists everything and compares it with what is stored. Writes nothing. Throws the fault of a listing that ended early,
+   * or of a company or round that could not be read.
+   */
   async compare(plan: ListingPlan): Promise<Compared> {
     const known = await this.parts.store.begin(plan.source.name, [], Object.values(collections));
-    const { listings, fault } = await this.#askPlatform(plan, collectionNames, known, new Map());
-    if (fault !== null) throw fault;
+    const { listings, fault, unreadable } = await this.#askPlatform(plan, collectionNames, known, new Map());
+    const failure = fault ?? unreadable;
+    if (failure !== null) throw failure;
     return compareListings(listings, known);
   }
 

@@ -168,6 +168,89 @@ test.each([
   expect(result.fault).toBe(fault);
 });
 
+test('a company, a round or stats that cannot be read stay as they are stored, and the others are listed', async () => {
+  const first = await listed();
+  const stored = new Map(
+    collectionNames.map(
+      (name) => [name, first.rows(name).map((row) => ({ ...row, currency: 'eur' }))] as const,
+    ),
+  );
+  // What a platform sends that adds up more than 2^53 cents, and a round that changed beside it.
+  const huge = { amount_raised_cents: 2 ** 63 };
+  const { listings, rows, fault, unreadable } = await listed({
+    known: { stored },
+    answers: {
+      ...served,
+      '/companies/co_1': company({ totals: { raised_on_service_all_time_cents: 2 ** 63 } }),
+      '/offerings/ofr_1': offering('ofr_1', huge),
+      '/offerings/ofr_2': offering('ofr_2', { status: 'closed' }),
+      '/offerings/ofr_1/stats': stats('ofr_1', {
+        by_status: { active: { count: 1, committed_cents: 2 ** 63, raised_cents: 0 } },
+      }),
+    },
+  });
+  expect(fault).toBeNull();
+  expect(unreadable?.code).toBe('contract_broken');
+  expect(listings.map(({ kind, problem }) => [kind, problem])).toEqual([
+    ['complete', 'a response with a company has no usable `raised_on_service_all_time_cents` for co_1'],
+    ['complete', 'a response with a offering has no usable `amount_raised_cents` for ofr_1'],
+    ['complete', 'a response with a stats has no usable `committed_cents` for ofr_1'],
+    ['complete', null],
+  ]);
+  const kept = (name: Collection['name']) => stored.get(name)?.[0];
+  expect(rows('companies')).toEqual([kept('companies')]);
+  expect(rows('rounds')[0]).toEqual(kept('rounds'));
+  expect(rows('rounds')[1]).toMatchObject({ id: 'ofr_2', status: 'closed' });
+  expect(rows('round_stats')).toEqual([kept('round_stats')]);
+});
+
+test('a round that cannot be read leaves its own name and that of its twin as they are', async () => {
+  const answers = {
+    ...served,
+    '/offerings/ofr_2': offering('ofr_2', { started_at: '2025-05-01T00:00:00Z' }, 'def'),
+  };
+  const cache = new Map<string, RoundRecord>();
+  const first = await listed({ answers, cache });
+  const names = first.rows('rounds').map(({ name }) => name);
+  expect(names).toEqual(['Reg CF SAFE 2025, opened 2025-03-14', 'Reg CF SAFE 2025, opened 2025-05-01']);
+  const stored = new Map([['rounds' as const, first.rows('rounds')]]);
+  const broken = { ...answers, '/offerings/ofr_1': offering('ofr_1', { status: null }, 'new') };
+  const second = await listed({ answers: broken, cache, known: { stored } });
+  expect(second.rows('rounds')).toEqual(first.rows('rounds'));
+  expect(cache.get('ofr_1')?.etag).toBe('abc');
+});
+
+test('a round or company that cannot be read and was never stored has no values, with the reason', async () => {
+  const answers = {
+    '/companies/co_1': company({ name: 7 }),
+    '/offerings/ofr_1': offering('ofr_1', { status: null }),
+  };
+  const investedRounds = [{ id: 'ofr_1', companyId: 'co_1', currency: 'usd' }];
+  const { rows, of } = await listed({ answers, known: { investedRounds } });
+  const unavailable = 'a response with a offering has no usable `status`';
+  expect(rows('rounds')[0]).toMatchObject({ id: 'ofr_1', status: null, currency: 'usd', unavailable });
+  expect(of('rounds')).toMatchObject({ kind: 'complete', problem: `${unavailable} for ofr_1` });
+  expect(rows('companies')).toMatchObject([
+    { id: 'co_1', name: null, unavailable: 'a response with a company has no usable `name`' },
+  ]);
+});
+
+test('a company that cannot be read names its new rounds, and its hidden ones stay as they are stored', async () => {
+  const past = [summary('ofr_9', { current: false, status: 'closed' })];
+  const named = { service_rounds: [summary('ofr_1'), ...past] };
+  const first = await listed({ answers: { ...served, '/companies/co_1': company(named) } });
+  const hiddenRow = first.rows('rounds').find(({ id }) => id === 'ofr_9');
+  expect(hiddenRow).toMatchObject({ status: 'closed', unavailable: '404 not_found' });
+  const stored = new Map([['rounds' as const, first.rows('rounds')]]);
+  const more = { service_rounds: [...named.service_rounds, summary('ofr_3')], raising: 'yes' };
+  const { rows } = await listed({
+    known: { stored },
+    answers: { ...served, '/companies/co_1': company(more), '/offerings/ofr_3': offering('ofr_3') },
+  });
+  expect(rows('rounds').map(({ id }) => id)).toEqual(['ofr_1', 'ofr_2', 'ofr_3', 'ofr_9']);
+  expect(rows('rounds').at(-1)).toEqual(hiddenRow);
+});
+
 test('a listing that waits for the quota is no problem of the collection', async () => {
   const fault = new Fault('rate_limited', 'wait');
   const { of } = await listed({ answers: { ...served, '/companies/co_1': throwing(fault) } });

@@ -370,8 +370,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a round that is not served keeps its terms',
     'src/dimensions/list-collections.ts',
-    '        cache.delete(id);\n',
-    '        if (before !== undefined) {\n          records.push(before);\n          continue;\n        }\n        cache.delete(id);\n',
+    '      if (!isKept) cache.delete(id);\n',
+    '      if (before !== undefined) {\n        records.push(before);\n        continue;\n      }\n',
   ),
   bug(
     'a scrub is counted as done while somebody reads the log',

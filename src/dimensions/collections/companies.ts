@@ -82,6 +82,17 @@ export function parseCompany(body: unknown): CompanyRecord {
   };
 }
 
+/** Returns the rounds that a response names, also one that `parseCompany` cannot read. */
+export function namedRounds(body: unknown): readonly RoundSummary[] {
+  const fields = fieldsOf(fieldsOf(fieldsOf(body).data).attributes);
+  const { offering_id, offering_ids } = fieldsOf(fields.current_raise);
+  const listed = [fields.service_rounds, fields.wefunder_rounds, fields.past_rounds].flatMap((list) =>
+    Array.isArray(list) ? list.map((item: unknown) => fieldsOf(item).offering_id) : [],
+  );
+  const ids = [...listed, offering_id, ...(Array.isArray(offering_ids) ? offering_ids : [])];
+  return [...new Set(ids)].flatMap((id) => (typeof id === 'string' && id !== '' ? [bare(id)] : []));
+}
+
 /** The row of a company that the platform does not serve. `name` may be known from one of its rounds. */
 export function hiddenCompany(id: string, reason: string, name: string | null): Row {
   const nothing = Object.fromEntries(companies.columns.map((column) => [column, null]));

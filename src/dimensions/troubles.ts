@@ -1,0 +1,16 @@
+/** Why a company or round could not be listed as the platform has it. */
+export interface Trouble {
+  readonly reason: string;
+  readonly id: string;
+}
+
+/** Returns one sentence for all of them; null when there is none. */
+export function troubles(
+  asked: readonly { readonly id: string; readonly reason: string | null }[],
+): string | null {
+  const refused = asked.filter((one): one is Trouble => one.reason !== null);
+  const [first] = refused;
+  if (first === undefined) return null;
+  const others = refused.length - 1;
+  return `${first.reason} for ${first.id}${others === 0 ? '' : ` and ${others} more`}`;
+}
