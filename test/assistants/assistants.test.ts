@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,13 @@ import { serveAssistant } from '../../src/assistants/serve.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { openPostgres } from '../../src/store/dialect/postgres/open.js';
+import { fakeIo, rosterd } from '../cli/fake-io.js';
 import { migratedDatabase } from '../postgres/fresh-database.js';
 import { fillWithCanaries, showsPeople } from '../store/support/canaries.js';
 import { postgresMirror, sqliteMirror, type WorkingMirror } from '../store/support/databases.js';
 import { freshMirror, seedHistory, seedInvestment, seedRow, seedSource } from '../store/support/mirror.js';
 import { type AtEnd, tempFolder } from '../store/temp-folder.js';
-import { type Conversation, program, programEnv, talkTo } from './talk.js';
+import { type Conversation, program, programEnv, talkTo, talkToProcess } from './talk.js';
 
 const tools = ['describe_schema', 'query', 'example_queries', 'status', 'history', 'changes'];
 
@@ -50,7 +51,7 @@ const at = (minute: number) =>
 
 describe.each(['present', 'earlier'] as const)('assistants: the %s client of the SDK', (generation) => {
   test(`assistants: the ${generation} client finds all tools and resources, and their answers`, async () => {
-    const talk = await talkTo(mirrorWithHistory(), { generation });
+    const talk = await talkToProcess(mirrorWithHistory(), generation);
     expect(await talk.toolNames()).toEqual(tools);
     const uris = await talk.resourceUris();
     expect(uris).toEqual(
@@ -383,13 +384,10 @@ test('assistants: stdout has messages of the protocol only, and the command ends
   expect(log).not.toContain('SELECT');
 });
 
-test('assistants: a wrong configuration ends the command with exit code 2, and nothing on stdout', () => {
-  const folder = tempFolder();
-  writeFileSync(join(folder, 'config.json'), '{"sources": []}');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'mcp'], {
-    ...{ cwd: folder, input: '', encoding: 'utf8' },
-    env: programEnv,
-  });
-  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-  expect(stderr).toContain('config.json');
+test('assistants: a wrong configuration ends the command with exit code 2, and nothing on stdout', async () => {
+  const cwd = tempFolder();
+  writeFileSync(join(cwd, 'config.json'), '{"sources": []}');
+  const { code, out, err } = await rosterd(['mcp'], fakeIo({ cwd }));
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain('config.json');
 });
