@@ -18,12 +18,14 @@ import { latestVersion } from '../../src/wire/versions.js';
 import { makeClient, type TestClient, tokensFor } from '../conformance/credentials.js';
 import { type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
 import { compiledScript } from '../support/compiled-script.js';
+import { refreshOnce } from './refresh-once.js';
 import { openStore, type SignInPlace } from './refresh-store.js';
 import { postgresStorage } from './storage/postgres-storage.js';
 
 /*
  * A process refreshes against the real platform and is killed at one step, while the network injects one fault.
- * Then another process continues from what is stored: it must read, and refresh once more, without a person.
+ * Then this process, which also plays the rounds without a kill, continues from what is stored: it must read, and
+ * refresh once more, without a person.
  */
 
 /** Those of a file; a write to the vault is one step. */
@@ -92,7 +94,7 @@ async function runRound(
   const proxy = await openProxy(world.url, round.wire);
   try {
     const tokens = await tokensFor(world, client, user(world).email, { scope: 'read:installations' });
-    const { store, close } = openStore(place);
+    const { store, close } = await openStore(place);
     await store.write({
       clientId: client.clientId,
       clientSecret: null,
@@ -103,25 +105,29 @@ async function runRound(
       scope: tokens.scope,
     });
     await close();
-    const args = [await compiledScript(script), proxy.url, JSON.stringify(place), round.step, round.when];
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-    let complaint = '';
-    child.stderr.on('data', (chunk) => {
-      complaint += String(chunk);
-    });
-    const [, signal] = await once(child, 'exit');
-    const killed = signal === 'SIGKILL';
-    if (killed !== (round.step !== 'never')) throw new Error(`ended by ${signal ?? 'itself'}: ${complaint}`);
+    if (round.step === 'never') await refreshOnce(proxy.url, place, (_, work) => work());
+    else await refreshAndDie(proxy.url, place, round);
     await goOn(world, place);
   } finally {
     await proxy.close();
   }
 }
 
+async function refreshAndDie(baseUrl: string, place: SignInPlace, { step, when }: Round): Promise<void> {
+  const args = [await compiledScript(script), baseUrl, JSON.stringify(place), step, when];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let complaint = '';
+  child.stderr.on('data', (chunk) => {
+    complaint += String(chunk);
+  });
+  const [, signal] = await once(child, 'exit');
+  if (signal !== 'SIGKILL') throw new Error(`ended by ${signal ?? 'itself'}: ${complaint}`);
+}
+
 /** Does what the next start of the daemon does, and its next refresh. */
 async function goOn(world: RunningPlatform, place: SignInPlace): Promise<void> {
   const pool = openConnectionPool();
-  const { store, close } = openStore(place);
+  const { store, close } = await openStore(place);
   try {
     const client = createClient({
       baseUrl: world.url,

@@ -7,8 +7,6 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { isSharedProcessGone, processName } from '../../src/runtime/process-identity.js';
 import { systemRandom } from '../../src/runtime/random.js';
 import type { Disk } from '../../src/runtime/replace-file.js';
-import { openPostgresVault } from '../../src/store/dialect/postgres/vault.js';
-import { openEncryptedVault } from '../../src/vault/encrypted-vault.js';
 
 /** Where a sign-in is stored: a file of this host, or an entry of the vault that hosts share on a server. */
 export type SignInPlace =
@@ -20,9 +18,14 @@ export interface OpenStore {
   close(): Promise<void>;
 }
 
-export function openStore(place: SignInPlace, disk?: Disk): OpenStore {
+/** Loads what a vault needs only for a vault: in a process that refreshes once, loading takes the longest. */
+export async function openStore(place: SignInPlace, disk?: Disk): Promise<OpenStore> {
   if (place.kind === 'file')
     return { store: fileCredentials(place.path, systemClock, disk), close: async () => {} };
+  const [{ openPostgresVault }, { openEncryptedVault }] = await Promise.all([
+    import('../../src/store/dialect/postgres/vault.js'),
+    import('../../src/vault/encrypted-vault.js'),
+  ]);
   const vault = openEncryptedVault({
     entries: openPostgresVault(
       { kind: 'postgres', url: place.url, password: null },

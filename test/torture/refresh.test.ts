@@ -27,7 +27,7 @@ test.each(rounds)(
 );
 
 test.each(wires)(
-  'CLIENT-11 a process that is not killed keeps its sign-in with the response %s',
+  'CLIENT-11 a refresh that nothing kills keeps its sign-in with the response %s',
   async (wire) => {
     await expect(torture.round({ step: 'never', when: 'after', wire })).resolves.toBeUndefined();
   },
