@@ -27,12 +27,15 @@ export async function triers(setting: Setting, jobs: number): Promise<readonly T
   return [{ seed: (seed) => trySeed(laboratory, seed, setting), close: () => laboratory.close() }];
 }
 
-export function beside(setting: Setting): Trier {
-  const isTranslated = import.meta.url.endsWith('.js');
-  const script = fileURLToPath(new URL(`./seed-process.${isTranslated ? 'js' : 'ts'}`, import.meta.url));
+/** The script of such a process; a compiled one starts without a loader. */
+export const seedProcess = fileURLToPath(
+  new URL(`./seed-process.${import.meta.url.endsWith('.js') ? 'js' : 'ts'}`, import.meta.url),
+);
+
+export function beside(setting: Setting, script = seedProcess): Trier {
   const child = fork(script, [JSON.stringify(setting)], {
     serialization: 'advanced',
-    execArgv: isTranslated ? [] : ['--import', 'tsx'],
+    execArgv: script.endsWith('.ts') ? ['--import', 'tsx'] : [],
   });
   return {
     seed: (seed) => answerOf(child, seed),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { compiledScript } from '../support/compiled-script.js';
 import { Laboratory } from './run-seed.js';
-import { beside } from './seed-processes.js';
+import { beside, seedProcess } from './seed-processes.js';
 import { invariantOf, reportOf, shrink } from './shrink.js';
 
 /**
@@ -28,7 +29,7 @@ test('a seed takes the same course each time, including power cuts and second da
 
   // The other process has run no seed before, so what an earlier seed leaves behind would change the course too.
   const wish = { twiceEvery: null, shrinks: false, keepsLines: false };
-  const process = beside({ mode: 'fake', server: null, ...wish });
+  const process = beside({ mode: 'fake', server: null, ...wish }, await compiledScript(seedProcess));
   const there = await process.seed(repeated.second);
   await process.close();
   expect(there.trace, 'in a process beside this one').toBe(another.trace);
