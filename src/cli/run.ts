@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { CommanderError } from 'commander';
 import { Fault } from '../domain/fault.js';
 import type { Blocking } from '../runtime/blocking.js';
@@ -109,6 +110,10 @@ function listen(io: Io, stderr: Stderr, stop: AbortController): Listening {
     },
     blocking: async (work) => {
       if (!io.endsBySignals) return await work();
+      // Modules are loaded without a turn of the event loop. A signal that came meanwhile would be dropped with its listener;
+      // each turn reads signals before it gets here, and the first one may be past that.
+      await setImmediate();
+      await setImmediate();
       unlisten();
       try {
         return await work();

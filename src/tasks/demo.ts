@@ -56,10 +56,10 @@ export async function startDemo(parts: DemoParts): Promise<Demo> {
     const goOn = () => {
       if (signal.aborted) throw new Fault('stopped', 'the demonstration was stopped while it started');
     };
-    goOn();
-    const sandbox = await blocking(() =>
-      openSandbox({ allowLoopbackWebhooks: true, logger, ...parts.sandbox }),
-    );
+    const sandbox = await blocking(async () => {
+      goOn();
+      return await openSandbox({ allowLoopbackWebhooks: true, logger, ...parts.sandbox });
+    });
     lifecycle.add('sandbox', () => sandbox.close());
     const config = demoConfig(parts.file, sandbox);
     await refuseForeignSources(config, parts.clock);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../src/cli/commands/index.js';
 import { exitCodes } from '../../src/cli/exit-codes.js';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
@@ -153,6 +153,29 @@ test.each([
   expect(times).toBe(listened);
   io.signals.emit('SIGINT');
   expect((await ended).code).toBe(0);
+});
+
+test('a signal that came while modules were loaded stops a command before it blocks the event loop', async () => {
+  const base = fakeIo();
+  const ignore = () => {};
+  process.on('SIGUSR2', ignore);
+  onTestFinished(() => {
+    process.off('SIGUSR2', ignore);
+  });
+  const io: typeof base = {
+    ...base,
+    onSignal: (signal, listener) => {
+      if (signal !== 'SIGTERM') return base.onSignal(signal, listener);
+      process.on('SIGUSR2', listener);
+      return () => process.off('SIGUSR2', listener);
+    },
+  };
+  const probe = commandOf(async ({ signal, blocking }) => {
+    // A real one: the event loop calls its listeners.
+    process.kill(process.pid, 'SIGUSR2');
+    return await blocking(async () => (signal.aborted ? exitCodes.stopped : exitCodes.done));
+  });
+  expect((await rosterd(['probe'], io, [probe])).code).toBe(exitCodes.stopped);
 });
 
 test('SIGHUP asks the command to finish, and a second one does not end the process', async () => {

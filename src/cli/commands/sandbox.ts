@@ -59,15 +59,17 @@ export const sandbox: Command = {
     ]);
     const { clock, stderr: stream } = io;
     const asked = sandboxOptions(options, io.cwd, values.parseListen);
-    if (signal.aborted) return exitCodes.done;
-    const open = () =>
-      openSandbox({
-        ...asked,
-        logger: createLogger({ level: 'warn', format: 'auto', stream, color: false, clock }),
-        onImport: (investments) => out.note(`${investments} investments imported so far`),
-      });
+    const open = async () =>
+      signal.aborted
+        ? null
+        : await openSandbox({
+            ...asked,
+            logger: createLogger({ level: 'warn', format: 'auto', stream, color: false, clock }),
+            onImport: (investments) => out.note(`${investments} investments imported so far`),
+          });
     // Seeding blocks. A data file is completed first: one that is seeded in part cannot be used.
     const running = await (asked.dataFile === undefined ? blocking(open) : open());
+    if (running === null) return exitCodes.done;
     // Always one line, even at a terminal: programs wait for it.
     out.styled(JSON.stringify(running.ready));
     await untilAborted(signal);
