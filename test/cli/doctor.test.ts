@@ -35,11 +35,17 @@ interface Office {
   text(): Promise<string>;
 }
 
-/** What the first office of a platform read from it; the others get a copy. */
-const mirrors = new Map<Sandbox, Buffer>();
+/** What the first office with a mirror read from the platform; the others get a copy. */
+let filled: Buffer | undefined;
+
+interface Machine {
+  readonly platform?: Sandbox;
+  /** False where a test needs none: a check of a file starts processes that read it. */
+  readonly mirror?: boolean | undefined;
+}
 
 /** A configured machine with an up-to-date mirror, where every check passes until a test breaks something. */
-async function office(platform = sandbox): Promise<Office> {
+async function office({ platform = sandbox, mirror = true }: Machine = {}): Promise<Office> {
   const folder = tempFolder();
   const [company] = platform.ready.companies;
   const tokenFile = join(folder, 'acme.token');
@@ -65,13 +71,12 @@ async function office(platform = sandbox): Promise<Office> {
     for (const statement of statements) raw.exec(statement);
     raw.close();
   };
-  const mirror = mirrors.get(platform);
-  if (mirror === undefined) {
+  if (mirror && filled === undefined) {
     placeMigrated(database);
     expect((await rosterd(['sync'], io())).code).toBe(0);
-    mirrors.set(platform, readFileSync(database));
-  } else {
-    writeFileSync(database, mirror, { mode: 0o600 });
+    filled = readFileSync(database);
+  } else if (mirror && filled !== undefined) {
+    writeFileSync(database, filled, { mode: 0o600 });
     // The tests before may have taken so long that the source would be overdue.
     sql(`UPDATE sources SET last_tick_at = '${past(0)}'`);
   }
@@ -123,7 +128,7 @@ test('doctor finds a running daemon and reports no problem', async () => {
   for (const port of ['receiver.port', 'console.port'])
     expect(diagnosis.checks.find(({ name }) => name === port)?.message).toContain('the daemon runs');
   // The same ports in the configuration of another mirror.
-  const other = await office();
+  const other = await office({ mirror: false });
   const at = ({ host, port } = { host: '', port: 0 }) => `${host}:${port}`;
   other.configure({
     console: { listen: at(config.console?.listen) },
@@ -146,7 +151,7 @@ test('doctor finds a running daemon and reports no problem', async () => {
 test('doctor checks a platform even if its clock is wrong', async () => {
   const platform = await startSeededSandbox({ records: 5, companies: 1 });
   onTestFinished(() => platform.close());
-  const { doctor } = await office(platform);
+  const { doctor } = await office({ platform, mirror: false });
   const moved = await fetch(`${platform.ready.control}/clock`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -166,20 +171,30 @@ test('doctor does not say that clocks agree when no response of the platform had
   await new Promise<void>((resolve) => undated.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void undated.close());
   const { port } = undated.address() as AddressInfo;
-  const { doctor, configure } = await office();
+  const { doctor, configure } = await office({ mirror: false });
   configure({ platform: { baseUrl: `http://127.0.0.1:${port}` } });
   const { diagnosis } = await doctor();
   const verdicts = Object.fromEntries(diagnosis.checks.map(({ name, verdict }) => [name, verdict]));
   expect(verdicts).toMatchObject({ 'platform.api': 'pass', 'platform.clock': 'skip' });
 });
 
-test('doctor reports a damaged table of request counts as a failed check, and runs the others', async () => {
+test('doctor reports each damaged table as a failed check, and runs the others', async () => {
   const { database, doctor } = await office();
-  spoil(database, 'budgets');
+  for (const table of ['investment_rows', 'leases', 'budgets']) spoil(database, table);
   const { code, diagnosis } = await doctor();
   const verdicts = Object.fromEntries(diagnosis.checks.map(({ name, verdict }) => [name, verdict]));
   expect(code).toBe(1);
-  expect(verdicts).toMatchObject({ 'budget.acme': 'fail', 'token.acme': 'pass', 'receiver.port': 'pass' });
+  expect(verdicts).toMatchObject({
+    'database.integrity': 'fail',
+    'database.holders': 'fail',
+    'budget.acme': 'fail',
+    'token.acme': 'pass',
+    'receiver.port': 'pass',
+  });
+  for (const name of ['database.integrity', 'database.holders'])
+    expect(diagnosis.checks.find((check) => check.name === name)?.mend).toMatch(
+      /aside.*(?:rosterd sync|rebuilds itself)/,
+    );
 });
 
 test('doctor that a signal stops reports no check as failed, and ends with exit code 5', async () => {
@@ -198,7 +213,7 @@ test('doctor that a signal stops reports no check as failed, and ends with exit 
 });
 
 test('doctor lists the problems of a configuration one a line', async () => {
-  const { text, configure } = await office();
+  const { text, configure } = await office({ mirror: false });
   configure({ sync: { perPage: 5_000 }, log: { level: 'loud' } });
   const lines = (await text()).split('\n');
   const at = lines.findIndex((line) => /^fail {2}\S+: the configuration has 2 problems:$/.test(line));
@@ -210,12 +225,13 @@ test('doctor lists the problems of a configuration one a line', async () => {
 });
 
 test('doctor prints one line per check, and the command to run below each problem', async () => {
-  const { database, text } = await office();
-  chmodSync(database, 0o644);
+  const { folder, text } = await office({ mirror: false });
+  const secret = join(folder, 'acme.token');
+  chmodSync(secret, 0o644);
   const out = await text();
-  expect(out).toContain(`fail  database.mode:`);
-  expect(out).toContain(`      Try: chmod 600 ${database}`);
-  expect(out).toMatch(/^\d+ pass, 0 warn, 1 fail, \d+ skip$/m);
+  expect(out).toMatch(/^fail {2}secrets:/m);
+  expect(out).toContain(`      Try: chmod 600 ${secret}\n`);
+  expect(out).toMatch(/^\d+ pass, 1 warn, 2 fail, \d+ skip$/m);
 });
 
 const past = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
@@ -223,14 +239,10 @@ const past = (days: number) => new Date(Date.now() - days * 86_400_000).toISOStr
 type Finding = readonly [check: string, verdict: 'warn' | 'fail', mend: RegExp, message?: RegExp];
 
 /** Problems that a machine can have at the same time: each is found beside the others. */
-interface Breakage {
+interface Breakage extends Machine {
   readonly finds: readonly Finding[];
   readonly how: (office: Office) => unknown;
 }
-
-const other = (token: string) => ({
-  sources: [{ name: 'acme', token, company: sandbox.ready.companies[0]?.id }],
-});
 
 /** Damages pages with rows, so that the file can still be opened and identified. */
 function spoil(database: string, table: string): void {
@@ -256,18 +268,26 @@ async function squatter(listener: RequestListener): Promise<string> {
 
 const unsigned = { name: 'acme', credentials: { file: 'none.json', clientId: 'pk_test_1' } };
 
+const sourceOf = (name: string, token: string | undefined, company = sandbox.ready.companies[0]?.id) => ({
+  ...{ name, token, company },
+});
+
 const breakages: readonly Breakage[] = [
   {
+    mirror: false,
     finds: [['config', 'fail', /rosterd config validate/]],
     how: ({ configure }) => configure({ sync: { intervalSeconds: 'often' } }),
   },
   {
     finds: [
       ['secrets', 'fail', /^chmod 600 .*acme\.token$/],
+      ['credentials', 'fail', /^rosterd connect --management$/],
       ['health.acme', 'warn', /rosterd run/],
       ['notices', 'warn', /FROM alert_rows WHERE state = 'given_up'/],
     ],
-    how: ({ folder, sql }) => {
+    how: ({ folder, configure, sql }) => {
+      const management = { credentials: { file: 'none.json', clientId: 'pk_test_1' } };
+      configure({ platform: { baseUrl: sandbox.ready.baseUrl, management } });
       chmodSync(join(folder, 'acme.token'), 0o644);
       sql(
         'UPDATE sources SET identity_included = 1, names_from_generation = 9',
@@ -279,11 +299,8 @@ const breakages: readonly Breakage[] = [
     finds: [
       ['credentials', 'fail', /^rosterd connect --source acme$/],
       ['token.acme', 'fail', /^rosterd connect --source acme$/],
+      ['health.acme', 'fail', /^rosterd connect --source acme$/],
     ],
-    how: ({ configure }) => configure({ sources: [unsigned] }),
-  },
-  {
-    finds: [['health.acme', 'fail', /^rosterd connect --source acme$/]],
     how: ({ configure, sql }) => {
       configure({ sources: [unsigned] });
       sql(
@@ -292,82 +309,62 @@ const breakages: readonly Breakage[] = [
     },
   },
   {
-    finds: [['scopes.acme', 'fail', /^correct company or filters of the source/]],
+    mirror: false,
+    finds: [
+      ['database.file', 'warn', /^rosterd sync$/],
+      ['scopes.acme', 'fail', /^correct company or filters of the source/],
+      ['token.other', 'fail', /^rosterd connect, or another token \(this one is written out\)$/],
+    ],
     how: ({ configure }) =>
       configure({
-        sources: [{ name: 'acme', token: sandbox.ready.companies[0]?.token, company: 'co_mistyped' }],
-      }),
-  },
-  {
-    finds: [['token.acme', 'fail', /^rosterd config show$/]],
-    how: ({ configure }) =>
-      configure({
-        platform: { baseUrl: `${sandbox.ready.baseUrl}/elsewhere` },
-        sources: [{ name: 'acme', token: sandbox.ready.companies[0]?.token }],
-      }),
-  },
-  {
-    finds: [['token.acme', 'fail', /^rosterd config show$/]],
-    how: ({ configure }) =>
-      configure({
-        platform: { baseUrl: `${sandbox.ready.baseUrl}/elsewhere` },
         sources: [
-          {
-            name: 'acme',
-            token: sandbox.ready.companies[0]?.token,
-            company: sandbox.ready.companies[0]?.id,
-          },
+          sourceOf('acme', sandbox.ready.companies[0]?.token, 'co_mistyped'),
+          sourceOf('other', 'at_test_nobody0000000000000000'),
         ],
       }),
   },
   {
-    finds: [['credentials', 'fail', /^rosterd connect --management$/]],
-    how: ({ configure }) =>
+    finds: [
+      ['database.file', 'fail', /another file under "database"/],
+      ['token.acme', 'fail', /^rosterd config show$/],
+      ['token.other', 'fail', /^rosterd config show$/],
+    ],
+    mirror: false,
+    how: ({ configure, database }) => {
+      const { token } = sandbox.ready.companies[0] ?? {};
       configure({
-        platform: {
-          baseUrl: sandbox.ready.baseUrl,
-          management: { credentials: { file: 'none.json', clientId: 'pk_test_1' } },
-        },
-      }),
+        platform: { baseUrl: `${sandbox.ready.baseUrl}/elsewhere` },
+        sources: [{ name: 'acme', token }, sourceOf('other', token)],
+      });
+      writeFileSync(database, 'what somebody else keeps here, and it is long enough to tell '.repeat(3));
+    },
   },
   {
-    finds: [['database.file', 'fail', /another file under "database"/]],
-    how: ({ database }) =>
-      writeFileSync(database, 'what somebody else keeps here, and it is long enough to tell '.repeat(3)),
+    finds: [
+      ['database.schema', 'warn', /rosterd sync/],
+      ['identity.acme', 'warn', /rosterd connect/],
+    ],
+    how: ({ configure, sql }) => {
+      configure({ sources: [sourceOf('acme', sandbox.ready.companies[0]?.tokenWithoutIdentity)] });
+      sql('DELETE FROM migrations WHERE number = 5');
+    },
   },
   {
-    finds: [['database.integrity', 'fail', /aside.*(?:rosterd sync|rebuilds itself)/]],
-    how: ({ database }) => spoil(database, 'investment_rows'),
-  },
-  {
-    finds: [['database.holders', 'fail', /aside.*(?:rosterd sync|rebuilds itself)/]],
-    how: ({ database }) => spoil(database, 'leases'),
-  },
-  {
-    finds: [['database.schema', 'warn', /rosterd sync/]],
-    how: ({ sql }) => sql('DELETE FROM migrations WHERE number = 5'),
-  },
-  {
+    mirror: false,
     finds: [['platform.dns', 'fail', /getent hosts/]],
     how: ({ configure }) => configure({ platform: { baseUrl: 'https://nowhere.invalid' } }),
   },
   {
+    mirror: false,
     finds: [['platform.tcp', 'fail', /curl -v/]],
     how: async ({ configure }) =>
       configure({ platform: { baseUrl: `http://127.0.0.1:${await freePort()}` } }),
   },
   {
+    mirror: false,
     finds: [['platform.tls', 'fail', /platform\.baseUrl/]],
     how: ({ configure }) =>
       configure({ platform: { baseUrl: sandbox.ready.baseUrl.replace('http:', 'https:') } }),
-  },
-  {
-    finds: [['token.acme', 'fail', /^rosterd connect, or another token \(this one is written out\)$/]],
-    how: ({ configure }) => configure(other('at_test_nobody0000000000000000')),
-  },
-  {
-    finds: [['identity.acme', 'warn', /rosterd connect/]],
-    how: ({ configure }) => configure(other(sandbox.ready.companies[0]?.tokenWithoutIdentity ?? '')),
   },
   {
     finds: [
@@ -440,7 +437,7 @@ test.each([
   [403, 'insufficient_scope', 'lacks read:investments', 'scopes.acme', /rosterd/],
   [400, 'invalid_request', 'Unknown version "2026-10-15".', 'version.acme', /platform\.version/],
 ])('doctor reports the response %i %s (%s) as %s', async (status, type, message, check, mend) => {
-  const { doctor } = await office();
+  const { doctor } = await office({ mirror: false });
   await fault(status, type, message);
   const { code, diagnosis } = await doctor();
   expect(code).toBe(1);
@@ -450,7 +447,7 @@ test.each([
 });
 
 test('doctor reports an endpoint that does not exist yet, one with an unknown secret, and a healthy one', async () => {
-  const { folder, configure, doctor } = await office();
+  const { folder, configure, doctor } = await office({ mirror: false });
   const token = sandbox.ready.users[0]?.liveToken ?? '';
   const tokenFile = join(folder, 'manager.token');
   writeFileSync(tokenFile, token, { mode: 0o600 });
@@ -492,8 +489,8 @@ test('doctor reports an endpoint that does not exist yet, one with an unknown se
 describe('doctor finds each problem by name and prints the command that fixes it', () => {
   test.each(
     breakages.map((breakage) => ({ ...breakage, checks: breakage.finds.map(([check]) => check).join(', ') })),
-  )('$checks', async ({ finds, how }) => {
-    const place = await office();
+  )('$checks', async ({ finds, how, mirror }) => {
+    const place = await office({ mirror });
     await how(place);
     const { code, diagnosis } = await place.doctor();
     for (const [name, verdict, mend, message = /./] of finds)
