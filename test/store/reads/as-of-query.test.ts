@@ -12,14 +12,18 @@ import { readAsOf as readPostgresAsOf } from '../../../src/store/dialect/postgre
 import { openPostgres } from '../../../src/store/dialect/postgres/open.js';
 import { queryFault } from '../../../src/store/dialect/postgres/query-faults.js';
 import { readAsOf as readSqliteAsOf } from '../../../src/store/dialect/sqlite/as-of.js';
+import { prepareMasked } from '../../../src/store/dialect/sqlite/judge-program.js';
 import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
 import { prepareReading } from '../../../src/store/dialect/sqlite/reading-statement.js';
+import { belowName, hideUnknownFields } from '../../../src/store/dialect/sqlite/unknown-fields.js';
 import { publicRelations } from '../../../src/store/dictionary/relations.js';
 import { type QueryLimits, runQuery, type SqlValue } from '../../../src/store/reads/query.js';
 import { migratedDatabase } from '../../postgres/fresh-database.js';
+import { reusedSessions } from '../../postgres/reused-sessions.js';
 import { withClient } from '../../postgres/run-databases.js';
 import { databases, postgresMirror, type WorkingMirror } from '../support/databases.js';
 import { recordDefaults, sourceRow } from '../support/mirror.js';
+import { reusingDatabases } from '../support/reusing-databases.js';
 
 const [listed, changed, removed] = ['2026-10-01', '2026-10-05', '2026-10-08'].map(
   (day) => `${day}T00:00:00.000Z`,
@@ -41,12 +45,19 @@ async function query(
 }
 
 /** Like `query`, but on SQLite in this process: another one for each statement takes most of the time of these tests. */
-async function read(mirror: WorkingMirror, sql: string, asOf: Instant | undefined) {
-  if (mirror.place.kind !== 'sqlite') return await query(mirror, sql, asOf);
+async function read(
+  mirror: WorkingMirror,
+  sql: string,
+  asOf: Instant | undefined,
+  { identity = true }: Pick<QueryLimits, 'identity'> = {},
+) {
+  if (mirror.place.kind !== 'sqlite') return await query(mirror, sql, asOf, { identity });
   const reader = openSqlite(mirror.place.file, { readonly: true });
   try {
-    const younger = asOf === undefined ? [] : readSqliteAsOf(reader.raw, asOf);
-    const rows = prepareReading(reader.raw, sql).all();
+    if (!identity) hideUnknownFields(reader.raw, asOf !== undefined);
+    const below = identity ? undefined : belowName;
+    const younger = asOf === undefined ? [] : readSqliteAsOf(reader.raw, asOf, below);
+    const rows = (identity ? prepareReading : prepareMasked)(reader.raw, sql).all();
     const exact = (cell: SqlValue) =>
       typeof cell === 'bigint' && Number.isSafeInteger(Number(cell)) ? Number(cell) : cell;
     return { rows: rows.map((row) => row.map(exact)), younger };
@@ -142,11 +153,11 @@ test('docs/querying.md names every view that has a past, and no other', () => {
   );
 });
 
-describe.each(databases)('a query as of a past time in $database', ({ open }) => {
+describe.each(reusingDatabases)('a query as of a past time in $database', ({ open }) => {
   test('as of a past time, a query reads the states, totals, history and changes of then', async () => {
     const mirror = await seeded(open);
-    const then = async (at: Instant) => {
-      const { rows } = await query(mirror, everything, at);
+    const then = async (at: Instant, by = read) => {
+      const { rows } = await by(mirror, everything, at);
       return (rows as string[][]).map((row) => row.filter((cell) => cell !== null).join(' ')).sort();
     };
     const atFirst = [
@@ -154,7 +165,7 @@ describe.each(databases)('a query as of a past time in $database', ({ open }) =>
       ...['state inv_changes active', 'state inv_leaves active', 'state inv_stays active'],
       'total active 3',
     ];
-    expect(await then(listed)).toEqual(atFirst);
+    expect(await then(listed, query)).toEqual(atFirst);
     expect(await then(between)).toEqual(atFirst);
     expect(await then(changed)).toEqual([
       ...['change 1', 'change 2', 'ended inv_changes'],
@@ -270,26 +281,24 @@ describe.each(databases)('a query as of a past time in $database', ({ open }) =>
     for (const [at, sql] of writing.entries())
       expect(errors[at], sql).toEqual(fault(/only statements that read/));
     expect(await failed(writing[0] ?? '')).toEqual(fault(/only statements that read/));
-    await expect(query(mirror, 'SELECT 1; SELECT 2', between)).rejects.toEqual(
+    await expect(read(mirror, 'SELECT 1; SELECT 2', between)).rejects.toEqual(
       fault(/one statement at a time/),
     );
     expect(await query(mirror, statuses, between, { rowsMax: 2 })).toMatchObject({ truncated: true });
     await expect(query(mirror, statuses, between, { rowBytesMax: 3 })).rejects.toEqual(
       fault(/a row of the result/),
     );
-    expect((await query(mirror, 'SELECT count(*) FROM sources', undefined)).rows).toEqual([[1]]);
+    expect((await read(mirror, 'SELECT count(*) FROM sources', undefined)).rows).toEqual([[1]]);
   });
 
   test('as of a past time, masked, totals are read and names are refused', async () => {
     const mirror = await seeded(open);
     const masked = { identity: false };
     expect((await query(mirror, byStatus, between, masked)).rows).toEqual([['active', 3]]);
-    for (const sql of [
-      'SELECT name FROM roster',
-      'SELECT name FROM identities',
-      'SELECT count(*) FROM roster',
-    ])
-      await expect(query(mirror, sql, between, masked)).rejects.toEqual(fault(/which are masked/));
+    const named = query(mirror, 'SELECT name FROM roster', between, masked);
+    await expect(named).rejects.toEqual(fault(/which are masked/));
+    for (const sql of ['SELECT name FROM identities', 'SELECT count(*) FROM roster'])
+      await expect(read(mirror, sql, between, masked), sql).rejects.toEqual(fault(/which are masked/));
   });
 
   test('as of a time before the history began, a query fails and says when it began', async () => {
@@ -355,7 +364,7 @@ test('as of a past time, the views with whole units of SQLite read the past or a
   expect((await read(mirror, sql, between)).rows).toEqual([['active', 100_000, 1_000]]);
   const incoming = read(mirror, 'SELECT count(*) FROM analytics_incoming', between);
   await expect(incoming).rejects.toEqual(fault(/^analytics_incoming shows only the present/));
-  const masked = query(mirror, 'SELECT name FROM analytics_roster', between, { identity: false });
+  const masked = read(mirror, 'SELECT name FROM analytics_roster', between, { identity: false });
   await expect(masked).rejects.toEqual(fault(/which are masked/));
 });
 
@@ -366,7 +375,8 @@ test('as of a past time, a typed view of PostgreSQL is refused: its name has a s
     await opened.close();
     await drop();
   });
-  const mirror = await seeded(async () => postgresMirror(opened, url));
+  const reused = await reusedSessions(url);
+  const mirror = await seeded(async () => postgresMirror(opened, reused));
   await mirror.rows('CREATE VIEW reported AS SELECT id, committed FROM analytics.investments');
   for (const sql of [
     'SELECT status, committed FROM analytics.investments;',

@@ -10,6 +10,7 @@ import { documentedQueries } from '../../../../src/store/documented-queries.js';
 import type { QueryLimits } from '../../../../src/store/reads/query.js';
 import { type FreshDatabase, migratedDatabase, postgresUrl } from '../../../postgres/fresh-database.js';
 import { giveToOwnRole, rolePassword } from '../../../postgres/own-role.js';
+import { reusedSessions } from '../../../postgres/reused-sessions.js';
 import { withClient } from '../../../postgres/run-databases.js';
 import { testSeed } from '../../../support/chance.js';
 import { fillWithCanaries, showsPeople } from '../../support/canaries.js';
@@ -25,6 +26,8 @@ interface Seen {
 
 let database: FreshDatabase;
 let opened: PostgresDatabase;
+/** Leads to the same database, without a new session for each statement. */
+let reused: string;
 
 beforeAll(async () => {
   database = await migratedDatabase();
@@ -33,6 +36,7 @@ beforeAll(async () => {
   for (const table of ['investment_rows', 'history_rows', 'staged_rows'])
     await opened.pool.query(`UPDATE ${table} SET extra = '{"nick":"Zq7Extra"}'`);
   await opened.pool.query('ANALYZE');
+  reused = await reusedSessions(database.url);
 });
 afterAll(async () => {
   await opened?.close();
@@ -52,7 +56,7 @@ async function run(url: string, sql: string, limits: Partial<QueryLimits> = {}):
   }
 }
 
-const masked = (sql: string) => run(database.url, sql);
+const masked = (sql: string) => run(reused, sql);
 
 /**
  * Returns what the server alone makes of each statement that runs as the masked role, by default of the present: its rows,
@@ -168,12 +172,12 @@ describe('with names masked', () => {
   });
 
   test('without masking the attempts do return names', async () => {
-    const { text } = await run(database.url, 'EXPLAIN (ANALYZE) SELECT cast(name AS int) FROM identities', {
+    const { text } = await run(reused, 'EXPLAIN (ANALYZE) SELECT cast(name AS int) FROM identities', {
       identity: true,
     });
     expect(showsPeople(text)).toBe(true);
     const xml = "SELECT table_to_xml('identities', true, false, '')";
-    expect(showsPeople((await run(database.url, xml, { identity: true })).text)).toBe(true);
+    expect(showsPeople((await run(reused, xml, { identity: true })).text)).toBe(true);
   });
 
   test.each(tricks.map((sql) => [sql]))('masked, %j returns no names', async (sql) => {
@@ -223,11 +227,11 @@ describe('with names masked', () => {
     "SELECT query_to_xml('TABLE investments', true, false, '')",
   ])('masked, %s shows unknown fields as null: they may name a person', async (sql) => {
     for (const limits of [{}, { asOf: then }]) {
-      const { text } = await run(database.url, sql, limits);
+      const { text } = await run(reused, sql, limits);
       expect([sql, text.includes('Zq7Extra')]).toEqual([sql, false]);
     }
     if (sql.startsWith('SELECT *')) {
-      const { text } = await run(database.url, sql, { identity: true });
+      const { text } = await run(reused, sql, { identity: true });
       const { rowCount } = await opened.pool.query(sql);
       expect([sql, text.includes('Zq7Extra')]).toEqual([sql, (rowCount ?? 0) > 0]);
     }
@@ -298,7 +302,7 @@ describe('with names masked', () => {
     const some = tricks.filter((_, at) => at % 6 === testSeed % 6);
     const shown: unknown[] = [];
     for (const sql of [...some, ...more]) {
-      const { text, refused } = await run(database.url, sql, { asOf: then });
+      const { text, refused } = await run(reused, sql, { asOf: then });
       if (showsPeople(text) || !(refused || empty.has(sql))) shown.push([sql, text]);
     }
     expect(shown).toEqual([]);
@@ -313,7 +317,7 @@ describe('with names masked', () => {
     ['SELECT investments, raised_cents FROM round_totals', 'investments\nraised_cents\n1\n100'],
     ['SELECT source FROM public.sync_status', 'source\nacme'],
   ])('masked and as of a past time, %s is allowed', async (sql, text) => {
-    expect(await run(database.url, sql, { asOf: then })).toEqual({ text, refused: false });
+    expect(await run(reused, sql, { asOf: then })).toEqual({ text, refused: false });
   });
 
   test('a past time leaves no view and no function behind on the server', async () => {
@@ -327,18 +331,18 @@ describe('with names masked', () => {
   });
 
   test('masked, the row limit truncates the result and the byte limits refuse it', async () => {
-    const cut = await run(database.url, 'SELECT generate_series(1, 5)', { rowsMax: 2 });
+    const cut = await run(reused, 'SELECT generate_series(1, 5)', { rowsMax: 2 });
     expect(cut.text).toBe('generate_series\n1\n2');
-    const wide = await run(database.url, "SELECT repeat('x', 3000000)", { rowBytesMax: 1_048_576 });
+    const wide = await run(reused, "SELECT repeat('x', 3000000)", { rowBytesMax: 1_048_576 });
     expect(wide.text).toMatch(/^a row of the result holds more than 1 MB/);
-    const long = await run(database.url, "SELECT repeat('x', 500000) FROM generate_series(1, 5)", {
+    const long = await run(reused, "SELECT repeat('x', 500000) FROM generate_series(1, 5)", {
       bytesMax: 2_097_152,
     });
     expect(long.text).toMatch(/^the result holds more than 2 MB/);
   });
 
   test('masked queries leave no function behind on the server', async () => {
-    await masked('SELECT 1');
+    await run(database.url, 'SELECT 1');
     const { rows } = await opened.pool.query(
       "SELECT count(*)::int AS n FROM pg_proc WHERE proname = 'rosterd_masked'",
     );

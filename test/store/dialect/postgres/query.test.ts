@@ -1,34 +1,35 @@
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/runtime/clock.js';
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { queryPostgres } from '../../../../src/store/dialect/postgres/query.js';
 import { type QueryLimits, runQuery } from '../../../../src/store/reads/query.js';
 import { freshDatabase, migratedDatabase, postgresUrl } from '../../../postgres/fresh-database.js';
 import { giveToOwnRole, rolePassword } from '../../../postgres/own-role.js';
+import { reusedSessions } from '../../../postgres/reused-sessions.js';
 import { withClient } from '../../../postgres/run-databases.js';
 
-test.each(['SELECT * FROM endless', 'TABLE endless', '  table endless', 'VALUES (1), (1), (1), (1)'])(
-  '%s is fetched in batches, whatever keyword it begins with, and truncated at the row limit',
-  async (sql) => {
-    const { url } = await freshDatabase();
-    const database = await openPostgres(url);
-    try {
-      // The rows after the first ones take an hour, so a result that is not streamed would arrive too late.
-      await database.pool.query(
-        `CREATE VIEW endless AS SELECT 1 AS i FROM (SELECT generate_series(1, 1000) AS n) AS x
-         WHERE n < 600 OR pg_sleep(3600) IS NOT NULL`,
-      );
+describe('a view of rows that take an hour', () => {
+  let url: string;
+  beforeAll(async () => {
+    ({ url } = await freshDatabase());
+    // The rows after the first ones take an hour, so a result that is not streamed would arrive too late.
+    const view = `CREATE VIEW endless AS SELECT 1 AS i FROM (SELECT generate_series(1, 1000) AS n) AS x
+      WHERE n < 600 OR pg_sleep(3600) IS NOT NULL`;
+    await withClient(url, (client) => client.query(view));
+  });
+
+  test.each(['SELECT * FROM endless', 'TABLE endless', '  table endless', 'VALUES (1), (1), (1), (1)'])(
+    '%s is fetched in batches, whatever keyword it begins with, and truncated at the row limit',
+    async (sql) => {
       const limits = { timeoutMs: 60_000, rowsMax: 3 };
       const query = await queryPostgres(url, sql, limits, systemClock, new AbortController().signal);
       const rows: unknown[] = [];
       for await (const row of query.rows) rows.push(row);
       expect(rows).toEqual([[1], [1], [1]]);
       expect(query.truncated()).toBe(true);
-    } finally {
-      await database.close();
-    }
-  },
-);
+    },
+  );
+});
 
 test('a statement whose own function calls set_config keeps its time limits', async () => {
   const { url } = await migratedDatabase();
@@ -70,7 +71,8 @@ const callings = (call: string, name: string) => [
 ];
 
 describe('functions that do more than read', async () => {
-  const { url } = await migratedDatabase();
+  const { url: direct } = await migratedDatabase();
+  const url = await reusedSessions(direct);
   const run = async (sql: string, rights: Pick<QueryLimits, 'audit' | 'identity'> = {}) => {
     const limits = { timeoutMs: 20_000, rowsMax: null, ...rights };
     const query = await queryPostgres(url, sql, limits, systemClock, new AbortController().signal);
@@ -87,7 +89,7 @@ describe('functions that do more than read', async () => {
   ])(
     'a query of %s cannot end the session of another client, however it calls the function',
     async (_, rights, every) => {
-      const other = await openPostgres(url);
+      const other = await openPostgres(direct);
       const client = await other.pool.connect();
       try {
         const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
@@ -187,8 +189,9 @@ const peeking = `
     VALUES ('2026', 'Zq7Actor', 'operator', 'query', 'done')`;
 
 test('without the right to the audit log, a statement that could read it is refused, and others run', async () => {
-  const { url } = await migratedDatabase();
-  const database = await openPostgres(url);
+  const { url: direct } = await migratedDatabase();
+  const url = await reusedSessions(direct);
+  const database = await openPostgres(direct);
   const limits = { timeoutMs: 20_000, rowsMax: null, audit: false };
   const read = async (sql: string) => {
     const query = await queryPostgres(url, sql, limits, systemClock, new AbortController().signal);
@@ -306,7 +309,7 @@ test('without the right to the audit log, a statement that could read it is refu
 });
 
 test('comments within comments may precede a statement, and an error is placed in the whole text', async () => {
-  const { url } = await migratedDatabase();
+  const url = await reusedSessions((await migratedDatabase()).url);
   const location = { kind: 'postgres', url, password: null } as const;
   const run = async (sql: string, identity: boolean) => {
     const limits = { timeoutMs: 20_000, rowsMax: null, identity };
