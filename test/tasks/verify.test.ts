@@ -1,5 +1,6 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { sqliteFileOf } from '../../src/config/database.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
@@ -11,15 +12,45 @@ import { syncOnce } from '../../src/tasks/sync-once.js';
 import { type SourceReceipt, type VerifyOptions, verify } from '../../src/tasks/verify.js';
 import { configFor, control, freshFolder, partsFor, sandboxFor } from '../daemon/daemon-fixture.js';
 import { openRaw } from '../support/open-raw.js';
+import { startSeededSandbox } from '../support/seeded-sandbox.js';
 
 const never = new AbortController().signal;
 const ask: VerifyOptions = { sample: 5, seed: 7, full: false, calls: 100, repair: false, pauseMillis: 1 };
 const whole: VerifyOptions = { ...ask, full: true };
 
-async function mirrored(records = 120): Promise<{ sandbox: Sandbox; config: Config }> {
+interface World {
+  readonly sandbox: Sandbox;
+  readonly config: Config;
+}
+
+/** A platform that the test may change, and its mirror. */
+async function ownWorld(records: number): Promise<World> {
   const sandbox = await sandboxFor({ companies: 1, records });
   const config = configFor(sandbox, { folder: freshFolder() });
   await syncOnce(partsFor(config), {}, never);
+  return { sandbox, config };
+}
+
+/** Platforms that no test changes, by their number of records, each with what a sync reads from it. Many tests ask them. */
+const platforms = new Map<number, Promise<{ readonly sandbox: Sandbox; readonly mirror: Buffer }>>();
+afterAll(async () => {
+  for (const { sandbox } of await Promise.all(platforms.values())) await sandbox.close();
+});
+
+async function filled(records: number) {
+  const sandbox = await startSeededSandbox({ companies: 1, records, limits: false });
+  const config = configFor(sandbox, { folder: freshFolder() });
+  await syncOnce(partsFor(config), {}, never);
+  return { sandbox, mirror: readFileSync(sqliteFileOf(config.database)) };
+}
+
+/** A mirror that the test may change, of a platform that it may not. With 120 records a listing has two pages. */
+async function mirrored(records: 20 | 120 = 120): Promise<World> {
+  const platform = platforms.get(records) ?? filled(records);
+  platforms.set(records, platform);
+  const { sandbox, mirror } = await platform;
+  const config = configFor(sandbox, { folder: freshFolder() });
+  writeFileSync(sqliteFileOf(config.database), mirror);
   return { sandbox, config };
 }
 
@@ -82,7 +113,7 @@ test.each([
   ['offering', "UPDATE investment_rows SET offering_id = 'ofr_other' WHERE row_no = :row", 'offering_id'],
   ['person', "UPDATE identity_rows SET name = 'Not Her Name' WHERE row_no = :row", 'identity.name'],
 ])('verify: a wrong %s is reported by id and column, never with a name', async (kind, sql, column) => {
-  const { config } = await mirrored();
+  const { config } = await mirrored(20);
   const id = breakRow(config, sql);
   const { receipt, source, drift } = await drifts(config, whole);
   expect(receipt.equal).toBe(false);
@@ -102,7 +133,7 @@ test.each([
 test.each(['0000-01-01T00:00:00.000Z', '9999-01-01T00:00:00.000Z'])(
   'verify: a wrong time of publication (%s) is reported by a sample and by a listing, and a repair stores the right one',
   async (wrong) => {
-    const { config } = await mirrored(40);
+    const { config } = await mirrored(20);
     const id = breakRow(config, `UPDATE investment_rows SET observed_at = '${wrong}' WHERE row_no = :row`);
     const misdated = { kind: 'record', id, columns: ['observed_at'], amounts: [] };
     expect((await drifts(config, { ...ask, sample: 1_000 })).drift).toEqual([misdated]);
@@ -134,7 +165,7 @@ test('verify: a missing and an extra row are reported, and only counted without 
 });
 
 test('verify: a sample finds a wrong record it draws, and the same seed draws the same sample', async () => {
-  const { config } = await mirrored(40);
+  const { config } = await mirrored(20);
   const id = breakRow(config, "UPDATE identity_rows SET email = 'x@example.org' WHERE row_no = :row");
   const all = await drifts(config, { ...ask, sample: 1_000 });
   expect(all.drift).toEqual([{ kind: 'record', id, columns: ['identity.email'], amounts: [] }]);
@@ -152,7 +183,7 @@ test('verify: --repair lists the source again and verifies again', async () => {
 });
 
 test('verify: changes during verification are not drift', async () => {
-  const { sandbox, config } = await mirrored(250);
+  const { sandbox, config } = await ownWorld(120);
   let churning = true;
   let churned = 0;
   const churn = (async () => {
@@ -249,7 +280,7 @@ test('verify: drift found before the budget ended is still reported', async () =
 });
 
 test('verify: the call counter includes retries', async () => {
-  const { sandbox, config } = await mirrored();
+  const { sandbox, config } = await ownWorld(20);
   await control(sandbox, 'POST', '/faults', [
     { method: 'GET', path: '/offerings', times: 2, action: { status: 503 } },
   ]);
@@ -261,7 +292,7 @@ test('verify: the call counter includes retries', async () => {
 });
 
 test('verify: identity that is not stored, for everyone or for a forgotten person, is not drift', async () => {
-  const { config } = await mirrored(40);
+  const { config } = await mirrored(20);
   const raw = new Sqlite(sqliteFileOf(config.database), { readonly: true });
   const person = raw.prepare<[], string>('SELECT investor_id FROM investments LIMIT 1').pluck().get() ?? '';
   raw.close();
@@ -272,7 +303,7 @@ test('verify: identity that is not stored, for everyone or for a forgotten perso
 });
 
 test('verify: it waits for its turn while a daemon ticks all the time', async () => {
-  const { sandbox, config } = await mirrored();
+  const { sandbox, config } = await ownWorld(40);
   const daemon = await startDaemon(partsFor({ ...config, sync: { ...config.sync, intervalSeconds: 1 } }));
   onTestFinished(() => daemon.close());
   await control(sandbox, 'POST', '/churn', { changes: 20 });
@@ -285,7 +316,7 @@ test('verify: it waits for its turn while a daemon ticks all the time', async ()
 });
 
 test('verify: a stop signal ends it with a partial receipt', async () => {
-  const { config } = await mirrored(40);
+  const { config } = await mirrored(20);
   const stopping = new AbortController();
   stopping.abort();
   const { sources } = await verify(partsFor(config), whole, stopping.signal);
@@ -293,7 +324,7 @@ test('verify: a stop signal ends it with a partial receipt', async () => {
 });
 
 test('verify --full compares companies, rounds and posts too, and --repair lists them again', async () => {
-  const { config } = await mirrored(30);
+  const { config } = await mirrored(20);
   const raw = openRaw(sqliteFileOf(config.database));
   onTestFinished(() => {
     raw.close();
@@ -318,7 +349,7 @@ test('verify --full compares companies, rounds and posts too, and --repair lists
 });
 
 test('verify --full --repair lists investments as well when both they and a round differ', async () => {
-  const { config } = await mirrored(30);
+  const { config } = await mirrored(20);
   breakRow(config, "UPDATE investment_rows SET group_label = 'odd' WHERE row_no = :row");
   const raw = new Sqlite(sqliteFileOf(config.database));
   raw.exec(renameRound);
@@ -354,7 +385,7 @@ async function verifyWhile(config: Config, meanwhile: string): Promise<SourceRec
 }
 
 test('verify --full lists again after an event that arrives while it compares rounds, and finds no drift', async () => {
-  const { config } = await mirrored(30);
+  const { config } = await mirrored(20);
   const raw = new Sqlite(sqliteFileOf(config.database));
   raw.exec(renameRound);
   raw.close();
@@ -365,7 +396,7 @@ test('verify --full lists again after an event that arrives while it compares ro
 });
 
 test('verify --full compares rounds again when a daemon lists them meanwhile', async () => {
-  const { config } = await mirrored(30);
+  const { config } = await mirrored(20);
   const raw = new Sqlite(sqliteFileOf(config.database));
   const name = raw.prepare('SELECT name FROM offering_rows ORDER BY id LIMIT 1').pluck().get() as string;
   raw.exec(renameRound);
