@@ -13,10 +13,11 @@ import { statusOf } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import { syncOnce } from '../../src/tasks/sync-once.js';
 import { contentOf } from '../exports/lake/world.js';
 import { sheetsOf } from '../exports/workbook.js';
-import { test as onBoth } from '../store/both-databases.js';
-import { mirrorFixture, placeOf } from '../store/mirror-fixture.js';
+import { dialect, test as onBoth } from '../store/both-databases.js';
+import { freshStore, mirrorFixture, placeOf } from '../store/mirror-fixture.js';
 import { identity, record, tombstone } from '../store/samples.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
@@ -27,9 +28,12 @@ const off = { everyMillis: null, keep: 2, folder: '/nowhere', identity: false } 
 const published = ({ database, exports }: Pick<Config, 'database' | 'exports'>) =>
   publishedExports(exports.folder, mirrorName(database)).exports;
 
-/** Schedules exports and a lake of a filled mirror on a clock that the test moves. */
-async function scheduled(names: boolean) {
-  const fixture = await mirrorFixture();
+/**
+ * Schedules exports and a lake of a filled mirror on a clock that the test moves. A mirror on PostgreSQL is exported in this
+ * process: tests that are not about the process of SQLite's exports use one.
+ */
+async function scheduled(names: boolean, kind = dialect()) {
+  const fixture = await mirrorFixture({ store: await freshStore(kind) });
   await fixture.list([
     [record('inv_1', { extra: '{"a":1}' as never }, identity('Quillfeather')), record('inv_2')],
   ]);
@@ -67,7 +71,7 @@ async function pass(clock: VirtualClock, hours: number): Promise<void> {
 }
 
 test('scheduled exports: a folder named by its time with a file for each table and a manifest, only the newest kept', async () => {
-  const { clock, config, parts } = await scheduled(false);
+  const { clock, config, parts } = await scheduled(false, 'postgres');
   const { folder } = config.exports;
   // Left by a killed process, when the export is complete: it is deleted after that, too.
   const left = join(folder, `.unfinished-${mirrorName(config.database)}-abcdefgh`);
@@ -107,20 +111,8 @@ test('scheduled exports: a folder named by its time with a file for each table a
   await after?.close();
 });
 
-test('scheduled exports: with identity the files name people and the manifest says so', async () => {
-  const { config, parts } = await scheduled(true);
-  const exports = startExports(parts);
-  await until(() => published(config).length, 1);
-  const [first] = published(config);
-  expect(readFileSync(join(first?.folder ?? '', 'roster.csv'), 'utf8')).toContain('Quillfeather');
-  expect(JSON.parse(readFileSync(join(first?.folder ?? '', 'manifest.json'), 'utf8'))).toMatchObject({
-    identity: true,
-  });
-  await exports?.close();
-});
-
 test('scheduled exports and lake: a failure is reported until one succeeds, and a daemon that does not lead makes none', async () => {
-  const { clock, folder, register, state, config, parts } = await scheduled(false);
+  const { clock, folder, register, state, config, parts } = await scheduled(false, 'postgres');
   writeFileSync(config.exports.folder, 'a file in the way');
   writeFileSync(config.lake.folder, 'a file in the way');
   const jobs = [startExports(parts), startLake(parts)];
@@ -146,7 +138,7 @@ test('scheduled exports and lake: a failure is reported until one succeeds, and 
 });
 
 test('scheduled lake: it follows the mirror, and nothing is scheduled without `every`', async () => {
-  const { fixture, clock, config, parts } = await scheduled(false);
+  const { fixture, clock, config, parts } = await scheduled(false, 'postgres');
   const lake = startLake(parts);
   const snapshot = () =>
     checkLake(config.lake.folder, () => {}).then(
@@ -167,12 +159,17 @@ test('scheduled lake: it follows the mirror, and nothing is scheduled without `e
 });
 
 onBoth(
-  'scheduled exports and lake: a member that does not lead erases forgotten people from its own files',
+  'scheduled exports and lake: with identity they name people, and a member that does not lead erases forgotten ones from its own',
   async () => {
     const { fixture, clock, state, config, parts } = await scheduled(true);
     const jobs = [startExports(parts), startLake(parts)];
     await until(() => [published(config).length, lakeHasPeople(config.lake.folder)], [1, true]);
     await until(() => clock.sleeping, 2);
+    const [first] = published(config);
+    expect(readFileSync(join(first?.folder ?? '', 'roster.csv'), 'utf8')).toContain('Quillfeather');
+    expect(JSON.parse(readFileSync(join(first?.folder ?? '', 'manifest.json'), 'utf8'))).toMatchObject({
+      identity: true,
+    });
     await pass(clock, 6);
     await until(() => [published(config).length, clock.sleeping], [2, 2]);
     expect(await contentOf(config.lake.folder)).toContain('Quillfeather');
@@ -221,7 +218,7 @@ test('scheduled exports and lake: a member that no longer leads keeps no person 
 });
 
 test('scheduled exports: a member that does not lead deletes all but the newest of its own', async () => {
-  const { clock, state, config, parts } = await scheduled(false);
+  const { clock, state, config, parts } = await scheduled(false, 'postgres');
   const first = startExports(parts);
   for (const count of [1, 2]) {
     await until(() => [published(config).length, clock.sleeping], [count, 1]);
@@ -262,9 +259,7 @@ test('a daemon writes the exports and the lake of its configuration, and status,
     },
     lake: { everyMillis: 24 * hour, keep: 2, folder: join(folder, 'lake'), identity: false },
   };
-  const first = await startDaemon(partsFor(plain));
-  await first.engine.sync.idle();
-  await first.close();
+  await syncOnce(partsFor(plain), {}, new AbortController().signal);
   const daemon = await startDaemon(partsFor(config));
   await until(() => published(config).length, 1);
   const [made] = published(config);
