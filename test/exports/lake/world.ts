@@ -49,7 +49,7 @@ let asked = 0;
 
 /** Runs a query in DuckDB over the views of the current snapshot. */
 export async function askLake(folder: string, sql: string, views = currentViews(folder)): Promise<Row[]> {
-  duckdb ??= DuckDBInstance.create(':memory:');
+  duckdb ??= DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await (await duckdb).connect();
   try {
     // A database of its own, so that no view of another lake is left in it.
