@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { guarded, Terminal } from '../../src/cli/output/terminal.js';
 import { collector, commandOf, fakeIo, rosterd } from './fake-io.js';
-import { type FilledMirror, filledMirror } from './filled-mirror.js';
+import { copiedMirror, type FilledMirror, filledMirror } from './filled-mirror.js';
 
 /** Characters that control a terminal: C0, DEL, C1, and marks, overrides and isolates of the text direction. */
 const hostile = [
@@ -100,19 +100,25 @@ describe('on a terminal', () => {
     expect((await world.run(['query', sql, '--csv'], tty)).out).toContain('\\u001b[2J\\u001b]0;owned\\u0007');
   });
 
-  test.each([
-    [['query', 'SELECT id, company_id, offering_id, investor_id, status FROM investments LIMIT 1']],
-    [['export', '--help']],
-  ])('without a size, a terminal has 80 columns: %j', async (args) => {
-    const at = async (columns: number) => (await world.run(args, { tty: true, columns })).out;
-    expect(await at(0)).toBe(await at(80));
-    expect(await at(0)).not.toBe(await at(24));
-  });
+  test.each([[['sources', 'list']], [['export', '--help']]])(
+    'without a size, a terminal has 80 columns: %j',
+    async (args) => {
+      const at = async (columns: number) => (await world.run(args, { tty: true, columns })).out;
+      expect(await at(0)).toBe(await at(80));
+      expect(await at(0)).not.toBe(await at(24));
+    },
+  );
 
   test('rows on a terminal are not mixed with progress', async () => {
-    const large = await filledMirror(1_200);
+    const large = copiedMirror(world);
     onTestFinished(() => large.close());
-    await large.sync();
+    large.inFile((raw) => {
+      const columns = raw.prepare("SELECT name FROM pragma_table_info('investment_rows')").pluck().all();
+      const others = columns.filter((name) => name !== 'row_no' && name !== 'id').join(', ');
+      raw.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+        INSERT INTO investment_rows (id, ${others}) SELECT 'inv_' || i, ${others} FROM investment_rows, n
+        WHERE row_no = (SELECT min(row_no) FROM investment_rows)`);
+    });
     expect((await large.run(['export'], { tty: true })).err).toBe('');
     expect((await large.run(['export', '--out', 'all.csv'], { tty: true })).err).toContain('export  [');
   });

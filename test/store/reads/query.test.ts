@@ -2,9 +2,11 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { isFault } from '../../../src/domain/fault.js';
 import { systemClock } from '../../../src/runtime/clock.js';
+import { prepareMasked, prepareWithoutAudit } from '../../../src/store/dialect/sqlite/judge-program.js';
 import { openSqlite } from '../../../src/store/dialect/sqlite/open.js';
-import { prepareReading } from '../../../src/store/dialect/sqlite/reading-statement.js';
+import { lacksParameters, prepareReading } from '../../../src/store/dialect/sqlite/reading-statement.js';
 import { type QueryLimits, runQuery } from '../../../src/store/reads/query.js';
+import { statementText } from '../../../src/store/statement-text.js';
 import { freshMirror, seedInvestment, seedSource } from '../support/mirror.js';
 
 const limits: QueryLimits = { timeoutMs: 300_000, rowsMax: null };
@@ -83,15 +85,34 @@ describe('a user query', () => {
     expect((await read(file, 'SELECT count(*) FROM ticks')).rows).toEqual([[0]]);
   });
 
-  test.each([
-    ['SELECT ?', {}],
-    ['SELECT :source', {}],
-    ['SELECT 1 WHERE 1 = @a AND 2 = ?', {}],
-    ['SELECT ?', { audit: false }],
-    ['SELECT :source', { identity: false }],
-  ])('a statement with parameters is refused as such, whatever may be read: %s, %j', async (sql, rights) => {
+  test('a statement with parameters is refused as such', async () => {
     const { file } = freshMirror();
-    await expect(read(file, sql, rights)).rejects.toEqual(fault('usage', /it has parameters/));
+    await expect(read(file, 'SELECT ?')).rejects.toEqual(fault('usage', /it has parameters/));
+  });
+
+  test.each([
+    [':name', 'SELECT :source'],
+    ['@name', 'SELECT 1 WHERE 1 = @a AND 2 = ?'],
+  ])('a statement with parameters is known by the error of its first use: %s', (_, sql) => {
+    const reader = openSqlite(freshMirror().file, { readonly: true });
+    try {
+      const statement = prepareReading(reader.raw, sql);
+      expect(() => statement.all()).toThrow(expect.toSatisfy(lacksParameters));
+    } finally {
+      reader.close();
+    }
+  });
+
+  test.each([
+    ['without the audit log', 'SELECT ?', prepareWithoutAudit],
+    ['while names are masked', 'SELECT :source', prepareMasked],
+  ])('a statement with parameters is refused as such %s', (_, sql, prepare) => {
+    const reader = openSqlite(freshMirror().file, { readonly: true });
+    try {
+      expect(() => prepare(reader.raw, sql)).toThrow(fault('usage', /it has parameters/));
+    } finally {
+      reader.close();
+    }
   });
 
   test('a statement that never yields is interrupted at the time limit', async () => {
@@ -183,7 +204,9 @@ describe('a user query must be a single read-only statement', () => {
 
 test('a comment on SQLite ends at its first end, whatever it contains', async () => {
   const { file } = freshMirror();
+  const reader = openSqlite(file, { readonly: true });
   for (const lead of ['/* a /* b */', '/*/ a /*/', '/* a **/ -- /*\n;'])
-    expect((await read(file, `${lead}SELECT 1`)).rows).toEqual([[1]]);
+    expect(prepareReading(reader.raw, statementText(`${lead}SELECT 1`, 'flat')).all()).toEqual([[1n]]);
+  reader.close();
   await expect(read(file, '/* a /* b */ c */ SELECT 1')).rejects.toEqual(fault('usage', /near "c"/));
 });
