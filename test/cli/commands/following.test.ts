@@ -33,7 +33,7 @@ async function query(cwd: string, ...args: readonly string[]) {
 
 test('demo mirrors a made-up platform, prints its addresses, and its example queries run', async () => {
   const cwd = folderFor();
-  const { io, stop } = running(['demo', '--records', '60', '--pause', '20'], cwd);
+  const { io, stop } = running(['demo', '--records', '60', '--pause', '250'], cwd);
   await expect.poll(() => io.out()).toContain('npx rosterd query');
   expect(io.out()).toMatch(/platform {3}http:\/\/127\.0\.0\.1:\d+/);
   expect(io.out()).toContain(join(cwd, 'data/mirror.db'));
