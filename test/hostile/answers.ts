@@ -50,10 +50,21 @@ export const page = (
 export const pageText = (asked: FeedRequest, data: string): string =>
   `{"data":${data},"meta":${JSON.stringify(meta(asked))}}`;
 
-export const zipped = (text: string): Answer => ({
-  headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
-  body: gzipSync(text),
-});
+/**
+ * A page around the text of its entries, compressed. The entries are built once for all requests: gzip allows several
+ * members in a row.
+ */
+export const zippedPage = (data: () => string): ((asked: FeedRequest) => Answer) => {
+  let entries: Buffer | undefined;
+  return (asked) => {
+    entries ??= gzipSync(data());
+    const [before, after] = pageText(asked, '\n').split('\n') as [string, string];
+    return {
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: Buffer.concat([gzipSync(before), entries, gzipSync(after)]),
+    };
+  };
+};
 
 export const record = (
   no: number,

@@ -85,7 +85,7 @@ function look(file: string): Omit<Met, 'report' | 'entries'> {
       aside: count('SELECT count(*) FROM quarantine WHERE resolved_at IS NULL'),
       problems: db.prepare('SELECT DISTINCT problem FROM quarantine').pluck().all() as string[],
       drift: count('SELECT count(*) FROM drift'),
-      rows: tables.reduce((sum, table) => sum + count(`SELECT count(*) FROM "${table}"`), 0),
+      rows: count(`SELECT ${tables.map((table) => `(SELECT count(*) FROM "${table}")`).join(' + ')}`),
       bodyLengthMax: count('SELECT coalesce(max(length(body)), 0) FROM quarantine'),
     };
   } finally {

@@ -38,11 +38,13 @@ export async function counting<Result>(work: () => Promise<Result>): Promise<[Re
 function partsOf(text: string): number {
   let parts = 0;
   for (let at = 0; at < text.length; at += 1) {
-    const sign = text[at];
-    if (sign === ',' || sign === ':' || sign === '[' || sign === '{') parts += 1;
+    const code = text.charCodeAt(at);
+    if (code === comma || code === colon || code === bracket || code === brace) parts += 1;
   }
   return parts;
 }
+
+const [comma, colon, bracket, brace] = [...',:[{'].map((sign) => sign.charCodeAt(0));
 
 const ways = ['run', 'get', 'all', 'iterate'] as const;
 
