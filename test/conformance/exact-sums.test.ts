@@ -131,3 +131,23 @@ test('stats have exact sums beyond 64 bits, and an event the sum as a number', a
     }),
   );
 });
+
+test.each([
+  [most, 3, most - 1, '3002399751580330'],
+  [most, 7, most - 3, '1286742750677284'],
+  [most, 2, most, '4503599627370495.5'],
+  [1_049, 100, 1_000, '10'],
+  [1_050, 100, 1_050, '10.5'],
+])(
+  'of %i cents at %i a share, whole half shares are bought and no cent more',
+  async (committed, price, size, shares) => {
+    const opened = await world.control('POST', '/offerings', { company: company(world).id });
+    const offering = opened.body.ids[0];
+    run(world.services.state, 'UPDATE offerings SET share_price_cents = ? WHERE id = ?', [price, offering]);
+    const set = { offering, status: 'executed', amounts: { committed_cents: committed } };
+    const made = await world.control('POST', '/investments', { company: company(world).id, set });
+    const record = await world.get(`/investments/${made.body.ids[0]}`, { token: tokens.company });
+    const { amounts, shares: bought } = record.body.data;
+    expect([amounts.investment_size_cents, amounts.raised_cents, bought]).toEqual([size, size, shares]);
+  },
+);

@@ -134,10 +134,13 @@ function sizeOf(source: Omit<Source, 'no'>): { cents: number; shares: string | n
   if (price === null || source.status === 'reserved') {
     return { cents: source.committed_cents, shares: null, price: null };
   }
-  const halves = Math.floor((source.committed_cents / price) * 2);
+  // A remainder is exact for every integer, a quotient is rounded.
+  const rest = source.committed_cents % price;
+  const inWhole = source.committed_cents - rest;
+  const hasHalf = rest * 2 >= price;
   return {
-    cents: Math.floor((halves * price) / 2),
-    shares: `${Math.floor(halves / 2)}${halves % 2 === 1 ? '.5' : ''}`,
+    cents: inWhole + (hasHalf ? Math.floor(price / 2) : 0),
+    shares: `${inWhole / price}${hasHalf ? '.5' : ''}`,
     price: `${Math.floor(price / 100)}.${String(price % 100).padStart(2, '0')}`,
   };
 }
