@@ -115,7 +115,8 @@ function claim(file: string): void {
       mode: 0o600,
     });
   } catch (cause) {
-    if (!existsSync(file)) rmSync(mark, { force: true });
+    // A name that is too long cannot even be removed.
+    if (!existsSync(file) && existsSync(mark)) rmSync(mark, { force: true });
     throw unwritableFolder(file, cause);
   }
 }
@@ -139,7 +140,7 @@ function lock(file: string): () => void {
       return release;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
-        release();
+        if (existsSync(path)) release();
         throw unwritableFolder(file, error);
       }
     }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
@@ -60,6 +60,30 @@ test('demo: seeding the platform runs as work that blocks, and not at all after 
   expect(seeded).toBe(1);
   await expect(start()).rejects.toMatchObject({ code: 'stopped' });
   expect(seeded).toBe(1);
+});
+
+test.each([
+  ['a name that is too long', 'a'.repeat(300)],
+  ['a name that is too long for its lock', 'a'.repeat(249)],
+  ['a file as its folder', 'file/mirror.db'],
+])('demo: %s is reported as such', async (_, name) => {
+  const folder = freshFolder();
+  writeFileSync(join(folder, 'file'), '');
+  const start = startDemo({
+    file: join(folder, name),
+    sandbox: { seed: 1, companies: 1, records: 10, limits: false },
+    pauseMillis: 1_000,
+    clock: systemClock,
+    random: testRandom(),
+    logger: silentLogger,
+    onTick: () => {},
+    blocking: (work) => work(),
+    signal: new AbortController().signal,
+  });
+  await expect(start).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('cannot be written'),
+  });
 });
 
 /** Returns how many records of an unfinished listing are stored. */
