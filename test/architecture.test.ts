@@ -405,6 +405,18 @@ test('query and status on SQLite never load pg', () => {
   expect(loadedWith(`${sqlite}/reader.ts`).packages).toEqual(['better-sqlite3', 'kysely']);
 });
 
+test('the daemon and every command load the query builder from the file that it is built into', () => {
+  const builder = 'store/query-builder.ts';
+  const others = files.filter(({ path, eager }) => path !== builder && eager.includes('kysely'));
+  expect(others.map(({ path }) => path)).toEqual([]);
+  expect(loadedWith(builder)).toEqual({ packages: ['kysely'], files: 1 });
+});
+
+test('a daemon on SQLite loads no pg', () => {
+  for (const entry of ['daemon/open-sqlite-mirror.ts', 'store/inbox.ts', 'daemon/daemon.ts'])
+    expect([entry, loadedWith(entry).packages]).toEqual([entry, expect.not.arrayContaining(['pg'])]);
+});
+
 test('choosing a dialect loads no driver', () => {
   expect(loadedWith('store/dialect/dialect-for.ts').packages).toEqual([]);
   const readers = files.filter(({ path }) => path.startsWith('store/reads/')).map(({ path }) => path);

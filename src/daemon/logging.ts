@@ -1,6 +1,6 @@
+import { createRequire } from 'node:module';
 import type { Writable } from 'node:stream';
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino';
-import { PinoPretty } from 'pino-pretty';
 import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
@@ -97,9 +97,13 @@ export function createLogger(options: LoggingOptions): Logger {
   return wrapped(base, level === 'debug');
 }
 
-/** Uses pino-pretty as a function: its worker thread would lose the last lines when the process exits. */
+/**
+ * Uses pino-pretty as a function: its worker thread would lose the last lines when the process exits. A log that is not
+ * read on a terminal does not load it.
+ */
 function prettyStream(stream: Writable, colorize: boolean): DestinationStream {
-  const format = PinoPretty.prettyFactory({
+  const { prettyFactory }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty');
+  const format = prettyFactory({
     colorize,
     singleLine: true,
     translateTime: 'UTC:HH:MM:ss.l',

@@ -1,4 +1,4 @@
-import { sql, type Updateable } from 'kysely';
+import type { Updateable } from 'kysely';
 import type { Instant } from '../domain/instant.js';
 import type {
   AfterSyncMessage,
@@ -9,6 +9,7 @@ import type {
 } from '../outbox/ports.js';
 import type { Connection } from './connection.js';
 import type { AfterSyncRowsTable } from './operating-schema.js';
+import { sql } from './query-builder.js';
 
 /** The columns of a message, without one. */
 const settled = { body: null, last_seq: null, queued_at: null, next_at: null, attempts: 0 } as const;

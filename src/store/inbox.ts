@@ -1,4 +1,4 @@
-import { type CompiledQuery, type Kysely, type RawBuilder, sql } from 'kysely';
+import type { CompiledQuery, Kysely, RawBuilder } from 'kysely';
 import type { SourceName } from '../domain/ids.js';
 import type { Instant } from '../domain/instant.js';
 import type {
@@ -20,6 +20,7 @@ import type { SqliteDatabase } from './dialect/sqlite/open.js';
 import type { Prepared } from './dialect/sqlite/prepared.js';
 import { withoutWaiting } from './dialect/sqlite/transaction.js';
 import { GroupCommit, type GroupCommitParts } from './group-commit.js';
+import { sql } from './query-builder.js';
 import type { ReadDatabase } from './reads/views.js';
 
 const hourMillis = 3_600_000;

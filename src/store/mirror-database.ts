@@ -1,4 +1,5 @@
-import { type Dialect, Kysely } from 'kysely';
+import type { Dialect } from 'kysely';
+import { Kysely } from './query-builder.js';
 import type {
   DailyRaisedView,
   InvestorTotalsView,

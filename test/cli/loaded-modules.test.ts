@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -25,12 +25,14 @@ const recorder = `
   });
 `;
 
+const hook = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
 /** A folder with a configuration and a mirror. */
-function place(): string {
+function place(baseUrl = 'https://api.example.com'): string {
   const folder = tempFolder();
   writeFileSync(join(folder, 'recorder.mjs'), recorder);
   const config = {
-    platform: { baseUrl: 'https://api.example.com' },
+    platform: { baseUrl },
     database: 'sqlite:mirror.db',
     sources: [{ name: 'acme', token: { env: 'ACME' } }],
     receiver: { secrets: [{ env: 'HOOK' }] },
@@ -90,4 +92,23 @@ test.each([
   expect(loaded.filter((module) => module.includes('better-sqlite3')).length > 0).toBe(command === 'status');
   const own = loaded.filter((module) => module.includes('/dist/'));
   expect(own.length).toBeLessThanOrEqual(most);
+});
+
+test('rosterd sync on SQLite loads no driver of PostgreSQL, nothing for terminals, and Kysely as one file', () => {
+  const folder = place('http://127.0.0.1:9');
+  const loaded = join(folder, 'loaded.json');
+  const env = { PATH: process.env.PATH, LOADED: loaded, ACME: 'token', HOOK: hook };
+  const { stderr } = spawnSync(
+    process.execPath,
+    ['--import', join(folder, 'recorder.mjs'), program, 'sync'],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env,
+    },
+  );
+  expect(stderr).toContain('127.0.0.1:9');
+  const modules: readonly string[] = JSON.parse(readFileSync(loaded, 'utf8'));
+  expect(modules.filter((module) => module.endsWith('/dist/store/query-builder.js'))).toHaveLength(1);
+  expect(modules.filter((module) => /node_modules\/(?:kysely|pg|pino-pretty)\//.test(module))).toEqual([]);
 });

@@ -251,9 +251,9 @@ describe('the library: a mirror inside another program', () => {
   });
 });
 
-/* `npm run test:package`, which `.ci/run` runs in its short form, also compiles it against the installed package. */
-test('the example runs against the built package as for a user', async () => {
-  const home = join(world.folder, 'user');
+/** Runs a program in a folder of its own with the built package and what is installed beside it. */
+async function runAsUser(name: string, place: (file: string) => void): Promise<string> {
+  const home = join(world.folder, name);
   const modules = join(home, 'node_modules');
   const built = join(modules, 'rosterd');
   mkdirSync(built, { recursive: true });
@@ -262,13 +262,47 @@ test('the example runs against the built package as for a user', async () => {
     if (!name.startsWith('.')) symlinkSync(join(installed, name), join(modules, name));
   for (const name of ['dist', 'package.json', 'schema'])
     cpSync(join(packageRoot, name), join(built, name), { recursive: true });
-  cpSync(join(packageRoot, 'test', 'library', 'example.ts'), join(home, 'example.ts'));
   writeFileSync(join(home, 'package.json'), '{"type":"module"}');
-  const { stdout } = await run(process.execPath, ['example.ts'], {
+  place(join(home, 'program.ts'));
+  const { stdout } = await run(process.execPath, ['program.ts'], {
     cwd: home,
     env: { PLATFORM: world.sandbox.url, ACME_TOKEN: world.company.token },
   });
-  expect(stdout).toMatch(
+  return stdout;
+}
+
+/* `npm run test:package`, which `.ci/run` runs in its short form, also compiles it against the installed package. */
+test('the example runs against the built package as for a user', async () => {
+  const printed = await runAsUser('user', (file) =>
+    cpSync(join(packageRoot, 'test', 'library', 'example.ts'), file),
+  );
+  expect(printed).toMatch(
     /^change snapshot \(all\)\n[\s\S]*tick acme done\nraised \w{3} \d+ \d+\n[\s\S]*active \d+\nhealth \w+\nfault usage\n$/,
   );
+});
+
+test('a program may build queries with the Kysely that it has installed itself', async () => {
+  const program = `
+    import { sql, expressionBuilder, Kysely } from 'kysely';
+    import { createMirror } from 'rosterd';
+    const config = {
+      platform: { baseUrl: process.env.PLATFORM },
+      database: 'sqlite:./mirror.db',
+      sources: [{ name: 'acme', token: { env: 'ACME_TOKEN' } }],
+    };
+    const mirror = await createMirror({ config });
+    await mirror.tick();
+    const { query } = mirror;
+    const { rows } = await sql\`SELECT count(*) AS n FROM investments WHERE source = \${'acme'}\`.execute(query);
+    const built = await query
+      .selectFrom('investments')
+      .select([sql\`count(*)\`.as('n'), (eb) => eb.fn.max(sql.ref('source')).as('source')])
+      .where(expressionBuilder()('source', '=', 'acme'))
+      .where('id', 'in', query.selectFrom('investments').select('id'))
+      .executeTakeFirst();
+    console.log(JSON.stringify([query instanceof Kysely, rows[0].n > 0 && rows[0].n === built.n, built.source]));
+    await mirror.stop();
+  `;
+  const printed = await runAsUser('another', (file) => writeFileSync(file, program));
+  expect(JSON.parse(printed)).toEqual([false, true, 'acme']);
 });

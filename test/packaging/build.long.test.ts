@@ -60,10 +60,12 @@ const smallProgram = "#!/usr/bin/env node\nimport { name } from './name.js';\n\n
 function smallClone(): string {
   const folder = copyOf(packageRoot, tools);
   const write = (name: string, text: string) => writeFileSync(join(folder, 'src', name), text);
-  for (const name of ['cli', 'console/assets']) mkdirSync(join(folder, 'src', name), { recursive: true });
+  for (const name of ['cli', 'console/assets', 'store'])
+    mkdirSync(join(folder, 'src', name), { recursive: true });
   for (const name of ['main.ts', 'start.ts']) write(`cli/${name}`, smallProgram);
   write('cli/name.ts', "export const name = 'small';\n");
   write('console/assets/editor.js', 'export {};\n');
+  write('store/query-builder.ts', 'export {};\n');
   return folder;
 }
 

@@ -1,5 +1,6 @@
-import { type AliasedRawBuilder, type Kysely, sql } from 'kysely';
+import type { AliasedRawBuilder, Kysely } from 'kysely';
 import type { Instant } from '../../domain/instant.js';
+import { sql } from '../query-builder.js';
 import { historyPurged, sourcesYoungerThan, type YoungerSource } from './as-of-reach.js';
 import { columnsBeforeNames } from './columns.js';
 import type { ReadDatabase, RosterView } from './views.js';

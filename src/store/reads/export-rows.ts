@@ -1,7 +1,8 @@
-import { type AliasedRawBuilder, type Kysely, sql } from 'kysely';
+import type { AliasedRawBuilder, Kysely } from 'kysely';
 import type { Instant } from '../../domain/instant.js';
 import type { ColumnEntry, ColumnType } from '../dictionary/column.js';
 import { publicRelations } from '../dictionary/relations.js';
+import { sql } from '../query-builder.js';
 import { investmentsAsOf, rosterAsOf } from './as-of.js';
 import { columnsBeforeNames, investmentColumns, personColumns, rosterColumns } from './columns.js';
 import { namesOf } from './names.js';

@@ -1,5 +1,6 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { Instant } from '../../domain/instant.js';
+import { sql } from '../query-builder.js';
 import type { EndedBy } from '../schema-columns.js';
 import type { InvestmentsView } from '../view-schema.js';
 import { investmentColumns } from './columns.js';

@@ -1,6 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Identity, Investment } from '../../domain/investment.js';
 import { type CentsSum, centsOfHalves } from '../../domain/money.js';
+import { sql } from '../query-builder.js';
 import { identityColumns, ofPerson, recordColumns } from '../record-columns.js';
 import { personIn, recordIn } from '../stored-record.js';
 import type { ReadDatabase } from './views.js';

@@ -1,8 +1,8 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
 import type { PostgresDatabase } from './open.js';
+import { storableValue } from './storable-value.js';
 import { withoutTimeLimits } from './time-limits.js';
-import { storableValue } from './values.js';
 
 /** All queries of a transaction at this level see the same snapshot. */
 export const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';

@@ -1,6 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { Clock } from '../../../runtime/clock.js';
 import { Interrupter } from '../../../runtime/interruption.js';
+import { sql } from '../../query-builder.js';
 import type { ReadDatabase } from '../../reads/views.js';
 import { type ChangeSignal, pollMillis } from '../port.js';
 import { changeChannel } from './change-channel.js';

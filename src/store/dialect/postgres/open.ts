@@ -1,10 +1,10 @@
 import { Socket } from 'node:net';
-import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { defined } from '../../../domain/defined.js';
 import { Fault } from '../../../domain/fault.js';
 import { addressText } from '../../database-location.js';
 import { newestMigration } from '../../newest-migration.js';
+import { Kysely, PostgresDialect } from '../../query-builder.js';
 import type { Database } from '../../schema.js';
 import { driverUrl } from './driver-url.js';
 import { withPostgresFaults } from './faults.js';

@@ -1,5 +1,5 @@
-import { PostgresDialect } from 'kysely';
 import { readingsOf } from '../../mirror-database.js';
+import { PostgresDialect } from '../../query-builder.js';
 import type { Reader, ReaderOptions } from '../port.js';
 import { beginLongSnapshot, DeclaredCursor, InnerCursor, withCursors, withCursorsOn } from './cursor.js';
 import { postgresFault } from './faults.js';

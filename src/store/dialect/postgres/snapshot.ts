@@ -5,7 +5,7 @@ import { postgresFault } from './faults.js';
 import { namingHolders } from './lock-holders.js';
 import { openPostgres, type PostgresDatabase, shortQueries } from './open.js';
 import { numbered } from './placeholders.js';
-import { storableValue } from './values.js';
+import { storableValue } from './storable-value.js';
 
 /** How long a person waits for a status while a migration or another transaction has locked the mirror. */
 const lockTimeoutMsDefault = 5_000;

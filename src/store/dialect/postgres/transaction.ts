@@ -3,8 +3,8 @@ import type pg from 'pg';
 import { Turns } from '../../../runtime/turns.js';
 import { isStatementLost, withPostgresFaults } from './faults.js';
 import type { PostgresDatabase } from './open.js';
+import { storableValue } from './storable-value.js';
 import { idleLimit, withoutTimeLimits } from './time-limits.js';
-import { storableValue } from './values.js';
 
 /** A named prepared statement: each connection parses it once. */
 export interface Statement {

@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { storableText } from '../../../domain/text.js';
 
 const { builtins, getTypeParser } = pg.types;
 
@@ -28,13 +27,4 @@ function exactNumber(text: string): number | string {
 
 function asText(oid: number): [number, (text: string) => string] {
   return [oid, (text) => text];
-}
-
-/**
- * Returns a parameter of a statement. PostgreSQL knows no text with NUL: what is stored has U+FFFD in its place, and a search
- * for it finds nothing. The driver itself replaces lone surrogates.
- */
-export function storableValue(value: unknown): unknown {
-  if (typeof value === 'string') return value.includes('\0') ? storableText(value) : value;
-  return Array.isArray(value) ? value.map(storableValue) : value;
 }

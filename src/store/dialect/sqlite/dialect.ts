@@ -44,7 +44,7 @@ export function sqliteDialect({ file }: SqliteLocation): DatabaseDialect {
     openChangeSignal: async (db, clock) => ({
       next: (signal) => clock.wait(pollMillis, signal),
       async lastAssigned() {
-        const { sql } = await import('kysely');
+        const { sql } = await import('../../query-builder.js');
         const { rows } = await sql<{
           seq: number;
         }>`SELECT seq FROM sqlite_sequence WHERE name = 'change_rows'`.execute(db);

@@ -1,4 +1,4 @@
-import { Kysely, SqliteDialect } from 'kysely';
+import { Kysely, SqliteDialect } from '../../query-builder.js';
 import type { Database } from '../../schema.js';
 import { connectSqlite, type OpenOptions, type SqliteConnection } from './connect.js';
 

@@ -1,14 +1,6 @@
-import {
-  type CompiledQuery,
-  type DatabaseConnection,
-  type Dialect,
-  type Driver,
-  type QueryResult,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely';
+import type { CompiledQuery, DatabaseConnection, Dialect, Driver, QueryResult } from 'kysely';
 import { type Readings, readingsOf } from '../../mirror-database.js';
+import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from '../../query-builder.js';
 import { ownSqlFault } from './faults.js';
 import type { AskApart, ReadingProcess } from './reading-process.js';
 

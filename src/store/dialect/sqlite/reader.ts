@@ -1,5 +1,5 @@
-import { SqliteDialect } from 'kysely';
 import { readingsOf } from '../../mirror-database.js';
+import { SqliteDialect } from '../../query-builder.js';
 import type { Reader, ReaderOptions } from '../port.js';
 import { connectSqlite } from './connect.js';
 import { ownSqlFault } from './faults.js';

@@ -1,6 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { DayCount, RoundSeen } from '../../../console/ports/company.js';
 import type { Amounts, CompanyTotals } from '../../../console/ports/overview.js';
+import { sql } from '../../query-builder.js';
 import type { ReadDatabase } from '../views.js';
 
 /*

@@ -1,5 +1,6 @@
-import { type Expression, type Kysely, type SqlBool, sql } from 'kysely';
+import type { Expression, Kysely, SqlBool } from 'kysely';
 import type { RosterFilter } from '../../../console/ports/roster.js';
+import { sql } from '../../query-builder.js';
 import type { ReadDatabase } from '../views.js';
 
 /** A filter whose rows are among those with these ids. */

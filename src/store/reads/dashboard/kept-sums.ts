@@ -1,4 +1,5 @@
-import { type AliasedRawBuilder, type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely';
+import type { AliasedRawBuilder, Kysely, RawBuilder } from 'kysely';
+import { PostgresAdapter, sql } from '../../query-builder.js';
 import type { ReadDatabase } from '../views.js';
 
 type Db = Kysely<ReadDatabase>;

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type {
   CompanyFigures,
   CurrencyFigures,
@@ -6,6 +6,7 @@ import type {
   Sums,
   Weeks,
 } from '../../../console/ports/overview.js';
+import { sql } from '../../query-builder.js';
 import type { ReadDatabase } from '../views.js';
 import { companiesShown } from './company.js';
 import { appliedBetween, companySums } from './kept-sums.js';

@@ -1,6 +1,7 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { PastOverviewSeen } from '../../../console/ports/overview.js';
 import type { Instant } from '../../../domain/instant.js';
+import { sql } from '../../query-builder.js';
 import { investmentsAsOf, youngerSources } from '../as-of.js';
 import { namesOf } from '../names.js';
 import type { ReadDatabase } from '../views.js';

@@ -1,4 +1,5 @@
-import { type AliasedRawBuilder, sql } from 'kysely';
+import type { AliasedRawBuilder } from 'kysely';
+import { sql } from '../../query-builder.js';
 import type { RosterView } from '../views.js';
 
 type Shown =

@@ -1,6 +1,7 @@
-import { type AliasedRawBuilder, type Expression, type Kysely, type SqlBool, sql } from 'kysely';
+import type { AliasedRawBuilder, Expression, Kysely, SqlBool } from 'kysely';
 import type { RosterOrder, RosterPosition, RosterRow, RosterWanted } from '../../../console/ports/roster.js';
 import type { Instant } from '../../../domain/instant.js';
+import { sql } from '../../query-builder.js';
 import { investmentsAsOf, rosterAsOf, versionsAt } from '../as-of.js';
 import { columnsBeforeNames, investmentColumns, personColumns, rosterColumns } from '../columns.js';
 import { cellsOf, isHidden, kindOf } from '../export-rows.js';
