@@ -117,6 +117,8 @@ async function bundleQueryBuilder(outdir) {
     outfile: join(outdir, 'store/query-builder.js'),
     allowOverwrite: true,
     bundle: true,
+    // Without comments, which are half of it.
+    minifyWhitespace: true,
     banner: { js: licenseOf('kysely', 'Kysely') },
     ...{ format: 'esm', platform: 'node', target: 'node22.19', logLevel: 'error' },
   });
