@@ -1,11 +1,17 @@
 import { Fault } from '../../domain/fault.js';
 
-/** Returns a full disk and missing permissions as faults, and any other error unchanged. */
+/** Returns a full disk, missing permissions and a folder in the place of a file as faults, and any other error unchanged. */
 export function diskFault(folder: string, error: unknown): unknown {
-  const code = error instanceof Fault ? '' : ((error as NodeJS.ErrnoException).code ?? '');
+  if (error instanceof Fault) return error;
+  const { code = '', path, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new Fault('database_full', `the disk of ${folder} is full; the lake is as it was`, {
       hint: 'Free disk space: a new base needs as much as the old one.',
+      cause: error,
+    });
+  if (code === 'EISDIR')
+    return new Fault('usage', `${dest ?? path ?? folder} is a folder, and the lake needs a file there`, {
+      hint: 'Move that folder to another place.',
       cause: error,
     });
   if (!['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code)) return error;

@@ -387,6 +387,24 @@ test('lake: a sync deletes its own unfinished files, and no file of a user that 
   expect(existsSync(join(folder, '_views.sql.new'))).toBe(false);
 });
 
+test('lake: a folder in the place of a file of the lake is named, and the next sync works once it is away', async () => {
+  const fixture = await listed(3);
+  const folder = join(tempFolder(), 'lake');
+  await sync(fixture, folder);
+  const views = join(folder, '_views.sql');
+  rmSync(views);
+  mkdirSync(views);
+  await fixture.delta([record('inv_new')]);
+  await expect(sync(fixture, folder)).rejects.toMatchObject({
+    code: 'usage',
+    message: `${views} is a folder, and the lake needs a file there`,
+  });
+  rmSync(views, { recursive: true });
+  await sync(fixture, folder);
+  expect(existsSync(views)).toBe(true);
+  expect(await lakeRows(folder)).toEqual(await mirrorRows(fixture));
+});
+
 test('lake: a mirror without a complete listing is refused', async () => {
   const fixture = await mirrorFixture();
   const folder = join(tempFolder(), 'lake');
