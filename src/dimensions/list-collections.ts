@@ -12,7 +12,7 @@ import {
   parseCompany,
   type RoundSummary,
 } from './collections/companies.js';
-import { companyUpdates, parseUpdates } from './collections/company-updates.js';
+import { companyUpdates, keptPosts, parseUpdates } from './collections/company-updates.js';
 import { collections } from './collections/index.js';
 import { parseStats, roundStats } from './collections/round-stats.js';
 import { hiddenRound, keptRound, parseRound, type RoundRecord, rounds } from './collections/rounds.js';
@@ -55,7 +55,7 @@ export interface CollectionsListed {
   readonly listings: readonly Listing[];
   /** The failure that ended the listing early; null when every collection was listed. */
   readonly fault: Fault | null;
-  /** The first response that broke the contract. Its company or round is listed as it is stored. */
+  /** The first response that broke the contract. Its company, round or post is listed as it is stored. */
   readonly unreadable: Fault | null;
 }
 
@@ -64,8 +64,8 @@ const updatePagesMax = 100;
 
 /**
  * Lists the wanted collections of one source. A collection is complete only when every resource of it was answered; a
- * failure leaves it and those that depend on it incomplete, and what was complete before it is still returned. A company
- * or round whose response breaks the contract stays as it is stored, and the collection has a problem.
+ * failure leaves it and those that depend on it incomplete, and what was complete before it is still returned. A company,
+ * round or post that breaks the contract stays as it is stored, and the collection has a problem.
  */
 export async function listCollections(parts: ListingParts): Promise<CollectionsListed> {
   const run = new Run(parts);
@@ -321,6 +321,8 @@ class Run {
 
   async #listUpdates(): Promise<Listing> {
     const rows = new Map<unknown, Row>();
+    const kept = new Map<unknown, Row>();
+    const stored = this.parts.known.stored.get('company_updates') ?? [];
     const refused: { id: string; reason: string }[] = [];
     for (const { id } of await this.#findCompanies()) {
       let cursor: string | undefined;
@@ -336,14 +338,17 @@ class Run {
           refused.push({ id, reason: reasonOf(answer) });
           break;
         }
-        const { rows: found, next } = parseUpdates(answer.body, id);
+        const { rows: found, unreadable, next } = parseUpdates(answer.body, id);
         for (const row of found) rows.set(row.id, row);
+        for (const post of unreadable) refused.push({ id: post.id ?? id, reason: post.fault.message });
+        for (const row of keptPosts(stored, id, unreadable)) kept.set(row.id, row);
+        this.#unreadable ??= unreadable[0]?.fault ?? null;
         if (next === null) break;
         if (next === cursor) throw broken('company_update', 'next_cursor');
         cursor = next;
       }
     }
-    return complete(companyUpdates, [...rows.values()], troubles(refused));
+    return complete(companyUpdates, [...new Map([...kept, ...rows]).values()], troubles(refused));
   }
 
   /** Returns what the parser returns, or the fault of a response that breaks the contract. */

@@ -38,14 +38,17 @@ export class Lister {
     const { store, clock, logger, onNames, onChanged } = this.parts;
     const { name } = plan.source;
     const startedAt = clock.monotonic();
-    const { companies, rounds, round_stats } = collections;
-    const known = await store.begin(name, wanted, [companies, rounds, round_stats]);
+    const { companies, rounds, round_stats, company_updates } = collections;
+    const needed = [companies, rounds, round_stats];
+    // Read only where posts are listed: a company may have thousands.
+    if (wanted.includes('company_updates')) needed.push(company_updates);
+    const known = await store.begin(name, wanted, needed);
     const { listings, fault, unreadable } = await this.#askPlatform(plan, wanted, known, plan.cache);
     const differences = await store.apply(name, known.attempt, listings);
     if (unreadable !== null)
       logger.warn(
         { source: name, code: unreadable.code, hint: unreadable.message },
-        'a company or round could not be read and stays as it is stored',
+        'a company, round or post could not be read and stays as it is stored',
       );
     const isChanged = differences.added + differences.changed + differences.removed > 0;
     if (isChanged) {
@@ -70,7 +73,7 @@ export class Lister {
 
   /**
    * Lists everything and compares it with what is stored. Writes nothing. Throws the fault of a listing that ended early,
-   * or of a company or round that could not be read.
+   * or of a company, round or post that could not be read.
    */
   async compare(plan: ListingPlan): Promise<Compared> {
     const known = await this.parts.store.begin(plan.source.name, [], Object.values(collections));

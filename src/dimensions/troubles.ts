@@ -1,4 +1,4 @@
-/** Why a company or round could not be listed as the platform has it. */
+/** Why a company, round or post could not be listed as the platform has it. */
 export interface Trouble {
   readonly reason: string;
   readonly id: string;

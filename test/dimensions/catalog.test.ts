@@ -83,6 +83,34 @@ test('sync: a company whose scope is lost has no name any more, and investments 
   );
 });
 
+test('sync: a post that cannot be read stays as it is stored, and collections says why', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 30 });
+  const config = configFor(sandbox, { folder: freshFolder() });
+  await once(config);
+  const reader = readerOf(config);
+  const posts = () => reader.prepare('SELECT id, title FROM company_updates ORDER BY id').all();
+  const before = posts() as { id: string; title: string }[];
+  const [broken] = before;
+  const served = [
+    { id: broken?.id, attributes: { title: 7 } },
+    { id: 'upd_new', attributes: { title: 'News' } },
+  ];
+  await control(sandbox, 'POST', '/faults', [
+    {
+      method: 'GET',
+      path: '/companies/*/updates',
+      times: 1,
+      action: { status: 200, body: { data: served, meta: { has_more: false } } },
+    },
+  ]);
+  await syncOnce(partsFor(config), { resync: true }, never);
+  expect(before.length).toBeGreaterThan(1);
+  expect(posts()).toEqual([broken, { id: 'upd_new', title: 'News' }]);
+  expect(reader.prepare('SELECT collections_problem FROM sync_status').pluck().get()).toBe(
+    `company_updates: a response with a company_update has no usable \`title\` for ${broken?.id}`,
+  );
+});
+
 test('daemon: an event about a round lists it at once, and the change is in the feed', async () => {
   const sandbox = await sandboxFor({ companies: 1, records: 30 });
   const port = await freePort();

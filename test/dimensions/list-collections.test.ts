@@ -251,6 +251,51 @@ test('a company that cannot be read names its new rounds, and its hidden ones st
   expect(rows('rounds').at(-1)).toEqual(hiddenRow);
 });
 
+test('a post that cannot be read stays as it is stored or is left out, and the others are listed', async () => {
+  const stored = new Map([['company_updates' as const, (await listed()).rows('company_updates')]]);
+  const [u1, u2] = stored.get('company_updates') ?? [];
+  const renamed = updates(['u1', 'u2', 'u3', 'u4']).data.map((post) =>
+    post.id === 'u3'
+      ? post
+      : { ...post, attributes: { ...post.attributes, title: post.id === 'u1' ? 'Renamed' : 7 } },
+  );
+  const answers = { ...served, '/companies/co_1/updates': { ...updates([]), data: renamed } };
+  const { rows, of, fault, unreadable } = await listed({ answers, known: { stored } });
+  expect(fault).toBeNull();
+  expect(unreadable?.code).toBe('contract_broken');
+  expect(of('company_updates')).toMatchObject({
+    kind: 'complete',
+    problem: 'a response with a company_update has no usable `title` for u2 and 1 more',
+  });
+  expect(new Map(rows('company_updates').map((row) => [row.id, row]))).toEqual(
+    new Map([
+      ['u1', { ...u1, title: 'Renamed' }],
+      ['u2', u2],
+      ['u3', { ...u1, id: 'u3', title: 'Post u3', url: 'https://invest.example/tidal-labs/updates/u3' }],
+    ]),
+  );
+});
+
+test.each([
+  ['a number', 7],
+  ['null', null],
+  ['an object without an id', { attributes: { title: 'Post' } }],
+  ['an object with an empty id', { id: '', attributes: {} }],
+])('a post that is %s deletes no stored post of its company', async (_, post) => {
+  const stored = new Map([['company_updates' as const, (await listed()).rows('company_updates')]]);
+  const of2 = { ...stored.get('company_updates')?.[0], id: 'u9', company_id: 'co_2' };
+  stored.set('company_updates', [...(stored.get('company_updates') ?? []), of2]);
+  const page = { ...updates(['u1']), data: [post, ...updates(['u1']).data] };
+  const answers = { ...served, '/companies/co_1/updates': page };
+  const { rows, of } = await listed({ answers, known: { stored } });
+  expect(of('company_updates')).toMatchObject({
+    kind: 'complete',
+    problem: 'a response with a company_update has no usable `id` for co_1',
+  });
+  // It may be u2. The other company names no post any more.
+  expect(rows('company_updates').map(({ id }) => id)).toEqual(['u1', 'u2']);
+});
+
 test('a listing that waits for the quota is no problem of the collection', async () => {
   const fault = new Fault('rate_limited', 'wait');
   const { of } = await listed({ answers: { ...served, '/companies/co_1': throwing(fault) } });

@@ -1,3 +1,4 @@
+import { type Fault, isFault } from '../../domain/fault.js';
 import { broken, fieldsOf, Reader } from '../fields.js';
 import type { Collection, Row } from '../ports.js';
 
@@ -16,12 +17,19 @@ const known: ReadonlySet<string> = new Set([
   ...['excerpt', 'content', 'author', 'comments_count', 'likes_count'],
 ]);
 
+/** A post that cannot be read. Its id is null when that cannot be read either. */
+export interface UnreadablePost {
+  readonly id: string | null;
+  readonly fault: Fault;
+}
+
 export interface UpdatesPage {
   readonly rows: readonly Row[];
+  readonly unreadable: readonly UnreadablePost[];
   readonly next: string | null;
 }
 
-/** Parses a page of `GET /companies/{id}/updates`. */
+/** Parses a page of `GET /companies/{id}/updates`. Throws when the page itself breaks the contract. */
 export function parseUpdates(body: unknown, companyId: string): UpdatesPage {
   const { data, meta } = fieldsOf(body);
   if (!Array.isArray(data)) throw broken('company_update', 'data');
@@ -29,12 +37,39 @@ export function parseUpdates(body: unknown, companyId: string): UpdatesPage {
   const more = typeof next === 'string' || typeof next === 'number' ? String(next) : '';
   // Without it the listing would look complete, and posts on later pages would be deleted.
   if (hasMore === true && more === '') throw broken('company_update', 'next_cursor');
-  return { rows: data.map((item) => parseUpdate(item, companyId)), next: hasMore === true ? more : null };
+  const rows: Row[] = [];
+  const unreadable: UnreadablePost[] = [];
+  for (const item of data) {
+    try {
+      rows.push(parseUpdate(item, companyId));
+    } catch (error) {
+      if (!isFault(error, 'contract_broken')) throw error;
+      unreadable.push({ id: idOf(item), fault: error });
+    }
+  }
+  return { rows, unreadable, next: hasMore === true ? more : null };
+}
+
+/** Returns the stored posts of a company that stay: those that cannot be read now, or all when one has no id. */
+export function keptPosts(
+  stored: readonly Row[],
+  companyId: string,
+  unreadable: readonly UnreadablePost[],
+): readonly Row[] {
+  if (unreadable.length === 0) return [];
+  const ids = new Set<unknown>(unreadable.map(({ id }) => id));
+  return stored.filter((row) => row.company_id === companyId && (ids.has(null) || ids.has(row.id)));
+}
+
+function idOf(item: unknown): string | null {
+  const { id } = fieldsOf(item);
+  return typeof id === 'string' && id !== '' ? id : null;
 }
 
 function parseUpdate(item: unknown, companyId: string): Row {
-  const { id, attributes } = fieldsOf(item);
-  if (typeof id !== 'string' || id === '') throw broken('company_update', 'id');
+  const id = idOf(item);
+  if (id === null) throw broken('company_update', 'id');
+  const { attributes } = fieldsOf(item);
   const read = new Reader('company_update', fieldsOf(attributes));
   return {
     id,

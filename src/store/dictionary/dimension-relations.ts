@@ -154,7 +154,7 @@ export const dimensionRelations: readonly RelationEntry[] = [
     name: 'company_updates',
     kind: 'view',
     meaning:
-      'The posts of each company that the token may see, without their bodies and authors. Only the present: no earlier versions are kept, and `changes` has what a post said before.',
+      'The posts of each company that the token may see, without their bodies and authors. Only the present: no earlier versions are kept, and `changes` has what a post said before. A post that cannot be read stays as it was, or is missing if it is new; `collections.problem` says why.',
     columns: [
       source,
       column('id', 'text', "The platform's id of the post"),
