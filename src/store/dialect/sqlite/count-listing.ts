@@ -48,10 +48,11 @@ export async function countListing(
       return rows;
     });
   const commit = (work: () => number) => retryBusy(clock, () => write(work), signal);
+  // Before the first commit, which may have to wait for an index that is being built.
+  const totals = computeTotals(raw, sourceNo);
   const isRepeated = isCounting(raw, sourceNo);
   await commit(() => noteCounting(raw, sourceNo, 'counting'));
   if (isRepeated) await deleteAllLeftover();
-  const totals = computeTotals(raw, sourceNo);
   for (let from = 0, written = -1; written !== 0; from += written)
     written = await commit(() => writeInvestors(raw, from, size.rows));
   await commit(() => noteCounting(raw, sourceNo, 'counted'));

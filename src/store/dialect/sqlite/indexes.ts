@@ -38,10 +38,14 @@ export function missingIndexes(raw: Sqlite.Database): readonly string[] {
   return missing(raw).map(({ name }) => name);
 }
 
-/** Builds one index in its own transaction, so that an interruption loses at most one. */
-export function buildIndex(raw: Sqlite.Database, name: string): void {
-  for (const { sql } of missing(raw).filter((index) => index.name === name))
-    sortingInFiles(raw, () => inTransaction(raw, () => build(raw, sql)));
+/**
+ * Builds one index in its own transaction, so that an interruption loses at most one. Returns whether it deleted rows, of
+ * ids that were named twice.
+ */
+export function buildIndex(raw: Sqlite.Database, name: string): boolean {
+  const index = missing(raw).find((one) => one.name === name);
+  if (index === undefined) return false;
+  return sortingInFiles(raw, () => inTransaction(raw, () => build(raw, index.sql)));
 }
 
 /**
@@ -76,13 +80,15 @@ function missing(raw: Sqlite.Database): ReturnType<typeof shippedIndexes> {
   return shippedIndexes('sqlite').filter(({ name }) => !present.has(name));
 }
 
-function build(raw: Sqlite.Database, statement: string): void {
+function build(raw: Sqlite.Database, statement: string): boolean {
   try {
     raw.exec(statement);
+    return false;
   } catch (error) {
     if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error;
     raw.exec(keepLatest);
     raw.exec(statement);
+    return true;
   }
 }
 

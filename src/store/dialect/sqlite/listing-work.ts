@@ -1,7 +1,6 @@
 import { buildIndex, sortingInFiles } from './indexes.js';
 import { type CountedTotals, totalsDiffer } from './kept-totals.js';
 import type { RawDatabase } from './prepared.js';
-import { seen } from './statements.js';
 
 /*
  * Work whose time grows with the number of rows. It is done before the commit that publishes a listing, so that this
@@ -26,7 +25,8 @@ export type ListingTask =
   | { readonly kind: 'unseen'; readonly sourceNo: number };
 
 export interface ListingResults {
-  readonly index: null;
+  /** Whether rows of ids that were named twice were deleted. */
+  readonly index: boolean;
   readonly count: CountedTotals | null;
   readonly check: boolean;
   readonly unseen: readonly number[];
@@ -34,17 +34,19 @@ export interface ListingResults {
 
 export type PerformTask = <Task extends ListingTask>(task: Task) => Promise<ListingResults[Task['kind']]>;
 
+/** Selects the numbers of the live rows that pages of a re-listing named. */
+const seen = 'SELECT seen.value FROM staged_pages p, json_each(p.seen) seen WHERE p.source_no = ?';
+
 /** Does not sort: sorted by their numbers, SQLite would look for the rows of one source among those of all sources. */
 export const unseenSql = `SELECT row_no FROM investment_rows WHERE source_no = ? AND row_no NOT IN (${seen})`;
 
 export function performListingTask(
   raw: RawDatabase,
   task: Exclude<ListingTask, CountTask>,
-): null | boolean | readonly number[] {
+): boolean | readonly number[] {
   switch (task.kind) {
     case 'index':
-      buildIndex(raw, task.name);
-      return null;
+      return buildIndex(raw, task.name);
     case 'check':
       return sortingInFiles(raw, () => totalsDiffer(raw, task.sourceNo));
     case 'unseen':

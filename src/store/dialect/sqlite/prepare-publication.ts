@@ -64,28 +64,32 @@ export async function preparePublication(
   fence: number,
   helpers: ListingHelpers,
 ): Promise<PreparedListing> {
-  const perform = helpers.start();
-  const reload = () => helpers.step(() => reloadStatistics(raw));
   const missing = missingIndexes(raw);
-  const build = async (names: readonly string[]) => {
-    for (const name of names) {
-      await perform({ kind: 'index', name });
+  const perform = helpers.start();
+  const build = async () => {
+    let deleted = false;
+    for (const name of missing) {
+      if (await perform({ kind: 'index', name })) deleted = true;
       await setImmediate();
     }
+    return deleted;
   };
-  // The index of ids comes first and alone: building it deletes the rows of ids that were named twice.
-  await build(missing.slice(0, 1));
+  const reload = async () => {
+    if (missing.length > 0) await helpers.step(() => reloadStatistics(raw));
+  };
   if (listed_at === null) {
-    // Computing the totals reads the rows for about as long as the other indexes take. A process that cannot be started is
-    // noticed before they are begun: nothing would wait for them, or for their failure.
-    const count = missing.length > 1 ? helpers.start() : perform;
-    const others = build(missing.slice(1));
-    const [totals] = await Promise.all([count({ kind: 'count', sourceNo: no, fence }), others]);
-    if (missing.length > 0) await reload();
+    const count = { kind: 'count', sourceNo: no, fence } as const;
+    // Computing the totals reads the rows for about as long as building the indexes takes. A process that cannot be started is
+    // noticed before either is begun: nothing would wait for it, or for its failure.
+    const counter = missing.length > 1 ? helpers.start() : null;
+    const [deleted, early] = await Promise.all([build(), counter?.(count)]);
+    await reload();
+    // Rows that were deleted may have been counted.
+    const totals = early === undefined || deleted ? await (counter ?? perform)(count) : early;
     return { kind: 'first', totals };
   }
-  await build(missing.slice(1));
-  if (missing.length > 0) await reload();
+  await build();
+  await reload();
   const unseen = await perform({ kind: 'unseen', sourceNo: no });
   return { kind: 'relist', unseen, totalsDiffer: await perform({ kind: 'check', sourceNo: no }) };
 }

@@ -19,9 +19,6 @@ const recordTaken = recordColumns.map((column) => `${column} = excluded.${column
 const identity = identityColumns.join(', ');
 const identityMarks = identityColumns.map(() => '?').join(', ');
 
-/** Selects the numbers of the live rows that pages of a re-listing named. */
-export const seen = 'SELECT seen.value FROM staged_pages p, json_each(p.seen) seen WHERE p.source_no = ?';
-
 /**
  * Prepares the statements once for reuse: preparing one costs more than running most of them. In a statement with a join, a
  * parameter that is compared with a column is written `+?`. The driver's SQLite is built with STAT4: its planner looks at
