@@ -4,10 +4,12 @@ import { inTransaction } from './transaction.js';
 
 /**
  * The memory that a sorter uses before it spills to a file. By default it may use as much as the connection's cache,
- * which raised the peak memory of a large listing considerably. A thread sorts what was read while more is read, so that an
- * index holds the write lock for a shorter time. With more memory the thread has less to do meanwhile: see docs/evidence/speed.md.
+ * which raised the peak memory of a large listing considerably. Each index of so many rows fits into `few`, and needs no file.
+ * Of more rows, a thread sorts what was read while more is read, so that an index holds the write lock for a shorter time.
+ * With more memory the thread has less to do meanwhile: see docs/evidence/speed.md.
  */
-const sorterKibibytes = 4 * 1_024;
+const sorterKibibytes = { few: 8 * 1_024, many: 4 * 1_024 } as const;
+const fewRowsMax = 100_000;
 const sorterThreads = 1;
 
 /**
@@ -17,7 +19,7 @@ const sorterThreads = 1;
 export function sortingInFiles<Result>(raw: Sqlite.Database, work: () => Result): Result {
   const cache = Number(raw.pragma('cache_size', { simple: true }));
   raw.pragma('temp_store = FILE');
-  raw.pragma(`cache_size = -${sorterKibibytes}`);
+  raw.pragma(`cache_size = -${sorterKibibytes[newestRow(raw) > fewRowsMax ? 'many' : 'few']}`);
   raw.pragma(`threads = ${sorterThreads}`);
   try {
     return work();
