@@ -50,6 +50,15 @@ export class ListingHelpers {
     return helper.perform;
   }
 
+  /**
+   * Frees the pages that the mirror's connection has cached. Call it before processes are started that write: the connection
+   * drops them anyway when it reads next. Once a process has started, each costs a page fault then, because the memory
+   * is shared until it is written to: 30 MB blocked the event loop for 0.15 s.
+   */
+  freeCache(): void {
+    if (this.#large !== null) this.raw.pragma('shrink_memory');
+  }
+
   async end(): Promise<void> {
     await Promise.all(this.#started.map((helper) => helper.end()));
   }
@@ -65,6 +74,7 @@ export async function preparePublication(
   helpers: ListingHelpers,
 ): Promise<PreparedListing> {
   const missing = missingIndexes(raw);
+  if (missing.length > 0 || listed_at === null) helpers.freeCache();
   const perform = helpers.start();
   const build = async () => {
     let deleted = false;
