@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/runtime/random.js';
-import { postgresUrl } from '../postgres/fresh-database.js';
 import { Counters } from './counters.js';
 import { built } from './life.js';
 import { scenarios } from './scenarios/index.js';
@@ -14,8 +13,6 @@ const seeds: Readonly<Record<string, readonly number[]>> = {
   'full-disk': [8],
   'damaged-file': [1, 2, 4],
 };
-/** One round each on a server; `npm run torture -- --database postgres` plays every class. */
-const seedsOnServer: Readonly<Record<string, number>> = { 'accept-to-tick': 12, locked: 1 };
 const played = scenarios.sqlite.filter(({ name }) => name in seeds);
 
 test('this file plays every scenario except refresh, which has its own test', () => {
@@ -38,18 +35,3 @@ describe('a mistreated real process keeps its guarantees:', () => {
     900_000,
   );
 });
-
-test.each(scenarios.postgres.filter(({ name }) => name in seedsOnServer))(
-  'a real process with its mirror on a server keeps its guarantees under $name',
-  { timeout: 900_000 },
-  async ({ name, open }) => {
-    const counters = new Counters();
-    const opened = await open({ program: built, server: await postgresUrl() });
-    try {
-      await opened.round(seededRandom(seedsOnServer[name] ?? 0), counters);
-    } finally {
-      await opened.close();
-    }
-    expect(counters.lines()).not.toEqual([]);
-  },
-);
