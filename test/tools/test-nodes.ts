@@ -5,7 +5,7 @@ import { packageRoot } from '../../src/runtime/package-root.js';
 import { testedNodeLines } from '../../src/runtime/supported-node.js';
 import { TrialFailed } from '../packaging/trial/command.js';
 import { nodeLine } from '../packaging/trial/registry.js';
-import { choice, flag, readOptions } from '../support/options.js';
+import { choice, flag, readOptions, text } from '../support/options.js';
 
 /** Databases, sockets, processes, streams. */
 const bounded = [
@@ -28,10 +28,10 @@ const bounded = [
 ];
 
 /** As vitest's `process.argv` has it: its workers and the processes that tests start use the same Node. */
-async function testOn(line: number, files: readonly string[]): Promise<boolean> {
+async function testOn(line: number, words: readonly string[]): Promise<boolean> {
   const bin = await nodeLine(line);
   const vitest = join(packageRoot, 'node_modules', 'vitest', 'vitest.mjs');
-  const child = spawn(join(bin, 'node'), [vitest, 'run', ...files], {
+  const child = spawn(join(bin, 'node'), [vitest, 'run', ...words], {
     cwd: packageRoot,
     env: { ...process.env, PATH: `${bin}:${process.env.PATH ?? ''}` },
     stdio: 'inherit',
@@ -46,10 +46,15 @@ const options = readOptions({
   options: {
     bounded: flag('only the files for which a line of Node is likely to matter'),
     line: choice('this line alone', testedNodeLines.map(String), null),
+    shard: text('only this part of the files, such as 1/2', null, 'PART'),
   },
   rest: '[file…]',
 });
-const files = options.rest;
+const words = [
+  ...(options.bounded ? bounded : []),
+  ...options.rest,
+  ...(options.shard === null ? [] : [`--shard=${options.shard}`]),
+];
 const own = Number.parseInt(process.versions.node, 10);
 const lines = testedNodeLines.filter((line) =>
   options.line === null ? line !== own : String(line) === options.line,
@@ -57,7 +62,7 @@ const lines = testedNodeLines.filter((line) =>
 for (const line of lines) {
   console.log(`\n== Node ${line}`);
   try {
-    if (await testOn(line, options.bounded ? [...bounded, ...files] : files)) continue;
+    if (await testOn(line, words)) continue;
     console.error(
       `error: tests failed on Node ${line}\nTry: npm run test:nodes -- --line ${line} with the files that failed`,
     );
