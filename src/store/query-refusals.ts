@@ -38,6 +38,14 @@ export function notValid(complaint: string, cause?: unknown, mistake?: Mistake):
   });
 }
 
+/** A valid statement that ended with an error of the database, such as a division by zero. */
+export function failedOnRows(complaint: string, hint = changeStatement): Fault {
+  return new Fault('usage', `the query failed: ${complaint}`, { hint });
+}
+
+const changeStatement =
+  'Change the statement: it is valid, but cannot be computed for each row that it reads.';
+
 /** `present`: the name that reads the present state of the relation in any query. */
 export function hasNoPast(relation: string, present: string): Fault {
   return new Fault('usage', `${relation} shows only the present, and this query reads a past state`, {

@@ -72,6 +72,15 @@ describe('a user query', () => {
     });
   });
 
+  test('a valid statement that fails on a value says to change it', async () => {
+    const { file } = freshMirror();
+    await expect(read(file, "SELECT json(id) FROM (SELECT 'inv_1' AS id)")).rejects.toMatchObject({
+      code: 'usage',
+      message: 'the query failed: malformed JSON',
+      about: { hint: expect.stringMatching(/^Change the statement/) },
+    });
+  });
+
   test('a query that meets a damaged page reports the file as damaged, not the statement as wrong', async () => {
     const { raw, file } = freshMirror();
     const page = raw.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'change_rows'").pluck().get();

@@ -2,6 +2,7 @@ import { Fault } from '../../../domain/fault.js';
 import { mistakeIn } from '../../mistake.js';
 import {
   cannotJudge,
+  failedOnRows,
   hasNoPast,
   hasParameters,
   notOneStatement,
@@ -64,7 +65,7 @@ export function queryFault(error: unknown, failing: Failing): unknown {
       mistakeIn(statement, String(message), placeOf(error, failing)),
     );
   if (!/^(?:22|0A|2[135]|54|P0|38|39)/.test(code)) return postgresFault(error, url);
-  return new Fault('usage', `the query failed: ${masked ? withoutValues(code) : message}`);
+  return failedOnRows(masked ? withoutValues(code) : String(message));
 }
 
 /** The server counts characters from 1, in the text that it was sent. */

@@ -1,11 +1,10 @@
 import Sqlite from 'better-sqlite3';
-import { defined } from '../../../domain/defined.js';
 import { Fault } from '../../../domain/fault.js';
 import { descriptorLimit, descriptorsFault } from '../../../runtime/file-descriptors.js';
 import { incompleteInstallation } from '../../../runtime/incomplete-installation.js';
 import { endWhenLargerOrOrphaned } from '../../../runtime/memory-limit.js';
 import { endWithParent } from '../../../runtime/own-child.js';
-import { hasParameters, rowTooLarge, tooMuchMemory } from '../../query-refusals.js';
+import { failedOnRows, hasParameters, rowTooLarge, tooMuchMemory } from '../../query-refusals.js';
 import { bytesOf, ResultSize } from '../../reads/result-size.js';
 import { statementText } from '../../statement-text.js';
 import type { SqlValue } from '../port.js';
@@ -126,18 +125,19 @@ function faultOf(error: unknown, { file, memoryMegabytes, rowBytesMax }: QueryRe
   if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_TOOBIG') return rowTooLarge(rowBytesMax);
   if (isOutOfMemory(error)) return tooMuchMemory(memoryMegabytes);
   if (error instanceof Sqlite.SqliteError) {
-    // What is full is the folder of temporary files, and a smaller statement helps.
-    const fault = error.code === 'SQLITE_FULL' ? null : sqliteFault(error, file);
-    const hint = error.message === 'integer overflow' ? beyondBits : undefined;
-    return fault instanceof Fault
-      ? fault
-      : new Fault('usage', `the query failed: ${error.message}`, defined({ hint }));
+    if (error.code === 'SQLITE_FULL') return failedOnRows(error.message, noTemporarySpace);
+    const fault = sqliteFault(error, file);
+    if (fault instanceof Fault) return fault;
+    return failedOnRows(error.message, error.message === 'integer overflow' ? beyondBits : undefined);
   }
   if (lacksParameters(error)) return hasParameters();
   const incomplete = incompleteInstallation(error);
   if (incomplete !== null) return new Fault('internal', incomplete.message, { hint: incomplete.hint });
   return new Fault('internal', String(error));
 }
+
+/** What is full is the folder of temporary files, not the mirror. */
+const noTemporarySpace = 'Sort or group fewer rows, or free space in the folder for temporary files.';
 
 const beyondBits =
   'An integer has at most 64 bits. Instead of sum(), total() adds up floating-point numbers, which are approximate.';

@@ -283,8 +283,8 @@ describe('with names masked', () => {
 
   test('masked, an error does not quote the offending value', async () => {
     const { text } = await masked('SELECT status::int FROM investments');
-    expect(text).toBe(
-      'the query failed: a text cannot be converted to the type that was asked for (SQLSTATE 22P02)\n',
+    expect(text).toMatch(
+      /^the query failed: a text cannot be converted to the type that was asked for \(SQLSTATE 22P02\)\n/,
     );
   });
 

@@ -274,6 +274,7 @@ test('without the right to the audit log, a statement that could read it is refu
     await expect(read('SELECT id FROM investments WHERE shares = (1/0)::text')).rejects.toMatchObject({
       code: 'usage',
       message: 'the query failed: division by zero',
+      about: { hint: expect.stringMatching(/^Change the statement/) },
     });
     await expect(read('DELETE FROM sources')).rejects.toThrow('only statements that read');
     await expect(read('WITH gone AS (DELETE FROM sources RETURNING 1) SELECT * FROM gone')).rejects.toThrow(
