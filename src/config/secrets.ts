@@ -120,7 +120,10 @@ export class Secret {
         cause: error,
       });
     }
-    if (text === '') throw new Fault('usage', `${this.name}: ${file} is empty`);
+    if (text === '')
+      throw new Fault('usage', `${this.name}: ${file} is empty`, {
+        hint: 'write the secret into it, and nothing else',
+      });
     return text;
   }
 

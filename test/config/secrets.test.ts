@@ -68,7 +68,10 @@ test('a missing or empty secret file is reported with its path', async () => {
   const at = folder();
   await expect(secret({ file: join(at, 'none') }).reveal()).rejects.toThrow(/none cannot be read \(ENOENT\)/);
   writeFileSync(join(at, 'empty'), '\n', { mode: 0o600 });
-  await expect(secret({ file: join(at, 'empty') }).reveal()).rejects.toThrow(/is empty/);
+  await expect(secret({ file: join(at, 'empty') }).reveal()).rejects.toMatchObject({
+    message: expect.stringMatching(/empty is empty$/),
+    about: { hint: 'write the secret into it, and nothing else' },
+  });
 });
 
 test('a secret is read from a command that runs without a shell', async () => {
