@@ -1,4 +1,4 @@
-import { type Fault, isFault, reaction } from '../domain/fault.js';
+import { type Fault, type FaultCode, isFault, reaction } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { type BackoffPlan, backoffMillis } from '../runtime/backoff.js';
 import type { Clock } from '../runtime/clock.js';
@@ -30,18 +30,28 @@ export function failureOf(error: unknown, plan: RetryPlan): Failure {
   const fault = descriptorsFault(error) ?? (isFault(error) ? error : undefined);
   const { hint = null, lasting = false } = fault?.about ?? {};
   const code = fault?.code ?? 'internal';
+  const message = fault?.message ?? defect;
   return {
     code,
-    // The source does not halt, so the message itself has to carry the hint.
+    // Where the source does not halt, the message itself has to carry the hint.
     message:
-      (lasting || code === 'contract_broken') && hint !== null
-        ? `${fault?.message} (${hint})`
-        : (fault?.message ?? defect),
+      (lasting || code === 'contract_broken') && hint !== null && !halts(code)
+        ? `${message} (${hint})`
+        : message,
     hint,
     lasting,
     retryAt: fault?.about.retryAt ?? instantFromMillis(plan.clock.now() + faultWaitMillis(fault, plan)),
   };
 }
+
+/** Like `failureOf`, for a failure that cannot be recorded: it halts no source, so the message carries the hint. */
+export function unrecordedFailureOf(error: unknown, plan: RetryPlan): Failure {
+  const failure = failureOf(error, plan);
+  const { code, message, hint } = failure;
+  return hint === null || !halts(code) ? failure : { ...failure, message: `${message} (${hint})` };
+}
+
+const halts = (code: FaultCode): boolean => reaction[code] === 'halt' || reaction[code] === 'ask';
 
 const defect = 'an internal error of rosterd ended the tick; the log has the stack trace';
 

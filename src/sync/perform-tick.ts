@@ -3,7 +3,7 @@ import { isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Interruption } from '../runtime/interruption.js';
 import { decide, tickStart } from './decide.js';
-import { failureOf, waitMillis } from './failure-of.js';
+import { failureOf, unrecordedFailureOf, waitMillis } from './failure-of.js';
 import { followGrant } from './follow-grant.js';
 import type { GrantAnswer } from './grant-check.js';
 import type { KeptLease } from './keep-lease.js';
@@ -243,7 +243,7 @@ export class Tick {
       // not recorded must not count as one either, or nothing would ask for help or retry.
       const seen = phase.kind === 'halted' ? phase.before : phase;
       if (end.outcome === 'done' || seen !== phase) {
-        const { code, message, retryAt } = failureOf(error, planOf(this.ask, this.parts));
+        const { code, message, retryAt } = unrecordedFailureOf(error, planOf(this.ask, this.parts));
         return {
           report: { ...report, outcome: 'failed', code, message, retryAt },
           phase: seen,

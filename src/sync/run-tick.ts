@@ -1,7 +1,7 @@
 import { instantFromMillis, millisOf } from '../domain/instant.js';
 import { Interrupter } from '../runtime/interruption.js';
 import { cursorWarningSeconds, feedRetentionSeconds } from '../wire/limits.js';
-import { failureOf } from './failure-of.js';
+import { unrecordedFailureOf } from './failure-of.js';
 import { keepLease } from './keep-lease.js';
 import { PageReader } from './page-reader.js';
 import { feedOf, planOf, Tick } from './perform-tick.js';
@@ -31,7 +31,7 @@ export async function runTick(
   } catch (error) {
     reader.drop();
     // Nothing may be written without a lease, not even this failure. The returned report is the only record.
-    const { code, message, retryAt } = failureOf(error, planOf(ask, parts));
+    const { code, message, retryAt } = unrecordedFailureOf(error, planOf(ask, parts));
     if (code === 'internal') parts.logger.error({ error }, 'the mirror could not be opened');
     return {
       report: {

@@ -629,6 +629,17 @@ describe('run tick: faults', () => {
     expect(result.phase).toBeNull();
   });
 
+  test('a mirror that may not be written to: the report says what to do, since no halt can be recorded', async () => {
+    const refused = () =>
+      Promise.reject(new Fault('database_unusable', 'mirror.db (EACCES)', { hint: 'chmod' }));
+    const expected = { outcome: 'failed', code: 'database_unusable', message: 'mirror.db (EACCES) (chmod)' };
+    for (const port of [
+      mirrorWith({ open: refused }),
+      mirrorWith({ applyPage: refused, recordTick: refused }),
+    ])
+      expect((await tick({}, truth, { port })).report).toMatchObject(expected);
+  });
+
   test('a tick whose end could not be recorded does not look healthy', async () => {
     const port = mirrorWith({ recordTick: () => Promise.reject(fault('database_full')) });
     // The grant is checked after the last page, so the end of the tick is a commit of its own.

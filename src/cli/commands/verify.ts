@@ -168,7 +168,10 @@ function explain(
 ): void {
   if (ended !== null) {
     out.error(`${source}: ${ended.message}`);
-    if (ended.retry_at !== null) out.note(`Try: again after ${ended.retry_at}`);
+    // A person ends these, not time.
+    if (ended.code === 'database_full' || ended.code === 'database_unusable')
+      out.note(`Try: ${nextStep[ended.code]}`);
+    else if (ended.retry_at !== null) out.note(`Try: again after ${ended.retry_at}`);
     else out.note(`Try: ${ended.hint ?? nextStep[ended.code]}`);
   }
   if (awaiting_deletion > 0)
