@@ -6,7 +6,7 @@ import { shellWord } from '../domain/shell-word.js';
 import type { Clock } from '../runtime/clock.js';
 import { isProcessGone } from '../runtime/process-identity.js';
 import { withSqliteFaults } from '../store/dialect/sqlite/faults.js';
-import { inspectFile } from '../store/dialect/sqlite/file.js';
+import { inspectFile, permissionHint } from '../store/dialect/sqlite/file.js';
 import { appliedMigrations } from '../store/dialect/sqlite/migrate.js';
 import { openSqlite, type SqliteDatabase } from '../store/dialect/sqlite/open.js';
 import { pendingMigrations, shippedMigrations } from '../store/migrate.js';
@@ -93,7 +93,7 @@ async function folderCheck(file: string): Promise<Check> {
     return fail(
       name,
       `${folder} may not be written to (${codeOf(error)})`,
-      `chmod u+rwx ${shellWord(folder)}`,
+      permissionHint(folder, codeOf(error)),
     );
   }
 }
@@ -109,7 +109,7 @@ async function writableCheck(file: string): Promise<Check> {
       return fail(
         name,
         `${one} may not be written to (${codeOf(error)})`,
-        `chmod u+rw ${shellWord(one)}, or chown it to the user that runs rosterd`,
+        permissionHint(one, codeOf(error)),
       );
     }
   }

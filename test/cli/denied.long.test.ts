@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, chownSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { placeMigrated } from '../support/migrated-file.js';
 
@@ -14,7 +15,7 @@ const isRoot = process.getuid?.() === 0;
 async function asOther(args: readonly string[], cwd: string) {
   const child = spawn(process.execPath, [join(packageRoot, 'dist', 'cli', 'main.js'), ...args], {
     cwd,
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, TOKEN: 'at_test_acme' },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(isRoot ? { uid: 65_534 } : {}),
   });
@@ -52,32 +53,96 @@ test.skipIf(process.platform === 'win32').each([
   }
 });
 
+/** A mirror of one source, which belongs to the user that `asOther` runs as, except for what `denies` changes. */
+function deniedMirror(denies: (file: string) => void) {
+  const home = tempFolder();
+  chmodSync(home, 0o755);
+  const folder = join(home, 'data');
+  const file = join(folder, 'mirror.db');
+  mkdirSync(folder);
+  placeMigrated(file);
+  const config = {
+    platform: { baseUrl: 'http://127.0.0.1:1' },
+    database: 'sqlite:data/mirror.db',
+    sources: [{ name: 'acme', token: { env: 'TOKEN' } }],
+    console: null,
+  };
+  writeFileSync(join(home, 'config.json'), JSON.stringify(config));
+  // Leaves its log beside it.
+  openSqlite(file).close();
+  if (isRoot)
+    for (const path of [folder, file, `${file}-wal`, `${file}-shm`]) chownSync(path, 65_534, 65_534);
+  denies(file);
+  onTestFinished(() => chmodSync(folder, 0o700));
+  return { home, folder, file };
+}
+
 test.skipIf(process.platform === 'win32')(
-  'a mirror that this user may not write to: sync names the doctor, which names the file',
+  'a mirror that this user may not write to: every command that writes names the file, the permission and what to do',
   async () => {
-    const home = tempFolder();
-    const file = join(home, 'mirror.db');
-    placeMigrated(file);
-    const config = {
-      platform: { baseUrl: 'http://127.0.0.1:1' },
-      database: 'sqlite:mirror.db',
-      sources: [{ name: 'acme', token: 'at_test_acme' }],
-      console: null,
-    };
-    writeFileSync(join(home, 'config.json'), JSON.stringify(config));
-    chmodSync(file, 0o400);
-    if (isRoot) for (const one of [home, file]) chownSync(one, 65_534, 65_534);
-    const synced = await asOther(['sync'], home);
-    expect([synced.code, synced.err]).toEqual([
+    const { home, file } = deniedMirror((file) => chmodSync(file, 0o400));
+    const what = `${file} may not be written to (EACCES)`;
+    for (const args of [['sync'], ['verify'], ['verify', '--json']]) {
+      const { code, err } = await asOther(args, home);
+      const advice = args[0] === 'sync' ? 'The fetched pages are kept. Try' : 'Try';
+      expect([args, code, err.split('\n').slice(-3)]).toEqual([
+        args,
+        1,
+        args.includes('--json')
+          ? expect.anything()
+          : [
+              `error: acme: ${what} (chmod u+rw ${file})`,
+              `${advice}: rosterd doctor, which examines the database`,
+              '',
+            ],
+      ]);
+    }
+    const paused = await asOther(['sources', 'pause', 'acme'], home);
+    expect([paused.code, paused.err]).toEqual([1, `error: ${what}\nTry: chmod u+rw ${file}\n`]);
+    const { out } = await asOther(['doctor', '--brief'], home);
+    expect(out).toContain(`fail  database.file: ${what}\n      Try: chmod u+rw ${file}\n`);
+    expect((await asOther(['status'], home)).code).toBe(0);
+  },
+);
+
+// Only root can take a file away from the user of the command.
+test.skipIf(!isRoot)(
+  "a mirror of another user, which others may read: sync reports the owner's permission, and no bug",
+  async () => {
+    const { home, file } = deniedMirror((file) => {
+      for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+        chownSync(path, 0, 0);
+        chmodSync(path, 0o644);
+      }
+    });
+    const { code, err } = await asOther(['sync'], home);
+    expect([code, err]).toEqual([
       1,
-      expect.stringMatching(
-        /SQLITE_READONLY.*\nThe fetched pages are kept. Try: rosterd doctor, which examines/,
+      expect.stringContaining(
+        `error: acme: ${file} may not be written to (EACCES) (run it as the owner of ${file}, such as with sudo -u`,
       ),
     ]);
-    const { out } = await asOther(['doctor', '--brief'], home);
-    expect(out).toContain(
-      `fail  database.file: ${file} may not be written to (EACCES)\n      Try: chmod u+rw ${file}, or chown it`,
-    );
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    chmodSync(`${file}-wal`, 0o600);
+    expect((await asOther(['status'], home)).err).toContain(`error: ${file}-wal may not be read (EACCES)\n`);
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'a mirror without its log in a folder that this user may not write to: the message names the folder',
+  async () => {
+    const { home, folder } = deniedMirror((file) => {
+      for (const path of [`${file}-wal`, `${file}-shm`]) rmSync(path);
+      chmodSync(dirname(file), 0o555);
+    });
+    for (const args of [['status'], ['sync'], ['verify']]) {
+      const { code, err } = await asOther(args, home);
+      expect([args, code, err]).toEqual([
+        args,
+        1,
+        `error: ${folder} may not be written to, and SQLite has to create mirror.db-wal there, even to read the database (EACCES)\nTry: chmod u+rwx ${folder}\n`,
+      ]);
+    }
   },
 );
 

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
 import { descriptorsSpent } from '../../../runtime/file-descriptors.js';
+import { missingPermission } from './file.js';
 import { olderSchemaFault } from './older-schema.js';
 
 /**
@@ -67,8 +68,10 @@ const roomBytes = 1_048_576;
 function ofSystem(error: { readonly code: string }, file: string): Fault {
   if (damages.has(error.code)) return unusable(error, file);
   if (roomBeside(file) < roomBytes) return full(error, file);
-  return new Fault('database_busy', `${file} cannot be read or written at the moment (${error.code})`, {
-    hint: 'check its disk, and the quota of its owner',
+  const missing = missingPermission(file);
+  const what = missing?.what ?? `${file} cannot be read or written at the moment (${error.code})`;
+  return new Fault('database_busy', what, {
+    hint: missing?.hint ?? 'check its disk, and the quota of its owner',
     lasting: true,
     cause: error,
   });
@@ -93,8 +96,10 @@ function full(error: unknown, file: string): Fault {
 }
 
 function unusable(error: { readonly code: string }, file: string): Fault {
-  return new Fault('database_unusable', `${file} cannot be read or written (${error.code})`, {
-    hint: `Check the disk and who owns ${file} and its folder.`,
+  const missing = missingPermission(file);
+  const what = missing?.what ?? `${file} cannot be read or written (${error.code})`;
+  return new Fault('database_unusable', what, {
+    hint: missing?.hint ?? `Check the disk and who owns ${file} and its folder.`,
     cause: error,
   });
 }

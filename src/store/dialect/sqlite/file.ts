@@ -1,6 +1,18 @@
-import { chmodSync, closeSync, existsSync, openSync, readSync, type Stats, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { Fault } from '../../../domain/fault.js';
+import { shellWord } from '../../../domain/shell-word.js';
 import { makeOwnedFolder, openOwned } from '../../../runtime/file-owner.js';
 import { isOpenHere } from './open-files.js';
 
@@ -8,6 +20,7 @@ import { isOpenHere } from './open-files.js';
 export const applicationId = 0x726f7374;
 
 const headerBytes = 72;
+const { R_OK, W_OK, X_OK } = constants;
 const magic = 'SQLite format 3\0';
 
 /**
@@ -68,17 +81,27 @@ export function createPrivateFile(file: string): void {
     closeSync(openOwned(file));
     chmodSync(file, 0o600);
   } catch (error) {
-    const hint = `Check that ${dirname(file)} is a folder you may write to.`;
+    const hint = existsSync(file)
+      ? permissionHint(file, codeOf(error))
+      : `Check that ${dirname(file)} is a folder you may write to.`;
     throw unusable(file, `cannot be opened (${codeOf(error)})`, hint, error);
   }
 }
 
-/** Removes all rights except the owner's and reading by the group, which an operator may have granted to analysts. */
+/**
+ * Removes all rights except the owner's and reading by the group, which an operator may have granted to analysts. Only
+ * the owner of a file may do that: the mode of another user's file stays, and `rosterd doctor` reports it.
+ */
 export function narrowMode(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     if (!existsSync(path)) continue;
     const { mode } = statSync(path);
-    if ((mode & 0o137) !== 0) chmodSync(path, mode & 0o640);
+    if ((mode & 0o137) === 0) continue;
+    try {
+      chmodSync(path, mode & 0o640);
+    } catch (error) {
+      if (codeOf(error) !== 'EPERM') throw error;
+    }
   }
 }
 
@@ -100,6 +123,68 @@ function unreadable(file: string, error: unknown): Fault {
     ? `Run it as the owner of ${dirname(file)}, such as with sudo -u rosterd, or let this user read both.`
     : `Check ${file} and its disk.`;
   return unusable(file, `cannot be opened (${codeOf(error)})`, hint, error);
+}
+
+/** Which path lacks which permission, and what a person has to do about it. */
+export interface MissingPermission {
+  readonly what: string;
+  readonly hint: string;
+}
+
+/**
+ * Explains an error of SQLite, which names neither the path nor the permission. Returns null when this user may read and
+ * write the database and the files beside it, and create those that are missing.
+ */
+export function missingPermission(file: string): MissingPermission | null {
+  const real = realOf(file);
+  const files = [real, ...besideOf(real)].filter((path) => existsSync(path));
+  for (const path of files) {
+    const missing = denied(path, 'read', R_OK);
+    if (missing !== null) return missing;
+  }
+  for (const path of files) {
+    const missing = denied(path, 'written to', W_OK);
+    if (missing !== null) return missing;
+  }
+  const missing = besideOf(real).find((path) => !files.includes(path));
+  if (missing === undefined) return null;
+  const what = `written to, and SQLite has to create ${basename(missing)} there, even to read the database`;
+  return denied(dirname(real), what, W_OK | X_OK);
+}
+
+/** Returns what a person has to do about a path that `access` refuses with this code. */
+export function permissionHint(path: string, code: string): string {
+  if (code === 'EROFS')
+    return 'mount that file system writable, or name a file on another one under "database"';
+  if (code === 'EPERM') return `lsattr -d ${shellWord(path)}, which shows whether it is immutable`;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  const uid = process.geteuid?.();
+  if (stats === undefined || uid === undefined || stats.uid === uid)
+    return `chmod u+rw${stats?.isDirectory() === true ? 'x' : ''} ${shellWord(path)}`;
+  return `run it as the owner of ${path}, such as with sudo -u rosterd, or chown it to the user that runs rosterd`;
+}
+
+const besideOf = (real: string): readonly string[] => [`${real}-wal`, `${real}-shm`];
+
+/** SQLite follows links too, and keeps its files beside the target. */
+function realOf(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+function denied(path: string, what: string, mode: number): MissingPermission | null {
+  try {
+    accessSync(path, mode);
+    return null;
+  } catch (error) {
+    const code = codeOf(error);
+    // Another process may have removed a file that SQLite keeps beside the database.
+    if (!['EACCES', 'EPERM', 'EROFS'].includes(code)) return null;
+    return { what: `${path} may not be ${what} (${code})`, hint: permissionHint(path, code) };
+  }
 }
 
 const codeOf = (error: unknown): string =>
