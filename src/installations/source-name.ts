@@ -1,4 +1,5 @@
 import { parseSourceName, type SourceName } from '../domain/ids.js';
+import { slugOf } from '../domain/slug.js';
 
 /** What a name is made of: the installation's target, and the installation. */
 export interface NamedInstallation {
@@ -36,15 +37,6 @@ export function freeName(name: string, isTaken: (name: SourceName) => boolean): 
     if (candidate === undefined) throw new Error('a cleaned name is the name of a source');
     if (!isTaken(candidate)) return candidate;
   }
-}
-
-function slugOf(name: string): string {
-  return name
-    .normalize('NFKD')
-    .replace(/\p{Mark}/gu, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '');
 }
 
 /** Returns the text with what a source name may consist of. */

@@ -1,4 +1,5 @@
 import { parseSourceName } from '../domain/ids.js';
+import { slugOf } from '../domain/slug.js';
 
 /** The options of a source in the configuration file that connecting reads or writes; other options are kept. */
 export interface SourceEntry {
@@ -14,14 +15,7 @@ export function sourceNameFor(
   company: { readonly id: string; readonly name: string },
   taken: readonly string[],
 ) {
-  const plain = company.name
-    .normalize('NFKD')
-    .toLowerCase()
-    .replaceAll(/\p{M}/gu, '')
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
-    .slice(0, 40)
-    .replace(/-+$/, '');
+  const plain = slugOf(company.name).slice(0, 40).replace(/-+$/, '');
   const base = parseSourceName(plain) === undefined ? idName(company.id) : plain;
   if (!taken.includes(base)) return base;
   for (let number = 2; ; number += 1) {

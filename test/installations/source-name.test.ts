@@ -11,6 +11,8 @@ test.each([
   ['crm-{company}', acme, 'crm-co_9xy'],
   ['{installation}', acme, 'inst_1ab'],
   ['{slug}.{company}', acme, 'acme-rader-sohne-gmbh.co_9xy'],
+  ['{slug}', { ...acme, targetName: 'Blåbær Øresund ApS' }, 'blabaer-oresund-aps'],
+  ['{slug}', { ...acme, targetName: 'Łódź Œuvre, Große STRAẞE' }, 'lodz-oeuvre-grosse-strasse'],
   ['{slug}', { ...acme, targetName: '株式会社' }, 'co_9xy'],
   ['{slug}', { ...acme, targetName: '' }, 'co_9xy'],
   ['{slug}', { ...acme, targetName: '--- 42 ---' }, '42'],
