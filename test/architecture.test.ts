@@ -466,6 +466,10 @@ test('clock, timers and randomness are passed in, never used directly', () => {
   ).toEqual([]);
 });
 
+test("folders are made with makeFolders: Node's recursive mkdir never ends below /proc", () => {
+  expect(complaints(({ code }) => /\bmkdir(?:Sync)?\([^;]*\brecursive\b/.exec(code) ?? [])).toEqual([]);
+});
+
 test('only cli prints, ends the process or sets its exit code', () => {
   const printing = /\b(?:console\.(?:log|info|warn|error|debug)|process\.(?:exit|exitCode|stdout|stderr))\b/;
   expect(

@@ -11,6 +11,7 @@ import type { RowSource } from '../exports/ports.js';
 import { syncFolder, writeExport } from '../exports/write-file.js';
 import { xlsx } from '../exports/xlsx.js';
 import type { Clock } from '../runtime/clock.js';
+import { makeFolders } from '../runtime/file-owner.js';
 import type { Random } from '../runtime/random.js';
 import { stampOf } from '../store/backup/file-names.js';
 import type { DatabaseLocation } from '../store/database-location.js';
@@ -60,7 +61,7 @@ export async function publishExports(
   const mirror = mirrorName(location);
   const unfinished = unfinishedIn(folder, mirror, random);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder);
     // The daemon reports what is left: it must not keep this export from being made.
     await removeUnfinishedExports(folder, mirror, discard).catch((error: unknown) => {
       if (!isFault(error, 'usage')) throw error;

@@ -1,6 +1,6 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 
 /**
  * Lets Node keep compiled code between two commands, in `rosterd` under the user's cache folder. Does nothing when that
@@ -12,13 +12,20 @@ export function keepCompiledCode(env: Readonly<Record<string, string | undefined
   const folder = cacheFolder(env);
   if (folder === null || env.NODE_COMPILE_CACHE !== undefined) return;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    make(folder);
     const { uid, mode } = statSync(folder);
     if (process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0))
       enableCompileCache(folder);
   } catch {
     // A read-only home, or none at all.
   }
+}
+
+/** As `makeFolders`, which would be one more file for every command to load. */
+function make(folder: string): void {
+  if (existsSync(folder)) return;
+  make(dirname(folder));
+  mkdirSync(folder, { mode: 0o700 });
 }
 
 /** Returns the folder, or null without a home. */

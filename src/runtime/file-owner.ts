@@ -70,10 +70,37 @@ function fileAt(path: string): Stats | null {
   }
 }
 
+/**
+ * Creates a folder, and those above it, and returns the first one that it created. Node's own recursive `mkdir` never ends
+ * below /proc and other file systems that answer ENOENT although the folder above is there. This one throws that error.
+ */
+export function makeFolders(folder: string, mode = 0o700): string | undefined {
+  const path = resolve(folder);
+  try {
+    mkdirSync(path, { mode });
+    return path;
+  } catch (error) {
+    if (isFolder(path)) return undefined;
+    const above = dirname(path);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || isFolder(above)) throw error;
+    const first = makeFolders(above, mode);
+    const made = makeFolders(path, mode);
+    return first ?? made;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
 /** Creates a folder with mode 0700, and those above it. */
 export function makeOwnedFolder(folder: string): void {
   const path = resolve(folder);
-  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  const first = makeFolders(path);
   const owner = first === undefined ? null : ownerIn(dirname(first));
   if (first === undefined || owner === null) return;
   // From the inside out: a folder that is given away may be replaced by a link.

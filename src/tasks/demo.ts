@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Config } from '../config/config.js';
 import { configFrom } from '../config/config-from.js';
@@ -12,6 +12,7 @@ import { startActivity } from '../platform/sandbox/activity.js';
 import { statusOf } from '../reading/status.js';
 import type { Blocking } from '../runtime/blocking.js';
 import type { Clock } from '../runtime/clock.js';
+import { makeFolders } from '../runtime/file-owner.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import { isProcessGone, processName } from '../runtime/process-identity.js';
 import { makeRoom, unwritable } from '../runtime/unwritable.js';
@@ -110,7 +111,7 @@ function claim(file: string): void {
     });
   }
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolders(dirname(file));
     writeFileSync(mark, `${basename(file)} holds invented people; rosterd demo may overwrite it.\n`, {
       mode: 0o600,
     });

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   type Stats,
@@ -13,6 +12,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Fault } from '../domain/fault.js';
 import { shellWord } from '../domain/shell-word.js';
+import { makeFolders } from '../runtime/file-owner.js';
 import { packageRoot } from '../runtime/package-root.js';
 
 export interface ServiceRequest {
@@ -169,7 +169,7 @@ const differs = (path: string, text: string): boolean =>
 
 function write(path: string, text: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolders(dirname(path), 0o777);
     writeFileSync(path, text);
     chmodSync(path, 0o644);
   } catch (cause) {

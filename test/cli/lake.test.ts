@@ -51,6 +51,25 @@ test('lake: the commands write the mirror, then its changes, and print the views
   expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('its snapshots are 1 (')]);
 });
 
+test.skipIf(process.platform !== 'linux')(
+  'lake sync, backup and export below /proc, which never holds a folder, are refused at once',
+  async () => {
+    for (const [args, folder] of [
+      [['lake', 'sync', '/proc/rosterd/lake'], '/proc/rosterd/lake'],
+      [['backup', '/proc/rosterd/copy.db'], '/proc/rosterd'],
+      [['backup', '/proc/copy.db'], '/proc'],
+      [['export', '--out', '/proc/rosterd/x.csv'], '/proc/rosterd'],
+    ] as const) {
+      const { code, err } = await world.run(args);
+      expect([args, code, err]).toEqual([
+        args,
+        2,
+        expect.stringContaining(`error: cannot write to ${folder} (ENOENT)\nTry: Name a f`),
+      ]);
+    }
+  },
+);
+
 test('lake check that a signal stops ends with exit code 5 after the file it reads', async () => {
   await world.run(['lake', 'sync', 'stopped-lake']);
   expect(await world.run(['lake', 'check', 'stopped-lake'], stopped)).toMatchObject({

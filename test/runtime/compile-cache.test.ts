@@ -52,4 +52,6 @@ test('a command works where no cache can be made', () => {
   const home = folder();
   writeFileSync(join(home, '.cache'), 'a file');
   expect(version({ HOME: home })).toBe(version({}));
+  // Node's recursive mkdir never ends there.
+  expect(version({ HOME: '/proc/rosterd' })).toBe(version({}));
 });

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeOwnedFolder, openOwned } from '../../src/runtime/file-owner.js';
+import { makeFolders, makeOwnedFolder, openOwned } from '../../src/runtime/file-owner.js';
 import { replaceFile } from '../../src/runtime/replace-file.js';
 import { tempFolder } from '../store/temp-folder.js';
 
@@ -105,6 +105,30 @@ test('a file that is opened to append keeps what it has, and a new one is privat
   expect(opened(file)[0]).toBe(0o600);
   opened(file);
   expect(readFileSync(file, 'utf8')).toBe('newnew');
+});
+
+test('folders are made with those above them, and the first new one is returned', () => {
+  const home = tempFolder();
+  expect(makeFolders(join(home, 'a/b/c'), 0o750)).toBe(join(home, 'a'));
+  expect(['a', 'a/b', 'a/b/c'].map((name) => statSync(join(home, name)).mode & 0o777)).toEqual(
+    Array(3).fill(0o750),
+  );
+  expect(makeFolders(join(home, 'a/b/c'))).toBeUndefined();
+  expect(makeFolders(join(home, 'a/b/d'))).toBe(join(home, 'a/b/d'));
+});
+
+test('folders below a file, or in the place of one, or behind a broken link are refused', () => {
+  const home = tempFolder();
+  writeFileSync(join(home, 'file'), '');
+  symlinkSync(join(home, 'nowhere'), join(home, 'link'));
+  const refusals = { file: 'EEXIST', 'file/x/y': 'ENOTDIR', link: 'EEXIST', 'link/x': 'EEXIST' };
+  for (const [name, code] of Object.entries(refusals))
+    expect(() => makeFolders(join(home, name)), name).toThrow(code);
+});
+
+test.skipIf(process.platform !== 'linux')('folders below /proc are refused, and not tried for ever', () => {
+  for (const path of ['/proc/rosterd', '/proc/rosterd/data', '/proc/self/rosterd'])
+    expect(() => makeFolders(path), path).toThrow('ENOENT');
 });
 
 describe.skipIf(process.geteuid?.() !== 0)('files and folders that root makes', () => {

@@ -3,7 +3,7 @@ import { Fault } from '../../domain/fault.js';
 /** Returns a full disk, missing permissions and a folder in the place of a file as faults, and any other error unchanged. */
 export function diskFault(folder: string, error: unknown): unknown {
   if (error instanceof Fault) return error;
-  const { code = '', path, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
+  const { code = '', syscall, path, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new Fault('database_full', `the disk of ${folder} is full; the lake is as it was`, {
       hint: 'Free disk space: a new base needs as much as the old one.',
@@ -14,7 +14,9 @@ export function diskFault(folder: string, error: unknown): unknown {
       hint: 'Move that folder to another place.',
       cause: error,
     });
-  if (!['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code)) return error;
+  // Below /proc, for example.
+  const isUnmakeable = code === 'ENOENT' && syscall === 'mkdir';
+  if (!isUnmakeable && !['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code)) return error;
   return new Fault('usage', `cannot write to ${folder} (${code})`, {
     hint: 'Name a folder that this user can write to.',
     cause: error,

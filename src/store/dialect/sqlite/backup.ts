@@ -179,7 +179,9 @@ function refuseWithoutRoom(file: string, target: string): void {
   const folder = dirname(target);
   let free: number;
   try {
-    const { bavail, bsize } = statfsSync(folder);
+    const { bavail, bsize, blocks } = statfsSync(folder);
+    // A file system such as /proc has no size. Creating the file there reports why that fails.
+    if (blocks === 0) return;
     free = bavail * bsize;
   } catch {
     // The folder does not exist yet; creating it reports any problem.
