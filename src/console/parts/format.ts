@@ -12,8 +12,13 @@ export const count = (value: number | bigint): string => grouped.format(value);
 
 const moneyFormats = new Map<string, Intl.NumberFormat>();
 
+/** The totals of a mirror stop there, as their columns have 64 bits: what is added up from them may be any amount beyond. */
+const totalMax = 2n ** 63n - 1n;
+
 /** Returns `$1,234.56`; without a known currency, the number alone. An average need not be whole cents. */
 export function money(cents: number | bigint, currency: string | null): string {
+  if (typeof cents === 'number' && Math.abs(cents) >= Number(totalMax))
+    return cents > 0 ? `≥ ${money(totalMax, currency)}` : `≤ ${money(-totalMax, currency)}`;
   const isWhole = typeof cents === 'bigint' || Number.isInteger(cents);
   // The format takes the digits of a text as they are.
   const units = isWhole ? (decimalOfCents(cents) as `${number}`) : cents / 100;
