@@ -363,6 +363,22 @@ test('control: churn makes the requested number of changes, only in the requeste
   expect(after).toEqual(elsewhere);
 });
 
+test('control: churn raises no commitment beyond 2^53', async () => {
+  const largest = Number.MAX_SAFE_INTEGER;
+  const all = async () =>
+    (await world.get('/investments?per_page=100', { token: token() })).body.data as {
+      id: string;
+      amounts: { committed_cents: number };
+    }[];
+  for (const { id } of await all())
+    await world.control('PATCH', `/investments/${id}`, { amounts: { committed_cents: largest } });
+  await world.control('POST', '/churn', { changes: 250, company: company(world).id });
+  const amounts = (await all()).map(({ amounts: { committed_cents: cents } }) => cents);
+  expect(amounts.filter((cents) => cents > largest)).toEqual([]);
+  // Those that churn would have raised.
+  expect(amounts.filter((cents) => cents > largest / 2 && cents < largest).length).toBeGreaterThan(0);
+});
+
 /** A program that prints why it cannot read a database. */
 const lockOf = `
   import Sqlite from 'better-sqlite3';

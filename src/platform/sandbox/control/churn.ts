@@ -60,10 +60,13 @@ function patchFor(
   switch (happening) {
     case 'pay':
       return { group: 'IS READY', amounts: { in_escrow_cents: source.committed_cents } };
-    case 'raise':
-      return {
-        amounts: { committed_cents: source.committed_cents + between(services.random, 1, 50) * 10_000 },
-      };
+    case 'raise': {
+      const change = between(services.random, 1, 50) * 10_000;
+      const raised = source.committed_cents + change;
+      // A number beyond 2^53 is not exact. There is one more change all the same.
+      const committed = raised <= Number.MAX_SAFE_INTEGER ? raised : source.committed_cents - change;
+      return { amounts: { committed_cents: committed } };
+    }
     case 'execute':
       return { status: 'executed' };
     case 'cancel':
