@@ -174,8 +174,12 @@ function namedIn(args: readonly string[], commands: readonly Command[]): string 
   return names.some((name) => name === first || name.startsWith(`${first} `)) ? first : undefined;
 }
 
-/** Rewrites `help config show` to `config show --help`; commander's help command reads only one word. */
+/**
+ * Rewrites `help config show` to `config show --help`; commander's help command reads only one word. Puts a space before a
+ * query that begins with a comment, `-- by status` and a line break: commander would read it as an option.
+ */
 function spelledOut(args: readonly string[]): string[] {
+  if (args[0] === 'query') return args.map((arg) => (/^--\s/.test(arg) ? ` ${arg}` : arg));
   return args[0] === 'help' && args.length > 1 ? [...args.slice(1), '--help'] : [...args];
 }
 

@@ -612,6 +612,11 @@ describe('query', () => {
     expect(empty).toMatchObject({ code: 2, out: '' });
   });
 
+  test('query takes a statement that begins with a comment', async () => {
+    const sql = '-- all of them\nSELECT count(*) AS n FROM investments';
+    expect(await world.run(['query', sql, '--json'])).toMatchObject({ code: 0, out: `[{"n":${held}}]\n` });
+  });
+
   test('query - that a signal stops while it waits for stdin ends with exit code 5', async () => {
     const stdin = new Readable({ read: () => {} });
     stdin.push('SELECT 1');
