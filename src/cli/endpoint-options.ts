@@ -1,3 +1,4 @@
+import { Fault } from '../domain/fault.js';
 import { type CommandContext, configOptions, jsonOption, type OptionDefinition } from './command.js';
 
 /** Options of every `endpoints` command. */
@@ -14,5 +15,11 @@ export const secretFileOption: OptionDefinition = {
 
 export const endpointArgument = { name: '<id>', summary: 'the endpoint, whe_…' };
 
-/** Never empty: the parser rejects a command line without it. */
-export const endpointId = ({ args }: CommandContext): string => args[0] ?? '';
+/** Throws `usage` for an empty id, which comes from a variable of a script that is not set. */
+export function endpointId({ args }: CommandContext): string {
+  const id = args[0] ?? '';
+  if (id.trim() !== '') return id;
+  throw new Fault('usage', `<id> is ${JSON.stringify(id)}`, {
+    hint: 'name it; a variable in the command may be empty',
+  });
+}

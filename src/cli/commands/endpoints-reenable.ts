@@ -16,9 +16,10 @@ export const endpointsReenable: Command = {
   options: endpointOptions,
   async run(context) {
     const { out, options, signal } = context;
+    const id = endpointId(context);
     const { managing, printEndpoint } = await import('../endpoints.js');
     const { reenableEndpoint } = await import('../../tasks/management.js');
-    const endpoint = await managing(context, (api) => reenableEndpoint(api, endpointId(context), signal));
+    const endpoint = await managing(context, (api) => reenableEndpoint(api, id, signal));
     if (options.flag('json')) out.json(endpoint);
     else printEndpoint(endpoint, out);
     out.note('Events missed while it was disabled are not sent again. Try: rosterd sync');

@@ -16,10 +16,11 @@ export const endpointsRotate: Command = {
   options: [...endpointOptions, secretFileOption],
   async run(context) {
     const { signal } = context;
+    const id = endpointId(context);
     const { managing, secretFileOf, printWithSecret } = await import('../endpoints.js');
     const { rotateSecret } = await import('../../tasks/management.js');
     const file = await secretFileOf(context);
-    const rotated = await managing(context, (api) => rotateSecret(api, endpointId(context), signal));
+    const rotated = await managing(context, (api) => rotateSecret(api, id, signal));
     await printWithSecret(rotated, file, context);
     return exitCodes.done;
   },

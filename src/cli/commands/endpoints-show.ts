@@ -13,9 +13,10 @@ export const endpointsShow: Command = {
   options: endpointOptions,
   async run(context) {
     const { out, options, signal } = context;
+    const id = endpointId(context);
     const { managing, printEndpoint } = await import('../endpoints.js');
     const { getEndpoint } = await import('../../tasks/management.js');
-    const endpoint = await managing(context, (api) => getEndpoint(api, endpointId(context), signal));
+    const endpoint = await managing(context, (api) => getEndpoint(api, id, signal));
     if (options.flag('json')) out.json(endpoint);
     else printEndpoint(endpoint, out);
     return exitCodes.done;

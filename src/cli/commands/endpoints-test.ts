@@ -13,11 +13,10 @@ export const endpointsTest: Command = {
   options: [...endpointOptions, { flags: '--event <name>', summary: 'event to send', once: true }],
   async run(context) {
     const { out, options, signal } = context;
+    const id = endpointId(context);
     const { managing } = await import('../endpoints.js');
     const { testEndpoint } = await import('../../tasks/management.js');
-    const sent = await managing(context, (api) =>
-      testEndpoint(api, endpointId(context), options.text('event'), signal),
-    );
+    const sent = await managing(context, (api) => testEndpoint(api, id, options.text('event'), signal));
     if (options.flag('json')) out.json(sent);
     else {
       const answer = sent.error ?? `answered ${sent.responseCode ?? 'nothing'}`;

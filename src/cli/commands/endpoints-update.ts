@@ -19,6 +19,7 @@ export const endpointsUpdate: Command = {
   ],
   async run(context) {
     const { out, options, signal } = context;
+    const id = endpointId(context);
     const { managing, printEndpoint } = await import('../endpoints.js');
     const { updateEndpoint } = await import('../../tasks/management.js');
     const url = options.text('url');
@@ -26,9 +27,7 @@ export const endpointsUpdate: Command = {
     if (url === undefined && events.length === 0)
       throw new Fault('usage', 'nothing to change', { hint: 'give --url or --event' });
     const change = { ...defined({ url }), ...(events.length === 0 ? {} : { events }) };
-    const endpoint = await managing(context, (api) =>
-      updateEndpoint(api, endpointId(context), change, signal),
-    );
+    const endpoint = await managing(context, (api) => updateEndpoint(api, id, change, signal));
     if (options.flag('json')) out.json(endpoint);
     else printEndpoint(endpoint, out);
     return exitCodes.done;
