@@ -10,6 +10,7 @@ import { adviceWithConfig, allCommands, commandsFor } from './commands-for.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import type { Io } from './io.js';
 import { nextStep } from './next-step.js';
+import type { Options } from './options.js';
 import { Output } from './output/output.js';
 import { Stderr } from './output/stderr.js';
 import { guarded } from './output/terminal.js';
@@ -38,6 +39,7 @@ export async function run(
       writeOut: (text) => io.stdout.write(text),
       columns: io.stdout.columns ?? 80,
       run: async (command, operands, options) => {
+        refuseEmptyPaths(options);
         const config = options.text('config');
         if (config !== undefined) out.advice = (note) => adviceWithConfig(note, config);
         if (command.reloads !== true || process.stderr.isTTY === true) stopAtHangUp();
@@ -56,6 +58,17 @@ export async function run(
     unlisten();
   }
   return stop.signal.reason === pipeClosed && code === exitCodes.stopped ? exitCodes.done : code;
+}
+
+/** An empty path would mean the current folder, and comes from a variable of a script that is not set. */
+function refuseEmptyPaths(options: Options): void {
+  for (const name of ['config', 'database']) {
+    const path = options.text(name);
+    if (path?.trim() === '')
+      throw new Fault('usage', `--${name} is ${JSON.stringify(path)}`, {
+        hint: 'name it; a variable in the command may be empty',
+      });
+  }
 }
 
 /** The reader closed the pipe (`| head`) or the terminal: stopping for that counts as done. What a check found stays. */

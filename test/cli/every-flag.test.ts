@@ -75,6 +75,18 @@ test('a second value of an option that selects what is read is refused, because 
   expect(await twice('sync', '--round', 'ofr_1', 'ofr_2')).toContain('only one is taken');
 });
 
+test('an empty id of an endpoint is refused before a request', async () => {
+  for (const name of ['show', 'update', 'rotate', 'test', 'reenable', 'delete']) {
+    const more = name === 'update' ? ['--url', 'https://hooks.example.com/'] : [];
+    const { code, err } = await rosterd(['endpoints', name, '', ...more]);
+    expect([name, code, err]).toEqual([
+      name,
+      2,
+      'error: <id> is ""\nTry: name it; a variable in the command may be empty\n',
+    ]);
+  }
+});
+
 test('an empty path is refused: it would mean the current folder, and comes from a variable that is not set', async () => {
   for (const [command, flag] of [
     ['export --identity --format founder-csv', '--out'],
@@ -83,6 +95,9 @@ test('an empty path is refused: it would mean the current folder, and comes from
     ['endpoints rotate whe_1', '--secret-file'],
     ['service install --dry-run', '--root'],
     ['service install --dry-run', '--config'],
+    ['status', '--config'],
+    ['query 1', '--database'],
+    ['demo', '--database'],
   ] as const) {
     const { code, out, err } = await rosterd([...command.split(' '), flag, '']);
     expect([command, code, out, err]).toEqual([
