@@ -205,7 +205,11 @@ async function tick(
 }
 
 function notCaughtUp({ outcome, code, message, retryAt }: TickReport): Fault {
-  const about = { hint: 'rosterd status', ...(retryAt === null ? {} : { retryAt }) };
+  const about = {
+    // The next step after a failure with a code is that of the code.
+    ...(code === null ? { hint: 'rosterd status' } : {}),
+    ...(retryAt === null ? {} : { retryAt }),
+  };
   const fallback = outcome === 'waiting' ? 'rate_limited' : 'stopped';
   return new Fault(
     code ?? fallback,

@@ -126,7 +126,8 @@ test('verify exits 5 when its calls are used up, and prints how to allow more', 
 });
 
 test('verify with a rejected token exits 3', async () => {
-  expect((await office('at_test_nobody0000000000000000').verify()).code).toBe(3);
+  const { code, err } = await office('at_test_nobody0000000000000000').verify();
+  expect([code, err]).toEqual([3, expect.stringContaining('Try: rosterd doctor, which names the token')]);
 });
 
 test.each([

@@ -172,7 +172,7 @@ function explain(
     if (ended.code === 'database_full' || ended.code === 'database_unusable')
       out.note(`Try: ${nextStep[ended.code]}`);
     else if (ended.retry_at !== null) out.note(`Try: again after ${ended.retry_at}`);
-    else out.note(`Try: ${ended.hint ?? nextStep[ended.code]}`);
+    else out.note(`Try: ${ended.hint ?? nextStep[ended.code].replace('NAME', source)}`);
   }
   if (awaiting_deletion > 0)
     out.note(`Look: rosterd query "SELECT * FROM awaiting_deletion WHERE source = '${source}'"`);
