@@ -107,7 +107,10 @@ export class Secret {
     try {
       // Windows has no mode bits: there the permissions of the folder apply.
       const ownUser = process.geteuid?.();
-      if (ownUser !== undefined && isOpenToOthers(statSync(file), ownUser)) {
+      const stats = statSync(file);
+      if (stats.isDirectory())
+        throw new Fault('usage', `${this.name}: ${file} is a folder`, { hint: 'name the file in it' });
+      if (ownUser !== undefined && isOpenToOthers(stats, ownUser)) {
         throw new Fault('usage', `${this.name}: others on this machine can read ${file}`, {
           hint: `chmod 600 ${shellWord(file)}`,
         });

@@ -64,6 +64,15 @@ test('a rotated file takes effect without a restart', async () => {
   expect(await held.reveal()).toBe('new');
 });
 
+test('a folder in place of a secret file is reported, without advice to close it', async () => {
+  const at = folder();
+  chmodSync(at, 0o755);
+  await expect(secret({ file: at }).reveal()).rejects.toMatchObject({
+    message: `sources[0].token: ${at} is a folder`,
+    about: { hint: 'name the file in it' },
+  });
+});
+
 test('a missing or empty secret file is reported with its path', async () => {
   const at = folder();
   await expect(secret({ file: join(at, 'none') }).reveal()).rejects.toThrow(/none cannot be read \(ENOENT\)/);
