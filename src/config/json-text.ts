@@ -78,7 +78,7 @@ class Parser {
       this.#skipSpace();
       if (this.#is('}') && isFirst) break;
       if (this.#is('}')) this.#fail('remove the comma before }');
-      if (!this.#is('"')) this.#fail(`expected a key in "", found ${this.#seen()}`);
+      if (!this.#is('"')) this.#fail(`expected a key in double quotes, found ${this.#seen()}`);
       const keyAt = this.#at;
       const key = this.#string();
       if (Object.hasOwn(object, key)) this.#fail(`${pathText([...path, key])} is written twice`, keyAt);

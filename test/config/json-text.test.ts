@@ -33,7 +33,7 @@ test.each([
   ['{"a": 1 // one\n}', 1, 9, 'comments are not part of JSON'],
   ['{"a": [1, 2', 1, 7, 'this [ has no closing ]'],
   ['', 1, 1, 'expected a value, found the end of the file'],
-  ["{'a': 1}", 1, 2, 'expected a key in "", found "\'"'],
+  ["{'a': 1}", 1, 2, 'expected a key in double quotes, found "\'"'],
 ])('parsing %j fails at %i:%i', (text, line, column, message) => {
   expect(() => parseJsonText(text)).toThrow(expect.objectContaining({ message, place: { line, column } }));
 });
