@@ -16,10 +16,11 @@ const matching =
 /** Proposes the scheme when it is all that is missing or wrong. */
 export const isWebAddress: Check = (answer) => {
   if (webAddress.safeParse(answer).success) return undefined;
+  const wanted = 'an https:// URL without user name, query or fragment (http:// for this machine only)';
   const address = answer.replace(/^https?:\/\//i, '');
+  if (address.includes('://')) return wanted;
   const host = URL.parse(`https://${address}`)?.hostname ?? '';
   const meant = `${isLoopback(host) ? 'http' : 'https'}://${address}`;
-  const wanted = 'an https:// URL without user name, query or fragment (http:// for this machine only)';
   return webAddress.safeParse(meant).success ? `${wanted}; did you mean ${meant}?` : wanted;
 };
 

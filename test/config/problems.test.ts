@@ -247,6 +247,7 @@ test.each([
   ['127.0.0.1:4910', 'http://127.0.0.1:4910'],
   ['localhost:4910', 'http://localhost:4910'],
   ['https://', null],
+  ['ftp://api.example.com', null],
   ['api.example.com', 'https://api.example.com'],
   ['http://api.example.com', 'https://api.example.com'],
 ])('the check of an address proposes the right scheme for %s', (typed, meant) => {
