@@ -174,7 +174,10 @@ function write(path: string, text: string): void {
     chmodSync(path, 0o644);
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason';
-    throw new Fault('usage', `${path} cannot be written (${code})`, { hint: 'run it as root', cause });
+    throw new Fault('usage', `${path} cannot be written (${code})`, {
+      hint: ['EACCES', 'EPERM'].includes(code) ? 'run it as root' : 'check that path and its file system',
+      cause,
+    });
   }
 }
 

@@ -52,6 +52,14 @@ test('service install refuses a shared folder of an image too, before it writes 
   expect(readFileSync(unitOf(root), 'utf8')).toContain(`${command.join(' ')} run --config /etc/rosterd/`);
 });
 
+test('service install below a file does not advise to run it as root', async () => {
+  const root = join(tempFolder(), 'file');
+  writeFileSync(root, '');
+  await expect(
+    installService({ ...request, root, config: '/etc/rosterd/config.json', dryRun: false }),
+  ).rejects.toMatchObject({ code: 'usage', about: { hint: 'check that path and its file system' } });
+});
+
 test('service install leaves an existing folder as it is, and warns if the service cannot read it', async () => {
   const root = tempFolder();
   const folder = join(root, 'etc/rosterd');
