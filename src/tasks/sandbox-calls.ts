@@ -57,9 +57,12 @@ export async function answered(
   const reason = typeof error?.message === 'string' ? error.message : '';
   throw new Fault('refused', `the sandbox answered ${response.status}${reason === '' ? '' : `: ${reason}`}`, {
     status: response.status,
-    hint: response.status === 404 ? hintAfterNotFound(reason) : 'see --help',
+    hint: response.status === 404 ? hintAfterNotFound(reason) : hintAfterRefusal,
   });
 }
+
+const hintAfterRefusal =
+  'rosterd trigger --help shows what each event takes; rosterd sandbox printed the ids of its companies and users';
 
 /** A sandbox that knows the call names what it did not find, such as "The investment". */
 const hintAfterNotFound = (reason: string): string =>
