@@ -15,7 +15,7 @@ import {
 import { companyUpdates, keptPosts, parseUpdates } from './collections/company-updates.js';
 import { collections } from './collections/index.js';
 import { parseStats, roundStats } from './collections/round-stats.js';
-import { hiddenRound, keptRound, parseRound, type RoundRecord, rounds } from './collections/rounds.js';
+import { hiddenRound, parseRound, type RoundRecord, rounds } from './collections/rounds.js';
 import { broken, fieldsOf } from './fields.js';
 import type {
   Catalog,
@@ -28,7 +28,7 @@ import type {
   RoundLabels,
   Row,
 } from './ports.js';
-import { nameRounds } from './round-names.js';
+import { keptRound, nameRounds } from './round-names.js';
 import { type Trouble, troubles } from './troubles.js';
 
 /** What the configuration says of a source. */

@@ -1,4 +1,5 @@
 import type { RoundRecord } from './collections/rounds.js';
+import type { Row } from './ports.js';
 
 /**
  * Returns what people call each round, by id. The platform's own name wins. Without one:
@@ -34,7 +35,24 @@ function openedOn({ dated }: RoundRecord): string {
   return dated === null ? '' : `, opened ${dated.slice(0, 10)}`;
 }
 
-const shortId = (round: RoundRecord): string => ` (…${idOf(round).slice(-4)})`;
+const shortId = ({ row }: Pick<RoundRecord, 'row'>): string => ` (…${String(row.id).slice(-4)})`;
+
+/**
+ * A round whose response cannot be read: as it is stored. Its name is made from what `before` says or, after a restart, from
+ * the stored name without what tells it from its twins, so that they keep their names, too.
+ */
+export function keptRound(row: Row, before: RoundRecord | undefined): RoundRecord {
+  if (before !== undefined) return { ...before, etag: null, row };
+  const stored = typeof row.name === 'string' ? row.name : '';
+  const ending = shortId({ row });
+  const name = stored.endsWith(ending) ? stored.slice(0, -ending.length) : stored;
+  const [, given = name, opened] = /^(.*), opened (\d{4}-\d\d-\d\d)$/s.exec(name) ?? [];
+  const dated = opened ?? row.opened_at ?? row.closed_at;
+  return {
+    ...{ row, given, security: null, companyName: null, etag: null },
+    dated: typeof dated === 'string' ? dated : null,
+  };
+}
 
 /** Returns the groups of rounds of one company that have the same name. */
 function sameNamed(

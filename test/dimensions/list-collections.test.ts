@@ -183,7 +183,7 @@ test('a company, a round or stats that cannot be read stay as they are stored, a
       ...served,
       '/companies/co_1': company({ totals: { raised_on_service_all_time_cents: 2 ** 63 } }),
       '/offerings/ofr_1': offering('ofr_1', huge),
-      '/offerings/ofr_2': offering('ofr_2', { status: 'closed' }),
+      '/offerings/ofr_2': offering('ofr_2', { status: 'closed', started_at: '2024-01-01T00:00:00Z' }),
       '/offerings/ofr_1/stats': stats('ofr_1', {
         by_status: { active: { count: 1, committed_cents: 2 ** 63, raised_cents: 0 } },
       }),
@@ -218,6 +218,22 @@ test('a round that cannot be read leaves its own name and that of its twin as th
   const second = await listed({ answers: broken, cache, known: { stored } });
   expect(second.rows('rounds')).toEqual(first.rows('rounds'));
   expect(cache.get('ofr_1')?.etag).toBe('abc');
+  const restarted = await listed({ answers: broken, known: { stored } });
+  expect(restarted.rows('rounds')).toEqual(first.rows('rounds'));
+});
+
+test('after a restart, twins that opened on the same day keep their names while one cannot be read', async () => {
+  const answers = { ...served, '/offerings/ofr_2': offering('ofr_2', {}, 'def') };
+  const first = await listed({ answers });
+  const names = first.rows('rounds').map(({ name }) => name);
+  expect(names).toEqual([1, 2].map((at) => `Reg CF SAFE 2025, opened 2025-03-14 (…fr_${at})`));
+  const stored = new Map([['rounds' as const, first.rows('rounds')]]);
+  const broken = { ...answers, '/offerings/ofr_1': offering('ofr_1', { status: null }) };
+  const restarted = await listed({ answers: broken, known: { stored } });
+  expect(restarted.rows('rounds')).toEqual(first.rows('rounds'));
+  const corrected = { ...broken, '/offerings/ofr_2': served['/offerings/ofr_2'] };
+  const { rows } = await listed({ answers: corrected, known: { stored } });
+  expect(rows('rounds').map(({ name }) => name)).toEqual(['Reg CF SAFE 2025', 'Reg CF SAFE 2024']);
 });
 
 test('a round or company that cannot be read and was never stored has no values, with the reason', async () => {

@@ -78,12 +78,6 @@ export function parseRound(body: unknown): RoundRecord {
   };
 }
 
-/** A round whose response cannot be read: as it is stored. Its name stays, unless `before` says what it is made from. */
-export function keptRound(row: Row, before: RoundRecord | undefined): RoundRecord {
-  const given = typeof row.name === 'string' ? row.name : null;
-  return { given, security: null, dated: null, companyName: null, ...before, etag: null, row };
-}
-
 /**
  * A round that the platform does not serve: what the record of its company says of it, and beyond that what its
  * investments say.
