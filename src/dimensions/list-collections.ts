@@ -16,7 +16,7 @@ import { companyUpdates, keptPosts, parseUpdates } from './collections/company-u
 import { collections } from './collections/index.js';
 import { parseStats, roundStats } from './collections/round-stats.js';
 import { hiddenRound, parseRound, type RoundRecord, rounds } from './collections/rounds.js';
-import { broken, fieldsOf } from './fields.js';
+import { fieldsOf } from './fields.js';
 import type {
   Catalog,
   Collection,
@@ -58,9 +58,6 @@ export interface CollectionsListed {
   /** The first response that broke the contract. Its company, round or post is listed as it is stored. */
   readonly unreadable: Fault | null;
 }
-
-/** The most pages of posts that are read of one company: 5,000 posts. More would never end on a broken platform. */
-const updatePagesMax = 100;
 
 /**
  * Lists the wanted collections of one source. A collection is complete only when every resource of it was answered; a
@@ -326,8 +323,7 @@ class Run {
     const refused: { id: string; reason: string }[] = [];
     for (const { id } of await this.#findCompanies()) {
       let cursor: string | undefined;
-      for (let page = 0; ; page += 1) {
-        if (page === updatePagesMax) throw broken('company_update', 'has_more');
+      for (let page = 1; ; page += 1) {
         const answer = await this.#look({
           path: paths.companyUpdates,
           params: { id },
@@ -338,13 +334,17 @@ class Run {
           refused.push({ id, reason: reasonOf(answer) });
           break;
         }
-        const { rows: found, unreadable, next } = parseUpdates(answer.body, id);
+        const read = this.#readable(() => parseUpdates(answer.body, id, { cursor, number: page }));
+        const {
+          rows: found,
+          unreadable,
+          next,
+        } = read instanceof Fault ? { rows: [], unreadable: [{ id: null, fault: read }], next: null } : read;
         for (const row of found) rows.set(row.id, row);
         for (const post of unreadable) refused.push({ id: post.id ?? id, reason: post.fault.message });
         for (const row of keptPosts(stored, id, unreadable)) kept.set(row.id, row);
         this.#unreadable ??= unreadable[0]?.fault ?? null;
         if (next === null) break;
-        if (next === cursor) throw broken('company_update', 'next_cursor');
         cursor = next;
       }
     }

@@ -328,12 +328,35 @@ test('a round that is still the same is not read again', async () => {
   expect(second.rows('rounds')).toEqual(first.rows('rounds'));
 });
 
-test('posts on several pages are all listed, and a cursor that repeats ends the listing as broken', async () => {
-  const { '/companies/co_1/updates': _, ...others } = served;
-  const more = { ...updates(['u1']), meta: { has_more: true, next_cursor: 'same' } };
-  const { of } = await listed({ answers: { ...others, '/companies/co_1/updates': more } });
-  expect(of('company_updates')).toMatchObject({ kind: 'incomplete' });
-});
+test.each([
+  ['is no list', { data: {} }, 'data'],
+  [
+    'repeats its cursor',
+    { ...updates(['u1']), meta: { has_more: true, next_cursor: 'same' } },
+    'next_cursor',
+  ],
+])(
+  'a page of posts that %s leaves those of its company as they are stored, and others are listed',
+  async (_, page, field) => {
+    const of = (company_id: string, id: string) => ({ id, company_id, title: 'stored' });
+    const stored = new Map([
+      ['company_updates' as const, [of('co_1', 'u1'), of('co_1', 'u8'), of('co_2', 'u9')]],
+    ]);
+    const investedRounds = [{ id: 'ofr_1', companyId: 'co_2', currency: 'usd' }];
+    const answers = {
+      ...served,
+      '/companies/co_1/updates': page,
+      '/companies/co_2/updates': updates(['u3']),
+    };
+    const result = await listed({ answers, known: { stored, investedRounds } });
+    expect(result.fault).toBeNull();
+    expect(result.of('company_updates')).toMatchObject({
+      kind: 'complete',
+      problem: `a response with a company_update has no usable \`${field}\` for co_1`,
+    });
+    expect(result.rows('company_updates').map(({ id }) => id)).toEqual(['u1', 'u8', 'u3']);
+  },
+);
 
 test('a source of one round lists no other', async () => {
   const { rows } = await listed({ offering: 'ofr_2' });

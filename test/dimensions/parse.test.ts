@@ -8,6 +8,8 @@ import { company, offering, stats, updates } from './samples.js';
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
+const first = { cursor: undefined, number: 1 };
+
 test('a company is parsed into every column, and what is unknown goes to extra', () => {
   const { row, rounds } = parseCompany(company({ name: 'Tidal Labs', new_field: { a: 1 } }));
   expect(Object.keys(row).sort()).toEqual([...collections.companies.columns].sort());
@@ -97,7 +99,7 @@ test('stats become one row for each status', () => {
 });
 
 test('a post is parsed without its body and the name of its author', () => {
-  const { rows, next } = parseUpdates(updates(['u1']), 'co_1');
+  const { rows, next } = parseUpdates(updates(['u1']), 'co_1', first);
   expect(Object.keys(rows[0] ?? {}).sort()).toEqual([...collections.company_updates.columns].sort());
   expect(JSON.stringify(rows)).not.toMatch(/Ida|secret body/);
   expect(next).toBeNull();
@@ -105,7 +107,7 @@ test('a post is parsed without its body and the name of its author', () => {
 
 test('a page of posts that promises more without a cursor is an error: the listing would look complete', () => {
   const page = { ...updates(['u1']), meta: { has_more: true, next_cursor: null } };
-  expect(() => parseUpdates(page, 'co_1')).toThrow(/next_cursor/);
+  expect(() => parseUpdates(page, 'co_1', first)).toThrow(/next_cursor/);
 });
 
 test.each([

@@ -29,14 +29,25 @@ export interface UpdatesPage {
   readonly next: string | null;
 }
 
+/** The most pages that are read of one company: 5,000 posts. More would never end on a broken platform. */
+const pagesMax = 100;
+
+interface PageAsked {
+  readonly cursor: string | undefined;
+  /** Counts from 1. */
+  readonly number: number;
+}
+
 /** Parses a page of `GET /companies/{id}/updates`. Throws when the page itself breaks the contract. */
-export function parseUpdates(body: unknown, companyId: string): UpdatesPage {
+export function parseUpdates(body: unknown, companyId: string, asked: PageAsked): UpdatesPage {
   const { data, meta } = fieldsOf(body);
   if (!Array.isArray(data)) throw broken('company_update', 'data');
   const { has_more: hasMore, next_cursor: next } = fieldsOf(meta);
   const more = typeof next === 'string' || typeof next === 'number' ? String(next) : '';
   // Without it the listing would look complete, and posts on later pages would be deleted.
-  if (hasMore === true && more === '') throw broken('company_update', 'next_cursor');
+  if (hasMore === true && (more === '' || more === asked.cursor))
+    throw broken('company_update', 'next_cursor');
+  if (hasMore === true && asked.number === pagesMax) throw broken('company_update', 'has_more');
   const rows: Row[] = [];
   const unreadable: UnreadablePost[] = [];
   for (const item of data) {
