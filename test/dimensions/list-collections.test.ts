@@ -330,6 +330,7 @@ test('a round that is still the same is not read again', async () => {
 
 test.each([
   ['is no list', { data: {} }, 'data'],
+  ['does not say whether more follow', { data: [], meta: { has_more: null } }, 'has_more'],
   [
     'repeats its cursor',
     { ...updates(['u1']), meta: { has_more: true, next_cursor: 'same' } },

@@ -44,10 +44,10 @@ export function parseUpdates(body: unknown, companyId: string, asked: PageAsked)
   if (!Array.isArray(data)) throw broken('company_update', 'data');
   const { has_more: hasMore, next_cursor: next } = fieldsOf(meta);
   const more = typeof next === 'string' || typeof next === 'number' ? String(next) : '';
-  // Without it the listing would look complete, and posts on later pages would be deleted.
-  if (hasMore === true && (more === '' || more === asked.cursor))
-    throw broken('company_update', 'next_cursor');
-  if (hasMore === true && asked.number === pagesMax) throw broken('company_update', 'has_more');
+  // Without them the listing would look complete, and posts on later pages would be deleted.
+  if (typeof hasMore !== 'boolean') throw broken('company_update', 'has_more');
+  if (hasMore && (more === '' || more === asked.cursor)) throw broken('company_update', 'next_cursor');
+  if (hasMore && asked.number === pagesMax) throw broken('company_update', 'has_more');
   const rows: Row[] = [];
   const unreadable: UnreadablePost[] = [];
   for (const item of data) {
@@ -58,7 +58,7 @@ export function parseUpdates(body: unknown, companyId: string, asked: PageAsked)
       unreadable.push({ id: idOf(item), fault: error });
     }
   }
-  return { rows, unreadable, next: hasMore === true ? more : null };
+  return { rows, unreadable, next: hasMore ? more : null };
 }
 
 /** Returns the stored posts of a company that stay: those that cannot be read now, or all when one has no id. */
