@@ -3,6 +3,7 @@ import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { makePrivateFolder, writePrivateFile } from '../runtime/private-file.js';
+import { requireReplaceable } from '../runtime/replaceable.js';
 import {
   type EndpointWithSecret,
   type Management,
@@ -37,6 +38,7 @@ export async function managing<Result>(
 export async function secretFileOf(context: CommandContext): Promise<string | undefined> {
   const file = pathOption(context, 'secretFile', '--secret-file');
   if (file === undefined) return undefined;
+  requireReplaceable(file);
   try {
     await makePrivateFolder(dirname(file));
     await access(dirname(file), constants.W_OK);

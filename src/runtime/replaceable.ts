@@ -11,7 +11,7 @@ export function requireReplaceable(file: string): void {
   const isSystemLink = systemLinks.test(file) && statsOf(lstatSync, file)?.isSymbolicLink() === true;
   if (!isSystemLink && (target.isFile() || target.isDirectory())) return;
   throw new Fault('usage', `${file} is not an ordinary file, and would be replaced by one`, {
-    hint: 'Name a file. `rosterd export` without --out writes to stdout.',
+    hint: 'Name a file. Only `rosterd export` without --out writes to stdout.',
   });
 }
 

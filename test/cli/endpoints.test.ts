@@ -1,9 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
 import { type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
+import { tempFolder } from '../store/temp-folder.js';
 import { desk } from './connect-session.js';
 import { rosterd } from './fake-io.js';
 
@@ -129,6 +131,11 @@ test('an unwritable secret file is reported before a secret is created', async (
   const before = (await json('list')).endpoints.length;
   const { code, err } = await run('create', receiver.url, '--secret-file', 'manager.token/in.secret');
   expect([code, err]).toEqual([2, expect.stringContaining('--secret-file')]);
+  // A file would replace it.
+  const pipe = join(tempFolder(), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const piped = await run('create', receiver.url, '--secret-file', pipe);
+  expect([piped.code, piped.err]).toEqual([2, expect.stringContaining('pipe is not an ordinary file')]);
   expect((await json('list')).endpoints).toHaveLength(before);
 });
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -127,6 +127,14 @@ describe('init from flags', () => {
     expect(forced).toMatchObject({ code: 0, out: '' });
     expect(statSync(file).mode & 0o777).toBe(0o644);
     expect(written(folder).sources).toHaveLength(1);
+  });
+
+  test.skipIf(process.platform === 'win32')('init --force replaces no pipe or device', async () => {
+    const folder = tempFolder();
+    execFileSync('mkfifo', [join(folder, 'config.json')]);
+    const { code, err } = await rosterd(['init', ...flags(), '--force', '--no-doctor'], ioIn(folder));
+    expect([code, err]).toEqual([2, expect.stringContaining('config.json is not an ordinary file')]);
+    expect(statSync(join(folder, 'config.json')).isFIFO()).toBe(true);
   });
 
   test('init with an application and no token prints how to sign in', async () => {

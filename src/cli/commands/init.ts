@@ -41,16 +41,22 @@ export const init: Command = {
   ],
   async run(context) {
     const { io, options, out } = context;
-    const [{ configFileOf }, { alreadyThere, firstConfig, writeFirstConfig }, { askFirst }] =
-      await Promise.all([
-        import('../../config/document.js'),
-        import('../../config/first-config.js'),
-        import('../init-answers.js'),
-      ]);
+    const [
+      { configFileOf },
+      { alreadyThere, firstConfig, writeFirstConfig },
+      { askFirst },
+      { requireReplaceable },
+    ] = await Promise.all([
+      import('../../config/document.js'),
+      import('../../config/first-config.js'),
+      import('../init-answers.js'),
+      import('../../runtime/replaceable.js'),
+    ]);
     const file = configFileOf({ file: options.text('config'), cwd: io.cwd, env: io.env });
     const replace = options.flag('force');
     // Checked before the first question, so that no answers are wasted.
     if (!replace && existsSync(file)) throw alreadyThere(file);
+    requireReplaceable(file);
     const answers = await askFirst(context, await usualDatabase(context, dirname(file)));
     await refuseSecondSource(answers, context, dirname(file));
     await writeFirstConfig(file, firstConfig(answers, file), replace);
