@@ -21,12 +21,16 @@ export async function platformUrlOf(
   { options, io }: CommandContext,
   load: () => Promise<LoadedConfig>,
 ): Promise<PlatformPlace> {
-  const { isLoopback } = await import('../config/formats.js');
+  const [{ isLoopback }, { shownValue }] = await Promise.all([
+    import('../config/formats.js'),
+    import('../config/shown-value.js'),
+  ]);
   const named = options.text('url') ?? (io.env.ROSTERD_SANDBOX || undefined);
   const url = (named ?? (await load()).config.platform.baseUrl).trim();
+  const { protocol = '', username, password } = URL.parse(url) ?? {};
   // Without a scheme, `localhost:4010` is one of its own.
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new Fault('usage', `${JSON.stringify(url)} is not the address of a sandbox`, {
+  if (!/^https?:$/.test(protocol) || username !== '' || password !== '')
+    throw new Fault('usage', `${shownValue(url)} is not the address of a sandbox`, {
       hint: '--url http://127.0.0.1:PORT, as `rosterd sandbox` printed it',
     });
   return {

@@ -9,6 +9,7 @@ import {
   type OAuthClient,
   type TokenSet,
 } from '../client/oauth.js';
+import { shownValue } from '../config/shown-value.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Random } from '../runtime/random.js';
@@ -61,9 +62,13 @@ async function codeByLoopback(
   signal: AbortSignal,
 ): Promise<Arrival> {
   if (!isLoopbackRedirect(ask.redirectUri)) {
-    throw new Fault('usage', `platform.application.redirectUri is ${ask.redirectUri}, not on this machine`, {
-      hint: 'use --no-browser and paste the address the browser ends at',
-    });
+    throw new Fault(
+      'usage',
+      `platform.application.redirectUri is ${shownValue(ask.redirectUri)}, not on this machine`,
+      {
+        hint: 'use --no-browser and paste the address the browser ends at',
+      },
+    );
   }
   const listener = await listenForRedirect(ask.redirectUri, (query) => isOurRedirect(query, challenge));
   try {

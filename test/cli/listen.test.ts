@@ -165,7 +165,7 @@ test('listen rejects wrong arguments before it registers anything', async () => 
   const to = ['--forward-to', receiver.url];
   expect(await run([])).toContain('--forward-to is missing');
   for (const url of ['localhost', 'ftp://localhost/', 'http://me:secret@localhost/'])
-    expect(await run(['--forward-to', url])).toContain('--forward-to is');
+    expect(await run(['--forward-to', url])).toMatch(/^error: --forward-to is (?!.*secret)/);
   expect(await run([...to, '--events', 'investment.changed,investment.chnaged'])).toContain(
     'investment.chnaged',
   );

@@ -90,6 +90,11 @@ test('trigger finds a sandbox only by flag, environment or a local platform.base
     expect([code, err]).toEqual([2, expect.stringContaining(`"${said}" is not the address of a sandbox`)]);
     expect(err).toContain('--url http://127.0.0.1:PORT');
   }
+  const named = await run(['churn'], { ROSTERD_SANDBOX: 'http://me:hunter2@127.0.0.1:9' });
+  expect([named.code, named.err]).toEqual([
+    2,
+    expect.stringMatching(/^error: "http:..…@127\.0\.0\.1:9" is not the address of a sandbox\n/),
+  ]);
   const gone = await run(['churn'], { ROSTERD_SANDBOX: 'http://127.0.0.1:9' });
   expect([gone.code, gone.err]).toEqual([1, expect.stringContaining('no sandbox answers')]);
 });

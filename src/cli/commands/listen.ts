@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { shownValue } from '../../config/shown-value.js';
 import { Fault, isFault } from '../../domain/fault.js';
 import type { Forwarded, ListenAsk, Listening, ListenParts } from '../../tasks/listen.js';
 import type { PublicAsk } from '../../tasks/listen-public.js';
@@ -153,7 +154,7 @@ function addressOf(text: string | undefined): URL {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '')
     return url;
-  throw new Fault('usage', `--forward-to is ${JSON.stringify(text)}`, {
+  throw new Fault('usage', `--forward-to is ${shownValue(text)}`, {
     hint: 'http:// or https:// without a user name, such as http://localhost:3000/webhooks',
   });
 }
