@@ -291,6 +291,11 @@ test.each([
   expect([code, err]).toEqual([2, expect.stringMatching(/^error: [<[](?:file|dir)[>\]] is " ?"\nTry: /)]);
 });
 
+test('demo checks its flags before it says that it starts', async () => {
+  const { err } = await rosterd(['demo', '--records', '0'], fakeIo());
+  expect(err).toBe('error: --records is "0"\nTry: a whole number from 1 to 1000000\n');
+});
+
 test('demo refuses the address of a server, which it would take for the name of a file', async () => {
   const { code, err } = await rosterd(['demo', '--database', 'postgres://app:canary@db/mirror'], fakeIo());
   expect([code, err]).toEqual([2, expect.stringContaining('--database names a server\nTry: --database ./')]);

@@ -36,17 +36,19 @@ export const demo: Command = {
       import('../../daemon/logging.js'),
       import('../../runtime/random.js'),
     ]);
+    const sandbox = {
+      seed: options.whole('seed', { min: 0, max: 2 ** 32 - 1 }) ?? 1,
+      companies: options.whole('companies', { min: 1, max: 100 }) ?? 3,
+      records: options.whole('records', { min: 1, max: 1_000_000 }) ?? 1_500,
+      // A demonstration with many pages would spend most of its time waiting for the hourly request quota.
+      limits: false,
+    };
+    const pauseMillis = options.whole('pause', { min: 1, max: 3_600_000 }) ?? 2_000;
     out.note('starting a made-up platform and mirroring it …');
     const running = await startDemo({
       file,
-      sandbox: {
-        seed: options.whole('seed', { min: 0, max: 2 ** 32 - 1 }) ?? 1,
-        companies: options.whole('companies', { min: 1, max: 100 }) ?? 3,
-        records: options.whole('records', { min: 1, max: 1_000_000 }) ?? 1_500,
-        // A demonstration with many pages would spend most of its time waiting for the hourly request quota.
-        limits: false,
-      },
-      pauseMillis: options.whole('pause', { min: 1, max: 3_600_000 }) ?? 2_000,
+      sandbox,
+      pauseMillis,
       clock: io.clock,
       random: systemRandom,
       logger: createLogger({
