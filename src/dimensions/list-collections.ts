@@ -10,13 +10,13 @@ import {
   hiddenCompany,
   namedRounds,
   parseCompany,
+  parseMyCompanies,
   type RoundSummary,
 } from './collections/companies.js';
 import { companyUpdates, keptPosts, parseUpdates } from './collections/company-updates.js';
 import { collections } from './collections/index.js';
 import { parseStats, roundStats } from './collections/round-stats.js';
 import { hiddenRound, parseRound, type RoundRecord, rounds } from './collections/rounds.js';
-import { fieldsOf } from './fields.js';
 import type {
   Catalog,
   Collection,
@@ -99,7 +99,8 @@ interface CompanyFound {
 
 class Run {
   #companies: readonly CompanyFound[] | null = null;
-  #names: ReadonlyMap<string, string> = new Map();
+  #names: ReadonlyMap<string, string | null> = new Map();
+  readonly #companyTroubles: Trouble[] = [];
   #rounds: readonly RoundRecord[] | null = null;
   #stats: readonly Row[] | null = null;
   #unreadable: Fault | null = null;
@@ -114,7 +115,7 @@ class Run {
     switch (name) {
       case 'companies': {
         const found = await this.#findCompanies();
-        return complete(companies, [], troubles(found.map(({ id, reason }) => ({ id, reason }))));
+        return complete(companies, [], troubles([...this.#companyTroubles, ...found]));
       }
       case 'rounds': {
         await this.#findRounds();
@@ -215,17 +216,18 @@ class Run {
     return found;
   }
 
-  /** Returns the names of the companies the person takes part in. Not every token has them, which is no problem. */
-  async #myCompanies(): Promise<ReadonlyMap<string, string>> {
+  /**
+   * Returns the companies the person takes part in, with their names. Not every token has them, which is no problem. Those
+   * that are stored stay when the list cannot be read.
+   */
+  async #myCompanies(): Promise<ReadonlyMap<string, string | null>> {
     const answer = await this.#look({ path: paths.myCompanies });
-    const { data } = fieldsOf(answer.kind === 'found' ? answer.body : null);
-    const names = new Map<string, string>();
-    for (const item of Array.isArray(data) ? data : []) {
-      const { id, attributes } = fieldsOf(item);
-      const { name } = fieldsOf(attributes);
-      if (typeof id === 'string' && typeof name === 'string') names.set(id, name);
-    }
-    return names;
+    if (answer.kind !== 'found') return new Map();
+    const listed = this.#readable(() => parseMyCompanies(answer.body));
+    if (!(listed instanceof Fault)) return listed;
+    this.#companyTroubles.push({ id: 'the account', reason: listed.message });
+    const stored = this.parts.known.stored.get('companies') ?? [];
+    return new Map(stored.map(({ id, name }) => [String(id), typeof name === 'string' ? name : null]));
   }
 
   async #findRounds(): Promise<readonly RoundRecord[]> {

@@ -38,13 +38,20 @@ interface Wish {
   readonly known?: Partial<Known>;
   readonly cache?: Map<string, RoundRecord>;
   readonly offering?: string;
+  readonly isPersonal?: boolean;
 }
 
 /** Lists everything from these answers; a function answers by throwing. */
-async function listed({ answers = served, known = {}, cache = new Map(), offering: only }: Wish = {}) {
+async function listed({
+  answers = served,
+  known = {},
+  cache = new Map(),
+  offering: only,
+  isPersonal = false,
+}: Wish = {}) {
   const asked: string[] = [];
   const result = await listCollections({
-    source: { company: 'co_1', offering: only ?? null, isPersonal: false },
+    source: { company: isPersonal ? null : 'co_1', offering: only ?? null, isPersonal },
     catalog: {
       look: async ({ path, params = {}, etag }: Lookup): Promise<Found> => {
         const url = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '');
@@ -358,6 +365,32 @@ test.each([
     expect(result.rows('company_updates').map(({ id }) => id)).toEqual(['u1', 'u8', 'u3']);
   },
 );
+
+test.each([
+  ['no list', { data: {} }, 'data'],
+  ['a list with a company without an id', { data: [{ attributes: { name: 'A' } }] }, 'id'],
+])('companies of a person: %s removes none of those that are stored', async (_, mine, field) => {
+  const person = { isPersonal: true };
+  // The platform serves only one of them.
+  const names = { co_1: 'Tidal Labs', co_2: 'Hidden Labs' };
+  const data = Object.entries(names).map(([id, name]) => ({ id, attributes: { name } }));
+  const first = await listed({ ...person, answers: { ...served, '/users/me/companies': { data } } });
+  expect(first.rows('companies').map(({ name }) => name)).toEqual(Object.values(names));
+  const stored = new Map(collectionNames.map((name) => [name, first.rows(name)] as const));
+  const answers = { ...served, '/users/me/companies': mine };
+  const second = await listed({ ...person, answers, known: { stored } });
+  expect(second.of('companies')).toMatchObject({
+    kind: 'complete',
+    problem: `a response with a company has no usable \`${field}\` for the account and 1 more`,
+  });
+  for (const name of collectionNames) expect(second.rows(name), name).toEqual(first.rows(name));
+  const none = await listed({
+    ...person,
+    answers: { '/users/me/companies': { data: [] } },
+    known: { stored },
+  });
+  expect(none.rows('companies')).toEqual([]);
+});
 
 test('a source of one round lists no other', async () => {
   const { rows } = await listed({ offering: 'ofr_2' });

@@ -82,6 +82,20 @@ export function parseCompany(body: unknown): CompanyRecord {
   };
 }
 
+/** Parses `GET /users/me/companies`, which has no pages. Returns the names by id; null for one that cannot be read. */
+export function parseMyCompanies(body: unknown): ReadonlyMap<string, string | null> {
+  const { data } = fieldsOf(body);
+  if (!Array.isArray(data)) throw broken('company', 'data');
+  const names = new Map<string, string | null>();
+  for (const item of data) {
+    const { id, attributes } = fieldsOf(item);
+    if (typeof id !== 'string' || id === '') throw broken('company', 'id');
+    const { name } = fieldsOf(attributes);
+    names.set(id, typeof name === 'string' ? name : null);
+  }
+  return names;
+}
+
 /** Returns the rounds that a response names, also one that `parseCompany` cannot read. */
 export function namedRounds(body: unknown): readonly RoundSummary[] {
   const fields = fieldsOf(fieldsOf(fieldsOf(body).data).attributes);
