@@ -45,6 +45,12 @@ interface Effort {
 
 const newEffort = (): Effort => ({ failures: 0, retryAt: Number.NEGATIVE_INFINITY, problem: null });
 
+/** Returns the path and the code of an error of the system, such as of a folder that this user may not read; else null. */
+function systemReason(error: unknown): string | null {
+  const { code, path } = Object(error) as NodeJS.ErrnoException;
+  return typeof code === 'string' && typeof path === 'string' ? `${path} cannot be used (${code})` : null;
+}
+
 /**
  * Makes files of the mirror on a schedule. The newest one says when the next one is due, so restarts change nothing. A
  * failure stays in the health register until one succeeds. A failure of a look at the files alone, such as a database that is
@@ -128,14 +134,17 @@ export function startFileSchedule(parts: FileScheduleParts): Closable {
   const failed = (effort: Effort, error: unknown, failures: number) => {
     // A signal that stops the daemon may end its child process first. Otherwise, the next look makes the files.
     if (stopping.signal.aborted || isFault(error, 'stopped')) return;
-    const why = isFault(error) ? error.message : 'the log has the cause';
+    const why = isFault(error) ? error.message : (systemReason(error) ?? 'the log has the cause');
     effort.problem = {
       severity: 'attention',
       text: `the scheduled ${name} failed: ${why}`,
       since: instantFromMillis(clock.now()),
     };
     report();
-    logger.warn({ error }, `the scheduled ${name} failed and will be retried`);
+    logger.warn(
+      { error, ...(isFault(error) ? {} : { hint: why }) },
+      `the scheduled ${name} failed and will be retried`,
+    );
     effort.retryAt =
       clock.monotonic() + Math.min(retryMillisMax, retryMillisMin * 2 ** Math.min(failures, 10));
     effort.failures = failures + 1;

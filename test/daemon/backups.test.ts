@@ -241,6 +241,20 @@ function scheduledExport(
   return { clock, register, schedule };
 }
 
+test('scheduled files: a path that the system refuses is named', async () => {
+  const { clock, register, schedule } = scheduledExport({
+    newestAt: () => {
+      throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES', path: '/srv/exports' });
+    },
+    make: async () => {},
+  });
+  await clock.advance(60_000);
+  expect(register.list()).toMatchObject([
+    { key: 'export', text: 'the scheduled export failed: /srv/exports cannot be used (EACCES)' },
+  ]);
+  await schedule.close();
+});
+
 test('scheduled files: a look that failed is not reported for as long as the newest file is recent', async () => {
   const state = { away: false, newest: start, made: 0 };
   const { clock, register, schedule } = scheduledExport({
