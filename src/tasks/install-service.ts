@@ -92,7 +92,7 @@ export async function installService(
     unit,
     steps: [
       ...files.map(({ path, text }): ServiceStep => {
-        const same = existsSync(below(path)) && readFileSync(below(path), 'utf8') === text;
+        const same = existsSync(below(path)) && !differs(below(path), text);
         return { kind: same ? 'unchanged' : 'write', what: below(path) };
       }),
       ...commands.map((words): ServiceStep => ({ kind: 'run', what: words.map(shellWord).join(' ') })),
@@ -108,7 +108,7 @@ export async function installService(
         ? [`systemd hides ${config} from the service; put the configuration into /etc/rosterd`]
         : []),
       ...folders
-        .filter((path) => isClosed(statSync(below(path), { throwIfNoEntry: false })))
+        .filter((path) => isClosed(statsOf(below(path))))
         .map(
           (path) =>
             `${below(path)} exists and stays as it is, but the service cannot read it; to let it: chgrp rosterd ${shellWord(below(path))} && chmod 750 ${shellWord(below(path))}`,
@@ -134,11 +134,21 @@ export async function installService(
  */
 function refuseShared(folder: string, config: string): void {
   if (!existsSync(folder) || basename(folder).includes('rosterd')) return;
-  const other = readdirSync(folder).find((name) => name !== basename(config) && !ownFiles.has(name));
+  const names = reading(folder, () => readdirSync(folder));
+  const other = names.find((name) => name !== basename(config) && !ownFiles.has(name));
   if (other === undefined) return;
   throw new Fault('usage', `${folder} is not a folder of rosterd alone: it contains ${other}`, {
     hint: 'put the configuration into a folder of its own, such as /etc/rosterd, and name it with --config',
   });
+}
+
+/** Returns undefined for what is not there, or where this user may not look. */
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a folder belongs to root, and to no group that the service could be in. */
@@ -165,7 +175,23 @@ const packaged = (name: string): string =>
   readFileSync(join(packageRoot, 'packaging', 'systemd', name), 'utf8');
 
 const differs = (path: string, text: string): boolean =>
-  existsSync(path) && readFileSync(path, 'utf8') !== text;
+  existsSync(path) && reading(path, () => readFileSync(path, 'utf8')) !== text;
+
+function reading<Read>(path: string, read: () => Read): Read {
+  try {
+    return read();
+  } catch (cause) {
+    throw failed(path, 'read', cause);
+  }
+}
+
+function failed(path: string, what: string, cause: unknown): Fault {
+  const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason';
+  return new Fault('usage', `${path} cannot be ${what} (${code})`, {
+    hint: ['EACCES', 'EPERM'].includes(code) ? 'run it as root' : 'check that path and its file system',
+    cause,
+  });
+}
 
 function write(path: string, text: string): void {
   try {
@@ -173,11 +199,7 @@ function write(path: string, text: string): void {
     writeFileSync(path, text);
     chmodSync(path, 0o644);
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason';
-    throw new Fault('usage', `${path} cannot be written (${code})`, {
-      hint: ['EACCES', 'EPERM'].includes(code) ? 'run it as root' : 'check that path and its file system',
-      cause,
-    });
+    throw failed(path, 'written', cause);
   }
 }
 

@@ -173,6 +173,28 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
+test.skipIf(process.platform === 'win32')(
+  'service install in an image that this user may not look into: no bug, and what is missing',
+  async () => {
+    const home = tempFolder();
+    chmodSync(home, 0o755);
+    const closed = join(home, 'closed');
+    mkdirSync(join(closed, 'etc/units'), { recursive: true });
+    chmodSync(closed, 0o000);
+    onTestFinished(() => chmodSync(closed, 0o700));
+    const dry = await asOther(['service', 'install', '--root', 'closed', '--dry-run'], home);
+    expect([dry.code, dry.err.includes('unexpected')]).toEqual([0, false]);
+    chmodSync(closed, 0o755);
+    chmodSync(join(closed, 'etc/units'), 0o000);
+    const args = ['service', 'install', '--root', closed, '--dry-run', '--config', '/etc/units/x.json'];
+    const { code, err } = await asOther(args, home);
+    expect([code, err]).toEqual([
+      2,
+      `error: ${closed}/etc/units cannot be read (EACCES)\nTry: run it as root\n`,
+    ]);
+  },
+);
+
 test.skipIf(process.platform === 'win32').each([
   ['the folder', 'lake', '_current.json'],
   ['its state', 'lake/_current.json', '_current.json'],
