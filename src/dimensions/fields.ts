@@ -15,6 +15,16 @@ export function broken(what: string, field: string): Fault {
   return new Fault('contract_broken', `a response with a ${what} has no usable \`${field}\``);
 }
 
+/** Returns what a response was parsed into. Throws when it is about another company or round than the one asked for. */
+export function about<Parsed extends { readonly row: { readonly id?: unknown } }>(
+  what: string,
+  asked: string,
+  parsed: Parsed,
+): Parsed {
+  if (parsed.row.id !== asked) throw broken(what, 'id');
+  return parsed;
+}
+
 /** Reads the fields of one resource and names the resource in errors. */
 export class Reader {
   constructor(

@@ -17,6 +17,7 @@ import { companyUpdates, keptPosts, parseUpdates } from './collections/company-u
 import { collections } from './collections/index.js';
 import { parseStats, roundStats } from './collections/round-stats.js';
 import { hiddenRound, parseRound, type RoundRecord, rounds } from './collections/rounds.js';
+import { about } from './fields.js';
 import type {
   Catalog,
   Collection,
@@ -205,7 +206,7 @@ class Run {
         found.push({ id, record: null, rounds: [], reason: reasonOf(answer), isUnreadable: false });
         continue;
       }
-      const record = this.#readable(() => parseCompany(answer.body));
+      const record = this.#readable(() => about('company', id, parseCompany(answer.body)));
       found.push(
         record instanceof Fault
           ? { id, record: null, rounds: namedRounds(answer.body), reason: record.message, isUnreadable: true }
@@ -263,7 +264,8 @@ class Run {
         records.push(before);
         continue;
       }
-      const record = answer.kind === 'found' ? this.#readable(() => parseRound(answer.body)) : null;
+      const record =
+        answer.kind === 'found' ? this.#readable(() => about('offering', id, parseRound(answer.body))) : null;
       if (record !== null && !(record instanceof Fault)) {
         const { row } = record;
         records.push({ ...record, row: { ...row, company_id: row.company_id ?? of } });
@@ -301,7 +303,7 @@ class Run {
       const answer = await this.#look({ path: paths.offeringStats, params: { offering_id: id } });
       if (answer.kind === 'found') {
         answering.add(row.company_id);
-        const parsed = this.#readable(() => parseStats(answer.body, this.#now()));
+        const parsed = this.#readable(() => parseStats(answer.body, id, this.#now()));
         if (parsed instanceof Fault) refused.push({ id, reason: parsed.message });
         rows.push(...(parsed instanceof Fault ? this.#storedStats(id) : parsed));
       } else {

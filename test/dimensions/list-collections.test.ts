@@ -211,6 +211,26 @@ test('a company, a round or stats that cannot be read stay as they are stored, a
   expect(rows('round_stats')).toEqual([kept('round_stats')]);
 });
 
+test('a company, a round or stats that are answered with another one stay as they are stored', async () => {
+  const first = await listed();
+  const stored = new Map(collectionNames.map((name) => [name, first.rows(name)] as const));
+  const { data } = company();
+  const answers = {
+    ...served,
+    '/companies/co_1': { data: { ...data, id: 'co_2' } },
+    '/offerings/ofr_2': served['/offerings/ofr_1'],
+    '/offerings/ofr_1/stats': stats('ofr_2'),
+  };
+  const { listings, rows } = await listed({ answers, known: { stored } });
+  expect(listings.map(({ problem }) => problem)).toEqual([
+    'a response with a company has no usable `id` for co_1',
+    'a response with a offering has no usable `id` for ofr_2',
+    'a response with a stats has no usable `offering` for ofr_1',
+    null,
+  ]);
+  for (const name of collectionNames) expect(rows(name), name).toEqual(first.rows(name));
+});
+
 test('a round that cannot be read leaves its own name and that of its twin as they are', async () => {
   const answers = {
     ...served,

@@ -83,7 +83,7 @@ test.each([
 });
 
 test('stats become one row for each status', () => {
-  expect(parseStats(stats('ofr_1'), '2026-11-01T00:00:00.000Z')).toEqual([
+  expect(parseStats(stats('ofr_1'), 'ofr_1', '2026-11-01T00:00:00.000Z')).toEqual([
     {
       offering_id: 'ofr_1',
       status: 'active',

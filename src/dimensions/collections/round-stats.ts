@@ -13,17 +13,18 @@ export const roundStats: Collection = {
   touchedBy: ['offering.', 'installation.'],
 };
 
-/** Parses `GET /offerings/{id}/stats`: one row for each status that has investments. */
-export function parseStats(body: unknown, askedAt: string): readonly Row[] {
+/** Parses `GET /offerings/{id}/stats`: one row for each status that has investments. Throws for those of another round. */
+export function parseStats(body: unknown, round: string, askedAt: string): readonly Row[] {
   const { data, meta } = fieldsOf(body);
   const read = new Reader('stats', fieldsOf(data));
   const publishedThrough = new Reader('stats', fieldsOf(meta)).time('published_through');
   const byStatus = fieldsOf(data).by_status;
   if (typeof byStatus !== 'object' || byStatus === null) throw broken('stats', 'by_status');
   return Object.entries(byStatus).map(([status, totals]) => {
+    if (read.required('offering') !== round) throw broken('stats', 'offering');
     const of = new Reader('stats', fieldsOf(totals));
     return {
-      offering_id: read.required('offering'),
+      offering_id: round,
       status,
       company_id: read.text('company'),
       currency: read.text('currency'),
