@@ -12,7 +12,7 @@ import { packageVersion } from '../runtime/package-version.js';
 import { writePrivateFile } from '../runtime/private-file.js';
 import { requireReplaceable } from '../runtime/replaceable.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
-import { refuseOwnFile } from '../store/own-file.js';
+import { refuseAnyMirror, refuseOwnFile } from '../store/own-file.js';
 import { readMirror } from '../store/reads/read-mirror.js';
 import { maskCredentials } from '../wire/credential-shapes.js';
 import { versions } from '../wire/versions.js';
@@ -43,6 +43,7 @@ export async function writeSupportBundle(
   const target = writtenFile(file);
   const loaded = await load().catch((error: unknown) => error);
   if (isLoaded(loaded)) refuseOwnFile(loaded.config.database, target);
+  else refuseAnyMirror(target);
   const diagnosis: Diagnosis = await diagnose(load, parts, signal);
   const bundle = {
     about:

@@ -174,6 +174,10 @@ test('a support bundle replaces neither a file of the mirror nor a pipe, even wi
   const before = statSync(at('mirror.db')).ino;
   const own = await world.run(['support-bundle', 'mirror.db', '--force'], { env: env() });
   expect([own.code, own.err]).toEqual([2, expect.stringContaining('is the mirror itself')]);
+  writeFileSync(at('broken.json'), '{');
+  const broken = ['support-bundle', 'mirror.db', '--force', '--config', 'broken.json'];
+  const unknown = await world.run(broken, { env: env() });
+  expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('mirror.db is a mirror\n')]);
   expect(statSync(at('mirror.db')).ino).toBe(before);
   execFileSync('mkfifo', [at('pipe')]);
   const pipe = await world.run(['support-bundle', 'pipe', '--force'], { env: env() });
