@@ -100,7 +100,7 @@ export async function getInstallation(
   signal: Interruption,
 ): Promise<Installation> {
   const { body } = await api({ path: paths.installation, params: { external_id: id }, signal });
-  return installationOf(fieldsOf(body).data);
+  return sameAs(id, installationOf(fieldsOf(body).data));
 }
 
 /**
@@ -148,7 +148,15 @@ export async function mintToken(
     ...(scopes === undefined ? {} : { body: { scopes } }),
     signal,
   });
-  return mintedOf(body);
+  const minted = mintedOf(body);
+  sameAs(id, minted.installation);
+  return minted;
+}
+
+/** The token of another installation would list another company under this one's name. */
+function sameAs(id: InstallationId, installation: Installation): Installation {
+  if (installation.id !== id) throw brokenResource('installation', 'id');
+  return installation;
 }
 
 function mintedOf(body: unknown): MintedToken {
