@@ -12,6 +12,7 @@ import { Budgets } from '../store/budgets.js';
 import { sqliteConnection } from '../store/connection.js';
 import type { SqliteLocation } from '../store/database-location.js';
 import { removeBackups, removeErasedBackups } from '../store/dialect/sqlite/backups.js';
+import { freeCachedPages } from '../store/dialect/sqlite/cached-pages.js';
 import { busyTimeoutMsDefault } from '../store/dialect/sqlite/connect.js';
 import { SqliteDimensions } from '../store/dialect/sqlite/dimensions.js';
 import { SqliteErasingCommits } from '../store/dialect/sqlite/erase-source.js';
@@ -72,6 +73,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
     const people = new SqliteErasures(main, clock);
     const scrubbed = async (rewritten: number, signal: AbortSignal): Promise<Scrubbed> => {
       const request = { file, now: clock.now(), rewritten };
+      freeCachedPages(main.raw);
       const inPlace = await scrub({ ...request, way: 'in place' }, signal);
       if (inPlace !== null) return inPlace;
       return await gate.closedFor('rewrite', async () => {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Interruption } from '../../../runtime/interruption.js';
 import type { SourceRow } from '../../source-row.js';
+import { freeCachedPages } from './cached-pages.js';
 import { missingIndexes, newestRow, reloadStatistics } from './indexes.js';
 import type { PreparedListing } from './listing.js';
 import { type PerformTask, performHere } from './listing-work.js';
@@ -45,18 +46,10 @@ export class ListingHelpers {
       const perform = performHere(this.raw);
       return (task) => this.step(() => perform(task));
     }
+    if (this.#started.length === 0) freeCachedPages(this.raw);
     const helper = this.#large.start(this.signal);
     this.#started.push(helper);
     return helper.perform;
-  }
-
-  /**
-   * Frees the pages that the mirror's connection has cached. Call it before processes are started that write: the connection
-   * drops them anyway when it reads next. Once a process has started, each costs a page fault then, because the memory
-   * is shared until it is written to: 30 MB blocked the event loop for 0.15 s.
-   */
-  freeCache(): void {
-    if (this.#large !== null) this.raw.pragma('shrink_memory');
   }
 
   async end(): Promise<void> {
@@ -74,7 +67,6 @@ export async function preparePublication(
   helpers: ListingHelpers,
 ): Promise<PreparedListing> {
   const missing = missingIndexes(raw);
-  if (missing.length > 0 || listed_at === null) helpers.freeCache();
   const perform = helpers.start();
   const build = async () => {
     let deleted = false;
