@@ -5,10 +5,11 @@ import { type Instant, millisOf, parseInstant } from './instant.js';
 export const presentState = '9999-12-31T23:59:59.999Z' as Instant;
 
 const dayShape = /^\d{4}-\d\d-\d\d$/;
+const minuteShape = /^(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d)([Zz]|[+-]\d\d:?\d\d)$/;
 
-/** Returns the time of a text: a day such as `2026-03-31` is its last millisecond in UTC. */
+/** Returns the time of a text: a day such as `2026-03-31` is its last millisecond in UTC. Seconds may be left out. */
 export function asOfTime(text: string): Instant | undefined {
-  return parseInstant(dayShape.test(text) ? `${text}T23:59:59.999Z` : text);
+  return parseInstant(dayShape.test(text) ? `${text}T23:59:59.999Z` : text.replace(minuteShape, '$1:00$2'));
 }
 
 export const asOfHint = 'a day or a time with its zone, such as 2026-03-31 or 2026-03-31T17:00:00Z';
