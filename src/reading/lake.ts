@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { Fault } from '../domain/fault.js';
 import { type Instant, millisOf } from '../domain/instant.js';
 import { shellWord } from '../domain/shell-word.js';
@@ -99,5 +100,7 @@ export function lakeViews({ folder, snapshot, asOf }: LakeViewsAsk): string {
 }
 
 function noLake(folder: string): never {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new Fault('usage', `${folder} is not a folder`, { hint: 'Name the folder of a lake.' });
   throw new Fault('usage', `${folder} has no lake`, { hint: `rosterd lake sync ${shellWord(folder)}` });
 }

@@ -51,6 +51,13 @@ test('lake: the commands write the mirror, then its changes, and print the views
   expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('its snapshots are 1 (')]);
 });
 
+test('lake check and lake sql of a file ask for a folder', async () => {
+  for (const command of ['check', 'sql']) {
+    const { code, err } = await world.run(['lake', command, 'mirror.db']);
+    expect([code, err], command).toEqual([2, expect.stringContaining('Try: Name the folder of a lake.')]);
+  }
+});
+
 test.skipIf(process.platform !== 'linux')(
   'lake sync, backup and export below /proc, which never holds a folder, are refused at once',
   async () => {
