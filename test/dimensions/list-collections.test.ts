@@ -231,6 +231,15 @@ test('a company, a round or stats that are answered with another one stay as the
   for (const name of collectionNames) expect(rows(name), name).toEqual(first.rows(name));
 });
 
+test('stats of another round that has no investments leave those that are stored', async () => {
+  const first = await listed();
+  const stored = new Map(collectionNames.map((name) => [name, first.rows(name)] as const));
+  const answers = { ...served, '/offerings/ofr_1/stats': stats('ofr_2', { by_status: {} }) };
+  const { rows } = await listed({ answers, known: { stored } });
+  expect(first.rows('round_stats')).not.toEqual([]);
+  expect(rows('round_stats')).toEqual(first.rows('round_stats'));
+});
+
 test('a round that cannot be read leaves its own name and that of its twin as they are', async () => {
   const answers = {
     ...served,

@@ -17,11 +17,12 @@ export const roundStats: Collection = {
 export function parseStats(body: unknown, round: string, askedAt: string): readonly Row[] {
   const { data, meta } = fieldsOf(body);
   const read = new Reader('stats', fieldsOf(data));
+  // Without investments, too: no rows of another round would delete those of this one.
+  if (read.required('offering') !== round) throw broken('stats', 'offering');
   const publishedThrough = new Reader('stats', fieldsOf(meta)).time('published_through');
   const byStatus = fieldsOf(data).by_status;
   if (typeof byStatus !== 'object' || byStatus === null) throw broken('stats', 'by_status');
   return Object.entries(byStatus).map(([status, totals]) => {
-    if (read.required('offering') !== round) throw broken('stats', 'offering');
     const of = new Reader('stats', fieldsOf(totals));
     return {
       offering_id: round,
