@@ -1,5 +1,5 @@
-import { Fault } from '../domain/fault.js';
 import { type CommandContext, configOptions, jsonOption, type OptionDefinition } from './command.js';
+import { given } from './options.js';
 
 /** Options of every `endpoints` command. */
 export const endpointOptions: readonly OptionDefinition[] = [
@@ -15,11 +15,5 @@ export const secretFileOption: OptionDefinition = {
 
 export const endpointArgument = { name: '<id>', summary: 'the endpoint, whe_…' };
 
-/** Throws `usage` for an empty id, which comes from a variable of a script that is not set. */
-export function endpointId({ args }: CommandContext): string {
-  const id = args[0] ?? '';
-  if (id.trim() !== '') return id;
-  throw new Fault('usage', `<id> is ${JSON.stringify(id)}`, {
-    hint: 'name it; a variable in the command may be empty',
-  });
-}
+/** Throws `usage` for an empty id. */
+export const endpointId = ({ args }: CommandContext): string => given(args[0] ?? '', '<id>');

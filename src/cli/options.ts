@@ -35,3 +35,11 @@ export class Options {
     });
   }
 }
+
+/** Returns the text. Throws `usage` for an empty one, which comes from a variable of a script that is not set. */
+export function given(text: string, name: string): string {
+  if (text.trim() !== '') return text;
+  throw new Fault('usage', `${name} is ${JSON.stringify(text)}`, {
+    hint: 'name it; a variable in the command may be empty',
+  });
+}

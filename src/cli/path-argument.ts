@@ -1,17 +1,10 @@
 import { resolve, sep } from 'node:path';
-import { Fault } from '../domain/fault.js';
 import type { CommandContext } from './command.js';
+import { given } from './options.js';
 
-/**
- * Returns the path that an argument names. Throws `usage` for an empty one: it would mean the current folder, and comes
- * from a variable of a script that is not set.
- */
+/** Returns the path that an argument names. Throws `usage` for an empty one, which would mean the current folder. */
 export function pathArgument(path: string, argument: string, { io }: Pick<CommandContext, 'io'>): string {
-  if (path.trim() === '')
-    throw new Fault('usage', `${argument} is ${JSON.stringify(path)}`, {
-      hint: 'name it; a variable in the command may be empty',
-    });
-  return resolve(io.cwd, path);
+  return resolve(io.cwd, given(path, argument));
 }
 
 /** The same for an option; undefined without it. `name` is commander's name of `flag`. */

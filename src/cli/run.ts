@@ -10,7 +10,7 @@ import { adviceWithConfig, allCommands, commandsFor } from './commands-for.js';
 import { type ExitCode, exitCodeOfFault, exitCodes } from './exit-codes.js';
 import type { Io } from './io.js';
 import { nextStep } from './next-step.js';
-import type { Options } from './options.js';
+import { given, type Options } from './options.js';
 import { Output } from './output/output.js';
 import { Stderr } from './output/stderr.js';
 import { guarded } from './output/terminal.js';
@@ -60,14 +60,11 @@ export async function run(
   return stop.signal.reason === pipeClosed && code === exitCodes.stopped ? exitCodes.done : code;
 }
 
-/** An empty path would mean the current folder, and comes from a variable of a script that is not set. */
+/** An empty path would mean the current folder. */
 function refuseEmptyPaths(options: Options): void {
   for (const name of ['config', 'database']) {
     const path = options.text(name);
-    if (path?.trim() === '')
-      throw new Fault('usage', `--${name} is ${JSON.stringify(path)}`, {
-        hint: 'name it; a variable in the command may be empty',
-      });
+    if (path !== undefined) given(path, `--${name}`);
   }
 }
 
