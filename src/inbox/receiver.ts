@@ -50,6 +50,8 @@ export interface ReceiverLimits {
   readonly bytes: number;
   /** How long a sender waits for the database before it gets a 503. */
   readonly acceptMillis: number;
+  /** How long a close waits for requests that have not arrived completely: no connection is accepted meanwhile. */
+  readonly closeMillis: number;
 }
 
 /** Interval between two log lines about closed connections, and between two about wrong signatures. */
@@ -66,6 +68,7 @@ const receiverLimits: ReceiverLimits = {
   // A thousand of the largest real bodies, unfinished at the same time.
   bytes: 32 * 1024 * 1024,
   acceptMillis: 2000,
+  closeMillis: 1000,
 };
 
 export interface ReceiverStatus {
@@ -239,7 +242,10 @@ export function createReceiver(parts: ReceiverParts): Receiver {
       closings.close();
       mismatches.close();
       connections.closeSilent();
+      const closed = new Interrupter();
+      void parts.clock.wait(limits.closeMillis, closed).then(() => connections.closeUnfinished());
       await closeServer(server, parts.clock, limits.requestMillis);
+      closed.abort();
       await Promise.allSettled(inProgress);
     },
   };

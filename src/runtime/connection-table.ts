@@ -163,12 +163,12 @@ export class ConnectionTable {
 
   /** Closes the connections without an unanswered request, when the server stops. */
   closeSilent(): void {
-    for (const waiting of [this.#strangers, this.#known])
-      for (const connection of waiting)
-        if (connection.visits.size === 0) {
-          this.#leave(connection);
-          connection.socket.destroy();
-        }
+    this.#closeWaiting(({ visits }) => visits.size === 0);
+  }
+
+  /** Closes the connections none of whose unanswered requests has arrived completely. */
+  closeUnfinished(): void {
+    this.#closeWaiting(({ visits }) => [...visits].every(({ request }) => !request.complete));
   }
 
   counts(): ConnectionCounts {
@@ -301,6 +301,15 @@ export class ConnectionTable {
       if (connection.group === this.#known) known ??= connection;
     }
     return known;
+  }
+
+  #closeWaiting(isClosed: (connection: Connection) => boolean): void {
+    for (const waiting of [this.#strangers, this.#known])
+      for (const connection of waiting)
+        if (isClosed(connection)) {
+          this.#leave(connection);
+          connection.socket.destroy();
+        }
   }
 
   #close(connection: Connection, reason: CloseReason): void {

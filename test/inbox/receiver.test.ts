@@ -438,6 +438,26 @@ describe('receiver: slow and broken senders', () => {
     await receiver.close();
   });
 
+  test('close waits a second for a request that has not arrived completely, not as long as its sender may take', async () => {
+    const waits = new Map<number, () => void>();
+    const wait: Clock['wait'] = (millis, signal) =>
+      new Promise((resolve) => {
+        waits.set(millis, resolve);
+        signal?.addEventListener('abort', () => resolve());
+      });
+    await build({ clock: { ...systemClock, wait } });
+    const slow = new RawClient(port).send(
+      `${head({ 'Content-Type': 'application/json', 'Content-Length': 500 })}{"id":`,
+    );
+    await expect.poll(() => receiver.status().connections.bytes).toBe(6);
+    const closing = receiver.close();
+    expect([...waits.keys()]).toContain(1000);
+    waits.get(1000)?.();
+    await closing;
+    expect(await slow.closed).toBe('');
+    expect(receiver.status().results.cut_off).toBe(1);
+  });
+
   test('close waits for a delivery that is being stored although its sender disconnected', async () => {
     const { slow, go } = slowInbox();
     let waiting = 0;
