@@ -1,5 +1,6 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
+import { withEndOfSession } from './end-of-session.js';
 import type { PostgresDatabase } from './open.js';
 import { storableValue } from './storable-value.js';
 import { withoutTimeLimits } from './time-limits.js';
@@ -45,7 +46,10 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
         this.parameters.map(storableValue),
       );
     }
-    return (await client.query(`FETCH ${rows} FROM rosterd_stream`)).rows as Row[];
+    return await withEndOfSession(client, async () => {
+      const { rows: read } = await client.query(`FETCH ${rows} FROM rosterd_stream`);
+      return read as Row[];
+    });
   }
 
   async close(): Promise<void> {
@@ -58,7 +62,8 @@ export class DeclaredCursor<Row> implements PostgresCursor<Row> {
 
   /** Rolls the transaction back, which closes the cursor. */
   protected async end(client: pg.PoolClient): Promise<void> {
-    await client.query('ROLLBACK');
+    // Kysely closes the cursor after a failure too, and throws the error of that instead.
+    await withEndOfSession(client, () => client.query('ROLLBACK'));
   }
 
   #clientOrThrow(): pg.PoolClient {

@@ -60,10 +60,19 @@ export function postgresFault(error: unknown, url: string): unknown {
         cause: error,
       },
     );
+  if (isRecoveryConflict(error))
+    return new Fault(
+      'database_busy',
+      `${url} is a standby that ended a read to replay its primary (${code})`,
+      {
+        hint: 'Run it again. If it stays, raise max_standby_streaming_delay or set hot_standby_feedback = on at the standby, or read from the primary.',
+        cause: error,
+      },
+    );
   const busy = busyWhen[code];
   if (busy !== undefined)
     return new Fault('database_busy', `${url} ${busy} (${code})`, {
-      hint: `Nothing was lost. ${goesOn} If it stays, look for long transactions in pg_stat_activity.`,
+      hint: `Nothing was lost. ${goesOn} ${code === '25006' ? toPrimary : 'If it stays, look for long transactions in pg_stat_activity.'}`,
       ...(lockedWhen.has(code) ? { locked: true } : {}),
       cause: error,
     });
@@ -112,6 +121,8 @@ export async function withPostgresFaults<Result>(url: string, work: () => Promis
 }
 
 const goesOn = 'A daemon goes on by itself; run a command again.';
+const toPrimary =
+  'If it stays, name the primary under "database", and switch default_transaction_read_only off.';
 
 /** Conditions that pass by themselves, so a retry helps. */
 const busyWhen: Readonly<Record<string, string>> = {
@@ -228,6 +239,10 @@ export function isStatementLost(error: unknown): boolean {
   if (error.code === '26000' || error.code === '42P05') return true;
   return error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
 }
+
+/** A standby has no concurrent writers: there, the server reports this code where it handles interrupts. */
+const isRecoveryConflict = (error: unknown): boolean =>
+  isOfServer(error) && error.code === '40001' && /Interrupt|Recovery/.test(error.routine ?? '');
 
 /** SQLSTATE class 08 is "connection exception". */
 function isConnectionLoss(code: string): boolean {

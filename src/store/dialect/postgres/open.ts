@@ -7,6 +7,7 @@ import { newestMigration } from '../../newest-migration.js';
 import { Kysely, PostgresDialect } from '../../query-builder.js';
 import type { Database } from '../../schema.js';
 import { driverUrl } from './driver-url.js';
+import { rememberEnd } from './end-of-session.js';
 import { withPostgresFaults } from './faults.js';
 import { namingHolders } from './lock-holders.js';
 import { checkPassword, clientsOf, makeClient, type ServerAddress, urlOf } from './make-client.js';
@@ -126,7 +127,7 @@ async function openWith(
   pool.on('error', () => {});
   // The pool listens only to idle connections. When the server ends one in the middle of a transaction, as it does after
   // its idle timeout, the next statement on it fails and reports the error.
-  pool.on('connect', (client) => client.on('error', () => {}));
+  pool.on('connect', rememberEnd);
   const statements = settings === 'statements' ? statementsFor(options) : '';
   // Before the first statement of the connection, and without waiting for the result.
   if (statements !== '')

@@ -3,6 +3,7 @@ import type { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
 import { endedEarly, rowTooLarge, tooSlow } from '../../query-refusals.js';
 import { driverUrl } from './driver-url.js';
+import { endOfSession, rememberEnd } from './end-of-session.js';
 import { parserOf } from './query-values.js';
 
 const connectTimeoutMs = 5_000;
@@ -42,7 +43,7 @@ export class QueryConnection {
       types: { getTypeParser: (oid: number) => parserOf(oid) } as pg.CustomTypesConfig,
     });
     // The statement on a broken connection fails and reports the error.
-    this.client.on('error', () => {});
+    rememberEnd(this.client);
     this.arriving = new ArrivingBytes(this.client, rowBytesMax, () => this.#stop(rowTooLarge(rowBytesMax)));
     signal.addEventListener('abort', this.#onAbort, { once: true });
     if (signal.aborted) this.#onAbort();
@@ -81,7 +82,7 @@ export class QueryConnection {
       return await work();
     } catch (error) {
       this.close();
-      throw this.#cause ?? faultOf(error);
+      throw this.#cause ?? faultOf(endOfSession(this.client, error));
     }
   }
 

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Ask, AskRows, Snapshots } from '../port.js';
 import { beginLongSnapshot, beginSnapshot } from './cursor.js';
+import { endOfSession } from './end-of-session.js';
 import { postgresFault } from './faults.js';
 import { namingHolders } from './lock-holders.js';
 import { openPostgres, type PostgresDatabase, shortQueries } from './open.js';
@@ -122,6 +123,8 @@ async function transactionOn<Result>(
       await client.query('COMMIT');
       usable = true;
       return result;
+    } catch (error) {
+      throw endOfSession(client, error);
     } finally {
       client.release(!usable);
     }
