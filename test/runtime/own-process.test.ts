@@ -29,7 +29,7 @@ function parentOf(script: string) {
 
 test.skipIf(process.platform === 'win32')('Ctrl-C in a terminal does not end a child process', async () => {
   const { parent, line } = parentOf(`
-    const reading = child('${dist('store/dialect/sqlite/reading-process.js')}', 'reading-child');
+    const reading = child('${dist('store/dialect/sqlite/reading-run.js')}', 'reading-child');
     const ask = (no) => reading.send({ no, session: 1, kind: 'open', file: '/nowhere/mirror.db' });
     reading.on('message', ({ no, kind }) => say(no + ' ' + kind));
     reading.once('exit', (code, signal) => say(signal ?? code));

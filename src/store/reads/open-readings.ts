@@ -5,7 +5,7 @@ import type { ReadingsApart } from '../dialect/port.js';
 
 export type { ReadingsApart } from '../dialect/port.js';
 
-/** Reads without blocking the event loop: SQLite is read in a child process, a PostgreSQL server is one already. */
+/** Reads without blocking the event loop: SQLite is read in child processes, a PostgreSQL server has its own. */
 export async function openReadings(location: DatabaseLocation, clock: Clock): Promise<ReadingsApart> {
   return await dialectFor(location).openReadings(clock);
 }

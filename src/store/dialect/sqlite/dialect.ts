@@ -25,12 +25,12 @@ export function sqliteDialect({ file }: SqliteLocation): DatabaseDialect {
       return openSqliteReader(file, options);
     },
     async openReadings(clock) {
-      const { ReadingProcess } = await import('./reading-process.js');
+      const { ReadingProcesses } = await import('./reading-processes.js');
       const { readSqliteApart } = await import('./reader-apart.js');
-      const process = new ReadingProcess(clock);
+      const processes = new ReadingProcesses(clock);
       return {
-        read: (work) => readSqliteApart(process, file, ({ db }) => work(db)),
-        close: () => process.close(),
+        read: (work) => readSqliteApart(processes, file, ({ db }) => work(db)),
+        close: () => processes.close(),
       };
     },
     inSnapshot,

@@ -2,16 +2,16 @@ import type { CompiledQuery, DatabaseConnection, Dialect, Driver, QueryResult } 
 import { type Readings, readingsOf } from '../../mirror-database.js';
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from '../../query-builder.js';
 import { ownSqlFault } from './faults.js';
-import type { AskApart, ReadingProcess } from './reading-process.js';
+import type { AskApart, ReadingProcesses } from './reading-processes.js';
 
-/** Runs `work` with the same readings as `openSqliteReader`, executed in the child process. */
+/** Runs `work` with the same readings as `openSqliteReader`, executed in child processes. */
 export async function readSqliteApart<Result>(
-  process: ReadingProcess,
+  processes: ReadingProcesses,
   file: string,
   work: (readings: Readings) => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await process.read(file, (ask) => work(readingsOf(dialectOver(ask))));
+    return await processes.read(file, (ask) => work(readingsOf(dialectOver(ask))));
   } catch (error) {
     throw ownSqlFault(error, file);
   }
@@ -27,7 +27,7 @@ function dialectOver(ask: AskApart): Dialect {
 }
 
 class ReadingAdapter extends SqliteAdapter {
-  /** The child process keeps a streamed result apart from other queries, so they need not wait for its end. */
+  /** The child processes keep a streamed result apart from other queries, so they need not wait for its end. */
   override get supportsMultipleConnections(): boolean {
     return true;
   }
@@ -66,7 +66,7 @@ class ReadingDriver implements Driver {
   }
 
   async beginTransaction(): Promise<never> {
-    throw new Error('the reading process has no transactions');
+    throw new Error('reading processes have no transactions');
   }
 
   commitTransaction = this.beginTransaction;

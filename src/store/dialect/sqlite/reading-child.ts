@@ -3,7 +3,7 @@ import { failureOf } from './child-failure.js';
 import { connectSqlite, type SqliteConnection } from './connect.js';
 import type { ReadingDemand } from './reading-messages.js';
 
-// The child process that reads for the dashboard, so that no query blocks the daemon: see reading-process.ts.
+// A child process that reads for the dashboard, so that no query blocks the daemon: see reading-processes.ts.
 
 const rowsPerBatch = 500;
 

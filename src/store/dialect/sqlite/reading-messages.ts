@@ -1,6 +1,6 @@
 import type { FaultCode } from '../../../domain/fault.js';
 
-/** Several readers share the process; each session has its own connection. */
+/** Several readers share a process; each session has its own connection. */
 interface Asking {
   readonly session: number;
   /** Identifies the reply, which repeats it. */

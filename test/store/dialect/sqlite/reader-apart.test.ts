@@ -2,11 +2,14 @@ import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:
 import { sql } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
 import { Fault } from '../../../../src/domain/fault.js';
+import { patienceMillis } from '../../../../src/store/dialect/sqlite/reading-processes.js';
 import { openReadings, type ReadingsApart } from '../../../../src/store/reads/open-readings.js';
 import { readMirror } from '../../../../src/store/reads/read-mirror.js';
-import { VirtualClock } from '../../../sync/support/virtual-clock.js';
+import { settled, VirtualClock } from '../../../sync/support/virtual-clock.js';
 import { freshMirror, seedInvestment, seedSource } from '../../support/mirror.js';
 import { tempFolder } from '../../temp-folder.js';
+
+type Database = Parameters<Parameters<ReadingsApart['read']>[0]>[0];
 
 const clock = new VirtualClock(0);
 let readings: ReadingsApart | undefined;
@@ -52,7 +55,7 @@ function told(error: unknown) {
 test('reading in a child process returns the same values as reading in this process', async () => {
   const { file } = filled();
   const { read } = await apart(file);
-  const ask = (db: Parameters<Parameters<typeof read>[0]>[0]) =>
+  const ask = (db: Database) =>
     Promise.all([
       db.selectFrom('roster').selectAll().orderBy('id').execute(),
       sql`SELECT 1 AS one, 2.5 AS half, NULL AS none, 'ü' AS text, x'00ff' AS bytes, ${'given'} AS given`
@@ -151,11 +154,11 @@ test('an invalid internal statement is the same internal error in a child proces
 test('killing the child process fails the waiting query, and the next query starts another process', async () => {
   const { file } = filled();
   const { read } = await apart(file);
-  const killed = read(async (db) => {
+  const answer = read(async (db) => {
     process.kill(Number(children()[0]), 'SIGKILL');
     return await db.selectFrom('investments').select('id').execute();
   });
-  await expect(killed).rejects.toThrow('ended without an answer');
+  await expect(answer).rejects.toThrow('ended without an answer');
   expect(await read((db) => db.selectFrom('investments').select('id').execute())).toHaveLength(3);
 });
 
@@ -180,20 +183,145 @@ test('the child process ends a few minutes after the last read, and never during
   expect(await ids()).toHaveLength(3);
 });
 
+const upTo = (limit: string) =>
+  sql`WITH RECURSIVE up (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up ${sql.raw(limit)}) SELECT count(*) FROM up`;
+
+const counted = async (db: Database) => {
+  const { rows } = await sql<{ n: number }>`SELECT count(*) AS n FROM investments`.execute(db);
+  return rows[0]?.n;
+};
+
+/** Returns when a process of its own runs this query, with the end of the reading. */
+async function running(read: ReadingsApart['read'], query: ReturnType<typeof upTo>) {
+  let end: Promise<unknown> | undefined;
+  await new Promise<void>((begun) => {
+    end = read(async (db) => {
+      await counted(db);
+      begun();
+      return await query.execute(db);
+    });
+    end.catch(() => {});
+    void clock.advance(patienceMillis);
+  });
+  await settled();
+  return { end };
+}
+
+const endless = upTo('');
+const finite = upTo('WHERE n < 3000000');
+const killed = { message: expect.stringContaining('ended without an answer') };
+
+test('a page waits a moment for an endless search, and is then read in another process', async () => {
+  const { file } = filled();
+  const { read, close } = await apart(file);
+  const { end } = await running(read, endless);
+  const page = read(counted);
+  await clock.advance(patienceMillis - 1);
+  expect(children()).toHaveLength(1);
+  await clock.advance(1);
+  expect(await page).toBe(3);
+  // The other process is free, so nobody waits for a third one.
+  expect(await read(counted)).toBe(3);
+  expect(children()).toHaveLength(2);
+  await close();
+  await expect(end).rejects.toMatchObject(killed);
+});
+
+test('a page that has begun goes on in another process when its own is taken by a search', async () => {
+  const { file } = filled();
+  const { read, close } = await apart(file);
+  let end: Promise<unknown> | undefined;
+  const page = read(async (db) => {
+    const before = await counted(db);
+    ({ end } = await running(read, endless));
+    const after = counted(db);
+    await clock.advance(patienceMillis);
+    return [before, await after];
+  });
+  expect(await page).toEqual([3, 3]);
+  expect(children()).toHaveLength(2);
+  await close();
+  await expect(end).rejects.toMatchObject(killed);
+});
+
+test('at most three processes read, and the next query waits for the first of them that is free', async () => {
+  const { file } = filled();
+  const { read, close } = await apart(file);
+  const searches = [await running(read, endless), await running(read, endless)];
+  const { end } = await running(read, finite);
+  const ended: string[] = [];
+  const page = read(counted).finally(() => ended.push('page'));
+  void end?.finally(() => ended.push('finite'));
+  await clock.advance(10 * patienceMillis);
+  expect(children()).toHaveLength(3);
+  expect(await page).toBe(3);
+  expect(ended).toEqual(['finite', 'page']);
+  await close();
+  for (const search of searches) await expect(search.end).rejects.toMatchObject(killed);
+});
+
+test('a query that waits for a process is answered by another one if that process is killed', async () => {
+  const { file } = filled();
+  const { read } = await apart(file);
+  const { end } = await running(read, endless);
+  const page = read(counted);
+  process.kill(Number(children()[0]), 'SIGKILL');
+  await expect(end).rejects.toMatchObject(killed);
+  expect(await page).toBe(3);
+});
+
+test('queries that wait when another one of their page fails are not asked, and keep no process', async () => {
+  const { file } = filled();
+  const { read } = await apart(file);
+  const others: Promise<unknown>[] = [];
+  const page = read(async (db) => {
+    others.push(finite.execute(db), counted(db));
+    await settled();
+    throw new Error('this page');
+  });
+  await expect(page).rejects.toThrow('this page');
+  const outcomes = await Promise.allSettled(others);
+  expect(outcomes).toEqual([
+    { status: 'fulfilled', value: expect.anything() },
+    { status: 'rejected', reason: expect.objectContaining({ message: 'this reading has ended' }) },
+  ]);
+  expect(await read(counted)).toBe(3);
+  await clock.advance(6 * 60_000);
+  await expect.poll(children).toEqual([]);
+});
+
+test('each process ends a few minutes after its last read', async () => {
+  const { file } = filled();
+  const { read } = await apart(file);
+  const { end } = await running(read, finite);
+  await running(read, finite).then((second) => second.end);
+  await end;
+  expect(children()).toHaveLength(2);
+  // The first one is used again, the other one is not.
+  await clock.advance(4 * 60_000);
+  expect(await read(counted)).toBe(3);
+  await clock.advance(2 * 60_000);
+  await expect.poll(children).toHaveLength(1);
+  expect(await read(counted)).toBe(3);
+});
+
 test('closing ends the child process immediately, even during a query, and leaves no timer', async () => {
   const { file } = filled();
   const opened = await apart(file);
-  const endless = opened.read((db) =>
-    sql`WITH RECURSIVE up (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up) SELECT count(*) FROM up`.execute(
-      db,
-    ),
-  );
-  const idle = opened.read(async (db) => {
+  const outcomes = await opened.read(async (db) => {
+    const { end: searching } = await running(opened.read, endless);
+    const waiting = opened.read(counted);
+    const both = Promise.allSettled([searching, waiting]);
+    await settled();
     await opened.close();
-    return await db.selectFrom('investments').select('id').execute();
+    return await Promise.all([both, Promise.allSettled([counted(db)])]);
   });
-  await expect(endless).rejects.toThrow('ended without an answer');
-  await expect(idle).rejects.toThrow('has ended');
+  const stopped = { status: 'rejected', reason: expect.objectContaining({ code: 'stopped' }) };
+  expect(outcomes.flat()).toEqual([
+    { status: 'rejected', reason: expect.objectContaining(killed) },
+    stopped,
+    stopped,
+  ]);
   expect(children()).toEqual([]);
   // A remaining timer would keep this process alive.
   expect(clock.sleeping).toBe(0);

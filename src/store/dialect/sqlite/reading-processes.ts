@@ -1,0 +1,181 @@
+import { Fault } from '../../../domain/fault.js';
+import type { Clock } from '../../../runtime/clock.js';
+import { Interrupter } from '../../../runtime/interruption.js';
+import type { Demand } from './reading-messages.js';
+import { ReadingRun } from './reading-run.js';
+
+/** Sends requests of one session. A process answers one query at a time, so a session may use several. */
+export type AskApart = (demand: Demand) => Promise<readonly unknown[]>;
+
+/** Each takes some 60 MB while the dashboard is open, and a processor while it answers. */
+const processesMax = 3;
+
+/** How long a query waits for a process before another one is started: longer than most pages take. */
+export const patienceMillis = 100;
+
+/** Longer than a user usually reads one page before opening the next. */
+const idleMillis = 5 * 60_000;
+
+interface Process {
+  readonly run: ReadingRun;
+  /** The sessions that have a connection in it. */
+  readonly sessions: Set<number>;
+  isBusy: boolean;
+  idle: Interrupter;
+}
+
+interface Waiting {
+  readonly since: number;
+  readonly take: (process: Process) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/**
+ * Runs SQLite reads in child processes. SQLite blocks the thread while a query runs: a search through many names takes
+ * long enough that a daemon running it itself would accept no webhook meanwhile. The first reader starts a process, which
+ * all share. While slow queries keep it busy, others are started, so that pages do not wait for a search. Each ends some
+ * minutes after its last reader. If one dies, the next reader starts another.
+ */
+export class ReadingProcesses {
+  #processes: Process[] = [];
+  readonly #waiting: Waiting[] = [];
+  readonly #closing = new Interrupter();
+  #sessions = 0;
+  #isGrowing = false;
+
+  constructor(readonly clock: Clock) {}
+
+  /** Runs `work` with connections to this file, and closes them afterwards. */
+  async read<Result>(file: string, work: (ask: AskApart) => Promise<Result>): Promise<Result> {
+    this.#sessions += 1;
+    const session = this.#sessions;
+    let streaming: Process | undefined;
+    let isOver = false;
+    const ask: AskApart = async (demand) => {
+      // The rest of a streamed result is where its beginning is.
+      if (demand.kind === 'next' || demand.kind === 'drop')
+        return (await streaming?.run.ask(session, demand)) ?? [];
+      return await this.#inTurn(session, async (process) => {
+        // Of several queries at once, the first that failed ended the reading.
+        if (isOver) throw new Error('this reading has ended');
+        await this.#open(process, session, file);
+        if (demand.kind === 'begin') streaming = process;
+        return await process.run.ask(session, demand);
+      });
+    };
+    try {
+      await this.#inTurn(session, (process) => this.#open(process, session, file));
+      return await work(ask);
+    } finally {
+      isOver = true;
+      for (const process of this.#processes) this.#leave(process, session);
+    }
+  }
+
+  /** Ends the processes for good. Running reads fail: shutting down does not wait for them. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const { fail } of this.#waiting.splice(0)) fail(stopping());
+    const processes = this.#processes.splice(0);
+    for (const { idle } of processes) idle.abort();
+    await Promise.all(processes.map(({ run }) => run.end()));
+  }
+
+  async #open(process: Process, session: number, file: string): Promise<void> {
+    if (process.sessions.has(session)) return;
+    process.sessions.add(session);
+    process.idle.abort();
+    try {
+      await process.run.ask(session, { kind: 'open', file });
+    } catch (error) {
+      this.#leave(process, session);
+      throw error;
+    }
+  }
+
+  /** Not awaited: the process may be busy with a query of another session. If it has ended, so has the connection. */
+  #leave(process: Process, session: number): void {
+    if (!process.sessions.delete(session)) return;
+    process.run.ask(session, { kind: 'close' }).catch(() => {});
+    if (process.sessions.size === 0) void this.#endWhenIdle(process);
+  }
+
+  async #endWhenIdle(process: Process): Promise<void> {
+    const timer = new Interrupter();
+    process.idle = timer;
+    await this.clock.wait(idleMillis, timer);
+    if (timer.aborted) return;
+    // A reader that arrives while it ends uses another process.
+    this.#processes = this.#processes.filter((other) => other !== process);
+    await process.run.end();
+  }
+
+  async #inTurn<Result>(session: number, work: (process: Process) => Promise<Result>): Promise<Result> {
+    const process = await this.#freeProcess(session);
+    try {
+      return await work(process);
+    } finally {
+      this.#passOn(process);
+    }
+  }
+
+  /** Returns a process that nobody else asks until `#passOn`. */
+  async #freeProcess(session: number): Promise<Process> {
+    if (this.#closing.aborted) throw stopping();
+    this.#forgetDead();
+    const free = this.#processes.filter(({ isBusy }) => !isBusy);
+    const process = free.find(({ sessions }) => sessions.has(session)) ?? free[0];
+    if (process !== undefined) {
+      process.isBusy = true;
+      return process;
+    }
+    if (this.#processes.length === 0) return this.#start();
+    return await new Promise<Process>((take, fail) => {
+      this.#waiting.push({ since: this.clock.monotonic(), take, fail });
+      void this.#grow();
+    });
+  }
+
+  /** Gives a process whose query has ended, or another one if it has died, to the query that has waited longest. */
+  #passOn(process: Process): void {
+    process.isBusy = false;
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    this.#forgetDead();
+    if (!process.run.isOver) process.isBusy = true;
+    next.take(process.run.isOver ? this.#start() : process);
+  }
+
+  /** Starts further processes while a query waits too long for one. */
+  async #grow(): Promise<void> {
+    if (this.#isGrowing) return;
+    this.#isGrowing = true;
+    for (;;) {
+      const first = this.#waiting[0];
+      if (first === undefined || this.#processes.length >= processesMax) break;
+      await this.clock.wait(first.since + patienceMillis - this.clock.monotonic(), this.#closing);
+      if (this.#closing.aborted) break;
+      if (this.#waiting[0] !== first || this.#processes.length >= processesMax) continue;
+      this.#waiting.shift();
+      first.take(this.#start());
+    }
+    this.#isGrowing = false;
+  }
+
+  #forgetDead(): void {
+    this.#processes = this.#processes.filter(({ run }) => !run.isOver);
+  }
+
+  #start(): Process {
+    const process = {
+      run: new ReadingRun(),
+      sessions: new Set<number>(),
+      isBusy: true,
+      idle: new Interrupter(),
+    };
+    this.#processes.push(process);
+    return process;
+  }
+}
+
+const stopping = () => new Fault('stopped', 'the mirror cannot be read: the daemon is stopping');
