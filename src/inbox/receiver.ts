@@ -54,7 +54,7 @@ export interface ReceiverLimits {
   readonly closeMillis: number;
 }
 
-/** Interval between two log lines about closed connections, and between two about wrong signatures. */
+/** Interval between two log lines about closed connections, about wrong signatures, or about deliveries that failed. */
 const rareLogMillis = 60_000;
 
 /** Node's defaults wait a minute for headers and five for a body, with no limit on connections. */
@@ -184,12 +184,10 @@ export function createReceiver(parts: ReceiverParts): Receiver {
 
   const refuse: ErrorRequestHandler = (error: unknown, request, response, _next) => {
     const result = error instanceof Refusal ? error.result : clientError(error) ? 'not_found' : 'defect';
-    if (result === 'defect' || result === 'unavailable')
-      parts.logger.error(
-        { error: error instanceof Refusal ? error.cause : error },
-        'a delivery could not be accepted',
-      );
-    else parts.logger.debug({ code: result }, 'a request was rejected');
+    if (result === 'defect' || result === 'unavailable') {
+      causes.set(result, error instanceof Refusal ? error.cause : error);
+      failures.add(result);
+    } else parts.logger.debug({ code: result }, 'a request was rejected');
     if (response.headersSent || response.destroyed) {
       results[result] += 1;
       request.socket.destroy();
@@ -207,6 +205,12 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     void drained(request, parts.clock).then(() => response.end());
   };
 
+  // An outage of the database is one cause for each delivery, and the platform repeats them.
+  const causes = new Map<string, unknown>();
+  const failures = new RareLog(parts.clock, rareLogMillis, (counts) => {
+    for (const [result, count] of Object.entries(counts))
+      parts.logger.error({ error: causes.get(result), count }, 'deliveries could not be accepted');
+  });
   // Strangers can cause these lines, so they are rare. With a wrong secret they are the only sign in the log.
   const mismatches = new RareLog(parts.clock, rareLogMillis, ({ signature_mismatch: count = 0 }) => {
     const hint =
@@ -241,6 +245,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
       closing = true;
       closings.close();
       mismatches.close();
+      failures.close();
       connections.closeSilent();
       const closed = new Interrupter();
       void parts.clock.wait(limits.closeMillis, closed).then(() => connections.closeUnfinished());

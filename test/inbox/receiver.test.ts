@@ -317,6 +317,30 @@ describe('receiver: rejected requests get an empty response', () => {
 });
 
 describe('receiver: internal failures', () => {
+  test('deliveries that a failing database refuses are in the log at most once a minute, with the newest cause', async () => {
+    const lines: unknown[] = [];
+    const clock = new VirtualClock(Date.now());
+    const error = (...line: unknown[]) => void lines.push(line);
+    await build({ clock, logger: { ...silentLogger, error } });
+    const line = (cause: Error, count: number) => [
+      { error: cause, count },
+      'deliveries could not be accepted',
+    ];
+    const away = new Fault('database_busy', 'away');
+    inbox.failure = away;
+    for (let sent = 0; sent < 3; sent += 1) expect((await deliver()).status).toBe(503);
+    const full = new Fault('database_full', 'full');
+    inbox.failure = full;
+    expect((await deliver()).status).toBe(503);
+    expect(lines).toEqual([line(away, 1)]);
+    await clock.advance(60_000);
+    expect(lines).toEqual([line(away, 1), line(full, 3)]);
+    inbox.failure = undefined;
+    expect((await deliver()).status).toBe(202);
+    await clock.advance(120_000);
+    expect(lines).toHaveLength(2);
+  });
+
   test('DELIV-01 a busy or full database is answered with 503 and Retry-After, never with 2xx', async () => {
     for (const code of ['database_busy', 'database_full'] as const) {
       inbox.failure = new Fault(code, 'made up');
