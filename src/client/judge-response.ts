@@ -5,7 +5,7 @@ import type { HeaderNames } from '../wire/headers.js';
 import { paths } from '../wire/paths.js';
 import { versionRefusal } from '../wire/versions.js';
 import type { Answer, HeadersRead } from './fetch/fetch.js';
-import { rateLimitWaitMillis } from './rate-limit-wait.js';
+import { rateLimitWaitMillis, statedWaitMillis } from './rate-limit-wait.js';
 
 /** The readable parts of the platform's error body. */
 export interface Problem {
@@ -31,7 +31,8 @@ export function judgeResponse(
   const problem = readProblem(answer, names);
   const code = codeOf(status, problem.type);
   const quoted = code === 'refused' || code === 'forbidden' ? repeatable(what, status, problem) : null;
-  const hint = hintOf(code, status, problem.type);
+  const waitUnstated = code === 'rate_limited' && (statedWaitMillis(answer, now) ?? 0) <= 0;
+  const hint = waitUnstated ? hintOfBare(status) : hintOf(code, status, problem.type);
   return new Fault(code, sentence(what, status, problem, quoted), {
     status,
     details: problem.details,
@@ -40,6 +41,7 @@ export function judgeResponse(
     ...(code === 'rate_limited'
       ? { retryAt: instantFromMillis(now + rateLimitWaitMillis(answer, now)) }
       : {}),
+    ...(waitUnstated ? { waitUnstated } : {}),
     ...defined({ hint }),
   });
 }
@@ -79,15 +81,18 @@ function codeOf(status: number, type: string | null): FaultCode {
 const nextOfBare: Readonly<Record<number, string>> = {
   401: 'if this goes on, replace the token, or run `rosterd connect`',
   410: 'if this goes on, `rosterd sync --resync` lists everything again',
+  429: 'if this goes on, it allows fewer requests than the platform',
 };
+
+const hintOfBare = (status: number): string =>
+  `a proxy or a gateway may have answered: ${nextOfBare[status] ?? 'is `platform.baseUrl` the address of the API?'}`;
 
 function hintOf(code: FaultCode, status: number, type: string | null): string | undefined {
   if (type === 'invalid_client')
     return 'compare clientId and clientSecret with the keys of the application; only a public client has no secret';
   if (code === 'unauthorized') return 'replace the token, or run `rosterd connect`';
   if (code === 'reauthorize') return 'run `rosterd connect` to sign in again';
-  if (code === 'contract_broken' && status >= 400)
-    return `a proxy or a gateway may have answered: ${nextOfBare[status] ?? 'is `platform.baseUrl` the address of the API?'}`;
+  if (code === 'contract_broken' && status >= 400) return hintOfBare(status);
   if (type === 'insufficient_scope') return 'the token lacks a scope: `rosterd doctor` shows which it has';
   if (code === 'refused' && refusesVersion(status, type))
     return 'set platform.version to one the platform serves';

@@ -52,6 +52,8 @@ export interface About {
   readonly hint?: string;
   /** Earliest time at which a retry makes sense. */
   readonly retryAt?: Instant;
+  /** A 429 that asks for no wait; `retryAt` is then the shortest one. */
+  readonly waitUnstated?: boolean;
   /** The failure persists until someone changes something: not retried at once, and then at the longest interval. */
   readonly lasting?: boolean;
   /** The database is there, and did not answer in time because another transaction has locked what was asked for, or of its load. */

@@ -1,5 +1,5 @@
 import { type Fault, type FaultCode, isFault, reaction } from '../domain/fault.js';
-import { instantFromMillis } from '../domain/instant.js';
+import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import { type BackoffPlan, backoffMillis } from '../runtime/backoff.js';
 import type { Clock } from '../runtime/clock.js';
 import { descriptorsFault } from '../runtime/file-descriptors.js';
@@ -29,7 +29,7 @@ export function failureOf(error: unknown, plan: RetryPlan): Failure {
   // Also behind a fault: a credential that cannot be opened for want of descriptors needs no person.
   const fault = descriptorsFault(error) ?? (isFault(error) ? error : undefined);
   const { hint = null, lasting = false } = fault?.about ?? {};
-  const code = fault?.code ?? 'internal';
+  const code = codeOf(fault);
   const message = fault?.message ?? defect;
   return {
     code,
@@ -40,7 +40,7 @@ export function failureOf(error: unknown, plan: RetryPlan): Failure {
         : message,
     hint,
     lasting,
-    retryAt: fault?.about.retryAt ?? instantFromMillis(plan.clock.now() + faultWaitMillis(fault, plan)),
+    retryAt: retryAtOf(fault, plan),
   };
 }
 
@@ -52,6 +52,20 @@ export function unrecordedFailureOf(error: unknown, plan: RetryPlan): Failure {
 }
 
 const halts = (code: FaultCode): boolean => reaction[code] === 'halt' || reaction[code] === 'ask';
+
+/** A 429 that asks for no wait is no spent quota. Waiting for it as for one would send a request every other second. */
+function codeOf(fault: Fault | undefined): FaultCode {
+  if (fault === undefined) return 'internal';
+  return fault.about.waitUnstated === true ? 'contract_broken' : fault.code;
+}
+
+function retryAtOf(fault: Fault | undefined, plan: RetryPlan): Instant {
+  const least = fault?.about.retryAt;
+  const after = (millis: number) => plan.clock.now() + millis;
+  if (least === undefined) return instantFromMillis(after(faultWaitMillis(fault, plan)));
+  if (fault?.about.waitUnstated !== true) return least;
+  return instantFromMillis(Math.max(millisOf(least), after(waitMillis(plan))));
+}
 
 const defect = 'an internal error of rosterd ended the tick; the log has the stack trace';
 

@@ -210,6 +210,18 @@ describe('judge response: the wait after a 429', () => {
     },
   );
 
+  test('only a 429 that asks for no wait is reported as one, with a hint at what may have answered', () => {
+    const unstated = (body: unknown, headers: Record<string, string> = {}) =>
+      judge(429, body, headers)?.about;
+    const hint = expect.stringContaining('a proxy or a gateway');
+    for (const body of ['<html>busy</html>', details(null), details(0), details(-5)])
+      expect(unstated(body, { 'Retry-After': '900' })).toMatchObject({ waitUnstated: true, hint });
+    expect(unstated('', { 'X-RateLimit-Reset': '1000000001' })).toMatchObject({ waitUnstated: true });
+    expect(unstated(details(1))).not.toHaveProperty('waitUnstated');
+    expect(unstated(details(1))).not.toHaveProperty('hint');
+    expect(unstated('', { 'X-RateLimit-Reset': '2' })).not.toHaveProperty('waitUnstated');
+  });
+
   test('a 429 never waits longer than an hour', () => {
     expect(until(details(1e9))).toBe('2026-11-20T13:00:00.000Z');
     expect(until('', { 'X-RateLimit-Reset': '9999999999' })).toBe('2026-11-20T13:00:00.000Z');

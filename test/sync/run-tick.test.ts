@@ -477,6 +477,25 @@ describe('run tick: faults', () => {
     expect(mirror.of(acme).active).toMatchObject({ kind: 'listing', listing: { pages: 1 } });
   });
 
+  test('a 429 that asks for no wait is a failure that is retried later each time, but never before its shortest wait', async () => {
+    const retryAt = instantFromMillis(clock.now() + 4_000);
+    const limited = new Fault('rate_limited', 'made up', { retryAt, waitUnstated: true, hint: 'do this' });
+    const feed: Feed = { page: () => Promise.reject(limited) };
+    const waits: number[] = [];
+    for (const failures of [0, 1, 3, 6, 50]) {
+      const { report } = await tick({ failures }, feed);
+      expect(report).toMatchObject({
+        outcome: 'failed',
+        code: 'contract_broken',
+        message: 'made up (do this)',
+      });
+      waits.push(Date.parse(report.retryAt ?? '') - clock.now());
+    }
+    expect(waits).toEqual([...waits].sort((one, other) => one - other));
+    expect(waits[0]).toBeGreaterThanOrEqual(4_000);
+    expect(waits.at(-1)).toBeGreaterThanOrEqual(300_000);
+  });
+
   test('CLIENT-13 CLIENT-12 a fault that needs an operator halts the source with code, message and hint', async () => {
     for (const code of ['unauthorized', 'reauthorize', 'forbidden', 'refused'] as const) {
       const feed: Feed = { page: () => Promise.reject(fault(code)) };
