@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { shellWord } from '../domain/shell-word.js';
+import { readNamedFile } from '../runtime/named-file.js';
 import type { Config } from './config.js';
 import { InvalidConfig, type Problem } from './invalid-config.js';
 import { type JsonDocument, JsonMistake, parseJsonText } from './json-text.js';
@@ -49,8 +49,9 @@ export function readDocument(request: ConfigRequest, overrides: readonly Overrid
   const shownAs = shorter(relative(request.cwd, file), file);
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readNamedFile(file, shownAs);
   } catch (error) {
+    if (error instanceof Fault) throw error;
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
     const asked = request.file !== undefined || (request.env.ROSTERD_CONFIG ?? '') !== '';
     // A container may set all options in the environment and need no file.

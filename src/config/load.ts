@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { shellWord } from '../domain/shell-word.js';
 import { authoritiesIn } from '../runtime/authority.js';
+import { readNamedFile } from '../runtime/named-file.js';
 import { configFrom, folderOfFile } from './config-from.js';
 import {
   type ConfigRequest,
@@ -79,7 +79,7 @@ function authorityProblem(file: string | null): Pick<Problem, 'message' | 'hint'
   if (file === null) return null;
   let pem: string;
   try {
-    pem = readFileSync(file, 'utf8');
+    pem = readNamedFile(file);
   } catch {
     return null;
   }

@@ -1,9 +1,10 @@
 import { type ExecFileException, execFile } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { Fault } from '../domain/fault.js';
 import { shellWord } from '../domain/shell-word.js';
 import { descriptorsFault } from '../runtime/file-descriptors.js';
+import { readNamedFile } from '../runtime/named-file.js';
 
 export type SecretReference =
   | string
@@ -115,7 +116,7 @@ export class Secret {
           hint: `chmod 600 ${shellWord(file)}`,
         });
       }
-      text = readFileSync(file, 'utf8').trim();
+      text = readNamedFile(file, `${this.name}: ${file}`).trim();
     } catch (error) {
       if (error instanceof Fault) throw error;
       throw new Fault('usage', `${this.name}: ${file} cannot be read (${systemCode(error)})`, {

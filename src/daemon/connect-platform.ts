@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { type Client, createClient } from '../client/create-client.js';
 import { openConnectionPool } from '../client/fetch/connection-pool.js';
 import type { WireFetch } from '../client/fetch/fetch.js';
@@ -7,11 +6,12 @@ import { refreshingToken } from '../client/tokens/refreshing-token.js';
 import { staticToken, storedToken } from '../client/tokens/static-token.js';
 import type { TokenProvider } from '../client/tokens/token-provider.js';
 import type { Access, Config } from '../config/config.js';
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { shellWord } from '../domain/shell-word.js';
 import { authoritiesIn, untimely } from '../runtime/authority.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
+import { readNamedFile } from '../runtime/named-file.js';
 import type { Random } from '../runtime/random.js';
 import type { Vault } from '../vault/ports.js';
 import { credentialsAt } from './credentials-at.js';
@@ -106,8 +106,9 @@ function readAuthority(file: string, { clock, logger }: Pick<PlatformParts, 'clo
 export function authorityOf(file: string) {
   let pem: string;
   try {
-    pem = readFileSync(file, 'utf8');
+    pem = readNamedFile(file, `platform.ca: ${file}`);
   } catch (cause) {
+    if (isFault(cause)) throw cause;
     throw new Fault('usage', `platform.ca: ${file} cannot be read`, {
       hint: 'point it at a PEM file this user may read, or remove it',
       cause,

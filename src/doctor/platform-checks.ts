@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns/promises';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { connect as connectTls, rootCertificates } from 'node:tls';
 import type { Config } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
+import { readNamedFile } from '../runtime/named-file.js';
 import { platformPeer, tlsProblem } from '../runtime/tls-problem.js';
 import { paths } from '../wire/paths.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
@@ -102,7 +102,7 @@ function secured(host: string, port: number, timeout: number, caFile: string | n
     port,
     timeout,
     ...(/^[\d.:]+$/.test(host) ? {} : { servername: host }),
-    ...(caFile === null ? {} : { ca: [...rootCertificates, readFileSync(caFile, 'utf8')] }),
+    ...(caFile === null ? {} : { ca: [...rootCertificates, readNamedFile(caFile)] }),
   });
 }
 

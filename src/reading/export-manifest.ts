@@ -1,13 +1,14 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { defined } from '../domain/defined.js';
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { type FileProblem, problemOf } from '../exports/lake/check-lake.js';
 import { measured } from '../exports/lake/disk.js';
 import type { RowSource } from '../exports/ports.js';
 import { titleOf } from '../exports/xlsx.js';
 import type { Clock } from '../runtime/clock.js';
+import { readNamedFile } from '../runtime/named-file.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { writePrivateFile } from '../runtime/private-file.js';
 import { newestChange } from '../store/reads/changes.js';
@@ -163,7 +164,7 @@ function isFolder(path: string): boolean {
 function lists(manifest: string, name: string): boolean {
   let content: Partial<ExportManifest> | null;
   try {
-    content = JSON.parse(readFileSync(manifest, 'utf8')) as Partial<ExportManifest> | null;
+    content = JSON.parse(readNamedFile(manifest)) as Partial<ExportManifest> | null;
   } catch {
     return false;
   }
@@ -175,8 +176,9 @@ function lists(manifest: string, name: string): boolean {
 export function readManifest(path: string): ExportManifest {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readNamedFile(path);
   } catch (cause) {
+    if (isFault(cause)) throw cause;
     throw notManifest(path, `cannot be read (${(cause as NodeJS.ErrnoException).code})`, cause);
   }
   let content: Partial<ExportManifest>;

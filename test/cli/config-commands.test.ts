@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -47,6 +48,23 @@ test('config validate prints all problems to stderr and exits 2', async () => {
   expect(err).toContain('the configuration has 2 problems');
   expect(err).toMatch(/config\.json:1:\d+ sync\.perPage: is 0; expected at least 1/);
   expect(err).toContain('sync.intervall: is not an option');
+});
+
+test('a configuration or an export to check in a pipe that no program writes to is refused', async () => {
+  const cwd = folder();
+  execFileSync('mkfifo', [join(cwd, 'pipe')]);
+  for (const words of [
+    ['config', 'validate', '--config', 'pipe'],
+    ['status', '--config', 'pipe'],
+    ['export', '--check', 'pipe'],
+  ]) {
+    const { code, err } = await rosterd(words, fakeIo({ cwd }));
+    expect({ words, code, err }).toEqual({
+      words,
+      code: 2,
+      err: expect.stringMatching(/^error: \S*pipe is a pipe that no program writes to\nTry: start /),
+    });
+  }
 });
 
 test('config validate --json prints JSON for valid and invalid files', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, inspect } from 'node:util';
@@ -39,6 +40,15 @@ test('a secret is read only from a file that others cannot read', async () => {
   await expect(secret({ file }).reveal()).rejects.toMatchObject({
     code: 'usage',
     about: { hint: `chmod 600 "${file}"` },
+  });
+});
+
+test('a secret in a pipe that no program writes to is reported, and not waited for', async () => {
+  const file = join(folder(), 'pipe');
+  execFileSync('mkfifo', ['-m', '600', file]);
+  await expect(secret({ file }).reveal()).rejects.toMatchObject({
+    code: 'usage',
+    message: `sources[0].token: ${file} is a pipe that no program writes to`,
   });
 });
 

@@ -81,6 +81,12 @@ export function openState(file: string, image?: Buffer): State {
  * it would release the locks that another sandbox of this process has on it. Opening any other throws the reason.
  */
 function createPrivate(file: string): void {
+  const there = statSync(file, { throwIfNoEntry: false });
+  // Opening a pipe would wait for its reader, and SQLite would put a journal beside a device.
+  if (there !== undefined && !there.isFile() && !there.isDirectory())
+    throw new Fault('usage', `--data: ${file} is not an ordinary file`, {
+      hint: 'name a file of a sandbox, or one that does not exist yet',
+    });
   if (!isWritableFile(file)) closeSync(openSync(file, 'a', 0o600));
 }
 

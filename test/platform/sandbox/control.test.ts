@@ -435,6 +435,20 @@ test.each([
   }
 });
 
+test('sandbox: a pipe is refused as its data file, and not waited for', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
+  const dataFile = join(folder, 'pipe');
+  try {
+    execFileSync('mkfifo', [dataFile]);
+    await expect(startSandbox({ dataFile })).rejects.toMatchObject({
+      code: 'usage',
+      message: `--data: ${dataFile} is not an ordinary file`,
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test('sandbox: a refused database keeps its write-ahead log', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-sandbox-'));
   const dataFile = join(folder, 'copy.db');

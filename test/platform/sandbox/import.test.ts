@@ -1,4 +1,5 @@
-import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, closeSync, constants, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Fault } from '../../../src/domain/fault.js';
@@ -216,6 +217,20 @@ test('sandbox import: a file that does not exist is a usage error with its name'
     code: 'usage',
     message: `--import: ${file} cannot be read (ENOENT)`,
   });
+});
+
+test('sandbox import: a pipe is read while a program writes to it, and refused otherwise', async () => {
+  const file = join(tempFolder(), 'pipe');
+  execFileSync('mkfifo', [file]);
+  await expect(startNewlySeeded({ importFile: file })).rejects.toMatchObject({
+    code: 'usage',
+    message: `--import: ${file} is a pipe that no program writes to`,
+  });
+  const kept = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  writeFileSync(file, world.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const platform = await start({ importFile: file });
+  expect(platform.ready.companies[1]?.id).toBe('co_acme');
+  closeSync(kept);
 });
 
 test('sandbox import: a data file continues its world without the imported file, and refuses another one', async () => {

@@ -1,5 +1,6 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { Fault } from '../../../domain/fault.js';
+import { openNamedFile } from '../../../runtime/named-file.js';
 
 export interface Line {
   /** The first line is number 1. */
@@ -14,13 +15,13 @@ const lineBytesMax = 1 << 20;
 
 /** Yields the lines of a file that are not blank, reading a part of it at a time. Throws `usage` if it cannot be read. */
 export function* linesOf(file: string): Generator<Line> {
-  const descriptor = attempt(file, () => openSync(file, 'r'));
+  const opened = attempt(file, () => openNamedFile(file, `--import: ${file}`));
   try {
     const chunk = Buffer.allocUnsafe(chunkBytes);
     let rest: Buffer = Buffer.alloc(0);
     let number = 0;
     for (let read = -1; read !== 0; ) {
-      read = attempt(file, () => readSync(descriptor, chunk));
+      read = attempt(file, () => opened.read(chunk));
       const bytes = Buffer.concat([rest, chunk.subarray(0, read)]);
       const end = read === 0 ? bytes.length : bytes.lastIndexOf(newline) + 1;
       rest = bytes.subarray(end);
@@ -42,7 +43,7 @@ export function* linesOf(file: string): Generator<Line> {
       }
     }
   } finally {
-    closeSync(descriptor);
+    opened.close();
   }
 }
 
@@ -53,6 +54,7 @@ function attempt<Value>(file: string, act: () => Value): Value {
   try {
     return act();
   } catch (cause) {
+    if (cause instanceof Fault) throw cause;
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
     throw new Fault('usage', `--import: ${file} cannot be read (${code})`, {
       hint: 'Name a file of JSON Lines; docs/sandbox.md describes it.',
