@@ -40,17 +40,35 @@ export function configFileOf({ file, cwd, env }: ConfigRequest): string {
 
 export interface SourceDocument extends JsonDocument {
   readonly file: string | null;
-  /** The path as a user would type it. */
   readonly shownAs: string;
 }
 
-export function readDocument(request: ConfigRequest, overrides: readonly Override[]): SourceDocument {
+/** The text of the configuration file, or why it cannot be read. */
+export interface ConfigText {
+  readonly file: string;
+  /** The path as a user would type it. */
+  readonly shownAs: string;
+  readonly content: string | { readonly error: unknown };
+}
+
+/** Reads the file. Call it once for a request: what was read from a pipe, such as `<(command)`, cannot be read again. */
+export function readConfigText(request: ConfigRequest): ConfigText {
   const file = configFileOf(request);
   const shownAs = shorter(relative(request.cwd, file), file);
-  let text: string;
   try {
-    text = readNamedFile(file, shownAs);
+    return { file, shownAs, content: readNamedFile(file, shownAs) };
   } catch (error) {
+    return { file, shownAs, content: { error } };
+  }
+}
+
+export function documentFrom(
+  { file, shownAs, content }: ConfigText,
+  request: ConfigRequest,
+  overrides: readonly Override[],
+): SourceDocument {
+  if (typeof content !== 'string') {
+    const { error } = content;
     if (error instanceof Fault) throw error;
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
     const asked = request.file !== undefined || (request.env.ROSTERD_CONFIG ?? '') !== '';
@@ -62,7 +80,7 @@ export function readDocument(request: ConfigRequest, overrides: readonly Overrid
     throw code === 'ENOENT' ? missing(file) : unreadable(shownAs, code, error);
   }
   try {
-    return { ...parseJsonText(text), file, shownAs };
+    return { ...parseJsonText(content), file, shownAs };
   } catch (error) {
     if (!(error instanceof JsonMistake)) throw error;
     const { line, column } = error.place;

@@ -4,9 +4,10 @@ import { readNamedFile } from '../runtime/named-file.js';
 import { configFrom, folderOfFile } from './config-from.js';
 import {
   type ConfigRequest,
+  documentFrom,
   type LoadedConfig,
   originIn,
-  readDocument,
+  readConfigText,
   strayNames,
   strayText,
   whereIn,
@@ -21,12 +22,12 @@ import { draftSchema, settingsSchema } from './settings.js';
 import { stubInvalid } from './stub-invalid.js';
 
 /** Reads, merges and checks the configuration. Throws `InvalidConfig` with every problem, or `usage` without a file. */
-export function loadConfig(request: ConfigRequest): LoadedConfig {
+export function loadConfig(request: ConfigRequest, text = readConfigText(request)): LoadedConfig {
   const root = configJsonSchema();
   const fromEnv = environmentOverrides(root, request.env);
   const fromFlags = flagOverrides(root, request.flags ?? []);
   const overrides = [...fromEnv.overrides, ...fromFlags.overrides];
-  const document = readDocument(request, overrides);
+  const document = documentFrom(text, request, overrides);
 
   const input = overrides.reduce(
     (value, { path, value: set }) => withValue(value, path, set),

@@ -3,9 +3,11 @@ import { schemaPath } from '../runtime/package-root.js';
 import { configFrom, folderOfFile } from './config-from.js';
 import {
   type ConfigRequest,
+  type ConfigText,
+  documentFrom,
   type LoadedConfig,
   originIn,
-  readDocument,
+  readConfigText,
   type SourceDocument,
   strayNames,
   strayText,
@@ -18,17 +20,18 @@ import type { SchemaNode } from './schema-tree.js';
 
 /** As `loadConfig`, but loads the full check only for a configuration that may be invalid. */
 export async function quickLoadConfig(request: ConfigRequest): Promise<LoadedConfig> {
-  return loadIfValid(request) ?? (await import('./load.js')).loadConfig(request);
+  const text = readConfigText(request);
+  return loadIfValid(request, text) ?? (await import('./load.js')).loadConfig(request, text);
 }
 
 /** Returns null whenever `loadConfig` might report a problem, and for drafts, which follow other rules. */
-function loadIfValid(request: ConfigRequest): LoadedConfig | null {
+function loadIfValid(request: ConfigRequest, text: ConfigText): LoadedConfig | null {
   const schema = request.draft === true ? null : storedSchema();
   if (schema === null) return null;
   const fromEnv = environmentOverrides(schema, request.env);
   const fromFlags = flagOverrides(schema, request.flags ?? []);
   const overrides = [...fromEnv.overrides, ...fromFlags.overrides];
-  const document = documentOrNull(() => readDocument(request, overrides));
+  const document = documentOrNull(() => documentFrom(text, request, overrides));
   if (fromFlags.unknown.length > 0 || document === null) return null;
 
   const input = overrides.reduce(
@@ -53,9 +56,9 @@ function loadIfValid(request: ConfigRequest): LoadedConfig | null {
   };
 }
 
-function documentOrNull(read: () => SourceDocument): SourceDocument | null {
+function documentOrNull(make: () => SourceDocument): SourceDocument | null {
   try {
-    return read();
+    return make();
   } catch {
     return null;
   }

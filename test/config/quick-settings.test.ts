@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { formats } from '../../src/config/formats.js';
@@ -244,4 +245,14 @@ test('quick load: reports every problem as the full load does', async () => {
       })
     ).settings.sources,
   ).toEqual([]);
+});
+
+test('the quick check and the full one read the configuration once, which may be a pipe', async () => {
+  const cwd = folder();
+  const file = join(cwd, 'config.json');
+  execFileSync('mkfifo', [file]);
+  const kept = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  writeFileSync(file, JSON.stringify({ ...minimal, identity: 'sell' }));
+  await expect(quickLoadConfig({ cwd, env: {} })).rejects.toThrow('identity');
+  closeSync(kept);
 });
