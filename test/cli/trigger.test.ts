@@ -102,6 +102,19 @@ test('trigger finds a sandbox only by flag, environment or a local platform.base
 test('trigger reports wrong arguments before it changes anything', async () => {
   expect((await run(['earthquake'])).err).toContain('investment.created');
   expect((await run(['clock', '--advance', 'soon'])).err).toContain('90s, 15m, 6h or 3d');
+  for (const time of ['-5s', '99999999999d', 'NaNd', '3 d']) {
+    const refused = await run(['clock', '--advance', time]);
+    expect([time, refused.code, refused.err]).toEqual([
+      time,
+      2,
+      expect.stringMatching(/^error: --advance is ".*"\nTry: 90s, .*; --now moves the clock to a time/),
+    ]);
+  }
+  for (const time of ['tomorrow', '2026-11-31T00:00:00Z', '2026-12-01'])
+    expect(await run(['clock', '--now', time])).toMatchObject({
+      code: 2,
+      err: `error: --now is "${time}"\nTry: a time with its zone, such as 2026-12-01T00:00:00Z\n`,
+    });
   const both = await run(['clock', '--advance', '1d', '--now', '2026-12-01T00:00:00Z']);
   expect([both.code, both.err]).toEqual([
     2,

@@ -1,4 +1,5 @@
 import { Fault } from '../../domain/fault.js';
+import { parseInstant } from '../../domain/instant.js';
 import type { TriggerName } from '../../tasks/trigger.js';
 import { type Command, configOptions, jsonOption } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
@@ -61,7 +62,7 @@ export const trigger: Command = {
         set: set.length === 0 ? undefined : fieldsIn(set),
         count: options.whole('changes', bounds) ?? options.whole('count', bounds) ?? 1,
         advanceSeconds: secondsIn(options.text('advance')),
-        now: options.text('now'),
+        now: timeIn(options.text('now')),
       },
       { fetch: globalThis.fetch, url: await sandboxUrl(context), signal },
     );
@@ -140,10 +141,24 @@ function jsonOrText(text: string): unknown {
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
+/** A century. */
+const advanceSecondsMax = 36_500 * 86_400;
+
 function secondsIn(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const [, amount, unit = ''] = /^(-?\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
-  const seconds = unitSeconds[unit];
-  if (amount !== undefined && seconds !== undefined) return Number(amount) * seconds;
-  throw new Fault('usage', `--advance is ${JSON.stringify(text)}`, { hint: '90s, 15m, 6h or 3d' });
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
+  const seconds = Number(amount) * (unitSeconds[unit] ?? Number.NaN);
+  if (seconds <= advanceSecondsMax) return seconds;
+  throw new Fault('usage', `--advance is ${JSON.stringify(text)}`, {
+    hint: '90s, 15m, 6h or 3d, at most 36500d; --now moves the clock to a time, an earlier one too',
+  });
+}
+
+function timeIn(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const time = parseInstant(text);
+  if (time !== undefined) return time;
+  throw new Fault('usage', `--now is ${JSON.stringify(text)}`, {
+    hint: 'a time with its zone, such as 2026-12-01T00:00:00Z',
+  });
 }

@@ -42,8 +42,10 @@ const createBody = z.strictObject({
   set: recordPatch.default({}),
 });
 const churnBody = z.strictObject({ changes: count, company: z.string().optional() });
-/** About a century in either direction. */
-const seconds = z.number().min(-3_200_000_000).max(3_200_000_000);
+/** About a century. `now` moves the clock back, too. */
+const seconds = z.number().min(0).max(3_200_000_000);
+/** The last moment whose text has a year of four digits: texts of times are compared. */
+const lastMillis = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const clockBody = z.union([
   z.strictObject({ advanceSeconds: seconds }),
   z.strictObject({ now: z.iso.datetime({ offset: true }) }),
@@ -172,8 +174,10 @@ export function controlRoutes(controlled: Controlled): readonly Route[] {
     ...installRoutes(controlled.ready),
     controlRoute('GET', at('/clock'), null, () => ok(timeOf(clock))),
     controlRoute('POST', at('/clock'), clockBody, (_exchange, body) => {
-      if ('now' in body) clock.moveTo(Date.parse(body.now));
-      else clock.advance(Math.round(body.advanceSeconds * 1000));
+      const by = 'now' in body ? Date.parse(body.now) - clock.now() : Math.round(body.advanceSeconds * 1000);
+      const field = 'now' in body ? 'now' : 'advanceSeconds';
+      if (clock.now() + by > lastMillis) throw badParameter(field, 'The clock cannot go past the year 9999.');
+      clock.advance(by);
       return ok(timeOf(clock));
     }),
     controlRoute('POST', at('/faults'), faultBody, (_exchange, body) => {
