@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Config } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
 import { makePrivateFolder, writePrivateFile } from '../runtime/private-file.js';
 import { requireReplaceable } from '../runtime/replaceable.js';
@@ -13,17 +14,18 @@ import {
 import type { CommandContext } from './command.js';
 import { configOf } from './config-options.js';
 import { sessionPartsOf } from './engine-of.js';
+import { refuseOwnOutput } from './own-output.js';
 import { pathOption } from './path-argument.js';
 
 /** Runs `work` with a platform session that may manage endpoints, and closes the session. */
 export async function managing<Result>(
   context: CommandContext,
-  work: (api: Management['api']) => Promise<Result>,
+  work: (api: Management['api'], config: Config) => Promise<Result>,
 ): Promise<Result> {
   const loaded = await configOf(context, { draft: true });
   const management = openManagement(await sessionPartsOf(context, loaded), context.options.text('source'));
   try {
-    return await work(management.api);
+    return await work(management.api, loaded.config);
   } catch (error) {
     throw await management.explained(error);
   } finally {
@@ -46,6 +48,18 @@ export async function secretFileOf(context: CommandContext): Promise<string | un
     throw new Fault('usage', `--secret-file: the folder of ${file} cannot be written`, { cause });
   }
   return file;
+}
+
+/** Throws `usage` for a file that rosterd needs for something else than a signing secret. */
+export async function refuseOtherFile(
+  file: string | undefined,
+  config: Config,
+  context: CommandContext,
+): Promise<void> {
+  if (file === undefined) return;
+  const { receiver } = config;
+  const others = { ...config, receiver: receiver === null ? null : { ...receiver, secrets: [] } };
+  await refuseOwnOutput(file, others, context);
 }
 
 /**

@@ -43,7 +43,8 @@ export function secretsOfStart({ database, receiver, vault }: Config): readonly 
   return [...(password === null ? [] : [password]), ...vault.keys, ...(receiver?.secrets ?? [])];
 }
 
-function secretsOf(config: Config): readonly Secret[] {
+/** Returns every secret of a configuration. */
+export function secretsOf(config: Config): readonly Secret[] {
   const { application, management } = config.platform;
   const { database } = config;
   return [

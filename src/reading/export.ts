@@ -54,8 +54,11 @@ export interface PreparedFile {
   readonly table: ExportTable;
   /** The content of the file; null for Parquet, which can only be saved. */
   readonly pieces: AsyncIterable<Piece> | null;
-  /** Throws `usage` for the mirror's own files, and for a device or a pipe, with or without its manifest. */
-  mayReplace(file: string): void;
+  /**
+   * Throws `usage` for the mirror's own files, and for a device or a pipe, with or without its manifest. Returns the paths of
+   * both.
+   */
+  mayReplace(file: string): readonly string[];
   /** Writes the file whole or not at all; of a link, the file behind it. Returns its size in bytes. */
   save(file: string, random: Random, signal: AbortSignal): Promise<number>;
   /** Writes the manifest beside a saved file, as `FILE.manifest.json`. Returns its path. */
@@ -99,10 +102,12 @@ export function exportMirror<Result>(
         ...encoded(read, ask, table),
         rows,
         mayReplace: (file) => {
-          for (const path of [file, manifestFileOf(file)]) {
+          const paths = [file, manifestFileOf(file)];
+          for (const path of paths) {
             requireReplaceable(path);
             refuseOwnFile(location, writtenFile(path));
           }
+          return paths;
         },
         describe: async (file, clock) => {
           const path = manifestFileOf(file);

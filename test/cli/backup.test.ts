@@ -109,6 +109,8 @@ describe('rosterd backup', () => {
     expect(one(at('taken.db'), 'SELECT count(*) FROM backup_proof')).toBe(1);
     const own = await world.run(['backup', 'mirror.db', '--force']);
     expect([own.code, own.err]).toEqual([2, expect.stringContaining('is the mirror itself')]);
+    const settings = await world.run(['backup', 'config.json', '--force']);
+    expect([settings.code, settings.err]).toEqual([2, expect.stringContaining('is the configuration\n')]);
   });
 
   test('backup --force does not replace a pipe by a file', async () => {

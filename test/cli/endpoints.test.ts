@@ -136,6 +136,20 @@ test('an unwritable secret file is reported before a secret is created', async (
   execFileSync('mkfifo', [pipe]);
   const piped = await run('create', receiver.url, '--secret-file', pipe);
   expect([piped.code, piped.err]).toEqual([2, expect.stringContaining('pipe is not an ordinary file')]);
+  for (const [file, is] of [
+    ['config.json', 'the configuration'],
+    ['manager.token', 'the secret of platform.management.token'],
+  ] as const)
+    for (const words of [
+      ['create', receiver.url],
+      ['rotate', 'whe_1'],
+    ]) {
+      const own = await run(...words, '--secret-file', file);
+      expect([own.code, own.err]).toEqual([
+        2,
+        expect.stringContaining(`${file} is ${is}\nTry: Name another`),
+      ]);
+    }
   expect((await json('list')).endpoints).toHaveLength(before);
 });
 

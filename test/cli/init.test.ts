@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
+import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
@@ -127,6 +128,17 @@ describe('init from flags', () => {
     expect(forced).toMatchObject({ code: 0, out: '' });
     expect(statSync(file).mode & 0o777).toBe(0o644);
     expect(written(folder).sources).toHaveLength(1);
+  });
+
+  test('init --force does not replace a mirror', async () => {
+    const folder = tempFolder();
+    const database = new Sqlite(join(folder, 'mirror.db'));
+    database.pragma(`application_id = ${0x726f7374}`);
+    database.exec('CREATE TABLE sources (name)');
+    database.close();
+    const words = ['init', ...flags(), '--force', '--no-doctor', '--config', 'mirror.db'];
+    const { code, err } = await rosterd(words, ioIn(folder));
+    expect([code, err]).toEqual([2, expect.stringContaining('mirror.db is a mirror\nTry: Name another')]);
   });
 
   test.skipIf(process.platform === 'win32')('init --force replaces no pipe or device', async () => {

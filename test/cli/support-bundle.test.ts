@@ -178,6 +178,13 @@ test('a support bundle replaces neither a file of the mirror nor a pipe, even wi
   const broken = ['support-bundle', 'mirror.db', '--force', '--config', 'broken.json'];
   const unknown = await world.run(broken, { env: env() });
   expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining('mirror.db is a mirror\n')]);
+  for (const words of [
+    ['config.json', '--force'],
+    ['broken.json', '--force', '--config', 'broken.json'],
+  ]) {
+    const { code, err } = await world.run(['support-bundle', ...words], { env: env() });
+    expect([code, err]).toEqual([2, expect.stringContaining(`${words[0]} is the configuration\n`)]);
+  }
   expect(statSync(at('mirror.db')).ino).toBe(before);
   execFileSync('mkfifo', [at('pipe')]);
   const pipe = await world.run(['support-bundle', 'pipe', '--force'], { env: env() });

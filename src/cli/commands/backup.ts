@@ -1,6 +1,6 @@
 import { counted } from '../../domain/counted.js';
 import { type Command, jsonOption } from '../command.js';
-import { databaseOptions, locationOf } from '../database-options.js';
+import { databaseOptions, mirrorOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
 import { endsAsFolder, pathArgument } from '../path-argument.js';
 
@@ -16,13 +16,16 @@ export const backup: Command = {
   options: [...databaseOptions, { flags: '--force', summary: 'replace an existing file' }, jsonOption],
   async run(context) {
     const { args, io, options, out, signal } = context;
-    const location = await locationOf(context);
+    const { location, config } = await mirrorOf(context);
+    const target = pathArgument(args[0] ?? '', '<file>', context);
+    const { refuseOwnOutput } = await import('../own-output.js');
+    await refuseOwnOutput(target, config, context);
     const { backUp } = await import('../../tasks/backup.js');
     const progress = out.progress('backup', io.clock);
     let shown = false;
     const made = await backUp({
       location,
-      target: pathArgument(args[0] ?? '', '<file>', context),
+      target,
       isFolder: endsAsFolder(args[0] ?? ''),
       force: options.flag('force'),
       clock: io.clock,

@@ -36,7 +36,9 @@ export const endpointsCreate: Command = {
   ],
   async run(context) {
     const { args, options, signal } = context;
-    const { fileOfNew, managing, secretFileOf, printWithSecret } = await import('../endpoints.js');
+    const { fileOfNew, managing, printWithSecret, refuseOtherFile, secretFileOf } = await import(
+      '../endpoints.js'
+    );
     const { createEndpoint } = await import('../../tasks/management.js');
     const file = await secretFileOf(context);
     const events = options.list('event');
@@ -52,7 +54,10 @@ export const endpointsCreate: Command = {
       mode: options.text('mode') === 'test' ? ('test' as const) : ('live' as const),
       ...defined({ installation }),
     };
-    const created = await managing(context, (api) => createEndpoint(api, wanted, signal));
+    const created = await managing(context, async (api, config) => {
+      await refuseOtherFile(file, config, context);
+      return await createEndpoint(api, wanted, signal);
+    });
     await printWithSecret(created, fileOfNew(created, file), context);
     return exitCodes.done;
   },

@@ -17,10 +17,13 @@ export const endpointsRotate: Command = {
   async run(context) {
     const { signal } = context;
     const id = endpointId(context);
-    const { managing, secretFileOf, printWithSecret } = await import('../endpoints.js');
+    const { managing, printWithSecret, refuseOtherFile, secretFileOf } = await import('../endpoints.js');
     const { rotateSecret } = await import('../../tasks/management.js');
     const file = await secretFileOf(context);
-    const rotated = await managing(context, (api) => rotateSecret(api, id, signal));
+    const rotated = await managing(context, async (api, config) => {
+      await refuseOtherFile(file, config, context);
+      return await rotateSecret(api, id, signal);
+    });
     await printWithSecret(rotated, file, context);
     return exitCodes.done;
   },

@@ -8,7 +8,7 @@ import { parseId } from '../../domain/ids.js';
 import type { ExportFormat, PreparedExport, PreparedFile } from '../../reading/export.js';
 import { asOf, asOfOption } from '../as-of.js';
 import type { Command, CommandContext } from '../command.js';
-import { databaseOptions, locationOf } from '../database-options.js';
+import { type ChosenMirror, databaseOptions, mirrorOf } from '../database-options.js';
 import { type ExitCode, exitCodes } from '../exit-codes.js';
 import { writePieces } from '../output/write-pieces.js';
 import { endsAsFolder, pathOption } from '../path-argument.js';
@@ -82,7 +82,7 @@ export const exportCommand: Command = {
     const check = pathOption(context, 'check', '--check');
     if (check !== undefined) return await checked(check, context);
     pathOption(context, 'out', '--out');
-    const location = await locationOf(context);
+    const mirror = await mirrorOf(context);
     const format = formatOf(context);
     const identity = options.flag('identity');
     const source = options.text('source');
@@ -117,12 +117,12 @@ export const exportCommand: Command = {
         for (const name of about.nameless) out.warn(`${name}: the mirror stores no names for this source`);
       if (tables.length > 0) {
         const folder = folderOf(context);
-        if (folder !== null) return await saveIn(folder, files, format, context);
+        if (folder !== null) return await saveIn(folder, files, format, mirror, context);
         if (files.length > 1) throw hiddenFolder(context) ?? noFolder();
       }
       const [file] = files;
       const target = targetOf(context, about.sources, format, daemon.founderCsvName);
-      if (target !== null) return await saveAs([{ file, target }], context);
+      if (target !== null) return await saveAs([{ file, target }], mirror, context);
       if (options.flag('manifest')) throw noManifest();
       if (file.pieces === null) throw noStream();
       if (format === 'xlsx' && io.stdout.isTTY === true) throw noTerminal();
@@ -130,7 +130,7 @@ export const exportCommand: Command = {
       showsProgress = io.stdout.isTTY !== true;
       await writePieces(io.stdout, daemon.gathered(file.pieces), signal);
     };
-    await daemon.exportMirror(location, ask, write);
+    await daemon.exportMirror(mirror.location, ask, write);
     if (showsProgress && io.stderr.isTTY === true && rows >= 1_000)
       progress.finish({ pages: 0, rows, rowsTotal });
     return exitCodes.done;
@@ -147,19 +147,26 @@ function saveIn(
   folder: string,
   files: readonly PreparedFile[],
   format: ExportFormat,
+  mirror: ChosenMirror,
   context: CommandContext,
 ): Promise<void> {
   return saveAs(
     files.map((file) => ({ file, target: join(folder, `${file.table}.${format}`) })),
+    mirror,
     context,
   );
 }
 
 /** Writes files one after the other. Asks about existing ones before it writes the first. */
-async function saveAs(all: readonly Saved[], context: CommandContext): Promise<void> {
+async function saveAs(
+  all: readonly Saved[],
+  { config }: ChosenMirror,
+  context: CommandContext,
+): Promise<void> {
   const { io, out, options, signal } = context;
+  const { refuseOwnOutput } = await import('../own-output.js');
   for (const { file, target } of all) {
-    file.mayReplace(target);
+    for (const path of file.mayReplace(target)) await refuseOwnOutput(path, config, context);
     await mayReplace(target, context);
   }
   const { systemRandom } = await import('../../runtime/random.js');

@@ -57,6 +57,7 @@ export const init: Command = {
     // Checked before the first question, so that no answers are wasted.
     if (!replace && existsSync(file)) throw alreadyThere(file);
     requireReplaceable(file);
+    if (replace) (await import('../../reading/mirrored-by.js')).refuseAnyMirror(file);
     const answers = await askFirst(context, await usualDatabase(context, dirname(file)));
     await refuseSecondSource(answers, context, dirname(file));
     await writeFirstConfig(file, firstConfig(answers, file), replace);

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
+import type { LoadedConfig } from '../../config/document.js';
 import { Fault } from '../../domain/fault.js';
 import { instantFromMillis } from '../../domain/instant.js';
 import { type Command, configOptions } from '../command.js';
 import { configOf } from '../config-options.js';
 import { exitCodes } from '../exit-codes.js';
+import { refuseOwnOutput } from '../own-output.js';
 import { pathArgument } from '../path-argument.js';
 
 export const supportBundle: Command = {
@@ -21,6 +23,17 @@ export const supportBundle: Command = {
     const file = pathArgument(args[0] ?? `rosterd-support-${time}Z.json`, '[file]', context);
     if (existsSync(file) && !options.flag('force'))
       throw new Fault('usage', `${file} exists`, { hint: 'name another file, or add --force to replace it' });
+    // Once: it may be a pipe, and its warnings are printed.
+    let loading: Promise<LoadedConfig> | undefined;
+    const load = () => {
+      loading ??= configOf(context);
+      return loading;
+    };
+    const config = await load().then(
+      (loaded) => loaded.config,
+      () => null,
+    );
+    await refuseOwnOutput(file, config, context);
     const [{ writeSupportBundle }, { systemRandom }, { silentLogger }] = await Promise.all([
       import('../../doctor/support-bundle.js'),
       import('../../runtime/random.js'),
@@ -33,7 +46,7 @@ export const supportBundle: Command = {
       nodeVersion: process.versions.node,
       env: io.env,
     };
-    await writeSupportBundle(file, () => configOf(context), parts, signal);
+    await writeSupportBundle(file, load, parts, signal);
     out.line(file);
     out.note(
       'It contains ids, times, counts and host names, no names of people and no secrets. Read it before you send it.',

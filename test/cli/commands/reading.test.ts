@@ -237,6 +237,19 @@ describe('export', () => {
       expect([file, own.code, own.err]).toEqual([file, 2, expect.stringContaining('is the mirror itself')]);
     }
     expect(mirror('SELECT * FROM investments')).toEqual(before);
+    for (const [file, is] of [
+      ['mirror.db-journal', 'the mirror itself'],
+      ['mirror.db-deliveries-1', 'the mirror itself'],
+      ['config.json', 'the configuration'],
+      ['credentials/forgotten.jsonl', 'the ledger of forgotten people'],
+    ] as const) {
+      const own = await world.run(['export', '--force', '--out', file]);
+      expect([file, own.code, own.err]).toEqual([
+        file,
+        2,
+        `error: ${join(world.folder, file)} is ${is}\nTry: Name another file.\n`,
+      ]);
+    }
     const pipe = join(world.folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     for (const format of ['csv', 'parquet']) {
