@@ -1,4 +1,5 @@
 import { Fault } from '../domain/fault.js';
+import { withArticle } from '../domain/with-article.js';
 
 /** Readers for the small resources, where clear error messages matter more than speed. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -40,5 +41,5 @@ export function textsIn(fields: Fields, name: string): readonly string[] {
 }
 
 export function brokenResource(type: string, field: string): Fault {
-  return new Fault('contract_broken', `a response with a ${type} has no usable \`${field}\``);
+  return new Fault('contract_broken', `a response with ${withArticle(type)} has no usable \`${field}\``);
 }

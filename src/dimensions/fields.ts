@@ -3,6 +3,7 @@ import { parseInstant } from '../domain/instant.js';
 import { canonicalJson, isDeeper, type Json, type JsonObject, readableLevelsMax } from '../domain/json.js';
 import { parseCents } from '../domain/money.js';
 import { storableText } from '../domain/text.js';
+import { withArticle } from '../domain/with-article.js';
 
 /** Readers for fields of company, offering and post. A field of another type than expected is an error, not null. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -12,7 +13,7 @@ export function fieldsOf(value: unknown): Fields {
 }
 
 export function broken(what: string, field: string): Fault {
-  return new Fault('contract_broken', `a response with a ${what} has no usable \`${field}\``);
+  return new Fault('contract_broken', `a response with ${withArticle(what)} has no usable \`${field}\``);
 }
 
 /** Returns what a response was parsed into. Throws when it is about another company or round than the one asked for. */

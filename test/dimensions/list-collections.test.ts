@@ -200,8 +200,8 @@ test('a company, a round or stats that cannot be read stay as they are stored, a
   expect(unreadable?.code).toBe('contract_broken');
   expect(listings.map(({ kind, problem }) => [kind, problem])).toEqual([
     ['complete', 'a response with a company has no usable `raised_on_service_all_time_cents` for co_1'],
-    ['complete', 'a response with a offering has no usable `amount_raised_cents` for ofr_1'],
-    ['complete', 'a response with a stats has no usable `committed_cents` for ofr_1'],
+    ['complete', 'a response with an offering has no usable `amount_raised_cents` for ofr_1'],
+    ['complete', 'a response with a set of stats has no usable `committed_cents` for ofr_1'],
     ['complete', null],
   ]);
   const kept = (name: Collection['name']) => stored.get(name)?.[0];
@@ -224,8 +224,8 @@ test('a company, a round or stats that are answered with another one stay as the
   const { listings, rows } = await listed({ answers, known: { stored } });
   expect(listings.map(({ problem }) => problem)).toEqual([
     'a response with a company has no usable `id` for co_1',
-    'a response with a offering has no usable `id` for ofr_2',
-    'a response with a stats has no usable `offering` for ofr_1',
+    'a response with an offering has no usable `id` for ofr_2',
+    'a response with a set of stats has no usable `offering` for ofr_1',
     null,
   ]);
   for (const name of collectionNames) expect(rows(name), name).toEqual(first.rows(name));
@@ -279,7 +279,7 @@ test('a round or company that cannot be read and was never stored has no values,
   };
   const investedRounds = [{ id: 'ofr_1', companyId: 'co_1', currency: 'usd' }];
   const { rows, of } = await listed({ answers, known: { investedRounds } });
-  const unavailable = 'a response with a offering has no usable `status`';
+  const unavailable = 'a response with an offering has no usable `status`';
   expect(rows('rounds')[0]).toMatchObject({ id: 'ofr_1', status: null, currency: 'usd', unavailable });
   expect(of('rounds')).toMatchObject({ kind: 'complete', problem: `${unavailable} for ofr_1` });
   expect(rows('companies')).toMatchObject([

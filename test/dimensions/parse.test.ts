@@ -78,7 +78,7 @@ test.each([
   ['new_field', { new_field: { inner: JSON.parse(nested(40)) } }],
 ])('JSON in %s that nests too deeply is an error that names the field', (field, attributes) => {
   expect(() => parseRound(offering('ofr_1', attributes))).toThrow(
-    `a response with a offering has no usable \`${field}\``,
+    `a response with an offering has no usable \`${field}\``,
   );
 });
 

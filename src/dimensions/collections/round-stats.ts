@@ -16,14 +16,14 @@ export const roundStats: Collection = {
 /** Parses `GET /offerings/{id}/stats`: one row for each status that has investments. Throws for those of another round. */
 export function parseStats(body: unknown, round: string, askedAt: string): readonly Row[] {
   const { data, meta } = fieldsOf(body);
-  const read = new Reader('stats', fieldsOf(data));
+  const read = new Reader('set of stats', fieldsOf(data));
   // Without investments, too: no rows of another round would delete those of this one.
-  if (read.required('offering') !== round) throw broken('stats', 'offering');
-  const publishedThrough = new Reader('stats', fieldsOf(meta)).time('published_through');
+  if (read.required('offering') !== round) throw broken('set of stats', 'offering');
+  const publishedThrough = new Reader('set of stats', fieldsOf(meta)).time('published_through');
   const byStatus = fieldsOf(data).by_status;
-  if (typeof byStatus !== 'object' || byStatus === null) throw broken('stats', 'by_status');
+  if (typeof byStatus !== 'object' || byStatus === null) throw broken('set of stats', 'by_status');
   return Object.entries(byStatus).map(([status, totals]) => {
-    const of = new Reader('stats', fieldsOf(totals));
+    const of = new Reader('set of stats', fieldsOf(totals));
     return {
       offering_id: round,
       status,
@@ -40,6 +40,6 @@ export function parseStats(body: unknown, round: string, askedAt: string): reado
 
 function whole(read: Reader, name: string): number {
   const value = read.count(name);
-  if (value === null) throw broken('stats', name);
+  if (value === null) throw broken('set of stats', name);
   return value;
 }

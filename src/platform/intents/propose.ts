@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { canonicalJson, type JsonObject } from '../../domain/json.js';
+import { withArticle } from '../../domain/with-article.js';
 import type { createIntent, previewIntent } from '../contract/intents.js';
 import { callerOf, type Exchange, type Step } from '../http/exchange.js';
 import { accountOf } from '../http/idempotent.js';
@@ -104,7 +105,7 @@ function readProposal(
     throw invalid(
       'resource_type',
       'invalid',
-      `resource_type: ${action.name} acts on a ${action.resourceType}.`,
+      `resource_type: ${action.name} acts on ${withArticle(action.resourceType)}.`,
     );
   }
   const parsed = action.params.safeParse(body.params ?? {});
