@@ -15,7 +15,7 @@ export interface Examined {
 }
 
 export function problemsOf(issues: readonly z.core.$ZodIssue[], examined: Examined): readonly Problem[] {
-  const found = issues.flatMap((issue) => {
+  const found = issues.filter(isLastBound).flatMap((issue) => {
     const path = issue.path.filter((step) => typeof step !== 'symbol');
     return issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => unknownKey([...path, key], examined))
@@ -26,6 +26,18 @@ export function problemsOf(issues: readonly z.core.$ZodIssue[], examined: Examin
   return found
     .filter(({ path, missing }) => !missing || !meant.has(path))
     .map(({ missing: _, instead: __, ...problem }) => problem);
+}
+
+/**
+ * Returns false for the first of two bounds that a number breaks: beyond 2^53 it breaks that of whole numbers, and then that of
+ * its option, which is narrower.
+ */
+function isLastBound(issue: z.core.$ZodIssue, index: number, issues: readonly z.core.$ZodIssue[]): boolean {
+  const next = issues[index + 1];
+  const isBound = issue.code === 'too_big' || issue.code === 'too_small';
+  return (
+    !isBound || next?.code !== issue.code || pathText(next.path as Path) !== pathText(issue.path as Path)
+  );
 }
 
 /** Returns the paths of the mistakes; for an unknown key, the path of that key. */

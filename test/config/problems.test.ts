@@ -35,6 +35,15 @@ test('all problems are reported at once, each with its position, its value and w
   ]);
 });
 
+test.each([
+  [1e23, 'is 1e+23; expected at most 86400'],
+  [-1e23, 'is -1e+23; expected at least 1'],
+])('a number beyond 2^53 is one problem: %d', (intervalSeconds, message) => {
+  expect(problems({ ...minimal, sync: { intervalSeconds } })).toEqual([
+    expect.objectContaining({ path: 'sync.intervalSeconds', message }),
+  ]);
+});
+
 test('violations of rules over several values are reported together with invalid values', () => {
   const found = problems({
     platform: { baseUrl: 'api.example.com' },
