@@ -29,6 +29,12 @@ export function notOneStatement(cause?: unknown): Fault {
   });
 }
 
+export function noStatement(): Fault {
+  return new Fault('usage', 'the text has no statement', {
+    hint: 'Write one, such as SELECT count(*) FROM investments.',
+  });
+}
+
 /** `mistake`: what is wrong, where it can be told. */
 export function notValid(complaint: string, cause?: unknown, mistake?: Mistake): Fault {
   return new Fault('usage', `the query is not valid: ${complaint}`, {

@@ -1,4 +1,4 @@
-import { notOneStatement } from './query-refusals.js';
+import { noStatement, notOneStatement } from './query-refusals.js';
 
 /** Whether a comment may contain others, as in PostgreSQL. In SQLite, the first end is the end of it. */
 export type Comments = 'flat' | 'nested';
@@ -8,8 +8,8 @@ const lead = /(?:[ \t\n\f\r;\uFEFF]+|--[^\n]*(?:\n|$))*/y;
 const marks = /\/\*|\*\//g;
 
 /**
- * Returns the statement without that prefix, so that the text that is checked is the text that runs. Throws `usage` for
- * a text with a NUL character: the databases stop reading at it, and the check would not.
+ * Returns the statement without that prefix, so that the text that is checked is the text that runs. Throws `usage` for a text
+ * without a statement, and for one with a NUL character: the databases stop reading at it, and the check would not.
  */
 export function statementText(sql: string, comments: Comments): string {
   if (sql.includes('\0')) throw notOneStatement();
@@ -18,6 +18,7 @@ export function statementText(sql: string, comments: Comments): string {
     lead.test(sql);
     const at = lead.lastIndex;
     const end = sql.startsWith('/*', at) ? endOfComment(sql, at, comments) : null;
+    if (end === null && at === sql.length) throw noStatement();
     if (end === null) return sql.slice(at);
     from = end;
   }

@@ -201,6 +201,18 @@ describe('a user query must be a single read-only statement', () => {
     },
   );
 
+  test.each(['', ' \n', ';', '-- nothing', '/* nothing */;', '\uFEFF'])(
+    'a text without a statement is refused in the same words by both databases: %j',
+    async (sql) => {
+      const { file } = freshMirror();
+      const says = { code: 'usage', message: 'the text has no statement' };
+      await expect(read(file, sql)).rejects.toMatchObject(says);
+      // It is refused before the server is asked.
+      const server = { kind: 'postgres', url: 'postgres://me@127.0.0.1:9/none', password: null } as const;
+      await expect(runQuery(server, sql, limits, systemClock, idle)).rejects.toMatchObject(says);
+    },
+  );
+
   test.each([
     'SELECT 1',
     'VALUES (1)',
