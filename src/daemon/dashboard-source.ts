@@ -118,10 +118,10 @@ export function dashboardSource({
         erased_at: follow?.erased_at ?? null,
       };
     },
-    overviewAsOf: (at) => read((db) => readPast(db, at, changeRows)),
+    overviewAsOf: (at, gone) => read((db) => readPast(db, at, changeRows), gone),
     companies: () => read((db) => companiesShown(db)),
-    company: (source, company) => read((db) => companyOf(db, source, company, clock.now())),
-    roster: (wanted) =>
+    company: (source, company, gone) => read((db) => companyOf(db, source, company, clock.now()), gone),
+    roster: (wanted, gone) =>
       read(async (db) => {
         const { asOf } = wanted;
         const filter = asOf === undefined ? await withFoundPeople(db, wanted.filter) : wanted.filter;
@@ -132,7 +132,7 @@ export function dashboardSource({
           countMax,
           choices: await rosterChoices(db, asOf),
         };
-      }),
+      }, gone),
     record: (source, id, identity) => read((db) => recordOf(db, source, id, identity)),
     rosterFile: (wanted, format, take) =>
       read(async (db) => {

@@ -1,6 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
+import type { Interruption } from '../../src/runtime/interruption.js';
+import { abandonedReading } from '../../src/store/dialect/port.js';
 import { seedInvestment, seedRow } from '../store/support/mirror.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 import {
@@ -49,6 +51,32 @@ test.each(pages)('the page %s loads no external and contains no inline content',
   expect(body).toContain('<html lang="en">');
   expect(body.match(/<h1>/g)).toHaveLength(1);
 });
+
+test.each(['/roster', '/companies/acme/co_1', '/?as-of=2026-01-01'])(
+  'the reading of %s is told when its client goes, and nothing is logged',
+  async (path) => {
+    let begin: (gone: Interruption | undefined) => void = () => {};
+    const begun = new Promise<Interruption | undefined>((resolve) => {
+      begin = resolve;
+    });
+    const abandoned = await startConsole({
+      read: (_, gone) =>
+        new Promise((_, reject) => {
+          begin(gone);
+          gone?.addEventListener('abort', () => reject(abandonedReading()));
+        }),
+    });
+    onTestFinished(() => abandoned.close());
+    const page = request({ port: abandoned.port, path });
+    page.on('error', () => {});
+    page.end();
+    const gone = await begun;
+    expect(gone?.aborted).toBe(false);
+    page.destroy();
+    await expect.poll(() => gone?.aborted).toBe(true);
+    expect(abandoned.logged).toEqual([]);
+  },
+);
 
 test('the overview shows what each company raised and by how many investors, and changes by name', async () => {
   const { body } = await ask(world.port, '/');

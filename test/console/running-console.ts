@@ -7,7 +7,7 @@ import { createConsole } from '../../src/console/console.js';
 import type { ConsoleAuth } from '../../src/console/guard/authenticator.js';
 import type { SourceCountsSeen, SourceHealth } from '../../src/console/ports.js';
 import { ProcessMetrics } from '../../src/console/process-metrics.js';
-import { dashboardSource } from '../../src/daemon/dashboard-source.js';
+import { type DashboardParts, dashboardSource } from '../../src/daemon/dashboard-source.js';
 import { operationsOf } from '../../src/daemon/operations.js';
 import { readMirror } from '../../src/reading/read-mirror.js';
 import { listSources, showSource } from '../../src/reading/sources.js';
@@ -55,6 +55,8 @@ export interface ConsoleOptions {
   readonly clock?: Clock;
   /** The clock by which queries are too slow. */
   readonly queryClock?: Clock;
+  /** Reads the mirror for pages, instead of doing so in this process. */
+  readonly read?: DashboardParts['read'];
   /** The number of sources, instead of the three hand-made ones. */
   readonly many?: number;
 }
@@ -128,7 +130,7 @@ export async function startConsole(wish: ConsoleOptions = {}): Promise<RunningCo
       status,
       list: (wanted) => listSources(place, systemClock, null, [], wanted),
       show: (name) => showSource(place, systemClock, null, nothing, name),
-      read: (work) => readMirror(place, work),
+      read: wish.read ?? ((work) => readMirror(place, work)),
     }),
     auth: wish.auth ?? null,
     host: wish.host ?? '127.0.0.1',

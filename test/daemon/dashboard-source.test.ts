@@ -32,7 +32,7 @@ test('the dashboard of a daemon reads the mirror in a child process', async () =
     read: readings.read,
     status: () => statusOf(config.database, clock, config),
   });
-  expect(await source.company('acme', 'co_1')).toMatchObject({
+  expect(await source.company('acme', 'co_1', new AbortController().signal)).toMatchObject({
     byStatus: [{ investments: 1 }],
     byDay: [{ investments: 1 }],
   });

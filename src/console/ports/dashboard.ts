@@ -6,7 +6,10 @@ import type { FileFormat, QueryFormat, QueryReading, QuerySeen, ReadyQuery, Rela
 import type { RecordSeen, RosterSeen, RosterWanted } from './roster.js';
 import type { SourcesSeen, SourcesWanted } from './sources.js';
 
-/** The data of the dashboard. All reads are async, because the mirror may be behind a socket. */
+/**
+ * The data of the dashboard. All reads are async, because the mirror may be behind a socket. Those that can take long end
+ * when the client is `gone`, and throw `stopped`.
+ */
 export interface DashboardSource {
   /** Names the platform that is mirrored, in a word or two. */
   readonly mirrorOf: string;
@@ -17,11 +20,11 @@ export interface DashboardSource {
   /** Returns null for a name that no source has. */
   source(name: string): Promise<SourcePageSeen | null>;
   /** Throws `usage` when the history does not reach back to `at`, as do all readings of the past. */
-  overviewAsOf(at: Instant): Promise<PastOverviewSeen>;
+  overviewAsOf(at: Instant, gone: AbortSignal): Promise<PastOverviewSeen>;
   companies(): Promise<readonly CompanyTotals[]>;
   /** Returns null when the source has no investment in that company. */
-  company(source: string, company: string | null): Promise<CompanySeen | null>;
-  roster(wanted: RosterWanted): Promise<RosterSeen>;
+  company(source: string, company: string | null, gone: AbortSignal): Promise<CompanySeen | null>;
+  roster(wanted: RosterWanted, gone: AbortSignal): Promise<RosterSeen>;
   /** Returns null when the mirror never had the record. Reads personal data only with `identity`. */
   record(source: string, id: string, identity: boolean): Promise<RecordSeen | null>;
   /** Passes all matching rows to `take`, as the text of a file in pieces from one snapshot. */

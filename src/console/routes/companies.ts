@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { companiesBody, noCompany } from '../pages/companies.js';
 import { companyBody } from '../pages/company.js';
 import { problemBody } from '../pages/problem.js';
-import type { PageContext } from './page-context.js';
+import { goneSignal, type PageContext } from './page-context.js';
 
 export function companyRoutes(context: PageContext): Router {
   const router = Router();
@@ -13,7 +13,7 @@ export function companyRoutes(context: PageContext): Router {
   router.get('/companies/:source/:company', async (request, response) => {
     const { source, company: named } = request.params;
     const company = named === noCompany ? null : named;
-    const seen = await context.source.company(source, company);
+    const seen = await context.source.company(source, company, goneSignal(response));
     if (seen === null) {
       const body = problemBody(
         'No such company',

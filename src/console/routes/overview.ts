@@ -5,7 +5,7 @@ import type { Closable } from '../../runtime/lifecycle.js';
 import { createLive, markOf } from '../live.js';
 import { overviewBody, overviewParts, pastOverviewBody } from '../pages/overview.js';
 import { asOfText, pastOrProblem } from './as-of.js';
-import type { PageContext } from './page-context.js';
+import { goneSignal, type PageContext } from './page-context.js';
 
 export function overviewRoutes(context: PageContext): Closable & { readonly router: Router } {
   const { source, clock, logger } = context;
@@ -25,7 +25,7 @@ export function overviewRoutes(context: PageContext): Closable & { readonly rout
       const now = clock.now();
       const seen = await pastOrProblem(async () => {
         const at = pastTime(text, 'as-of', now);
-        return { ...(await source.overviewAsOf(at)), text, at };
+        return { ...(await source.overviewAsOf(at, goneSignal(response))), text, at };
       });
       const page = { title: 'Overview', place: '/', body: pastOverviewBody(text, seen, now) } as const;
       return context.show(request, response, page, isFault(seen) ? 422 : 200);

@@ -7,7 +7,7 @@ import { problemBody } from '../pages/problem.js';
 import { noPastRoster, rosterBody } from '../pages/roster.js';
 import { addressFrom, rosterPath, wantedFrom } from '../pages/roster-address.js';
 import { asOfFrom, pastOrProblem } from './as-of.js';
-import { ownForm, type PageContext, sendFile } from './page-context.js';
+import { goneSignal, ownForm, type PageContext, sendFile } from './page-context.js';
 
 const rowsPerPage = 50;
 /**
@@ -37,7 +37,8 @@ export function rosterRoutes(context: PageContext): Router {
     const past = await pastOrProblem(async () => {
       const asOf = asOfFrom(address.asOf, now);
       // One row more than the page shows whether there is a next page.
-      const seen = await source.roster(wantedFrom(address, person, identity, rowsPerPage + 1, asOf?.at));
+      const wanted = wantedFrom(address, person, identity, rowsPerPage + 1, asOf?.at);
+      const seen = await source.roster(wanted, goneSignal(response));
       return { asOf, seen };
     });
     if (isFault(past)) {

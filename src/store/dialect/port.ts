@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
+import { Fault } from '../../domain/fault.js';
 import type { Instant } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
+import type { Interruption } from '../../runtime/interruption.js';
 import type { BackupNames } from '../backup/file-names.js';
 import type { BackupMade, BackupParts, Restored, RestoreHooks, RestoreParts } from '../backup/made.js';
 import type { DocumentedQuery } from '../documented-queries.js';
@@ -67,9 +69,11 @@ export interface ReaderOptions {
 }
 
 /** Readings that do not block the event loop. */
+export const abandonedReading = () => new Fault('stopped', 'nobody waits for this any more');
+
 export interface ReadingsApart {
-  /** As `readMirror`. */
-  read<Result>(work: (db: Kysely<ReadDatabase>) => Promise<Result>): Promise<Result>;
+  /** As `readMirror`. When `gone` aborts, nobody needs the result, and it may throw `stopped`. */
+  read<Result>(work: (db: Kysely<ReadDatabase>) => Promise<Result>, gone?: Interruption): Promise<Result>;
   close(): Promise<void>;
 }
 

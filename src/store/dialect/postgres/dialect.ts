@@ -1,7 +1,7 @@
 import { defined } from '../../../domain/defined.js';
 import { Fault } from '../../../domain/fault.js';
 import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
-import type { DatabaseDialect, ReaderOptions } from '../port.js';
+import { abandonedReading, type DatabaseDialect, type ReaderOptions } from '../port.js';
 import { withReader } from '../with-reader.js';
 import type { PostgresReader } from './reader.js';
 
@@ -51,8 +51,10 @@ export function postgresDialect(place: PostgresLocation, answerMillis = readingM
       const running = new Set<PostgresReader>();
       let isClosed = false;
       return {
-        read: (work) =>
+        // A query that runs goes on: the server would run it to its end for a connection that is closed, too.
+        read: (work, gone) =>
           turns.take(async () => {
+            if (gone?.aborted === true) throw abandonedReading();
             if (isClosed) throw new Fault('stopped', 'the mirror is not read any more');
             const reader = await openPostgresReader(place, limits);
             running.add(reader);

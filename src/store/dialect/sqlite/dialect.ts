@@ -29,7 +29,7 @@ export function sqliteDialect({ file }: SqliteLocation): DatabaseDialect {
       const { readSqliteApart } = await import('./reader-apart.js');
       const processes = new ReadingProcesses(clock);
       return {
-        read: (work) => readSqliteApart(processes, file, ({ db }) => work(db)),
+        read: (work, gone) => readSqliteApart(processes, file, ({ db }) => work(db), gone),
         close: () => processes.close(),
       };
     },

@@ -1,4 +1,5 @@
 import type { CompiledQuery, DatabaseConnection, Dialect, Driver, QueryResult } from 'kysely';
+import type { Interruption } from '../../../runtime/interruption.js';
 import { type Readings, readingsOf } from '../../mirror-database.js';
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from '../../query-builder.js';
 import { ownSqlFault } from './faults.js';
@@ -9,9 +10,10 @@ export async function readSqliteApart<Result>(
   processes: ReadingProcesses,
   file: string,
   work: (readings: Readings) => Promise<Result>,
+  gone?: Interruption,
 ): Promise<Result> {
   try {
-    return await processes.read(file, (ask) => work(readingsOf(dialectOver(ask))));
+    return await processes.read(file, (ask) => work(readingsOf(dialectOver(ask))), gone);
   } catch (error) {
     throw ownSqlFault(error, file);
   }

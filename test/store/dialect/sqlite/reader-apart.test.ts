@@ -162,6 +162,17 @@ test('killing the child process fails the waiting query, and the next query star
   expect(await read((db) => db.selectFrom('investments').select('id').execute())).toHaveLength(3);
 });
 
+test('a child process that died while nobody read leaves no timer', async () => {
+  const { file } = filled();
+  const { read, close } = await apart(file);
+  await read(counted);
+  process.kill(Number(children()[0]), 'SIGKILL');
+  // It is gone before this process learns of it.
+  await expect.poll(() => read(counted).catch(() => null)).toBe(3);
+  await close();
+  expect(clock.sleeping).toBe(0);
+});
+
 test('the child process ends a few minutes after the last read, and never during one', async () => {
   const { file } = filled();
   const { read } = await apart(file);
@@ -192,14 +203,14 @@ const counted = async (db: Database) => {
 };
 
 /** Returns when a process of its own runs this query, with the end of the reading. */
-async function running(read: ReadingsApart['read'], query: ReturnType<typeof upTo>) {
+async function running(read: ReadingsApart['read'], query: ReturnType<typeof upTo>, gone?: AbortSignal) {
   let end: Promise<unknown> | undefined;
   await new Promise<void>((begun) => {
     end = read(async (db) => {
       await counted(db);
       begun();
       return await query.execute(db);
-    });
+    }, gone);
     end.catch(() => {});
     void clock.advance(patienceMillis);
   });
@@ -303,6 +314,60 @@ test('each process ends a few minutes after its last read', async () => {
   await clock.advance(2 * 60_000);
   await expect.poll(children).toHaveLength(1);
   expect(await read(counted)).toBe(3);
+});
+
+const abandoned = { code: 'stopped', message: 'nobody waits for this any more' };
+
+test('the process of a search that nobody waits for is ended, unless the search ends soon by itself', async () => {
+  const { file } = filled();
+  const { read } = await apart(file);
+  const gone = new AbortController();
+  const short = await running(read, finite, gone.signal);
+  const [first] = children();
+  gone.abort();
+  await expect(short.end).resolves.toBeDefined();
+  expect(children()).toEqual([first]);
+  const left = new AbortController();
+  const long = await running(read, endless, left.signal);
+  left.abort();
+  await clock.advance(patienceMillis);
+  await expect(long.end).rejects.toMatchObject(abandoned);
+  expect(children()).toEqual([]);
+  expect(await read(counted)).toBe(3);
+});
+
+test('a query that nobody waits for leaves the queue', async () => {
+  const { file } = filled();
+  const { read, close } = await apart(file);
+  const { end } = await running(read, endless);
+  const gone = new AbortController();
+  const waiting = read(counted, gone.signal);
+  await settled();
+  gone.abort();
+  await expect(waiting).rejects.toMatchObject(abandoned);
+  await clock.advance(10 * patienceMillis);
+  expect(children()).toHaveLength(1);
+  await expect(read(counted, gone.signal)).rejects.toMatchObject(abandoned);
+  await close();
+  await expect(end).rejects.toMatchObject(killed);
+});
+
+test('a process in which a file is read is not ended with a search that nobody waits for', async () => {
+  const { file } = filled(1_234);
+  const { read } = await apart(file);
+  const gone = new AbortController();
+  let ids = 0;
+  await read(async (db) => {
+    for await (const _ of db.selectFrom('investments').select('id').stream()) {
+      ids += 1;
+      if (ids !== 1) continue;
+      const { end } = await running(read, finite, gone.signal);
+      gone.abort();
+      await clock.advance(patienceMillis);
+      await expect(end).resolves.toBeDefined();
+    }
+  });
+  expect(ids).toBe(1_234);
 });
 
 test('closing ends the child process immediately, even during a query, and leaves no timer', async () => {
