@@ -294,7 +294,10 @@ class Run {
     const refused: { id: string; reason: string }[] = [];
     const answering = new Set<unknown>();
     const refusing = new Map<unknown, string>();
-    for (const { row } of await this.#findRounds()) {
+    const found = await this.#findRounds();
+    // Served rounds first: stats of a round that is gone are refused with any rights.
+    const isServed = ({ row }: RoundRecord) => row.unavailable === null;
+    for (const { row } of [...found.filter(isServed), ...found.filter((round) => !isServed(round))]) {
       const id = String(row.id);
       // Reading stats needs edit rights on the company. If the platform refused one round of a company and answered none,
       // its other rounds are not asked.

@@ -162,6 +162,13 @@ test('where stats are refused, the other rounds of the company are not asked for
   expect(of('round_stats')).toMatchObject({ problem: '404 not_found for ofr_1' });
 });
 
+test('the refused stats of a round that is gone do not cost those of the rounds that are served', async () => {
+  const investedRounds = [{ id: 'ofr_0', companyId: 'co_1', currency: 'usd' }];
+  const { of, rows } = await listed({ known: { investedRounds } });
+  expect(rows('round_stats').map(({ offering_id }) => offering_id)).toContain('ofr_1');
+  expect(of('round_stats')).toMatchObject({ kind: 'complete', problem: '404 not_found for ofr_0' });
+});
+
 test.each([
   ['/companies/co_1', ['incomplete', 'incomplete', 'incomplete', 'incomplete']],
   ['/offerings/ofr_2', ['complete', 'incomplete', 'incomplete', 'incomplete']],
