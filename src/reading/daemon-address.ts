@@ -57,7 +57,8 @@ export interface DaemonAnswer {
 
 /** Longer than a healthy daemon blocks its event loop, as it does while it publishes a very large first listing. */
 const answerMillisMax = 5_000;
-const answerBytesMax = 1_000_000;
+/** Each of ten thousand sources can have a problem, of a few hundred bytes. */
+const answerBytesMax = 32_000_000;
 
 interface Where {
   readonly folder: string;

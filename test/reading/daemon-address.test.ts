@@ -3,8 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { instantFromMillis } from '../../src/domain/instant.js';
 import { askDaemons } from '../../src/reading/daemon-address.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import type { HealthReport } from '../../src/runtime/health-register.js';
 import { processName } from '../../src/runtime/process-identity.js';
 import { locationText } from '../../src/store/database-location.js';
 import { tempFolder } from '../store/temp-folder.js';
@@ -22,8 +24,8 @@ function host() {
   return { leave, ask: () => askDaemons(place, null, systemClock) };
 }
 
-async function answering(): Promise<string> {
-  const body = JSON.stringify({ process: processName(), problems: [], spacings: {} });
+async function answering(problems: readonly HealthReport[] = []): Promise<string> {
+  const body = JSON.stringify({ process: processName(), problems, spacings: {} });
   const server = createServer((_request, response) => response.end(body));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
@@ -51,4 +53,18 @@ test('daemon address: a killed daemon is no problem while another one runs', asy
   leave('1', dead, 'http://127.0.0.1:9');
   leave('2', processName(), await answering());
   expect(await ask()).toMatchObject({ daemons: [{ pid: process.pid, state: 'answers' }], problems: [] });
+});
+
+test('daemon address: a daemon answers although each of its ten thousand sources has a problem', async () => {
+  const { leave, ask } = host();
+  const problems = Array.from({ length: 10_000 }, (_, n): HealthReport => {
+    const source = `follow-${String(n).padStart(5, '0')}`;
+    const text =
+      'its last tick failed and could not be written down: no room left to write /var/lib/rosterd/mirror.db';
+    return { key: `tick.${source}`, severity: 'ill', text, since: instantFromMillis(n), source };
+  });
+  leave('1', processName(), await answering(problems));
+  const asked = await ask();
+  expect(asked.daemons).toMatchObject([{ pid: process.pid, state: 'answers' }]);
+  expect(asked.problems).toEqual(problems);
 });
