@@ -7,8 +7,9 @@ import { type Lane, parseLane } from '../../../inbox/ports.js';
  * may send one, so a payload is validated like any external input, and invalid payloads are ignored.
  */
 
-/** Keeps a payload below PostgreSQL's limit of 8,000 bytes; a name is a few dozen bytes. */
 const namesPerMessage = 100;
+/** Keeps a payload below PostgreSQL's limit of 8,000 bytes. Lanes of many sources and ids may be long; all of them are ASCII. */
+const charactersPerMessage = 7_000;
 
 export interface ReceivedMessage {
   readonly from: string;
@@ -89,9 +90,19 @@ function inParts(message: Message): readonly Message[] {
   }
 }
 
-function chunks<Value>(values: readonly Value[]): readonly (readonly Value[])[] {
-  const count = Math.ceil(values.length / namesPerMessage);
-  return Array.from({ length: count }, (_, n) =>
-    values.slice(n * namesPerMessage, (n + 1) * namesPerMessage),
-  );
+function chunks<Value extends string>(values: readonly Value[]): readonly (readonly Value[])[] {
+  const parts: Value[][] = [];
+  let characters = 0;
+  for (const value of values) {
+    const part = parts.at(-1);
+    // With its quotes and a comma.
+    characters += value.length + 3;
+    if (part !== undefined && part.length < namesPerMessage && characters <= charactersPerMessage)
+      part.push(value);
+    else {
+      parts.push([value]);
+      characters = value.length + 3;
+    }
+  }
+  return parts;
 }
