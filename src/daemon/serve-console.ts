@@ -83,7 +83,7 @@ export async function serveConsole(
       waits: () => engine.mirror.waits(),
       spacings: (source) => {
         if (source === null)
-          return longestSpacings(webhookSpacings(config.sources, engine.sync, clock), sourcesUsual);
+          return longestSpacings(webhookSpacings(engine.sources.all, engine.sync, clock), sourcesUsual);
         const spacing = spacingOf(source);
         return spacing === null ? {} : { [source]: spacing };
       },

@@ -7,6 +7,7 @@ import type { SourceStatus } from '../../src/reading/status.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { fakeIo, rosterd } from '../cli/fake-io.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
+import { followingConfig } from './following-fixture.js';
 
 const c0 = 'c0' as SourceName;
 
@@ -67,6 +68,17 @@ test('status, /status.json and the dashboard show how webhooks are spaced now, a
     /c0 .* every \d.*\nc0: after a webhook, the feed is read at most every .*: 30 of 100 requests of the token are left until 20\d\d-.*Z\n/,
   );
   expect(await get('/operations')).toMatch(/read every [^<]+: the quota has to last until it resets/);
+});
+
+test('status shows how webhooks of a followed source are spaced', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 10 });
+  const config = followingConfig(sandbox, { folder: freshFolder() });
+  const daemon = await startDaemon(partsFor(config));
+  onTestFinished(() => daemon.close());
+  const { sources } = daemon.engine;
+  await expect.poll(() => sources.all, { interval: 25 }).toHaveLength(1);
+  const { spacings } = await askDaemons(config.database, config, systemClock);
+  expect(Object.keys(spacings)).toEqual(sources.all.map(({ name }) => name));
 });
 
 test('without a daemon, status has no spacing to show', async () => {
