@@ -24,6 +24,7 @@ export interface JudgedStatus
   readonly staleMillis: number;
 }
 
+/** `config` has the sources that rules added, too. */
 export async function judgedStatusOf(
   snapshots: Snapshots,
   clock: Clock,
@@ -39,7 +40,7 @@ export async function judgedStatusOf(
   });
   return {
     sources,
-    staleMillis: staleMillisOf(config),
+    staleMillis: staleMillisOf(config, config.sources.length),
     endpoint: await endpointHealth(config, clock, vault),
     backup: backupsSeen(config, now),
     ...(await publicationsSeen(config, now)),

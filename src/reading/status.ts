@@ -156,13 +156,16 @@ const graceMillis = 60_000;
 /** Without a configuration, neither the interval nor the expected sources are known. */
 export function statusWanted(config: Config | null | undefined): StatusWanted {
   if (config == null) return {};
-  return { staleMillis: staleMillisOf(config), configured: config.sources.map(({ name }) => name) };
+  return {
+    staleMillisOf: (sources) => staleMillisOf(config, sources),
+    configured: config.sources.map(({ name }) => name),
+  };
 }
 
-/** Returns how long after its last tick a source is overdue. */
-export function staleMillisOf(config: Config): number {
+/** Returns how long after its last tick one of so many sources is overdue. */
+export function staleMillisOf(config: Config, sources: number): number {
   // Idle sources are read less often, which does not make them overdue.
-  const shares = sharesFor(config.sources.length, sharesWanted(config));
+  const shares = sharesFor(sources, sharesWanted(config));
   // With many sources, ticks wait for requests: at most for as long as an interval.
   const queuedMillis =
     shares.timed === null ? 0 : shares.intervalMillis - config.sync.intervalSeconds * 1_000;

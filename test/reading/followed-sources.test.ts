@@ -105,6 +105,27 @@ describe.each(databases)('followed sources in $database', ({ open }) => {
     ]);
   });
 
+  test('status: the tick of one of 500 followed sources is overdue only after the time that it may wait', async () => {
+    const mirror = await open();
+    await mirror.insert('followed_sources', entry('here', {}));
+    await mirror.rows(
+      `INSERT INTO followed_sources
+         (source, rule, realm, target_type, target, installation, state, mints, first_seen_at)
+       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 499)
+       SELECT 'more-' || i, 'crm', 'live', 'company', 'co_' || i, 'inst_' || i, 'waiting', 0, '${at(-60)}' FROM n`,
+    );
+    const seen = async (minutes: number) => {
+      const time = { last_tick_at: at(-minutes), last_success_at: at(-minutes), last_outcome: 'done' };
+      await mirror.rows("DELETE FROM sources WHERE name = 'here'");
+      await mirror.insert('sources', sourceRow(1, { name: 'here', ...time }));
+      const { sources } = await statusOf(mirror.place, clock, config, nothing, { only: ['here'] });
+      return sources.map(({ stale }) => stale);
+    };
+    // They are read every 15 minutes, up to a quarter later, and may wait 5 minutes for the requests of the address.
+    expect(await seen(24)).toEqual([false]);
+    expect(await seen(25)).toEqual([true]);
+  });
+
   test('sources show: a followed source has its rule, its installation and no secret', async () => {
     const { place } = await filled();
     expect(await showSource(place, clock, config, nothing, 'here')).toMatchObject({

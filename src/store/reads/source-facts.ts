@@ -40,7 +40,8 @@ export interface JudgedSource extends FactsOfView, Judgement {
 const staleMillisDefault = 15 * 60_000;
 
 export interface JudgeWanted {
-  readonly staleMillis?: number;
+  /** Returns the longest normal time between two ticks of one of so many sources. */
+  readonly staleMillisOf?: (sources: number) => number;
   /**
    * The configured sources. One that never ran is listed too; one that neither is configured nor follows a rule counts
    * as not followed. Without this list every source counts as followed.
@@ -58,7 +59,7 @@ export interface JudgeWanted {
 export async function readJudgedSources(
   ask: Ask,
   now: number,
-  { staleMillis = staleMillisDefault, configured, elsewhere = [], problems = [] }: JudgeWanted = {},
+  { staleMillisOf, configured, elsewhere = [], problems = [] }: JudgeWanted = {},
 ): Promise<readonly JudgedSource[]> {
   const rows = await ask<FactsOfView>`
     SELECT source, state, meaning, readable, complete_up_to, rows, rows_incoming, last_tick_at, last_success_at,
@@ -77,6 +78,8 @@ export async function readJudgedSources(
     ).map(({ source, open }) => [source, open]),
   );
   const followed = await readFollowed(ask);
+  const open = [...followed.values()].filter(isFollowing).map(({ source }) => source);
+  const staleMillis = staleMillisOf?.(new Set([...(configured ?? []), ...open]).size) ?? staleMillisDefault;
   const known = configured === undefined ? null : new Set([...configured, ...elsewhere]);
   const reports = new Map<string, HealthReport[]>();
   for (const report of problems)
