@@ -16,6 +16,18 @@ export function broken(what: string, field: string): Fault {
   return new Fault('contract_broken', `a response with ${withArticle(what)} has no usable \`${field}\``);
 }
 
+/**
+ * Throws when a response has more entries than any valid one. Each entry costs a request or a write, and the writes of a
+ * listing are one commit, which blocks the event loop on SQLite.
+ */
+export function requireAtMost(max: number, count: number, what: string, entries: string): void {
+  if (count > max)
+    throw new Fault(
+      'contract_broken',
+      `a response with ${withArticle(what)} has ${count} ${entries}, and at most ${max} are accepted`,
+    );
+}
+
 /** Returns what a response was parsed into. Throws when it is about another company or round than the one asked for. */
 export function about<Parsed extends { readonly row: { readonly id?: unknown } }>(
   what: string,
@@ -25,6 +37,10 @@ export function about<Parsed extends { readonly row: { readonly id?: unknown } }
   if (parsed.row.id !== asked) throw broken(what, 'id');
   return parsed;
 }
+
+/** The limits of a record of an investment, far above what the platform sends: they are sorted, stored and compared. */
+const unknownFieldsMax = 200;
+const valuesMax = 2_000;
 
 /** Reads the fields of one resource and names the resource in errors. */
 export class Reader {
@@ -93,19 +109,27 @@ export class Reader {
   /** Returns the fields that are not in `known` as JSON, or null. */
   extra(known: ReadonlySet<string>): string | null {
     const unknown = Object.entries(this.fields).filter(([name]) => !known.has(name));
-    for (const [name, value] of unknown) this.#requireShallow(name, value);
+    requireAtMost(unknownFieldsMax, unknown.length, this.what, 'unknown fields');
+    for (const [name, value] of unknown) this.#requireReadable(name, value);
     return unknown.length === 0 ? null : canonicalJson(Object.fromEntries(unknown) as JsonObject);
   }
 
   json(name: string): string | null {
     const value = this.fields[name] ?? null;
-    this.#requireShallow(name, value);
+    this.#requireReadable(name, value);
     return value === null ? null : canonicalJson(value as Json);
   }
 
-  #requireShallow(name: string, value: unknown): void {
+  #requireReadable(name: string, value: unknown): void {
     if (isDeeper(value, readableLevelsMax)) throw broken(this.what, name);
+    requireAtMost(valuesMax, valuesIn(value), this.what, `values in \`${name}\``);
   }
+}
+
+/** Counts the values of JSON that is not nested too deeply. */
+function valuesIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, inner) => sum + valuesIn(inner), 1);
 }
 
 const dollarShape = /^(-?)(\d{1,15})(?:\.(\d{1,2}))?$/;

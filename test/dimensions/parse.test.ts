@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { parseCompany } from '../../src/dimensions/collections/companies.js';
+import { namedRounds, parseCompany, parseMyCompanies } from '../../src/dimensions/collections/companies.js';
 import { parseUpdates } from '../../src/dimensions/collections/company-updates.js';
 import { collections, touchedBy } from '../../src/dimensions/collections/index.js';
 import { parseStats } from '../../src/dimensions/collections/round-stats.js';
 import { parseRound } from '../../src/dimensions/collections/rounds.js';
-import { company, offering, stats, updates } from './samples.js';
+import { company, offering, stats, summary, updates } from './samples.js';
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
@@ -117,4 +117,50 @@ test.each([
   ['syndicate_member.joined', []],
 ])('the event %s concerns the collections %j', (event, names) => {
   expect(touchedBy(event)).toEqual(names);
+});
+
+const many = <Item>(count: number, item: (at: number) => Item): readonly Item[] =>
+  Array.from({ length: count }, (_, at) => item(at));
+const statuses = (count: number) =>
+  Object.fromEntries(
+    many(count, (at) => [`status_${at}`, { count: 0, committed_cents: 0, raised_cents: 0 }] as const),
+  );
+const unknownFields = (count: number) => Object.fromEntries(many(count, (at) => [`field_${at}`, at]));
+const people = (count: number) => ({ data: many(count, (at) => ({ id: `co_${at}`, attributes: {} })) });
+
+test.each<[string, number, (count: number) => unknown]>([
+  ['posts', 100, (count) => parseUpdates(updates(many(count, (at) => `u${at}`)), 'co_1', first)],
+  ['statuses', 200, (count) => parseStats(stats('ofr_1', { by_status: statuses(count) }), 'ofr_1', 'now')],
+  [
+    'rounds',
+    500,
+    (count) =>
+      parseCompany(
+        company({
+          service_rounds: [],
+          current_raise: { offering_ids: ['ofr_1'] },
+          past_rounds: many(count - 1, (at) => summary(`ofr_${at}`)),
+        }),
+      ),
+  ],
+  ['companies', 2_000, (count) => parseMyCompanies(people(count))],
+  ['unknown fields', 200, (count) => parseCompany(company(unknownFields(count)))],
+  [
+    'values in `new_field`',
+    2_000,
+    (count) => parseRound(offering('ofr_1', { new_field: many(count - 1, (at) => at) })),
+  ],
+])(
+  'a response with too many %s is an error, so that it cannot block the event loop: at most %i',
+  (what, most, parse) => {
+    parse(most);
+    expect(() => parse(most + 1)).toThrow(`has ${most + 1} ${what}, and at most ${most} are accepted`);
+  },
+);
+
+test('the rounds of a company that names too many are not asked for', () => {
+  const named = (count: number) =>
+    namedRounds(company({ past_rounds: many(count, (at) => summary(`ofr_${at}`)) }));
+  expect(named(400)).toHaveLength(400);
+  expect(named(501)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { canonicalJson, type JsonObject } from '../../domain/json.js';
-import { broken, fieldsOf, Reader } from '../fields.js';
+import { broken, fieldsOf, Reader, requireAtMost } from '../fields.js';
 import type { Collection, Row } from '../ports.js';
 
 export const companies: Collection = {
@@ -37,6 +37,11 @@ const known: ReadonlySet<string> = new Set([
   ...['past_rounds', 'service_rounds', 'wefunder_rounds', 'totals'],
 ]);
 
+/** The rounds of one company: each costs a request for itself and one for its stats. */
+const roundsMax = 500;
+/** The companies of one person: each costs two requests. */
+const companiesMax = 2_000;
+
 /** Parses `GET /companies/{id}`. Its currency is known only from its rounds. */
 export function parseCompany(body: unknown): CompanyRecord {
   const { id, attributes } = fieldsOf(fieldsOf(body).data);
@@ -46,13 +51,13 @@ export function parseCompany(body: unknown): CompanyRecord {
   const place = read.inside('location');
   const totals = read.inside('totals');
   const past = read.list('past_rounds');
-  const summaries = [...read.list('service_rounds'), ...read.list('wefunder_rounds'), ...past].flatMap(
-    summaryOf,
-  );
+  const listed = [...read.list('service_rounds'), ...read.list('wefunder_rounds'), ...past];
   const current = read.inside('current_raise').text('offering_id');
   const raising = read.flag('raising');
   const ids = fieldsOf(fieldsOf(attributes).current_raise).offering_ids;
   const legs = Array.isArray(ids) ? ids.filter((leg): leg is string => typeof leg === 'string') : [];
+  requireAtMost(roundsMax, listed.length + legs.length, 'company', 'rounds');
+  const summaries = listed.flatMap(summaryOf);
   return {
     row: {
       id,
@@ -86,6 +91,7 @@ export function parseCompany(body: unknown): CompanyRecord {
 export function parseMyCompanies(body: unknown): ReadonlyMap<string, string | null> {
   const { data } = fieldsOf(body);
   if (!Array.isArray(data)) throw broken('company', 'data');
+  requireAtMost(companiesMax, data.length, 'company', 'companies');
   const names = new Map<string, string | null>();
   for (const item of data) {
     const { id, attributes } = fieldsOf(item);
@@ -96,7 +102,7 @@ export function parseMyCompanies(body: unknown): ReadonlyMap<string, string | nu
   return names;
 }
 
-/** Returns the rounds that a response names, also one that `parseCompany` cannot read. */
+/** Returns the rounds that a response names, also one that `parseCompany` cannot read; none of one with too many. */
 export function namedRounds(body: unknown): readonly RoundSummary[] {
   const fields = fieldsOf(fieldsOf(fieldsOf(body).data).attributes);
   const { offering_id, offering_ids } = fieldsOf(fields.current_raise);
@@ -104,6 +110,7 @@ export function namedRounds(body: unknown): readonly RoundSummary[] {
     Array.isArray(list) ? list.map((item: unknown) => fieldsOf(item).offering_id) : [],
   );
   const ids = [...listed, offering_id, ...(Array.isArray(offering_ids) ? offering_ids : [])];
+  if (ids.length > roundsMax) return [];
   return [...new Set(ids)].flatMap((id) => (typeof id === 'string' && id !== '' ? [bare(id)] : []));
 }
 

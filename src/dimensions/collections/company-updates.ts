@@ -1,5 +1,6 @@
 import { type Fault, isFault } from '../../domain/fault.js';
-import { broken, fieldsOf, Reader } from '../fields.js';
+import { tabPerPage } from '../../wire/limits.js';
+import { broken, fieldsOf, Reader, requireAtMost } from '../fields.js';
 import type { Collection, Row } from '../ports.js';
 
 export const companyUpdates: Collection = {
@@ -32,6 +33,9 @@ export interface UpdatesPage {
 /** The most pages that are read of one company: 5,000 posts. More would never end on a broken platform. */
 const pagesMax = 100;
 
+/** Twice what is asked for, as of a page of investments. */
+const postsMax = 2 * tabPerPage.max;
+
 interface PageAsked {
   readonly cursor: string | undefined;
   /** Counts from 1. */
@@ -42,6 +46,7 @@ interface PageAsked {
 export function parseUpdates(body: unknown, companyId: string, asked: PageAsked): UpdatesPage {
   const { data, meta } = fieldsOf(body);
   if (!Array.isArray(data)) throw broken('company_update', 'data');
+  requireAtMost(postsMax, data.length, 'company_update', 'posts');
   const { has_more: hasMore, next_cursor: next } = fieldsOf(meta);
   const more = typeof next === 'string' || typeof next === 'number' ? String(next) : '';
   // Without them the listing would look complete, and posts on later pages would be deleted.

@@ -1,4 +1,4 @@
-import { broken, fieldsOf, Reader } from '../fields.js';
+import { broken, fieldsOf, Reader, requireAtMost } from '../fields.js';
 import type { Collection, Row } from '../ports.js';
 
 export const roundStats: Collection = {
@@ -13,6 +13,9 @@ export const roundStats: Collection = {
   touchedBy: ['offering.', 'installation.'],
 };
 
+/** The platform documents some twenty statuses. */
+const statusesMax = 200;
+
 /** Parses `GET /offerings/{id}/stats`: one row for each status that has investments. Throws for those of another round. */
 export function parseStats(body: unknown, round: string, askedAt: string): readonly Row[] {
   const { data, meta } = fieldsOf(body);
@@ -22,7 +25,9 @@ export function parseStats(body: unknown, round: string, askedAt: string): reado
   const publishedThrough = new Reader('set of stats', fieldsOf(meta)).time('published_through');
   const byStatus = fieldsOf(data).by_status;
   if (typeof byStatus !== 'object' || byStatus === null) throw broken('set of stats', 'by_status');
-  return Object.entries(byStatus).map(([status, totals]) => {
+  const statuses = Object.entries(byStatus);
+  requireAtMost(statusesMax, statuses.length, 'set of stats', 'statuses');
+  return statuses.map(([status, totals]) => {
     const of = new Reader('set of stats', fieldsOf(totals));
     return {
       offering_id: round,

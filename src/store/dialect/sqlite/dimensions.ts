@@ -26,11 +26,13 @@ import {
   planCollection,
   storedSql,
   touchedSql,
+  type Write,
   writesOf,
 } from '../../plan-collection.js';
 import { commitTimes, type SourceRow } from '../../source-row.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
+import type { Prepared } from './prepared.js';
 import { roundLabels } from './round-labels.js';
 import { inTransaction, withoutWaiting } from './transaction.js';
 
@@ -110,17 +112,20 @@ export class SqliteDimensions implements DimensionStore {
           : [],
       );
       let seq = this.#lastSeq();
+      // A company may have thousands of posts, and preparing a statement takes longer than running it.
+      const prepared = new Map<string, Prepared<unknown[]>>();
+      const run = ({ sql, values }: Write) => {
+        const statement = prepared.get(sql) ?? this.database.raw.prepare<unknown[]>(sql);
+        prepared.set(sql, statement);
+        statement.run(...values);
+      };
       for (const plan of plans) {
         // Readers may act on a change as soon as they see it, so its number must survive a power cut.
         if (announced(plan) > 0 && durability === 'bookkeeping') throw new MustBeDurable();
-        for (const { sql, values } of writesOf(plan, { sourceNo: source.no, at, firstSeq: seq + 1 }))
-          this.#run(sql, ...values);
+        for (const write of writesOf(plan, { sourceNo: source.no, at, firstSeq: seq + 1 })) run(write);
         seq += announced(plan);
       }
-      for (const listing of listings) {
-        const { sql, values } = collectionWrite(listing, source.no, now);
-        this.#run(sql, ...values);
-      }
+      for (const listing of listings) run(collectionWrite(listing, source.no, now));
       if (plans.some((plan) => announced(plan) > 0))
         this.#run('UPDATE sources SET last_committed_at = ? WHERE no = ?', at, source.no);
       return sumOf(plans);
