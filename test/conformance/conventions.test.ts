@@ -69,6 +69,20 @@ test('CONV-01 ERR-01 every error is JSON of one form', async () => {
   }
 });
 
+test('every error names the section of the API reference about its operation', async () => {
+  const page = await (await fetch(`${world.ready.baseUrl}/docs`)).text();
+  const named = (await refusals()).map(({ body }) => {
+    const [, base, anchor] = /Reference: (http\S+\/docs)(?:#(\w+))?$/.exec(body.error.remediation) ?? [];
+    expect(base).toBe(`${world.ready.baseUrl}/docs`);
+    return anchor;
+  });
+  const anchors = named.filter((anchor) => anchor !== undefined);
+  expect(anchors).toContain('listInvestments');
+  for (const anchor of anchors) expect(page).toContain(`id="${anchor}"`);
+  const token = await fetch(`${world.ready.baseUrl}/oauth/token`, { method: 'POST' });
+  expect(await token.json()).toMatchObject({ error_uri: `${world.ready.baseUrl}/docs#issueToken` });
+});
+
 test('ERR-15 a crash returns 500 internal_server_error without the text of the exception', async () => {
   run(world.services.state, 'DELETE FROM feed');
   const { status, body } = await world.get('/investments', { token: token() });

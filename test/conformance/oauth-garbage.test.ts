@@ -90,7 +90,7 @@ test('the token and revocation endpoints survive arbitrary input', async () => {
       const answer = await world.post(`/oauth/${endpoint}`, { body: form(fields) });
       expect([200, 400, 401]).toContain(answer.status);
       if (answer.status !== 200)
-        expect(Object.keys(answer.body).sort()).toEqual(['error', 'error_description']);
+        expect(Object.keys(answer.body).sort()).toEqual(['error', 'error_description', 'error_uri']);
     }),
     { numRuns: 300 },
   );

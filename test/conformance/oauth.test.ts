@@ -313,7 +313,7 @@ describe('the token endpoint', () => {
       ),
     });
     expect([twice.status, twice.body.error]).toEqual([400, 'invalid_request']);
-    expect(Object.keys(twice.body).sort()).toEqual(['error', 'error_description']);
+    expect(Object.keys(twice.body).sort()).toEqual(['error', 'error_description', 'error_uri']);
   });
 
   test('an unknown grant type returns unsupported_grant_type, including names of JavaScript object properties', async () => {

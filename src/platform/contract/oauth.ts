@@ -104,6 +104,7 @@ const oauthError = z
       'unsupported_grant_type',
     ]),
     error_description: z.string(),
+    error_uri: z.string().optional().describe('The section of the API reference about the request.'),
   })
   .meta({
     id: 'OAuthError',

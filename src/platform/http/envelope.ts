@@ -9,9 +9,11 @@ export interface Answer {
   readonly body: string;
 }
 
-/** Builds every error response, so that all errors have the same format. */
-export function problemAnswer(problem: Problem, requestId: string): Answer {
-  const { details, remediation, headers = {} } = problem.about;
+/** Builds every error response, so that all errors have the same format. `reference` is a page about the request. */
+export function problemAnswer(problem: Problem, requestId: string, reference: string | null = null): Answer {
+  const { details, headers = {} } = problem.about;
+  const advice = [problem.about.remediation, reference === null ? undefined : `Reference: ${reference}`];
+  const remediation = advice.filter((text) => text !== undefined).join(' ') || undefined;
   const error = { type: problem.type, message: problem.message, details, request_id: requestId, remediation };
   return {
     status: problem.status,

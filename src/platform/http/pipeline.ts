@@ -3,6 +3,7 @@ import type { Services } from '../services.js';
 import { type Answer, problemAnswer, replyAnswer } from './envelope.js';
 import type { Exchange } from './exchange.js';
 import { notFound, Problem } from './problem.js';
+import { referenceFor } from './reference.js';
 import type { Match } from './route.js';
 import { versionFromHeader } from './steps/choose-version.js';
 import { validate } from './steps/validate.js';
@@ -22,7 +23,7 @@ export async function answerTo(match: Match | null, exchange: Exchange): Promise
     validate(match.route.operation, exchange);
     return replyAnswer(await match.route.handler(exchange));
   } catch (error) {
-    if (error instanceof Problem) return problemAnswer(error, exchange.requestId);
+    if (error instanceof Problem) return problemAnswer(error, exchange.requestId, referenceFor(exchange));
     logCrash(exchange.services, exchange, error);
     const crash = new Problem(500, 'internal_server_error', 'Something went wrong on our side.');
     return problemAnswer(crash, exchange.requestId);

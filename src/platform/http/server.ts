@@ -10,6 +10,7 @@ import type { Exchange } from './exchange.js';
 import { answerTo } from './pipeline.js';
 import { Problem } from './problem.js';
 import { readBody } from './read-body.js';
+import { referenceFor } from './reference.js';
 import type { Router } from './route.js';
 
 /** Observes or replaces responses. The request ledger and the faults of a sandbox are interceptors. */
@@ -86,7 +87,7 @@ async function serve(
   };
   let answer: Answer | undefined;
   for (const interceptor of interceptors) answer ??= (await interceptor.before?.(exchange)) ?? undefined;
-  if (body === null) answer ??= problemAnswer(tooLarge, requestId);
+  if (body === null) answer ??= problemAnswer(tooLarge, requestId, referenceFor(exchange));
   answer ??= method === 'OPTIONS' && match !== null ? preflight : await answerTo(match, exchange);
   for (const interceptor of interceptors) interceptor.after?.(exchange, answer);
   if (response.destroyed) return;

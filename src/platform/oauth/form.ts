@@ -1,4 +1,5 @@
 import type { Exchange, Handler, Reply } from '../http/exchange.js';
+import { referenceFor } from '../http/reference.js';
 import type { OAuthErrorCode } from './outcome.js';
 
 /** Thrown only outside transactions. Inside a transaction a refusal is a return value. */
@@ -21,16 +22,16 @@ export function flat(handler: Handler): Handler {
     try {
       return await handler(exchange);
     } catch (error) {
-      if (error instanceof OAuthRefusal) return flatError(error.error, error.message);
+      if (error instanceof OAuthRefusal) return flatError(error.error, error.message, referenceFor(exchange));
       throw error;
     }
   };
 }
 
-function flatError(error: OAuthErrorCode, description: string): Reply {
+function flatError(error: OAuthErrorCode, description: string, reference: string | null): Reply {
   return {
     status: error === 'invalid_client' ? 401 : 400,
-    body: { error, error_description: description },
+    body: { error, error_description: description, ...(reference === null ? {} : { error_uri: reference }) },
     headers: { pragma: 'no-cache' },
   };
 }

@@ -4,6 +4,7 @@ import type { Operation } from '../../contract/operation.js';
 import type { Exchange, Reply } from '../../http/exchange.js';
 import { parseJsonBody } from '../../http/json-body.js';
 import { Problem } from '../../http/problem.js';
+import { controlTag } from '../../http/reference.js';
 import { type Route, route } from '../../http/route.js';
 
 /**
@@ -20,7 +21,7 @@ export function controlRoute<Body extends z.ZodType>(
     id: `${method} ${path}`,
     method,
     path,
-    tag: 'Sandbox',
+    tag: controlTag,
     summary: 'Control of the sandbox',
     scopes: null,
     responses: {},

@@ -3,6 +3,7 @@ import type { Operation } from '../../contract/operation.js';
 import { baseUrl } from '../../http/base-url.js';
 import type { Exchange, Handler, PostedForm, Reply, Step } from '../../http/exchange.js';
 import { Problem } from '../../http/problem.js';
+import { controlTag } from '../../http/reference.js';
 import { type Route, type Router, route } from '../../http/route.js';
 import { seeOther } from '../../pages/layout.js';
 import { isForged, noticePage, outdatedForm, personByEmail } from '../../pages/parts.js';
@@ -44,7 +45,7 @@ const declared = (method: 'GET' | 'POST', path: string) =>
     id: `${method} ${path}`,
     method,
     path,
-    tag: 'Sandbox',
+    tag: controlTag,
     summary: 'Start page of the sandbox',
     scopes: null,
     responses: {},
