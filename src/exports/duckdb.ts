@@ -48,14 +48,19 @@ export async function withWorkshop<Result>(
   const duckdb = await load().catch((error: unknown) => {
     throw notInstalled(error);
   });
-  const instance = await duckdb.DuckDBInstance.create(join(folder, 'rows.duckdb'), {
+  const options = {
     memory_limit: memoryMax,
     threads: '1',
     temp_directory: folder,
     // All needed extensions are built in; never download one.
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
-  });
+  };
+  const instance = await duckdb.DuckDBInstance.create(join(folder, 'rows.duckdb'), options).catch(
+    (error: unknown) => {
+      throw faultOf(error);
+    },
+  );
   const connection = await instance.connect();
   const interrupt = () => connection.interrupt();
   signal.addEventListener('abort', interrupt);
@@ -142,7 +147,7 @@ function notInstalled(cause: unknown): Fault {
 }
 
 function faultOf(error: unknown): unknown {
-  if (!(error instanceof Error) || !/no space left/i.test(error.message)) return error;
+  if (!(error instanceof Error) || !/no space left|quota exceeded/i.test(error.message)) return error;
   return new Fault('database_full', 'the disk is full: no file was written', {
     hint: 'free disk space, or name a place on another disk; writing temporarily needs about twice the size of the mirror',
     cause: error,

@@ -160,3 +160,20 @@ test('an aborted export, a wrong path, a missing folder and a missing writer are
   });
   expect(readdirSync(folder)).toEqual([]);
 });
+
+test('a disk that is full before the first row is reported as such, and leaves no file', async () => {
+  const folder = tempFolder();
+  const full = async () => {
+    const duckdb = await import('@duckdb/node-api');
+    const create = async (file: string) => {
+      throw new Error(`IO Error: Could not write file "${file}": No space left on device`);
+    };
+    return { ...duckdb, DuckDBInstance: { create } } as unknown as DuckDbPackage;
+  };
+  const written = writeParquet(join(folder, 'full.parquet'), rowSource(columns, rows), idle, full);
+  await expect(written).rejects.toMatchObject({
+    code: 'database_full',
+    message: 'the disk is full: no file was written',
+  });
+  expect(readdirSync(folder)).toEqual([]);
+});
