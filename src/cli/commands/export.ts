@@ -109,6 +109,7 @@ export const exportCommand: Command = {
       out.note('names, emails and addresses are left empty; --identity fills them in');
     const write = async ({ files, ...about }: PreparedExport) => {
       rowsTotal = about.rowsTotal ?? undefined;
+      if (about.sources.length === 0) out.warn('the mirror has no source yet, so it has no rows');
       for (const name of about.unreadable)
         out.warn(`${name}: its first listing is not complete, so it has no rows yet`);
       for (const { source: name, from } of about.younger)
