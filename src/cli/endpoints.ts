@@ -45,7 +45,10 @@ export async function secretFileOf(context: CommandContext): Promise<string | un
     await makePrivateFolder(dirname(file));
     await access(dirname(file), constants.W_OK);
   } catch (cause) {
-    throw new Fault('usage', `--secret-file: the folder of ${file} cannot be written`, { cause });
+    throw new Fault('usage', `--secret-file: the folder of ${file} cannot be written`, {
+      hint: 'name a file in a folder that this user can write to',
+      cause,
+    });
   }
   return file;
 }
