@@ -7,6 +7,7 @@ import type { Settings } from './settings.js';
 
 interface FileUse {
   readonly file: string;
+  /** The setting; empty for the configuration itself. */
   readonly path: Path;
   /** Whether rosterd writes the file. Other files are read and may be named twice. */
   readonly isWritten: boolean;
@@ -17,10 +18,14 @@ interface FileUse {
 }
 
 /**
- * A file that rosterd writes has one use: it would overwrite a secret, or the mirror, that has the same name. `folderOf` returns the
- * folder that a relative path in a setting starts from.
+ * A file that rosterd writes has one use: it would overwrite a secret, the mirror, or the configuration itself, that has the same
+ * name. `folderOf` returns the folder that a relative path in a setting starts from. `configFile` is null without a file.
  */
-export function fileClashes(settings: Settings, folderOf: (path: Path) => string): readonly Clash[] {
+export function fileClashes(
+  settings: Settings,
+  folderOf: (path: Path) => string,
+  configFile: string | null = null,
+): readonly Clash[] {
   const before = new Map<string, FileUse[]>();
   const identities = new Map<string, string>();
   // A thousand sources may share one file, and a file system may be slow.
@@ -29,23 +34,31 @@ export function fileClashes(settings: Settings, folderOf: (path: Path) => string
     identities.set(file, known);
     return known;
   };
-  return [...plainFiles(settings), ...namedFiles(settings, [])].flatMap((use) => {
-    const named = resolve(folderOf(use.path), use.file);
-    const file = identityOf(use.isInPlace ? fileBehind(named) : named);
-    const earlier = before.get(file) ?? [];
-    // A thousand sources may share one sign-in or one secret: the first of them is enough.
-    if (!earlier.some((other) => isAlike(other, use))) before.set(file, [...earlier, use]);
-    const other = earlier.find((one) => overwrites(one, use));
-    return other === undefined
-      ? []
-      : [
-          {
-            path: use.path,
-            message: `is ${use.file}, the file of ${pathText(other.path)}; expected another file`,
-          },
-        ];
-  });
+  return [...configuration(configFile), ...plainFiles(settings), ...namedFiles(settings, [])].flatMap(
+    (use) => {
+      const named = use.path.length === 0 ? use.file : resolve(folderOf(use.path), use.file);
+      const file = identityOf(use.isInPlace ? fileBehind(named) : named);
+      const earlier = before.get(file) ?? [];
+      // A thousand sources may share one sign-in or one secret: the first of them is enough.
+      if (!earlier.some((other) => isAlike(other, use))) before.set(file, [...earlier, use]);
+      const other = earlier.find((one) => overwrites(one, use));
+      return other === undefined
+        ? []
+        : [
+            {
+              path: use.path,
+              message: `is ${use.file}, ${useText(other)}; expected another file`,
+            },
+          ];
+    },
+  );
 }
+
+const configuration = (file: string | null): readonly FileUse[] =>
+  file === null ? [] : [{ file, path: [], isWritten: false, isInPlace: true, clientId: null }];
+
+const useText = ({ path }: FileUse): string =>
+  path.length === 0 ? 'the configuration itself' : `the file of ${pathText(path)}`;
 
 const isAlike = (one: FileUse, other: FileUse): boolean =>
   one.isWritten === other.isWritten && one.clientId === other.clientId;

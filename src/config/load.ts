@@ -51,7 +51,7 @@ export function loadConfig(request: ConfigRequest, text = readConfigText(request
     : stubInvalid(input, placesOf(parsed.error.issues));
   for (const { path, ...clash } of understood === null
     ? []
-    : clashesIn(understood.settings, { folderOf, draft: request.draft === true })) {
+    : clashesIn(understood.settings, { folderOf, draft: request.draft === true, file: document.file })) {
     if (!understood?.isMadeUp(path)) problems.push({ path: pathText(path), where: whereOf(path), ...clash });
   }
   const strays = strayNames(fromEnv.unknown, input);

@@ -44,7 +44,7 @@ function loadIfValid(request: ConfigRequest, text: ConfigText): LoadedConfig | n
   const originOf = (path: Path) => originIn(overrides, document.value, path);
   const folder = document.file === null ? request.cwd : folderOfFile(document.file);
   const folderOf = (path: Path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder);
-  if (clashesIn(settings, { folderOf }).length > 0) return null;
+  if (clashesIn(settings, { folderOf, file: document.file }).length > 0) return null;
   const config = configFrom(settings, { env: request.env, folderOf });
   const strays = strayNames(fromEnv.unknown, input);
   return {

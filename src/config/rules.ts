@@ -19,9 +19,14 @@ interface Read {
   folderOf(path: Path): string;
   /** A draft may lack what `rosterd connect` adds. */
   readonly draft?: boolean;
+  /** The file of the configuration, if it has one. */
+  readonly file?: string | null;
 }
 
-export function clashesIn(settings: Settings, { folderOf, draft = false }: Read): readonly Clash[] {
+export function clashesIn(
+  settings: Settings,
+  { folderOf, draft = false, file = null }: Read,
+): readonly Clash[] {
   return [
     ...repeatedSources(settings.sources),
     ...repeatedNames('notices', settings.notices),
@@ -43,7 +48,7 @@ export function clashesIn(settings: Settings, { folderOf, draft = false }: Read)
     ...sharedAddress(settings),
     ...databaseClashes(settings),
     ...vaultClashes(settings),
-    ...fileClashes(settings, folderOf),
+    ...fileClashes(settings, folderOf, file),
     ...emptyQuietHours(settings),
     ...exportsOfPeople(settings),
     ...openConsole(settings),

@@ -42,6 +42,21 @@ test.each([
     'sources[1].credentials.file',
     'is crm.json, the file of sources[0].credentials.file; expected another file',
   ],
+  [
+    'the ledger in the configuration',
+    { ...minimal, forget: { ledger: './config.json' } },
+    'forget.ledger',
+    'is ./config.json, the configuration itself; expected another file',
+  ],
+  [
+    'the state of the endpoint in the configuration',
+    {
+      ...minimal,
+      receiver: { endpoint: { publicUrl: 'https://hooks.example.com/webhooks', file: 'config.json' } },
+    },
+    'receiver.endpoint.file',
+    'is config.json, the configuration itself; expected another file',
+  ],
 ])('files: a problem is %s', (_, content, path, message) => {
   expect(problems(content)).toContainEqual(expect.objectContaining({ path, message }));
 });
