@@ -79,14 +79,14 @@ export function createConsole(parts: ConsoleParts): Console {
     logger,
     version,
   });
-  const programs = programsOf(parts.source, parts.processed, parts.metricsSources, version);
+  const programs = programsOf(parts.source, parts.processed, parts.metricsSources, version, clock);
   const connections = new ConnectionTable(connectionLimits);
   const app = express();
   app.disable('x-powered-by').disable('etag').set('trust proxy', false).set('query parser', 'simple');
   // Ordered from the cheapest check to the most expensive. Routes before `admit` need no sign-in.
   app.use(knownHost(hostCheck(!isLoopbackHost(parts.host), parts.hosts)));
   app.use(safeHeaders);
-  openProbes(app, parts.source, authenticator === null);
+  openProbes(app, parts.source, clock, authenticator === null);
   if (parts.own != null) answerOwn(app, parts.own, parts.source);
   app.get('/assets/:name', serveAsset);
   const audit: SignInParts['audit'] = (actor, action) =>

@@ -1,9 +1,11 @@
 import type { ErrorRequestHandler, Express, RequestHandler } from 'express';
 import { isFault } from '../domain/fault.js';
+import type { Clock } from '../runtime/clock.js';
 import { isSameSecret } from '../runtime/same-secret.js';
 import { metricsText } from './metrics.js';
-import type { ConsoleSource, ProblemSeen } from './ports.js';
+import type { ConsoleSource } from './ports.js';
 import type { ProcessMetrics } from './process-metrics.js';
+import { isIll, promptStatus } from './prompt-status.js';
 
 /**
  * Probes for a supervisor, without sign-in. `/livez`: the process runs; only this probe should cause a restart.
@@ -15,19 +17,20 @@ import type { ProcessMetrics } from './process-metrics.js';
  * as a database that accepts no writes. An unreachable platform is not such a problem. The message of a failure may
  * name a file or a server, so it is a detail too.
  */
-export function openProbes(app: Express, source: ConsoleSource, knows: boolean): void {
+export function openProbes(app: Express, source: ConsoleSource, clock: Clock, knows: boolean): void {
+  const status = promptStatus(source, clock);
   app.get('/livez', (_request, response) => {
     response.type('text/plain').send('ok\n');
   });
   app.get('/readyz', async (_request, response) => {
-    const { sources, counts, problems } = await source.status();
+    const { sources, counts, problems } = await status();
     const waiting = sources.filter(({ readable }) => readable === 0).map((one) => one.source);
     const ready = counts.sources > 0 && counts.not_ready === 0 && !isIll(problems);
     const details = { waiting, waiting_count: counts.unreadable, problems };
     response.status(ready ? 200 : 503).json(knows ? { ready, ...details } : { ready });
   });
   app.get('/healthz', async (request, response) => {
-    const { health, sources, counts, problems } = await source.status();
+    const { health, sources, counts, problems } = await status();
     const reasons = sources
       .filter((one) => one.health !== 'ok')
       .map((one) => ({
@@ -48,9 +51,6 @@ const codeOnly: ErrorRequestHandler = (error: unknown, _request, response, next)
   if (isFault(error)) response.status(503).json({ health: 'attention', code: error.code });
   else next(error);
 };
-
-const isIll = (problems: readonly ProblemSeen[]): boolean =>
-  problems.some(({ severity }) => severity === 'ill');
 
 /**
  * Serves the problems of this process and what its ticks wait for to `rosterd status` on this machine, and its last log
@@ -85,12 +85,14 @@ export function programsOf(
   processed: ProcessMetrics,
   metricsSources: number,
   version: string,
+  clock: Clock,
 ): { readonly status: RequestHandler; readonly metrics: RequestHandler } {
   const status: RequestHandler = async (_request, response) => {
     response.json(await source.status());
   };
+  const prompt = promptStatus(source, clock);
   const metrics: RequestHandler = async (_request, response) => {
-    const seen = await source.status(metricsSources).catch(whileUnreadable);
+    const seen = await prompt(metricsSources).catch(whileUnreadable);
     const counts = await source.counts(seen?.sources.map((one) => one.source) ?? []);
     const text = await metricsText(seen, source.problems(), counts, processed, version);
     response.type('text/plain; version=0.0.4').send(text);

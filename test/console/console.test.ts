@@ -6,9 +6,10 @@ import { type ConsoleParts, createConsole } from '../../src/console/console.js';
 import type { ProblemSeen, SourceHealth, StatusSeen } from '../../src/console/ports.js';
 import { ProcessMetrics } from '../../src/console/process-metrics.js';
 import { Fault } from '../../src/domain/fault.js';
-import { systemClock } from '../../src/runtime/clock.js';
+import { type Clock, systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { testRandom } from '../support/chance.js';
+import { VirtualClock } from '../sync/support/virtual-clock.js';
 import { counts, countsOf, oneToken } from './running-console.js';
 
 const acme: SourceHealth = {
@@ -56,6 +57,7 @@ async function consoleOver(
   processed = new ProcessMetrics(200),
   problems: readonly ProblemSeen[] = [],
   auth: ConsoleParts['auth'] = null,
+  clock: Clock = systemClock,
 ) {
   const shown = createConsole({
     source: {
@@ -74,7 +76,7 @@ async function consoleOver(
     auth,
     hosts: [],
     host: '127.0.0.1',
-    clock: systemClock,
+    clock,
     random: testRandom(),
     logger: silentLogger,
     version: '1.2.3',
@@ -247,6 +249,27 @@ test('with an unreadable mirror the metrics of the process report it', async () 
   expect(text).toContain('rosterd_daemon_problems{severity="ill"} 1\n');
   expect(text).not.toContain('rosterd_change_seq 0');
   expect(await (await get('/healthz')).json()).toMatchObject({ problems: [diskFull] });
+});
+
+test('while a silent database keeps the status waiting, probes and metrics answer from memory once the daemon is ill', async () => {
+  const silent = () => new Promise<never>(() => {});
+  const problems: ProblemSeen[] = [];
+  const clock = new VirtualClock();
+  const { get } = await consoleOver(silent, new ProcessMetrics(200), problems, null, clock);
+  const paths = ['/readyz', '/healthz', '/metrics'];
+  const asked = paths.map((path) => get(path));
+  const answered: string[] = [];
+  asked.forEach((answer, at) => void answer.then(() => answered.push(paths[at] ?? '')));
+  await expect.poll(() => clock.sleeping).toBe(paths.length);
+  await clock.advance(10_000);
+  expect(answered).toEqual([]);
+  problems.push(diskFull);
+  await clock.advance(500);
+  const [ready, healthy, metrics] = await Promise.all(asked);
+  expect(ready?.status).toBe(503);
+  expect(await ready?.json()).toMatchObject({ code: 'database_busy', problems: [diskFull] });
+  expect(healthy?.status).toBe(503);
+  expect(await metrics?.text()).toContain('rosterd_mirror_readable 0\n');
 });
 
 test('five hundred open connections of unknown clients do not block a signed-in page or a probe', async () => {
