@@ -101,7 +101,7 @@ async function send(prepare: () => Promise<Post>, parts: HttpParts, signal: Abor
     });
     // The response body does not matter; closing the stream frees the connection.
     await response.body?.[Symbol.asyncIterator]().return?.();
-    return judge(response.status, response.headers.get('retry-after'));
+    return judge(response.status, retryAfterMillis(response.headers, parts.clock.now()));
   } catch (error) {
     if (late.signal.aborted && !done.signal.aborted)
       return { kind: 'failed', why: `no answer within ${answerMillisMax / 1000} s` };
@@ -114,16 +114,29 @@ async function send(prepare: () => Promise<Post>, parts: HttpParts, signal: Abor
 /** Statuses that mean that the notice itself is wrong, not the way to its receiver. */
 const refusals: ReadonlySet<number> = new Set([400, 410, 413, 422]);
 
-function judge(status: number, retryAfter: string | null): Sent {
+/**
+ * Returns the wait of a `Retry-After`, at most an hour, or null without a valid one. A date is one of the receiver's clock,
+ * so it is compared with the response's own `Date`.
+ */
+function retryAfterMillis(headers: { get(name: string): string | null }, now: number): number | null {
+  const value = headers.get('retry-after')?.trim() ?? '';
+  const isSeconds = /^\d+$/.test(value);
+  // Date.parse accepts far more than dates of HTTP, such as "-5" and "2.5".
+  const at = isSeconds || !/^[A-Z][a-z]+, .+ GMT$/.test(value) ? Number.NaN : Date.parse(value);
+  const sentAt = Date.parse(headers.get('date') ?? '');
+  const millis = isSeconds ? Number(value) * 1000 : at - (Number.isNaN(sentAt) ? now : sentAt);
+  return Number.isNaN(millis) ? null : Math.min(Math.max(millis, 0), retryAfterMillisMax);
+}
+
+function judge(status: number, afterMillis: number | null): Sent {
   if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status >= 300 && status < 400)
     return { kind: 'failed', why: `answered ${status}; redirects are not followed` };
   if (refusals.has(status)) return { kind: 'refused', why: `answered ${status}` };
-  const seconds = retryAfter !== null && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : null;
   return {
     kind: 'failed',
     why: `answered ${status}`,
-    ...(seconds === null ? {} : { afterMillis: Math.min(seconds * 1000, retryAfterMillisMax) }),
+    ...(afterMillis === null ? {} : { afterMillis }),
   };
 }
 

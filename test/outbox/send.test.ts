@@ -84,6 +84,28 @@ describe('send: signed HTTP', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test.each([
+    ['Fri, 20 Nov 2026 12:10:00 GMT', 600_000],
+    ['Friday, 20-Nov-26 12:10:00 GMT', 600_000],
+    ['Fri, 20 Nov 2026 11:00:00 GMT', 0],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', 3_600_000],
+    ['1000000000000', 3_600_000],
+    ['0', 0],
+    ['-5', undefined],
+    ['2.5', undefined],
+    ['soon', undefined],
+    ['7, 900', undefined],
+    ['', undefined],
+  ])('Retry-After "%s" of a receiver is read against its own Date', async (value, afterMillis) => {
+    const headers = { 'retry-after': value, date: 'Fri, 20 Nov 2026 12:00:00 GMT' };
+    const { url, parts } = await receiver(status(503, headers));
+    expect(await sendSigned(url, async () => 'k', parts)(dueNotice(), never)).toEqual({
+      kind: 'failed',
+      why: 'answered 503',
+      afterMillis,
+    });
+  });
+
   test('a signed notice without a timely response fails this attempt', async () => {
     const { url, parts } = await receiver(() => {});
     const sent = await sendSigned(url, async () => 'k', { ...parts, clock: hasty })(dueNotice(), never);
