@@ -43,6 +43,7 @@ import { companyFigures, readOverview, weeksOf } from '../store/reads/dashboard/
 import { readPast } from '../store/reads/dashboard/past.js';
 import { readRecord } from '../store/reads/dashboard/record.js';
 import { rosterChoices, rosterCount, rosterPage, rosterRows } from '../store/reads/dashboard/roster.js';
+import { sourcesCompletingNames } from '../store/reads/nameless-sources.js';
 import type { ReadingsApart } from '../store/reads/open-readings.js';
 
 export interface DashboardParts {
@@ -127,6 +128,7 @@ export function dashboardSource({
         const filter = asOf === undefined ? await withFoundPeople(db, wanted.filter) : wanted.filter;
         return {
           younger: asOf === undefined ? [] : await youngerSources(db, asOf),
+          completingNames: wanted.identity ? await sourcesCompletingNames(db, filter.source) : [],
           rows: await rosterPage(db, { ...wanted, filter }),
           count: await rosterCount(db, filter, countMax, asOf),
           countMax,

@@ -46,6 +46,8 @@ export interface ExportManifest {
     readonly complete_up_to: string | null;
     /** When the cursor of the feed was last stored. */
     readonly cursor_saved_at: string | null;
+    /** Whether some of its people have no name yet, until a listing completes them. Absent in versions before 0.3. */
+    readonly names_incomplete?: boolean;
   }[];
   readonly files: readonly ExportedFile[];
 }
@@ -69,9 +71,10 @@ export async function exportFacts(db: MirrorReader, source?: string): Promise<Ex
   const change_seq = await newestChange(db);
   const all = db
     .selectFrom('sync_status')
-    .select(['source', 'complete_up_to', 'cursor_saved_at'])
+    .select(['source', 'complete_up_to', 'cursor_saved_at', 'names_incomplete'])
     .orderBy('source');
-  const sources = await (source === undefined ? all : all.where('source', '=', source)).execute();
+  const found = await (source === undefined ? all : all.where('source', '=', source)).execute();
+  const sources = found.map((one) => ({ ...one, names_incomplete: one.names_incomplete === 1 }));
   return { change_seq, sources };
 }
 

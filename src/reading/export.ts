@@ -18,6 +18,7 @@ import type { DatabaseLocation } from '../store/database-location.js';
 import { refuseOwnFile } from '../store/own-file.js';
 import { youngerSources } from '../store/reads/as-of.js';
 import { exportRows, tableRows } from '../store/reads/export-rows.js';
+import { sourcesCompletingNames } from '../store/reads/nameless-sources.js';
 import { readOneState } from '../store/reads/read-mirror.js';
 import {
   type ExportManifest,
@@ -75,6 +76,8 @@ export interface PreparedExport {
   readonly sources: readonly string[];
   /** Sources without names, because the token may not read them or the configuration drops them. */
   readonly nameless: readonly string[];
+  /** Sources some of whose people have no name yet, until a listing completes them. */
+  readonly completingNames: readonly string[];
   /** Sources whose first listing is not complete: none of their rows are visible yet. */
   readonly unreadable: readonly string[];
   /** Sources that the mirror did not have yet at `asOf`. */
@@ -131,6 +134,7 @@ export function exportMirror<Result>(
           : [first, ...others],
       rowsTotal: whole ? standings.reduce((sum, { rows }) => sum + rows, 0) : null,
       sources: standings.map(({ source }) => source),
+      completingNames: await sourcesCompletingNames(db, ask.source),
       nameless: standings.filter((one) => one.identity_included === 0).map(({ source }) => source),
       unreadable: standings.filter(({ readable }) => readable === 0).map(({ source }) => source),
       younger,

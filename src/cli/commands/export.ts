@@ -114,8 +114,13 @@ export const exportCommand: Command = {
         out.warn(`${name}: its first listing is not complete, so it has no rows yet`);
       for (const { source: name, from } of about.younger)
         out.warn(`${name}: its history begins at ${from}, after the requested time`);
-      if (identity)
+      if (identity) {
         for (const name of about.nameless) out.warn(`${name}: the mirror stores no names for this source`);
+        for (const name of about.completingNames)
+          out.warn(
+            `${name}: names are incomplete, until the re-listing that \`rosterd status\` reports has ended`,
+          );
+      }
       if (tables.length > 0) {
         const folder = folderOf(context);
         if (folder !== null) return await saveIn(folder, files, format, mirror, context);

@@ -46,7 +46,7 @@ export function rosterBody(shown: RosterShown): Html {
   const several = new Set(seen.rows.map(({ company_id }) => company_id)).size > 1;
   return html`<div class="heading"><h1>Roster</h1>${identityBar(csrf, identityUntil, pathAfterIdentity(shown), mayShowNames)}</div>
 ${shown.asOf === null ? null : asOfBanner(shown.asOf, rosterPath(address, { asOf: '', after: null }), seen.younger)}
-${find(shown)}${filters(shown)}
+${find(shown)}${filters(shown)}${completing(seen.completingNames)}
 <p class="soft" role="status">${howMany(shown)}</p>
 ${table(
   'Investments',
@@ -166,6 +166,16 @@ ${address.search === '' ? null : html`<input type="hidden" name="search" value="
 ${filter.id === undefined ? null : html`<input type="hidden" name="id" value="${filter.id}">`}
 <input type="hidden" name="order" value="${address.order}"><input type="hidden" name="dir" value="${address.descending ? 'desc' : 'asc'}">
 <span class="buttons"><button class="primary">Filter</button> <a class="button" href="/roster">Clear</a></span></form>`;
+}
+
+function completing(sources: readonly string[]): Html | null {
+  const [first] = sources;
+  if (first === undefined) return null;
+  const whose =
+    sources.length === 1
+      ? `${first} has`
+      : `${first} and ${counted(sources.length - 1, 'other source')} have`;
+  return html`<p class="note">Names are incomplete until ${whose} been listed again, which happens by itself.</p>`;
 }
 
 function howMany({ seen }: RosterShown): string {

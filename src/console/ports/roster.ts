@@ -49,6 +49,8 @@ export interface RosterSeen {
   readonly countMax: number;
   /** Sources that the mirror did not have yet at the time the rows show. */
   readonly younger: PastOverviewSeen['younger'];
+  /** Sources some of whose people have no name yet, until a listing completes them; empty without `identity`. */
+  readonly completingNames: readonly string[];
   readonly choices: readonly {
     readonly source: string;
     readonly company_id: string | null;

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FilledMirror, filledMirror } from '../filled-mirror.js';
 
@@ -10,6 +12,13 @@ afterAll(() => world.close());
 
 const names = () => world.inFile((raw) => raw.prepare('SELECT count(*) FROM identities').pluck().get());
 const status = async () => JSON.parse((await world.run(['status', '--json'])).out).sources[0];
+
+const exportWithNames = async () => {
+  const file = join(world.folder, 'names.csv');
+  const { err } = await world.run(['export', '--identity', '--force', '--manifest', '--out', file]);
+  const manifest = JSON.parse(readFileSync(`${file}.manifest.json`, 'utf8'));
+  return { err, incomplete: manifest.sources[0].names_incomplete };
+};
 
 test('when identity is granted again, names are listed once more automatically and reported as incomplete until then', async () => {
   await world.sync();
@@ -36,8 +45,21 @@ test('when identity is granted again, names are listed once more automatically a
     expect.objectContaining({ name: 'health.acme', verdict: 'warn', message: note }),
   );
 
+  expect(checks).toContainEqual(
+    expect.objectContaining({ name: 'identity.acme', verdict: 'pass', message: 'names are granted' }),
+  );
+  const exported = await exportWithNames();
+  expect(exported.err).toContain(
+    'warning: acme: names are incomplete, until the re-listing that `rosterd status` reports has ended',
+  );
+  expect(exported.incomplete).toBe(true);
+
   const listed = await world.run(['sync']);
   expect(listed.code).toBe(0);
+  expect(await exportWithNames()).toMatchObject({
+    incomplete: false,
+    err: expect.not.stringContaining('incomplete'),
+  });
   expect(listed.err).not.toContain('warning');
   expect(listed.out).toMatch(/\nacme +done +relisting /);
   expect(names()).toBe(all);

@@ -187,7 +187,7 @@ describe('export', () => {
       source: 'acme',
       company: null,
       change_seq: newest?.seq,
-      sources: [{ source: 'acme', ...status }],
+      sources: [{ source: 'acme', ...status, names_incomplete: false }],
       files: [
         {
           name: 'm.csv',
