@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { madeBy } from '../store/backup/file-names.js';
+import { isAhead } from '../store/reads/judge-source.js';
 import { isOverdue } from './backups.js';
 import { mirrorName, publishedExports } from './exports-folder.js';
 import { lakeSyncedAt } from './lake.js';
@@ -52,11 +53,13 @@ export function lakeSeen({ lake }: Config, now: number): LakeSeen | null {
   if (everyMillis === null) return null;
   const millis = orElse(null, () => lakeSyncedAt(folder));
   const synced_at = millis === null ? null : instantFromMillis(millis);
+  // A time in the future was written by a clock that was ahead.
+  const overdue = isAhead(synced_at, now) || isOverdue(synced_at, everyMillis, now);
   return {
     folder,
     every_seconds: everyMillis / 1_000,
     synced_at,
-    overdue: isOverdue(synced_at, everyMillis, now),
+    overdue,
   };
 }
 
