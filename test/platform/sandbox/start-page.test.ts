@@ -331,13 +331,30 @@ test('the button for a review shows the message of the API when the token has ex
   expect(refused.text).toContain('This access token has expired.');
 });
 
-test('every command of the start page works as pasted into a shell', async () => {
+/** Runs every command of the start page in a shell, and expects it to succeed. Returns the commands. */
+async function pasted(): Promise<readonly string[]> {
   const { text } = await fetched('/');
   const lines = [...text.matchAll(/<pre id="curl-\d+">([^<]+)<\/pre>/g)].map(([, line]) => plain(line ?? ''));
-  expect(lines).toHaveLength(6);
   for (const line of lines) {
     const { stdout } = await promisify(execFile)('sh', ['-c', `${line} -w '\\n%{http_code}'`]);
     expect([line, stdout.trim().split('\n').at(-1)]).toEqual([line, expect.stringMatching(/^20[01]$/)]);
   }
+  await fetched('/_sandbox/faults', { method: 'DELETE' });
+  return lines;
+}
+
+test('every command of the start page works as pasted into a shell after the token of a person has expired', async () => {
+  await press({ action: 'advance', seconds: '86400' });
+  const lines = await pasted();
+  expect(lines.filter((line) => line.includes('grant_type=refresh_token'))).toHaveLength(1);
+  expect(lines).toHaveLength(6);
+  // Its refresh token is used now, and the page does not know the new one.
+  expect(await pasted()).toHaveLength(5);
+});
+
+test('every command of the start page works as pasted into a shell', async () => {
+  const lines = await pasted();
+  expect(lines).toHaveLength(6);
+  await promisify(execFile)('sh', ['-c', lines.find((line) => line.includes('/faults')) ?? '']);
   expect((await fetched('/')).text).toContain('status 503');
 });

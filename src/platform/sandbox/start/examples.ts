@@ -11,9 +11,23 @@ export interface Example {
 
 const json = `-H 'Content-Type: application/json'`;
 
-/** Returns commands for the seeded world. `base` must not contain a quote or a space. */
-export function examples(base: string, { companies, users, apps }: WorldDocument): readonly Example[] {
-  const [company] = companies;
+/** Which tokens of the seeded world are valid now. */
+export interface Usable {
+  isValid(token: string): boolean;
+  /** Whether a refresh token was not used yet. */
+  isFresh(refreshToken: string): boolean;
+}
+
+/**
+ * Returns commands for the seeded world that succeed now. The token of a person expires after two hours; its command is then
+ * one that gets a new token, once. `base` must not contain a quote or a space.
+ */
+export function examples(
+  base: string,
+  { companies, users, apps }: WorldDocument,
+  usable: Usable,
+): readonly Example[] {
+  const company = companies.find(({ token }) => usable.isValid(token));
   const [user] = users;
   const [app] = apps;
   const bearer = (token: string) => `-H 'Authorization: Bearer ${token}'`;
@@ -26,9 +40,20 @@ export function examples(base: string, { companies, users, apps }: WorldDocument
             line: `curl -s '${base}${paths.investments}' ${bearer(company.token)}`,
           },
         ]),
-    ...(user === undefined
-      ? []
-      : [{ what: 'Who signed in.', line: `curl -s '${base}${paths.me}' ${bearer(user.token)}` }]),
+    ...(user !== undefined && usable.isValid(user.token)
+      ? [{ what: 'Who signed in.', line: `curl -s '${base}${paths.me}' ${bearer(user.token)}` }]
+      : []),
+    ...(user !== undefined &&
+    app !== undefined &&
+    !usable.isValid(user.token) &&
+    usable.isFresh(user.refreshToken)
+      ? [
+          {
+            what: `A new token of ${user.name}, whose token has expired. It works once.`,
+            line: `curl -s '${base}${paths.token}' -d grant_type=refresh_token -d refresh_token=${user.refreshToken} -d client_id=${app.clientId} -d client_secret=${app.clientSecret}`,
+          },
+        ]
+      : []),
     ...(app === undefined
       ? []
       : [

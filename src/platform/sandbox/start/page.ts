@@ -27,6 +27,8 @@ export interface StartView {
   readonly live: LiveState;
   /** Returns whether a token is valid now. */
   standing(token: string): Standing;
+  /** Returns whether a refresh token is valid and was not used yet. */
+  isFresh(refreshToken: string): boolean;
   readonly problem: string | null;
   readonly status: number;
 }
@@ -91,8 +93,9 @@ ${
 <p class="soft">Each button calls the API as an application does, then opens the page that the response names. Sign in there as ${world.users.at(-1)?.name ?? 'an investor'}.</p></section>`;
 }
 
-function curl({ base, world }: StartView): Html {
-  const items = examples(base, world).map(
+function curl({ base, world, standing, isFresh }: StartView): Html {
+  const usable = { isValid: (token: string) => standing(token) === 'valid', isFresh };
+  const items = examples(base, world, usable).map(
     ({ what, line }, index) =>
       html`<li><span class="what">${what}</span><pre id="curl-${index}">${line}</pre>${copyButton(`curl-${index}`, what)}</li>`,
   );

@@ -142,6 +142,7 @@ function show(exchange: Exchange, start: Start, problem: string | null, status =
     visit: visitOf(exchange),
     live: start,
     standing: (token) => standingOf(exchange, token),
+    isFresh: (refreshToken) => isFresh(exchange, refreshToken),
     problem,
     status,
   });
@@ -161,4 +162,14 @@ function standingOf({ services, now }: Exchange, token: string): Standing {
   if (row === undefined) return 'unknown';
   if (row.revoked_at !== null) return 'revoked';
   return row.expires_at !== null && row.expires_at <= now ? 'expired' : 'valid';
+}
+
+function isFresh({ services, now }: Exchange, refreshToken: string): boolean {
+  const row = one(
+    services.state,
+    `SELECT 1 FROM refresh_tokens r WHERE digest = ? AND ended_at IS NULL AND expires_at > ?
+       AND NOT EXISTS (SELECT 1 FROM refresh_tokens later WHERE later.parent_no = r.no)`,
+    [digestOf(refreshToken), now],
+  );
+  return row !== undefined;
 }
