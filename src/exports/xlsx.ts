@@ -227,14 +227,17 @@ function textCell(text: string, reference: string, name: string, record: number)
 }
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-const unwritable = /[&<>"]|[^\t\n\u0020-\ufffd]|_x[\dA-Fa-f]{4}_/g;
+/** What would be read as an escape, too: its last underscore may be that of the next one. */
+const unwritable = /[&<>"]|[^\t\n\u0020-\ufffd]|_(?=x[\dA-Fa-f]{4}(?:_|[^\t\n\u0020-\ufffd]))/g;
 
 /** Escapes as the format requires: a character that XML has no place for becomes `_xHHHH_`. */
 function escaped(text: string): string {
-  return text.toWellFormed().replace(unwritable, (found) => {
-    if (found.length > 1) return `_x005F${found}`;
-    return entities[found] ?? `_x${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`;
-  });
+  return text
+    .toWellFormed()
+    .replace(
+      unwritable,
+      (found) => entities[found] ?? `_x${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`,
+    );
 }
 
 /** Returns the letters of a column: A, …, Z, AA, … */

@@ -128,7 +128,7 @@ test('xlsx: any text comes back unchanged and never as a formula', async () => {
     }),
     { numRuns: 60 },
   );
-  const odd = ['=1+1', '_x0041_', ' a ', 'x\ny', '\u0001', '<&>"', "'", ''];
+  const odd = ['=1+1', '_x0041_', '_x0041_x0042_', '_x0041\u0001', ' a ', 'x\ny', '\u0001', '<&>"', "'", ''];
   const [sheet] = sheetsOf(
     await bytesOf(
       odd.map((text) => [text]),
