@@ -2,6 +2,7 @@ import type { SourceConfig } from '../config/config.js';
 import { counted } from '../domain/counted.js';
 import { millisOf, parseInstant } from '../domain/instant.js';
 import type { FullStatus } from '../reading/status.js';
+import { type OverallState, worstFirst } from '../store/reads/overall-state.js';
 import type { SourceStatus, StatusDocument } from '../store/reads/status.js';
 import { type Check, fail, pass, skip, warn } from './check.js';
 import { signInCommand } from './sign-in-command.js';
@@ -13,6 +14,10 @@ const scrubMillisWarn = 3_600_000;
 const scrubMillisMax = 24 * 3_600_000;
 /** Enough time for an operator to return from a holiday. */
 const cursorDaysWarn = 14;
+
+/** Sources of follow rules that are named. */
+const namedMax = 20;
+const illStates: ReadonlySet<OverallState> = new Set(['halted', 'failing', 'stale', 'attention']);
 
 const perSource = ['health', 'cursor', 'quarantine', 'catalog'];
 /** Concerns checked here; those a daemon reports have their own check. */
@@ -32,10 +37,11 @@ export function mirrorChecks(
   return [
     ...sources.flatMap((source) =>
       sourceChecks(
-        source,
+        { name: source.name, signIn: signInCommand(source) },
         status.sources.find((one) => one.source === source.name),
       ),
     ),
+    ...ruleChecks(status.sources, new Set(sources.map(({ name }) => String(name)))),
     ...status.sources
       .filter(({ followed, follow }) => !followed && follow === null)
       .map(({ source, concerns }) =>
@@ -52,10 +58,30 @@ export function mirrorChecks(
   ];
 }
 
-function sourceChecks(
-  configured: Pick<SourceConfig, 'name' | 'access'>,
-  source: SourceStatus | undefined,
-): readonly Check[] {
+/** Names the worst of the sources of follow rules that fail or need a person, with what is wrong only: there may be thousands. */
+function ruleChecks(sources: readonly SourceStatus[], listed: ReadonlySet<string>): readonly Check[] {
+  const ill = sources
+    .filter(({ source, followed, follow }) => followed && follow !== null && !listed.has(source))
+    .filter(({ overall }) => illStates.has(overall))
+    .toSorted(worstFirst);
+  const checks = ill
+    .slice(0, namedMax)
+    .flatMap((source) =>
+      sourceChecks({ name: source.source, signIn: `rosterd sync --source ${source.source}` }, source),
+    )
+    .filter(({ verdict }) => verdict === 'warn' || verdict === 'fail');
+  if (ill.length <= namedMax) return checks;
+  const others = `${counted(ill.length - namedMax, 'other source')} of follow rules also fail or need a person`;
+  return [...checks, warn('health', others, 'rosterd sources list')];
+}
+
+interface Checked {
+  readonly name: string;
+  /** The command that renews its token. */
+  readonly signIn: string;
+}
+
+function sourceChecks(configured: Checked, source: SourceStatus | undefined): readonly Check[] {
   const { name } = configured;
   if (source === undefined || (source.state === 'empty' && source.last_tick_at === null)) {
     return [
@@ -71,8 +97,7 @@ function sourceChecks(
   ];
 }
 
-function healthCheck(configured: Pick<SourceConfig, 'name' | 'access'>, source: SourceStatus): Check {
-  const { name } = configured;
+function healthCheck({ name, signIn }: Checked, source: SourceStatus): Check {
   const check = `health.${name}`;
   const why = source.last_error === null ? '' : `: ${source.last_error}`;
   if (source.state === 'halted') {
@@ -80,7 +105,7 @@ function healthCheck(configured: Pick<SourceConfig, 'name' | 'access'>, source: 
       source.last_error_code === 'filters_changed'
         ? `rosterd sync --source ${name} --resync`
         : ['unauthorized', 'reauthorize', 'forbidden'].includes(source.last_error_code ?? '')
-          ? signInCommand(configured)
+          ? signIn
           : `rosterd sync --source ${name}`;
     return fail(check, `stopped, a person has to help${why}`, mend);
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { conditionsOf } from '../../src/daemon/alert-conditions.js';
+import { mirrorChecks } from '../../src/doctor/mirror-checks.js';
 import { waitForFreshness } from '../../src/reading/freshness.js';
 import { listSources, type SourcesWanted, showSource } from '../../src/reading/sources.js';
 import { statusOf } from '../../src/reading/status.js';
@@ -161,6 +162,43 @@ describe.each(databases)('followed sources in $database', ({ open }) => {
     expect(await look(['left'], null)).toEqual(['waiting', 'left false']);
     await rows(`UPDATE sources SET published_through = '${at(-1_000)}' WHERE name = 'here'`);
     expect(await look([], crm)).toEqual(['waiting', 'listed true', 'here false']);
+  });
+
+  test('doctor: names a followed source that needs a person, and none that is fine or left', async () => {
+    const { place, rows } = await filled();
+    const found = async () =>
+      mirrorChecks(await statusOf(place, clock, config), config.sources)
+        .filter(({ name }) => /^\w+\.(?:here|new|left|past)$/.test(name))
+        .map(({ name, verdict, message, mend }) => [name, verdict, message, mend]);
+    expect(await found()).toEqual([]);
+    await rows(`UPDATE sources SET state = 'halted', halted_from = 'following', halted_code = 'forbidden',
+      halted_message = 'the token lacks a scope', halted_at = '${at(-3)}', last_outcome = 'failed',
+      last_error_code = 'forbidden', last_error = 'the token lacks a scope' WHERE name = 'here'`);
+    expect(await found()).toEqual([
+      [
+        'health.here',
+        'fail',
+        'stopped, a person has to help: the token lacks a scope',
+        'rosterd sync --source here',
+      ],
+    ]);
+  });
+
+  test('doctor: of many followed sources that need a person, it names 20', async () => {
+    const { place, insert } = await filled();
+    for (let n = 10; n < 32; n += 1) {
+      const halted = { state: 'halted', halted_from: 'following', halted_code: 'forbidden' };
+      await insert('sources', sourceRow(n, { name: `ill-${n}`, ...ticked, ...halted, halted_at: at(-3) }));
+      await insert('followed_sources', entry(`ill-${n}`, {}));
+    }
+    const checks = mirrorChecks(await statusOf(place, clock, config, nothing, { sourcesMax: 100 }), []);
+    const ill = checks.filter(({ name }) => name.startsWith('health.ill-'));
+    expect(ill.map(({ verdict }) => verdict)).toEqual(Array(20).fill('fail'));
+    expect(checks.find(({ name }) => name === 'health')).toMatchObject({
+      verdict: 'warn',
+      message: '2 other sources of follow rules also fail or need a person',
+      mend: 'rosterd sources list',
+    });
   });
 
   test('alerts: a disconnected source raises none, whatever its row says', async () => {
