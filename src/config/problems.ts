@@ -69,7 +69,8 @@ interface Found extends Problem {
 function unknownKey(path: Path, { root, input, whereOf }: Examined): Found {
   const key = String(path.at(-1));
   const parent = nodeAt(root, path.slice(0, -1));
-  const refused = refusedKeys[path.filter((step) => typeof step === 'string').join('.')];
+  const name = path.filter((step) => typeof step === 'string').join('.');
+  const refused = Object.hasOwn(refusedKeys, name) ? refusedKeys[name] : undefined;
   const siblings =
     parent === undefined ? [] : Object.keys(propertiesOf(formOf(parent, valueAt(input, path.slice(0, -1)))));
   const meant = closest(key, siblings);

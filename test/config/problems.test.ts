@@ -44,6 +44,17 @@ test.each([
   ]);
 });
 
+test.each(['constructor', 'toString', '__proto__'])('a key that every object has is no option: %s', (key) => {
+  const text = JSON.stringify(minimal).replace(/}$/, `,"${key}":{"x":1}}`);
+  expect(problems(text)).toEqual([
+    expect.objectContaining({
+      path: key,
+      message: 'is not an option',
+      hint: expect.stringMatching(/^options here: \$schema, platform, /),
+    }),
+  ]);
+});
+
 test('violations of rules over several values are reported together with invalid values', () => {
   const found = problems({
     platform: { baseUrl: 'api.example.com' },
