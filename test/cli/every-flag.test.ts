@@ -98,6 +98,10 @@ test('an empty path is refused: it would mean the current folder, and comes from
     ['status', '--config'],
     ['query 1', '--database'],
     ['demo', '--database'],
+    ['sandbox', '--data'],
+    ['sandbox', '--import'],
+    ['migrate', '--from'],
+    ['migrate --from mirror.db', '--to'],
   ] as const) {
     const { code, out, err } = await rosterd([...command.split(' '), flag, '']);
     expect([command, code, out, err]).toEqual([

@@ -5,6 +5,7 @@ import { type Command, type CommandContext, configOptions, jsonOption } from '..
 import { configOf } from '../config-options.js';
 import { databaseFromFlag } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
+import { given } from '../options.js';
 
 /** Smaller migrations take about a second and print no progress to a log file. */
 const rowsWorthALine = 100_000;
@@ -78,7 +79,7 @@ function locationOf({ options, io }: CommandContext, flag: 'from' | 'to', exampl
   const told = options.text(flag);
   if (told === undefined)
     throw new Fault('usage', `--${flag} is missing`, { hint: `rosterd migrate --${flag} ${example}` });
-  return databaseFromFlag(told, io.cwd, `--${flag}`);
+  return databaseFromFlag(given(told, `--${flag}`), io.cwd, `--${flag}`);
 }
 
 /** Returns the forget ledger of the configuration, or null without a configuration: migrating needs none. */

@@ -5,7 +5,7 @@ import { Fault } from '../../domain/fault.js';
 import type { SandboxOptions } from '../../tasks/sandbox.js';
 import type { Command } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
-import type { Options } from '../options.js';
+import { given, type Options } from '../options.js';
 import { untilAborted } from '../until-aborted.js';
 
 export const sandbox: Command = {
@@ -86,7 +86,7 @@ function sandboxOptions(options: Options, cwd: string, parse: typeof parseListen
       hint: 'HOST:PORT, such as 127.0.0.1:4010',
     });
   }
-  const data = options.text('data');
+  const data = givenText(options, 'data');
   const headerPrefix = headerText(options, 'headerPrefix', '--header-prefix', 'Service');
   const requestIdHeader = headerText(
     options,
@@ -96,7 +96,7 @@ function sandboxOptions(options: Options, cwd: string, parse: typeof parseListen
   );
   const seed = options.whole('seed', { min: 0, max: 2 ** 32 - 1 });
   const companies = options.whole('companies', { min: 1, max: 10_000 });
-  const imported = options.text('import');
+  const imported = givenText(options, 'import');
   const records = options.whole('records', { min: 0, max: 10_000_000 });
   const installed = shareOf(options, 'installed');
   return {
@@ -108,6 +108,12 @@ function sandboxOptions(options: Options, cwd: string, parse: typeof parseListen
     ...(imported === undefined ? {} : { importFile: resolve(cwd, imported) }),
     allowLoopbackWebhooks: options.flag('allowLoopbackWebhooks'),
   };
+}
+
+/** Throws `usage` for an empty text, which would mean the current folder. */
+function givenText(options: Options, name: string): string | undefined {
+  const text = options.text(name);
+  return text === undefined ? undefined : given(text, `--${name}`);
 }
 
 function shareOf(options: Options, name: string): number | undefined {
