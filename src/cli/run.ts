@@ -27,7 +27,7 @@ export async function run(
   const io: Io = { ...process, stdout: guarded(process.stdout), stderr };
   const out = new Output(io);
   const stop = new AbortController();
-  const { unlisten, stopAtHangUp, blocking } = listen(process, stderr, stop);
+  const { unlisten, stopAtHangUp, blocking, end } = listen(process, stderr, stop);
   let code: ExitCode = exitCodes.done;
   let words = spelledOut(args);
   let commands: readonly Command[] = given ?? [];
@@ -52,11 +52,12 @@ export async function run(
     // Progress that was not finished stays above the error.
     stderr.settle();
     // A command that ends because its output was closed is not an error.
-    if (stop.signal.reason !== pipeClosed)
+    if (stop.signal.reason !== pipeClosed && stop.signal.reason !== outputLost)
       code = report(error, out, { debugging: isDebugging(args), command: namedIn(args, commands) });
   } finally {
     unlisten();
   }
+  if (end().isOutputLost) return exitCodes.failed;
   return stop.signal.reason === pipeClosed && code === exitCodes.stopped ? exitCodes.done : code;
 }
 
@@ -71,6 +72,9 @@ function refuseEmptyPaths(options: Options): void {
 /** The reader closed the pipe (`| head`) or the terminal: stopping for that counts as done. What a check found stays. */
 const pipeClosed = 'the reader of stdout closed it';
 
+/** What was written did not arrive, on a full disk for example. */
+const outputLost = 'the result could not be written';
+
 /** What a signal that stops the command gives as the reason. */
 const signalled = 'signal';
 
@@ -79,11 +83,15 @@ interface Listening {
   stopAtHangUp(): void;
   readonly blocking: Blocking;
   unlisten(): void;
+  /** Call it when the command has ended. What it wrote may still fail to arrive; that ends the process. */
+  end(): { readonly isOutputLost: boolean };
 }
 
 /** The first signal asks the command to finish its current step, the second ends the process. */
 function listen(io: Io, stderr: Stderr, stop: AbortController): Listening {
   const out = new Output({ ...io, stderr });
+  let isOutputLost = false;
+  let hasEnded = false;
   const onSignal = () => {
     if (stop.signal.aborted) {
       stderr.settle();
@@ -98,10 +106,14 @@ function listen(io: Io, stderr: Stderr, stop: AbortController): Listening {
     const isUnread = error.code === 'EPIPE' || (error.code === 'EIO' && io.stdout.isTTY === true);
     // Later writes to a closed terminal fail with other codes.
     if (isUnread || stop.signal.reason === pipeClosed) return stop.abort(pipeClosed);
+    if (isOutputLost) return;
+    isOutputLost = true;
     // A truncated result must not look complete.
     out.error(`the result could not be written (${error.code ?? 'unknown reason'})`);
     out.note('Try: again with another destination for the output');
-    io.quit(exitCodes.failed);
+    if (hasEnded) return io.quit(exitCodes.failed);
+    // The command may have something to remove, such as a webhook endpoint.
+    stop.abort(outputLost);
   };
   const ignoreClosed = () => {};
   io.stdout.on('error', onOutputError);
@@ -132,6 +144,10 @@ function listen(io: Io, stderr: Stderr, stop: AbortController): Listening {
       }
     },
     unlisten,
+    end: () => {
+      hasEnded = true;
+      return { isOutputLost };
+    },
   };
 }
 

@@ -220,6 +220,29 @@ test('a terminal that closes asks the command to finish', async () => {
   expect(io.quits).toEqual([]);
 });
 
+test('a result that cannot be written asks the command to finish, and is a failure', async () => {
+  const io = fakeIo();
+  const lose = (code: string) => io.stdout.emit('error', Object.assign(new Error('lost'), { code }));
+  const probe = commandOf(async ({ signal }) => {
+    lose('ENOSPC');
+    lose('ERR_STREAM_DESTROYED');
+    expect(signal.aborted).toBe(true);
+    throw new Fault('stopped', 'stopped before the end of the result');
+  });
+  expect(await rosterd(['probe'], io, [probe])).toMatchObject({
+    code: 1,
+    err: 'error: the result could not be written (ENOSPC)\nTry: again with another destination for the output\n',
+  });
+  expect(io.quits).toEqual([]);
+});
+
+test('a result that turns out to be lost after the command ends the process', async () => {
+  const io = fakeIo();
+  expect((await rosterd(['probe'], io, [commandOf(async () => exitCodes.done)])).code).toBe(0);
+  io.stdout.emit('error', Object.assign(new Error('lost'), { code: 'ENOSPC' }));
+  expect(io.quits).toEqual([1]);
+});
+
 test('a stopped command does not say that its work is kept', async () => {
   const probe = commandOf(async () => {
     throw new Fault('stopped', 'the export was stopped before its end; no file was written');
