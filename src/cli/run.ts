@@ -23,7 +23,7 @@ export async function run(
   given?: readonly Command[],
 ): Promise<ExitCode> {
   // The log, notes and progress share one stderr stream, so that they do not break each other's lines.
-  const stderr = new Stderr(process.stderr);
+  const stderr = new Stderr(process.stderr, process.env);
   const io: Io = { ...process, stdout: guarded(process.stdout), stderr };
   const out = new Output(io);
   const stop = new AbortController();

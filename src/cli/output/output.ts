@@ -20,7 +20,7 @@ export class Output {
   constructor(io: Io) {
     this.#io = {
       stdout: guarded(io.stdout),
-      stderr: io.stderr instanceof Stderr ? io.stderr : new Stderr(io.stderr),
+      stderr: io.stderr instanceof Stderr ? io.stderr : new Stderr(io.stderr, io.env),
     };
     this.paint = paintFor(wantsColor(io.stdout, io.env));
     this.talkPaint = paintFor(wantsColor(io.stderr, io.env));

@@ -21,7 +21,7 @@ const redrawMillis = 100;
 const plainLineMillis = 30_000;
 const barWidth = 20;
 
-/** Shows one rewritten line on a terminal, and a plain line every half minute elsewhere. It has no timer of its own. */
+/** Shows one rewritten line on a terminal that can do that, and a plain line every half minute elsewhere. It has no timer of its own. */
 export class Progress {
   readonly #startedAt: number;
   #waitedMillis = 0;
@@ -36,7 +36,7 @@ export class Progress {
   ) {
     this.#startedAt = clock.monotonic();
     // A line of a log that says how far work had come in its first moment would be the last word on a short one.
-    this.#shownAt = stream.isTTY ? Number.NEGATIVE_INFINITY : this.#startedAt;
+    this.#shownAt = stream.redraws ? Number.NEGATIVE_INFINITY : this.#startedAt;
   }
 
   update(state: ProgressState): void {
@@ -49,7 +49,7 @@ export class Progress {
       this.#waitingSince = undefined;
     }
     this.#last = state;
-    if (turned || now - this.#shownAt >= (this.stream.isTTY ? redrawMillis : plainLineMillis)) {
+    if (turned || now - this.#shownAt >= (this.stream.redraws ? redrawMillis : plainLineMillis)) {
       this.#shownAt = now;
       this.#show(now);
     }
@@ -66,7 +66,7 @@ export class Progress {
     const waited = this.#waitedMillis + (this.#waitingSince === undefined ? 0 : now - this.#waitingSince);
     const worked = now - this.#startedAt - waited;
     const text = progressText(this.label, this.#last, worked, this.clock.now());
-    if (this.stream.isTTY) this.stream.draw(text);
+    if (this.stream.redraws) this.stream.draw(text);
     else this.stream.write(`${text}\n`);
   }
 }

@@ -16,9 +16,13 @@ export class Stderr extends Writable {
   #drawn = '';
   #midLine = false;
 
-  constructor(stream: OutputStream) {
+  /** Whether the last line can be drawn again: on a terminal that knows control sequences, so not on one of `TERM=dumb`. */
+  readonly redraws: boolean;
+
+  constructor(stream: OutputStream, env: Readonly<Record<string, string | undefined>> = {}) {
     super({ decodeStrings: false });
     this.#stream = stream;
+    this.redraws = stream.isTTY === true && env.TERM !== 'dumb';
   }
 
   get isTTY(): boolean {

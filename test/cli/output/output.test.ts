@@ -160,6 +160,15 @@ test('progress without a terminal prints a plain line every half minute', () => 
   expect(text().trim().split('\n')).toHaveLength(2);
 });
 
+test('progress on a dumb terminal has no control sequences', () => {
+  const { stream, text } = collector(true, 40);
+  const times = { monotonic: 0 };
+  const progress = new Progress('acme', new Stderr(stream, { TERM: 'dumb' }), clockAt(times));
+  for (; times.monotonic < 1000; times.monotonic += 10) progress.update({ pages: 1, rows: times.monotonic });
+  progress.finish();
+  expect(text()).toBe('acme  990 rows, 1 page  990 rows/s\n');
+});
+
 test('progress shows the end of a wait and excludes it from the speed', () => {
   const { stream, text } = collector(true, 120);
   const times = { monotonic: 0 };
