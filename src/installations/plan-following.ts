@@ -58,7 +58,8 @@ export function planListing(rule: Rule, listing: InstallationList, known: Known,
   const byTarget = new Map(rowsOf(rule, known).map((row) => [row.target, row]));
   const names = new Set(known.rows.map(({ source }) => source));
   const wished = new Set([...rule.overrides.values()].flatMap(({ name }) => name ?? []));
-  const isTaken = (name: SourceName) => names.has(name) || wished.has(name) || known.isTaken(name);
+  const isTaken = (name: SourceName) => known.isTaken(name) || names.has(name) || wished.has(name);
+  const reached = new Map<string, number>();
   const active = activeByTarget(rule, listing.installations, byTarget);
   const forgotten = forgottenTargets(known);
   const ended = new Map(
@@ -72,7 +73,7 @@ export function planListing(rule: Rule, listing: InstallationList, known: Known,
     if (before === null && forgotten.has(installation.target)) continue;
     const next =
       before === null
-        ? newSource(rule, installation, known.realm, nameOf(rule, installation, names, isTaken), now)
+        ? newSource(rule, installation, known.realm, nameOf(rule, installation, names, isTaken, reached), now)
         : installed(rule, before, installation, now);
     if (next === null || next === before) continue;
     names.add(next.source);
@@ -186,10 +187,11 @@ function nameOf(
   installation: ListedInstallation,
   names: ReadonlySet<SourceName>,
   isTaken: (name: SourceName) => boolean,
+  reached: Map<string, number>,
 ): SourceName {
   const wished = rule.overrides.get(installation.id)?.name;
-  if (wished === undefined) return sourceNameFor(rule.name, installation, isTaken);
-  return names.has(wished) ? freeName(wished, isTaken) : wished;
+  if (wished === undefined) return sourceNameFor(rule.name, installation, isTaken, reached);
+  return names.has(wished) ? freeName(wished, isTaken, reached) : wished;
 }
 
 function newSource(

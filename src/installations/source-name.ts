@@ -21,21 +21,31 @@ export function sourceNameFor(
   template: string,
   installation: NamedInstallation,
   isTaken: (name: SourceName) => boolean,
+  reached: Map<string, number> = new Map(),
 ): SourceName {
   const filled = template
     .replaceAll('{slug}', () => slugOf(installation.targetName) || installation.target)
     .replaceAll('{company}', () => installation.target)
     .replaceAll('{installation}', () => installation.id);
-  return freeName(cleaned(filled) || cleaned(installation.target) || 'source', isTaken);
+  return freeName(cleaned(filled) || cleaned(installation.target) || 'source', isTaken, reached);
 }
 
-/** Returns the name, or the name with the first number that is free. */
-export function freeName(name: string, isTaken: (name: SourceName) => boolean): SourceName {
-  for (let number = 1; ; number += 1) {
+/**
+ * Returns the name, or the name with the first number that is free. `reached` has the number where the search for each name
+ * begins: with a common one, thousands of sources of one name take no longer than others. While it is used, no name may become free.
+ */
+export function freeName(
+  name: string,
+  isTaken: (name: SourceName) => boolean,
+  reached: Map<string, number> = new Map(),
+): SourceName {
+  for (let number = reached.get(name) ?? 1; ; number += 1) {
     const ending = number === 1 ? '' : `-${number}`;
     const candidate = parseSourceName(`${name.slice(0, longestName - ending.length)}${ending}`);
     if (candidate === undefined) throw new Error('a cleaned name is the name of a source');
-    if (!isTaken(candidate)) return candidate;
+    if (isTaken(candidate)) continue;
+    reached.set(name, number);
+    return candidate;
   }
 }
 
