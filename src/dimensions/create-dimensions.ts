@@ -1,4 +1,4 @@
-import { isFault } from '../domain/fault.js';
+import { isFault, isStatedWait } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
@@ -109,7 +109,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     plan.failed(isFault(error) ? error.about.retryAt : undefined);
     if (isFault(error, 'stopped')) return;
     const fields = isFault(error) ? { code: error.code, hint: error.message } : { error };
-    const level = isFault(error, 'rate_limited') || isFault(error, 'lease_lost') ? 'debug' : 'warn';
+    const level = isStatedWait(error) || isFault(error, 'lease_lost') ? 'debug' : 'warn';
     logger[level](
       { source: plan.source.name, waitMs: Math.round(plan.notBefore - clock.monotonic()), ...fields },
       'companies and rounds could not be listed and will be retried',

@@ -1,4 +1,4 @@
-import { Fault, isFault } from '../domain/fault.js';
+import { Fault, isFault, isStatedWait } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Interruption } from '../runtime/interruption.js';
@@ -86,7 +86,7 @@ export async function listCollections(parts: ListingParts): Promise<CollectionsL
 
 /** Returns the text of the problem; null when waiting solves it. */
 function problemOf(fault: Fault): string | null {
-  if (fault.code === 'rate_limited' || fault.code === 'stopped') return null;
+  if (isStatedWait(fault) || fault.code === 'stopped') return null;
   return fault.message;
 }
 

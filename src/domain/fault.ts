@@ -93,3 +93,8 @@ export class Fault extends Error {
 export function isFault(error: unknown, code?: FaultCode): error is Fault {
   return error instanceof Fault && (code === undefined || error.code === code);
 }
+
+/** Returns whether the error is a rate limit that says how long to wait: no problem, because the wait ends it. */
+export function isStatedWait(error: unknown): boolean {
+  return isFault(error, 'rate_limited') && error.about.waitUnstated !== true;
+}

@@ -355,10 +355,13 @@ test.each([
   expect(rows('company_updates').map(({ id }) => id)).toEqual(['u1', 'u2']);
 });
 
-test('a listing that waits for the quota is no problem of the collection', async () => {
-  const fault = new Fault('rate_limited', 'wait');
+test.each([
+  ['that waits for the quota is no problem', {}, null],
+  ['that a 429 without a wait ended is a problem', { waitUnstated: true }, 'wait'],
+])('a listing %s of the collection', async (_, about, problem) => {
+  const fault = new Fault('rate_limited', 'wait', about);
   const { of } = await listed({ answers: { ...served, '/companies/co_1': throwing(fault) } });
-  expect(of('companies')).toMatchObject({ kind: 'incomplete', problem: null });
+  expect(of('companies')).toMatchObject({ kind: 'incomplete', problem });
 });
 
 test('a round that is still the same is not read again', async () => {
