@@ -6,14 +6,14 @@ test.each([
   ['', undefined, 'No investments yet: the platform has none, or no first listing is complete.'],
   ['status=executed', undefined, 'No investment matches. Remove a filter to see more.'],
   ['search=key', 'lovelace', 'No investment matches. Remove a filter to see more.'],
-])('an empty roster for %j and %j explains why', (query, person, says) => {
+])('an empty roster for %j and %j explains why', (query, text, says) => {
   const body = rosterBody({
     address: addressFrom(new URLSearchParams(query)),
     seen: { rows: [], count: 0, countMax: 10, choices: [], younger: [], completingNames: [] },
     csrf: 'c',
-    identityUntil: person === undefined ? null : 1,
+    identityUntil: text === undefined ? null : 1,
     mayShowNames: true,
-    person,
+    text,
     rowsMax: 50,
     asOf: null,
     now: Date.parse('2026-10-20T12:00:00.000Z'),
@@ -32,7 +32,7 @@ test.each([
     csrf: 'c',
     identityUntil: 1,
     mayShowNames: true,
-    person: undefined,
+    text: undefined,
     rowsMax: 50,
     asOf: null,
     now: Date.parse('2026-10-20T12:00:00.000Z'),

@@ -6,7 +6,7 @@ import { rosterOrders } from '../ports/roster.js';
 
 /** The choices of a roster page that are part of its address. The address never contains a name. */
 export interface RosterAddress {
-  readonly filter: Omit<RosterFilter, 'person'>;
+  readonly filter: Omit<RosterFilter, 'person' | 'named'>;
   /** Key of the name that was searched for, see `NameSearches`; empty when there is none. */
   readonly search: string;
   readonly order: RosterOrder;
@@ -49,15 +49,26 @@ export function rosterPath(address: RosterAddress, change: Partial<RosterAddress
   return query.size === 0 ? '/roster' : `/roster?${query}`;
 }
 
+/** Adds the text that is searched for: while names are masked, only those of companies and rounds are compared. */
+export function searchedFor(
+  { filter }: RosterAddress,
+  text: string | undefined,
+  withPeople: boolean,
+): RosterFilter {
+  if (text === undefined) return filter;
+  return withPeople ? { ...filter, person: text } : { ...filter, named: text };
+}
+
 export function wantedFrom(
-  { filter, order, descending, after }: RosterAddress,
-  person: string | undefined,
+  address: RosterAddress,
+  text: string | undefined,
   identity: boolean,
   rowsMax: number,
   at?: Instant,
 ): RosterWanted {
+  const { order, descending, after } = address;
   return {
-    filter: identity && person !== undefined ? { ...filter, person } : filter,
+    filter: searchedFor(address, text, identity),
     order,
     descending,
     after,

@@ -19,8 +19,8 @@ export interface RosterShown {
   /** The time until which names are shown; null while they are masked. */
   readonly identityUntil: number | null;
   readonly mayShowNames: boolean;
-  /** The name that the address searches for, used only while names are shown; undefined when it is not known. */
-  readonly person: string | undefined;
+  /** The text that the address searches for; undefined when it is not known. Names of people are searched while shown. */
+  readonly text: string | undefined;
   readonly rowsMax: number;
   /** The past time that the rows are of; null for the present. */
   readonly asOf: AsOf | null;
@@ -34,11 +34,7 @@ export function noPastRoster(problem: Fault, asOf: string, now: number): Html {
 }
 
 const narrowed = (shown: RosterShown): boolean =>
-  Object.keys(shown.address.filter).length > 0 || isSearched(shown) || shown.address.after !== null;
-
-/** Returns whether the rows are filtered by a name. */
-const isSearched = ({ person, identityUntil }: RosterShown): boolean =>
-  person !== undefined && identityUntil !== null;
+  Object.keys(shown.address.filter).length > 0 || shown.text !== undefined || shown.address.after !== null;
 
 export function rosterBody(shown: RosterShown): Html {
   const { address, seen, csrf, identityUntil, mayShowNames } = shown;
@@ -100,19 +96,24 @@ function investor(name: string | null, email: string | null, id: string | null, 
 }
 
 /** The search text is sent in the body of the form, because a page address must not contain a name. */
-function find({ address, csrf, identityUntil, person }: RosterShown): Html {
+function find(shown: RosterShown): Html {
+  const { address, csrf } = shown;
   return html`<form class="find" method="post" action="/roster/find" role="search">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address)}">
-<label for="find">Find</label><input id="find" name="text" type="search" maxlength="200" autocomplete="off" value="${(identityUntil === null ? undefined : person) ?? address.filter.id ?? ''}" placeholder="an id or a name" aria-describedby="find-note"><button>Find</button>
-<p id="find-note" class="soft">${findNote(address.search, person, identityUntil)}</p></form>`;
+<label for="find">Find</label><input id="find" name="text" type="search" maxlength="200" autocomplete="off" value="${textShown(shown) ?? address.filter.id ?? ''}" placeholder="an id or a name" aria-describedby="find-note"><button>Find</button>
+<p id="find-note" class="soft">${findNote(shown)}</p></form>`;
 }
 
-function findNote(search: string, person: string | undefined, identityUntil: number | null): Html | string {
-  if (search === '')
-    return 'Investments, investors (usr_…), rounds (ofr_…) and companies (co_…) by the beginning of their id.';
-  if (person === undefined)
+/** While names are masked, a text is shown only if a company or round has it in its name: it may be that of a person. */
+const textShown = ({ text, identityUntil, seen }: RosterShown): string | undefined =>
+  identityUntil !== null || seen.rows.length > 0 ? text : undefined;
+
+function findNote({ address, text, identityUntil, mayShowNames }: RosterShown): Html | string {
+  if (address.search === '')
+    return `Investments, investors (usr_…), rounds (ofr_…) and companies (co_…) by the beginning of their id, or ${identityUntil === null ? 'rounds and companies' : 'people, rounds and companies'} by a part of their name.`;
+  if (text === undefined)
     return html`<strong>The name you searched for is no longer stored, so these rows are not filtered by it.</strong> Type it again.`;
   return identityUntil === null
-    ? html`<strong>Show names to search them.</strong>`
+    ? html`Investments in rounds and companies with this text in their name. <strong>${mayShowNames ? 'Show names to search people too.' : 'Names of people are masked, so they are not searched.'}</strong>`
     : 'Filtered by your search text, which is not part of the page address. Clear the field to see all rows.';
 }
 
@@ -199,12 +200,12 @@ function paging({ address, seen, rowsMax }: RosterShown): Html | null {
 }
 
 function download(shown: RosterShown): Html {
-  const { address, csrf, identityUntil } = shown;
-  const search = isSearched(shown) ? address.search : '';
+  const { address, csrf, identityUntil, text } = shown;
+  const search = text === undefined ? '' : address.search;
   const names =
     identityUntil === null
       ? html`<span class="soft">Without names, which are masked.</span>`
       : html`<label class="check"><input type="checkbox" name="identity" value="yes"> with names and emails</label>`;
-  return html`<form class="download" data-download method="post" action="/roster/file">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address, { search, after: null })}">
+  return html`<form class="download" data-download method="post" action="/roster/file">${csrfField(csrf)}<input type="hidden" name="to" value="${rosterPath(address, { search, after: null })}"><input type="hidden" name="people" value="${identityUntil === null ? 'no' : 'yes'}">
 <span>Download these rows:</span> <button name="format" value="csv">CSV</button> <button name="format" value="jsonl">JSON Lines</button> ${names}</form>`;
 }

@@ -11,6 +11,8 @@ export interface RosterFilter {
   readonly id?: string;
   /** Part of a name or email, or of the name of a round or company. Reads identity. */
   readonly person?: string;
+  /** Part of the name of a round or company. Reads no identity. */
+  readonly named?: string;
 }
 
 export const rosterOrders = [

@@ -5,7 +5,7 @@ import { storableText } from '../../domain/text.js';
 import { fieldOf } from '../guard/own-forms.js';
 import { problemBody } from '../pages/problem.js';
 import { noPastRoster, rosterBody } from '../pages/roster.js';
-import { addressFrom, rosterPath, wantedFrom } from '../pages/roster-address.js';
+import { addressFrom, rosterPath, searchedFor, wantedFrom } from '../pages/roster-address.js';
 import { asOfFrom, pastOrProblem } from './as-of.js';
 import { goneSignal, ownForm, type PageContext, sendFile } from './page-context.js';
 
@@ -32,12 +32,12 @@ export function rosterRoutes(context: PageContext): Router {
     const identityUntil = context.identityUntil(session);
     const identity = identityUntil !== null;
     const address = addressFrom(queryOf(request.originalUrl));
-    const person = session.names.textOf(address.search);
+    const text = session.names.textOf(address.search);
     const now = clock.now();
     const past = await pastOrProblem(async () => {
       const asOf = asOfFrom(address.asOf, now);
       // One row more than the page shows whether there is a next page.
-      const wanted = wantedFrom(address, person, identity, rowsPerPage + 1, asOf?.at);
+      const wanted = wantedFrom(address, text, identity, rowsPerPage + 1, asOf?.at);
       const seen = await source.roster(wanted, goneSignal(response));
       return { asOf, seen };
     });
@@ -54,7 +54,7 @@ export function rosterRoutes(context: PageContext): Router {
       identityUntil,
       mayShowNames: context.may(response, 'names'),
       csrf: session.csrf,
-      person,
+      text,
       rowsMax: rowsPerPage,
       asOf,
       now,
@@ -79,10 +79,11 @@ export function rosterRoutes(context: PageContext): Router {
     const identity = shown && fieldOf(request, 'identity') === 'yes';
     const format = fieldOf(request, 'format') === 'jsonl' ? 'jsonl' : 'csv';
     const address = addressFrom(queryOf(fieldOf(request, 'to')));
-    // The search filters the file as it filters the page, with names or without. When the search is not known any more,
-    // the file would have other rows than the page, so it is refused.
-    const person = session.names.textOf(address.search);
-    if (address.search !== '' && (!shown || person === undefined)) {
+    // The search filters the file as it filters the page: by names of people too, or not. When that is not possible any
+    // more, the file would have other rows than the page, so it is refused.
+    const text = session.names.textOf(address.search);
+    const withPeople = fieldOf(request, 'people') !== 'no';
+    if (address.search !== '' && (text === undefined || (withPeople && !shown))) {
       const body = problemBody(
         'Search again',
         'The name you searched for is no longer stored, or names are masked again.',
@@ -92,7 +93,7 @@ export function rosterRoutes(context: PageContext): Router {
     }
     const failed = await pastOrProblem(async () => {
       const at = asOfFrom(address.asOf, clock.now())?.at;
-      const { filter } = wantedFrom(address, person, shown, 0);
+      const filter = searchedFor(address, text, withPeople);
       if (identity) await context.audit(response, 'download_roster', {});
       await source.rosterFile({ filter, identity, ...defined({ asOf: at }) }, format, (pieces) =>
         sendFile(response, `roster.${format}`, pieces, { ...context, millisMax: sendMillisMax }),

@@ -167,11 +167,11 @@ describe.each(reusingDatabases)('names as of a past time in $database', ({ open 
   });
 
   test('a search of a past roster finds the names of then', async () => {
-    const found = (person: string, at: Instant) =>
+    const found = (text: string, at: Instant, by: 'person' | 'named' = 'person') =>
       read(async (db) =>
         (
           await rosterPage(db, {
-            ...{ filter: { person }, order: 'status', descending: false, after: null, rowsMax: 10 },
+            ...{ filter: { [by]: text }, order: 'status', descending: false, after: null, rowsMax: 10 },
             ...{ identity: false, asOf: at },
           } as RosterWanted)
         ).map(({ id }) => id),
@@ -181,5 +181,12 @@ describe.each(reusingDatabases)('names as of a past time in $database', ({ open 
     expect(await found('seed', day(5))).toEqual(all);
     expect(await found('new ltd', day(5))).toEqual([]);
     expect(await found('old ltd', day(9))).toEqual([]);
+    for (const [text, at] of [
+      ['old ltd', day(5)],
+      ['seed', day(5)],
+      ['new ltd', day(5)],
+      ['series', presentState],
+    ] as const)
+      expect(await found(text, at, 'named')).toEqual(await found(text, at));
   });
 });

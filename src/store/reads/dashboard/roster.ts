@@ -82,6 +82,10 @@ function narrowed(
   if (filter.status !== undefined) query = query.where('status', '=', filter.status);
   if (filter.id !== undefined) query = query.where(startsWith(filter.id));
   if (filter.ids !== undefined) query = query.where(isOneOf(filter.ids));
+  if (filter.named !== undefined) {
+    const { named } = filter;
+    query = query.where(({ or }) => or(holdsName(db, named, asOf)));
+  }
   if (filter.person !== undefined) {
     const { person, onlyPeople } = filter;
     query = query.where(({ or }) =>
