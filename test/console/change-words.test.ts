@@ -17,6 +17,7 @@ const change: ChangeSeen = {
   company_name: 'Copper Labs',
   offering_id: null,
   round_name: null,
+  names: {},
   currency: 'usd',
   title: null,
 };
@@ -60,6 +61,16 @@ test.each<[Partial<ChangeSeen>, string]>([
       after: { closes_at: '2026-12-01T00:00:00.000Z', status: 'closed' },
     },
     'Closes: none → 2026-12-01 00:00:00 UTC · Status: open → closed',
+  ],
+  [
+    {
+      kind: 'company_changed',
+      fields: ['current_round_id'],
+      before: { current_round_id: 'ofr_1' },
+      after: { current_round_id: 'ofr_2' },
+      names: { ofr_1: 'Reg CF SAFE 2025' },
+    },
+    'Current round: Reg CF SAFE 2025 → ofr_2',
   ],
   [{ kind: 'company_added' }, 'New company'],
   [{ kind: 'round_removed' }, 'Round no longer listed'],

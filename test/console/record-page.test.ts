@@ -29,6 +29,14 @@ test('the page of a record shows each version in its own currency', () => {
   expect(text).toContain('Committed €500.00 $600.00');
 });
 
+test('the page of a record names the rounds between which an investment moved', () => {
+  const text = textOf([
+    version({ offering_id: 'ofr_2', round_name: 'Reg CF SAFE 2026' }, null),
+    version({ offering_id: 'ofr_1', round_name: 'Reservations 2025' }, '2026-10-02T00:00:00.000Z'),
+  ]);
+  expect(text).toContain('Round Reservations 2025 ofr_1 Reg CF SAFE 2026 ofr_2');
+});
+
 test('the page of a record shows each cent of an amount near 90 trillion', () => {
   const text = textOf([version({ currency: 'usd', committed_cents: 8_999_999_999_999_999 }, null)]);
   expect(text).toContain('Committed $89,999,999,999,999.99');

@@ -151,7 +151,7 @@ function differences(before: Version, after: Version): Html {
   const [was, is] = [currencyOf(before), currencyOf(after)];
   return html`<ul class="differences">${named.map(
     (name) =>
-      html`<li><span class="soft">${columnLabel(name)}</span> <del>${cellText(name, before.cells[name] ?? null, was)}</del> <span class="becomes" role="img" aria-label="became"></span> <ins>${cellText(name, after.cells[name] ?? null, is)}</ins></li>`,
+      html`<li><span class="soft">${columnLabel(name)}</span> <del>${namedCell(before.cells, name) ?? cellText(name, before.cells[name] ?? null, was)}</del> <span class="becomes" role="img" aria-label="became"></span> <ins>${namedCell(after.cells, name) ?? cellText(name, after.cells[name] ?? null, is)}</ins></li>`,
   )}</ul>`;
 }
 

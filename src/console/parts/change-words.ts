@@ -49,16 +49,19 @@ function amounts(values: ChangeSeen['before'], currency: string | null): string[
   return parts.length === 0 ? [] : [parts.join(', ')];
 }
 
-function columnsInWords({ fields, before, after, currency }: ChangeSeen): string {
+function columnsInWords({ fields, before, after, names, currency }: ChangeSeen): string {
   const own = fields.filter((name) => !name.startsWith('identity.'));
   // An investment that moved to another round may have another currency.
   const currencyIn = (values: ChangeSeen['before']) =>
     typeof values?.currency === 'string' ? values.currency : currency;
   const [currencyBefore, currencyAfter] = [currencyIn(before), currencyIn(after)];
+  const inWords = (name: string, value: unknown, of: string | null) =>
+    (name.endsWith('_id') && typeof value === 'string' ? names[value] : undefined) ??
+    valueWords(name, value, of);
   const parts = own.slice(0, columnsMax).map((name) => {
     const [was, is] = [before?.[name], after?.[name]];
     if (was === undefined || is === undefined || long.has(name)) return columnLabel(name);
-    return `${columnLabel(name)}: ${valueWords(name, was, currencyBefore)} → ${valueWords(name, is, currencyAfter)}`;
+    return `${columnLabel(name)}: ${inWords(name, was, currencyBefore)} → ${inWords(name, is, currencyAfter)}`;
   });
   if (own.length > columnsMax) parts.push(counted(own.length - columnsMax, 'more column'));
   if (own.length < fields.length) parts.push('Personal data');

@@ -57,6 +57,8 @@ export interface ChangeSeen {
   readonly company_name: string | null;
   readonly offering_id: string | null;
   readonly round_name: string | null;
+  /** What the companies and rounds that `before` and `after` name are called, by id. One without a name is missing. */
+  readonly names: Readonly<Record<string, string>>;
   readonly currency: string | null;
   /** The title of a post. */
   readonly title: string | null;

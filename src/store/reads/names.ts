@@ -10,7 +10,7 @@ export interface Names {
 }
 
 /** A row that belongs to a company and a round. */
-interface Belonging {
+export interface Belonging {
   readonly source: string;
   readonly company_id: string | null;
   readonly offering_id?: string | null;

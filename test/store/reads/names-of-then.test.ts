@@ -166,6 +166,26 @@ describe.each(reusingDatabases)('names as of a past time in $database', ({ open 
     ]);
   });
 
+  test('the newest changes have the names of the rounds between which an investment or the current round changed', async () => {
+    const values = (id: string) => JSON.stringify({ current_round_id: id });
+    await mirror.insert('change_rows', {
+      ...{ source_no: 1, seq: 6, kind: 'changed', about: 'company', id: 'co_1', at: day(9), reason: null },
+      ...{ fields: '["current_round_id"]', old_values: values('ofr_1'), new_values: values('ofr_unknown') },
+    });
+    const moved = { source_no: 1, kind: 'changed', fields: '["company_id","offering_id"]', reason: null };
+    await mirror.insert('change_rows', { ...moved, seq: 7, id: 'inv_moves', at: day(10) });
+    const moves = { ...recordDefaults, source_no: 1, id: 'inv_moves', valid_from: day(10), change_seq: 7 };
+    await mirror.insert('investment_rows', { ...moves, row_no: 3, company_id: 'co_9', offering_id: 'ofr_9' });
+    await mirror.insert('history_rows', {
+      ...{ ...moves, valid_from: day(2), change_seq: 1, valid_to: day(10), ended_by: 'update' },
+    });
+    const changes = await read((db) => latestChanges(db, 2));
+    expect(changes.map(({ seq, names }) => [seq, names])).toEqual([
+      [7, { co_1: 'New Ltd', ofr_1: 'Series A' }],
+      [6, { ofr_1: 'Series A' }],
+    ]);
+  });
+
   test('a search of a past roster finds the names of then', async () => {
     const found = (text: string, at: Instant, by: 'person' | 'named' = 'person') =>
       read(async (db) =>

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { ChangedValues, ChangeSeen } from '../../../console/ports/overview.js';
 import type { Instant } from '../../../domain/instant.js';
 import { versionsAt } from '../as-of.js';
-import { namesOf } from '../names.js';
+import { type Belonging, namesOf } from '../names.js';
 import type { ReadDatabase } from '../views.js';
 
 /*
@@ -53,12 +53,20 @@ export async function latestChanges(db: Db, rowsMax: number, at?: Instant): Prom
     const found = finders[aboutOf(change.kind)]?.(change.source, change.id) ?? own;
     return { change, own, subject: { ...found, title: found.title ?? own.title } };
   });
-  const names = await namesOf(db, {
-    at,
-    of: seen.map(({ change: { source }, subject }) => ({ source, ...subject })),
-  });
+  const of = seen.flatMap(({ change, subject }) => [
+    { source: change.source, ...subject },
+    ...namedIn(change),
+  ]);
+  const names = await namesOf(db, { at, of });
   return seen.map(({ change, own, subject }) => ({
     ...{ ...change, ...subject },
+    names: Object.fromEntries(
+      namedIn(change).flatMap(({ source, company_id, offering_id }) => {
+        const name = names.company(source, company_id) ?? names.round(source, offering_id);
+        const id = company_id ?? offering_id;
+        return id === null || name === null ? [] : [[id, name]];
+      }),
+    ),
     company_name: names.company(change.source, subject.company_id) ?? own.company_name,
     round_name: names.round(change.source, subject.offering_id) ?? own.round_name,
   }));
@@ -77,6 +85,23 @@ function valuesIn(text: string | null): ChangedValues | null {
   const { extra: _, ...values } = JSON.parse(text) as Record<string, unknown>;
   return values;
 }
+
+/** Returns the companies and rounds that the values of a change name, each by itself. */
+function namedIn({
+  source,
+  before,
+  after,
+}: Pick<ChangeSeen, 'source' | 'before' | 'after'>): Required<Belonging>[] {
+  const found: Required<Belonging>[] = [];
+  for (const [column, id] of [before, after].flatMap((values) => Object.entries(values ?? {}))) {
+    if (typeof id !== 'string') continue;
+    if (column === 'company_id') found.push({ source, company_id: id, offering_id: null });
+    if (roundColumns.has(column)) found.push({ source, company_id: null, offering_id: id });
+  }
+  return found;
+}
+
+const roundColumns: ReadonlySet<string> = new Set(['offering_id', 'current_round_id']);
 
 /** A company or round that is gone has the names of its last values. */
 function lastKnown({
