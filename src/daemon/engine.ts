@@ -3,6 +3,7 @@ import type { Config, SourceConfig } from '../config/config.js';
 import { type SharedRequests, sharesFor, sharesWanted } from '../config/request-shares.js';
 import type { Dimensions } from '../dimensions/create-dimensions.js';
 import { defined } from '../domain/defined.js';
+import type { SourceName } from '../domain/ids.js';
 import { type OpenVault, openVault } from '../reading/open-vault.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import type { LogTail } from '../runtime/log-tail.js';
@@ -47,6 +48,8 @@ export interface Engine extends WatchedMirror, Closable {
   readonly sources: SourceSet;
   /** Keeps companies and rounds in step; null when the configuration disables it. */
   readonly dimensions: Dimensions | null;
+  /** Reads again what the companies and rounds of these sources are called, for notices: another process may have listed them. */
+  learnNames(sources: readonly SourceName[]): Promise<void>;
   /** The name of this process in leases and in the fleet. */
   readonly holder: string;
 }
@@ -76,9 +79,12 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     });
     lifecycle.add('platform', platform.close);
     const listed = parts.sources ?? config.sources;
+    const learnNames = async (of: readonly SourceName[]): Promise<void> => {
+      if (config.notices.length === 0) return;
+      for (const source of of) names.learn(source, (await mirror.dimensions.state(source)).names);
+    };
     const prepareSync = async (source: SourceConfig): Promise<SyncSource> => {
-      if (config.notices.length > 0)
-        names.learn(source.name, (await mirror.dimensions.state(source.name)).names);
+      await learnNames([source.name]);
       const { mayReadIdentity, ...rest } = await syncSource(config, source, platform, parts.onPage);
       return parts.asksGrants === false ? rest : { ...rest, ...defined({ mayReadIdentity }) };
     };
@@ -136,6 +142,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       sync,
       sources: sourceSet,
       dimensions,
+      learnNames,
       holder,
       close: () => lifecycle.close(),
     };

@@ -52,7 +52,13 @@ export async function startWork(work: WorkParts, lifecycle: Lifecycle): Promise<
     isGone: isSharedProcessGone,
     onLead,
     onHeartbeat: (error) => engine.watch.heartbeat(error),
-    follow: (sources) => sync.follow(...sources),
+    follow: (sources) => {
+      // Its first tick requests a page before it writes notices, so the names are there in time.
+      engine
+        .learnNames(sources)
+        .catch((error: unknown) => logger.debug({ error }, 'names for notices could not be read'));
+      sync.follow(...sources);
+    },
     leave: (source) => sync.leave(source),
     isBusy: (source) => sync.isBusy(source),
     spaced: () => sync.spaced(),

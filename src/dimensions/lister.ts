@@ -20,7 +20,7 @@ export interface ListerParts {
   readonly store: DimensionStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with the names that are stored after a listing that changed something. */
+  /** Called with the names that are stored after a listing. Another process may have stored them. */
   readonly onNames: (source: SourceName, names: Names) => void;
   /** Called after a listing that changed something is stored. */
   readonly onChanged: (source: SourceName) => void;
@@ -51,10 +51,8 @@ export class Lister {
         'a company, round or post could not be read and stays as it is stored',
       );
     const isChanged = differences.added + differences.changed + differences.removed > 0;
-    if (isChanged) {
-      onChanged(name);
-      onNames(name, (await store.state(name)).names);
-    }
+    if (isChanged) onChanged(name);
+    onNames(name, (await store.state(name)).names);
     const listed = listings.find(({ collection }) => collection.name === 'rounds');
     if (listed?.kind === 'complete') {
       const invested = known.investedRounds.map(({ id }) => id);

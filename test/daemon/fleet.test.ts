@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Config } from '../../src/config/config.js';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.js';
 import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { statusOf } from '../../src/reading/status.js';
@@ -30,6 +31,11 @@ afterEach(async () => {
   await database.drop();
 });
 
+/** Every delivery fails, so that each notice stays in the outbox. */
+const notices: Config['notices'] = [
+  { kind: 'command', name: 'sink', command: ['false'], about: ['changes'], rules: {} },
+];
+
 /** The interval is an hour, so that a source ticks only at the start and after a webhook. */
 async function start(): Promise<Daemon> {
   const config = configFor(sandbox, {
@@ -38,7 +44,7 @@ async function start(): Promise<Daemon> {
     receiver: { port: 0, secret },
   });
   // A server used by all tests at once may answer later than a daemon's timeout.
-  const daemon = await vi.waitFor(() => startDaemon(partsFor(config)), patient);
+  const daemon = await vi.waitFor(() => startDaemon(partsFor({ ...config, notices })), patient);
   daemons.push(daemon);
   return daemon;
 }
@@ -127,7 +133,7 @@ test('fleet: each source is assigned to one daemon, and a webhook reaches the da
     expect(ticked.filter((tick) => tick.startsWith('c3')).length > 0).toBe(daemon === worker);
 });
 
-test('fleet: a daemon that leaves releases its sources at once, and the others catch up on them', {
+test('fleet: a daemon that leaves releases its sources at once, and the others catch up on them, with the names of now in notices', {
   timeout: 480_000,
 }, async () => {
   const first = await start();
@@ -138,10 +144,21 @@ test('fleet: a daemon that leaves releases its sources at once, and the others c
     `SELECT source FROM fleet_sources WHERE member = '${first.engine.holder}' ORDER BY source`,
   );
   const company = sandbox.ready.companies[Number(held?.source.slice(1))];
+  await expect
+    .poll(() => rows(`SELECT 1 FROM rounds WHERE source = '${held?.source}'`), patient)
+    .not.toHaveLength(0);
+  await rows(
+    `UPDATE offering_rows SET name = 'Listed later' WHERE source_no = (SELECT no FROM sources WHERE name = '${held?.source}')`,
+  );
   await control(sandbox, 'POST', '/investments', { company: company?.id, count: 2 });
   await first.close();
   await expect.poll(shares, patient).toEqual([6]);
   await expect
     .poll(() => rows(`SELECT 1 FROM changes WHERE source = '${held?.source}' AND kind = 'added'`), patient)
     .toHaveLength(2);
+  const bodies = await rows<{ body: string }>('SELECT body FROM notice_rows');
+  const named = bodies.map(({ body }) => JSON.parse(body) as { source: string; round_name: string | null });
+  expect(named.filter(({ source }) => source === held?.source).map((one) => one.round_name)).toEqual([
+    ...['Listed later', 'Listed later'],
+  ]);
 });

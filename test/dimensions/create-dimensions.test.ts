@@ -91,9 +91,11 @@ function world({ listedAt, touchedAt, faults = [], held, labels }: Wish = {}) {
       },
     },
   };
+  const named: SourceName[] = [];
   const dimensions = createDimensions({
     sources: [source],
     store,
+    onNames: (source) => void named.push(source),
     clock,
     random: { bytes: (count) => Buffer.alloc(count), fraction: () => 0.5 },
     logger: silentLogger,
@@ -113,7 +115,7 @@ function world({ listedAt, touchedAt, faults = [], held, labels }: Wish = {}) {
     }
   };
   const taken = () => asked.splice(0).length;
-  return { clock, dimensions, source, applied, differences, tick, pass, taken };
+  return { clock, dimensions, source, applied, differences, named, tick, pass, taken };
 }
 
 /** The company, its one round, the stats of it and a page of posts. */
@@ -139,6 +141,15 @@ test('a listing that changed something is reported, and one that changed nothing
   differences.push({ ...none, added: 1 });
   await list();
   expect([applied.length, changed]).toEqual([3, ['acme']]);
+});
+
+test('a listing that finds no difference reads the names again: another process may have stored them', async () => {
+  const { dimensions, named } = world();
+  await dimensions.refresh(acme, true);
+  const before = named.length;
+  await dimensions.refresh(acme, true);
+  // Once for what is stored when it begins, and once for what is stored when it has ended.
+  expect(named.slice(before)).toEqual([acme, acme]);
 });
 
 test('an idle source is listed once a day: four requests for a company with one round', async () => {
