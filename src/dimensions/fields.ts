@@ -106,9 +106,18 @@ export class Reader {
     return value.map(fieldsOf);
   }
 
-  /** Returns the fields that are not in `known` as JSON, or null. */
-  extra(known: ReadonlySet<string>): string | null {
-    const unknown = Object.entries(this.fields).filter(([name]) => !known.has(name));
+  /**
+   * Returns the fields that are not in `known` as JSON, or null. `inner` has the known fields of those that are an object or a
+   * list of objects, whose unknown fields stand under their name.
+   */
+  extra(
+    known: ReadonlySet<string>,
+    inner: Readonly<Record<string, ReadonlySet<string>>> = {},
+  ): string | null {
+    const unknown = Object.entries(this.fields).flatMap(([name, value]) => {
+      const own = known.has(name) ? unknownIn(value, inner[name]) : value;
+      return own === undefined ? [] : [[name, own] as const];
+    });
     requireAtMost(unknownFieldsMax, unknown.length, this.what, 'unknown fields');
     for (const [name, value] of unknown) this.#requireReadable(name, value);
     return unknown.length === 0 ? null : canonicalJson(Object.fromEntries(unknown) as JsonObject);
@@ -124,6 +133,22 @@ export class Reader {
     if (isDeeper(value, readableLevelsMax)) throw broken(this.what, name);
     requireAtMost(valuesMax, valuesIn(value), this.what, `values in \`${name}\``);
   }
+}
+
+/** Returns what of a known field is unknown; undefined when nothing is. The entries of a list keep the id of their round. */
+function unknownIn(value: unknown, known: ReadonlySet<string> | undefined): unknown {
+  if (known === undefined) return undefined;
+  const unknownOf = (fields: Fields) => Object.entries(fields).filter(([name]) => !known.has(name));
+  if (!Array.isArray(value)) {
+    const own = unknownOf(fieldsOf(value));
+    return own.length === 0 ? undefined : Object.fromEntries(own);
+  }
+  const entries = value.flatMap((entry: unknown) => {
+    const fields = fieldsOf(entry);
+    const own = unknownOf(fields);
+    return own.length === 0 ? [] : [{ offering_id: fields.offering_id ?? null, ...Object.fromEntries(own) }];
+  });
+  return entries.length === 0 ? undefined : entries;
 }
 
 /** Counts the values of JSON that is not nested too deeply. */

@@ -29,6 +29,32 @@ test('a company is parsed into every column, and what is unknown goes to extra',
   ]);
 });
 
+test('unknown fields inside the known ones of a company go to extra, under their names', () => {
+  const entry = { offering_id: 'ofr_2', status: 'closed' };
+  const extraOf = (set: object) => JSON.parse(String(parseCompany(company({ ...set })).row.extra)) as unknown;
+  expect(extraOf({ location: { city: 'Portland', region: 'New England' } })).toEqual({
+    location: { region: 'New England' },
+  });
+  expect(extraOf({ service_rounds: [summary('ofr_1'), { ...entry, series: 'A' }] })).toEqual({
+    service_rounds: [{ offering_id: 'ofr_2', series: 'A' }],
+  });
+  expect(extraOf({ totals: { profile_total_raised_cents: 5, donated_cents: 7 }, odd: 1 })).toEqual({
+    totals: { donated_cents: 7 },
+    odd: 1,
+  });
+  expect(parseCompany(company()).row.extra).toBeNull();
+});
+
+test('unknown fields inside the known ones of a round go to extra, under their names', () => {
+  const set = { exemption: { family: 'reg_cf', subtype: null, label: 'Reg CF', filing: 'C-1' } };
+  expect(parseRound(offering('ofr_1', set)).row.extra).toBe('{"exemption":{"filing":"C-1"}}');
+  const security = { type: 'safe', label: 'SAFE', terms: { cap: '1' }, series: 'seed' };
+  expect(parseRound(offering('ofr_1', { security })).row).toMatchObject({
+    extra: '{"security":{"series":"seed"}}',
+    terms: '{"cap":"1"}',
+  });
+});
+
 test('a round is parsed into every column', () => {
   const { row, security, companyName, etag } = parseRound(offering('ofr_1', { new_field: true }));
   expect(Object.keys(row).sort()).toEqual([...collections.rounds.columns].sort());
@@ -76,6 +102,7 @@ test.each([
 test.each([
   ['terms', { security: { type: 'safe', terms: JSON.parse(nested(100_000)) } }],
   ['new_field', { new_field: { inner: JSON.parse(nested(40)) } }],
+  ['exemption', { exemption: { inner: JSON.parse(nested(40)) } }],
 ])('JSON in %s that nests too deeply is an error that names the field', (field, attributes) => {
   expect(() => parseRound(offering('ofr_1', attributes))).toThrow(
     `a response with an offering has no usable \`${field}\``,

@@ -42,6 +42,28 @@ const roundsMax = 500;
 /** The companies of one person: each costs two requests. */
 const companiesMax = 2_000;
 
+const knownOfRound: ReadonlySet<string> = new Set([
+  ...['offering_id', 'source', 'current', 'status', 'exemption', 'security', 'amount_raised'],
+  ...['amount_raised_cents', 'investor_count', 'opened_at', 'closed_at'],
+]);
+
+const totalNames = [
+  ...['raised_on_service_all_time', 'raised_on_wefunder_all_time'],
+  ...['profile_total_raised', 'profile_reported_off_platform'],
+];
+
+const knownInside: Readonly<Record<string, ReadonlySet<string>>> = {
+  location: new Set(['city', 'state', 'country']),
+  current_raise: new Set([
+    ...['offering_id', 'offering_ids', 'testing_the_waters', 'amount_raised', 'amount_raised_cents'],
+    ...['funding_target', 'funding_target_cents', 'investor_count', 'oversubscribed', 'closes_at'],
+  ]),
+  past_rounds: knownOfRound,
+  service_rounds: knownOfRound,
+  wefunder_rounds: knownOfRound,
+  totals: new Set([...totalNames.flatMap((name) => [name, `${name}_cents`]), 'profile_includes_past_rounds']),
+};
+
 /** Parses `GET /companies/{id}`. Its currency is known only from its rounds. */
 export function parseCompany(body: unknown): CompanyRecord {
   const { id, attributes } = fieldsOf(fieldsOf(body).data);
@@ -78,7 +100,7 @@ export function parseCompany(body: unknown): CompanyRecord {
         past.filter(({ offering_id }) => offering_id === null).map(reportedRound),
       ),
       unavailable: null,
-      extra: read.extra(known),
+      extra: read.extra(known, knownInside),
     },
     rounds: firstOfEach([
       ...summaries,

@@ -36,6 +36,13 @@ const known: ReadonlySet<string> = new Set([
   ...['publicly_visible', 'invested', 'followed'],
 ]);
 
+const knownInside: Readonly<Record<string, ReadonlySet<string>>> = {
+  exemption: new Set(['family', 'subtype', 'label']),
+  // The terms are stored as sent.
+  security: new Set(['type', 'label', 'terms']),
+  intended_security: new Set(['type', 'label', 'terms']),
+};
+
 /** Parses `GET /offerings/{id}`. */
 export function parseRound(body: unknown): RoundRecord {
   const { id, company, attributes, etag } = fieldsOf(fieldsOf(body).data);
@@ -68,7 +75,7 @@ export function parseRound(body: unknown): RoundRecord {
       closed_at: closedAt,
       terms: security.json('terms'),
       unavailable: null,
-      extra: read.extra(known),
+      extra: read.extra(known, knownInside),
     },
     given: read.text('name'),
     security: security.text('label'),
