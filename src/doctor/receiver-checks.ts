@@ -123,8 +123,15 @@ function ours(
 function judged(endpoint: WebhookEndpoint | undefined, state: EndpointState, now: number): readonly Check[] {
   const [enabled = '', deliveries = '', secret = ''] = endpointNames;
   if (endpoint === undefined) {
+    const { health } = state;
     return [
-      warn(enabled, 'there is no endpoint on the platform yet; the daemon makes it', 'rosterd run'),
+      health?.state === 'blocked'
+        ? fail(
+            enabled,
+            `the daemon could not make the endpoint: ${health.message ?? health.code ?? 'without a reason'}`,
+            'rosterd connect --management --write',
+          )
+        : warn(enabled, 'there is no endpoint on the platform yet; the daemon makes it', 'rosterd run'),
       skip(deliveries, 'there is no endpoint yet'),
       skip(secret, 'there is no endpoint yet'),
     ];

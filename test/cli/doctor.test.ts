@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -446,7 +446,7 @@ test.each([
   ]);
 });
 
-test('doctor reports an endpoint that does not exist yet, one with an unknown secret, and a healthy one', async () => {
+test('doctor reports an endpoint that does not exist yet, one that the daemon may not make, one with an unknown secret, and a healthy one', async () => {
   const { folder, configure, doctor } = await office({ mirror: false });
   const token = sandbox.ready.users[0]?.liveToken ?? '';
   const tokenFile = join(folder, 'manager.token');
@@ -464,6 +464,12 @@ test('doctor reports an endpoint that does not exist yet, one with an unknown se
       .filter(({ name }) => name.startsWith('endpoint.'))
       .map(({ verdict, mend }) => [verdict, mend]);
   expect((await findings())[0]).toEqual(['warn', 'rosterd run']);
+  const health = { state: 'blocked', code: 'forbidden', message: 'POST /webhook_endpoints answered 403' };
+  writeFileSync(join(folder, 'endpoint.json'), JSON.stringify({ id: null, secrets: [], health }), {
+    mode: 0o600,
+  });
+  expect((await findings())[0]).toEqual(['fail', 'rosterd connect --management --write']);
+  rmSync(join(folder, 'endpoint.json'));
 
   const endpoints = (body: unknown) =>
     fetch(`${sandbox.ready.baseUrl}/webhook_endpoints`, {
