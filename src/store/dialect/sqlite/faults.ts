@@ -35,7 +35,8 @@ export function sqliteFault(error: unknown, file: string): unknown {
     case 'SQLITE_CORRUPT':
     case 'SQLITE_NOTADB':
       return new Fault('database_unusable', `${file} is damaged or not a database (${error.code})`, {
-        hint: 'Move the file aside, keep it, and start again: the mirror rebuilds itself from the platform.',
+        // SQLite reports a page that the disk could not read as damage, too.
+        hint: 'Check its disk and the log of the kernel first: what cannot be read counts as damage. Move the file aside, keep it, and start again: the mirror rebuilds itself from the platform.',
         cause: error,
       });
     case 'SQLITE_IOERR':

@@ -145,7 +145,7 @@ describe('opening to write', () => {
     });
     expect([fault.code, fault.about.hint]).toEqual([
       'database_unusable',
-      expect.stringContaining('Move the file aside'),
+      expect.stringMatching(/^Check its disk and the log of the kernel first.* Move the file aside/),
     ]);
   });
 
