@@ -342,7 +342,11 @@ function deepFrozen<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-/** Returns the folder that relative paths of a configuration file start from. */
-export function folderOfFile(file: string): string {
-  return dirname(resolve(file));
+/** A file of the system that stands for what a process has open, such as /dev/stdin and that of `<(command)`. */
+const openFiles = /^\/(?:dev\/(?:fd\/|stdin$)|proc\/)/;
+
+/** Returns the folder that relative paths of a configuration file start from: its own, or `cwd` for one that is piped in. */
+export function folderOfFile(file: string, cwd: string): string {
+  const path = resolve(file);
+  return openFiles.test(path) ? cwd : dirname(path);
 }

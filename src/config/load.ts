@@ -35,7 +35,7 @@ export function loadConfig(request: ConfigRequest, text = readConfigText(request
   );
   const originOf = (path: Path) => originIn(overrides, document.value, path);
   const whereOf = (path: Path) => whereIn(document, overrides, path);
-  const folder = document.file === null ? request.cwd : folderOfFile(document.file);
+  const folder = document.file === null ? request.cwd : folderOfFile(document.file, request.cwd);
   const folderOf = (path: Path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder);
   const problems: Problem[] = fromFlags.unknown.map(({ name, meant }) => ({
     path: '',

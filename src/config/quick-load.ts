@@ -42,7 +42,7 @@ function loadIfValid(request: ConfigRequest, text: ConfigText): LoadedConfig | n
   // The file of a certificate authority has problems of its own.
   if (settings === null || settings.platform.ca !== undefined) return null;
   const originOf = (path: Path) => originIn(overrides, document.value, path);
-  const folder = document.file === null ? request.cwd : folderOfFile(document.file);
+  const folder = document.file === null ? request.cwd : folderOfFile(document.file, request.cwd);
   const folderOf = (path: Path) => (/^(?:env|flag) /.test(originOf(path)) ? request.cwd : folder);
   if (clashesIn(settings, { folderOf, file: document.file }).length > 0) return null;
   const config = configFrom(settings, { env: request.env, folderOf });

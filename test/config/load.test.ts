@@ -285,3 +285,14 @@ test('a draft configuration may lack only what connect adds, and its file', () =
   expect(() => loadConfig({ cwd: folder(), env })).toThrow('there is no configuration');
   expect(() => loadConfig({ cwd: folder(), env: {}, draft: true })).toThrow('platform');
 });
+
+test('relative paths start at the folder of the file, and at the current folder for one that is piped in', () => {
+  const cwd = folder();
+  const text = JSON.stringify({ ...minimal, database: 'sqlite:./data/mirror.db' });
+  const ledgerOf = (file: string) =>
+    loadConfig({ file, cwd, env: {} }, { file, shownAs: file, content: text }).config.forget.ledger;
+  expect(ledgerOf('/etc/rosterd/config.json')).toBe('/etc/rosterd/credentials/forgotten.jsonl');
+  expect(ledgerOf('/dev/shm/config.json')).toBe('/dev/shm/credentials/forgotten.jsonl');
+  for (const file of ['/dev/stdin', '/dev/fd/63', '/proc/self/fd/0'])
+    expect([file, ledgerOf(file)]).toEqual([file, join(cwd, 'credentials/forgotten.jsonl')]);
+});
