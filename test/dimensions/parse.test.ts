@@ -73,6 +73,13 @@ test('a round is parsed into every column', () => {
   expect([security, companyName, etag]).toEqual(['SAFE', 'Tidal Labs', 'abc']);
 });
 
+test.each(['a"b', 'a b', 'a\nb', 'ключ', ''])(
+  'a round whose etag %j fits into no header has none',
+  (etag) => {
+    expect(parseRound(offering('ofr_1', {}, etag)).etag).toBeNull();
+  },
+);
+
 test('a round that takes reservations has the intended security', () => {
   const reserving = { security: null, intended_security: { type: 'equity', label: 'Equity' } };
   const { row, security } = parseRound(offering('ofr_1', { ...reserving, testing_the_waters: true }));

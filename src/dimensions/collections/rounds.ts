@@ -43,6 +43,9 @@ const knownInside: Readonly<Record<string, ReadonlySet<string>>> = {
   intended_security: new Set(['type', 'label', 'terms']),
 };
 
+/** What may stand between the quotes of `If-None-Match`. */
+const headerTag = /^[!#-~]+$/;
+
 /** Parses `GET /offerings/{id}`. */
 export function parseRound(body: unknown): RoundRecord {
   const { id, company, attributes, etag } = fieldsOf(fieldsOf(body).data);
@@ -81,7 +84,7 @@ export function parseRound(body: unknown): RoundRecord {
     security: security.text('label'),
     dated: openedAt ?? closedAt,
     companyName: read.text('company_name'),
-    etag: typeof etag === 'string' ? etag : null,
+    etag: typeof etag === 'string' && headerTag.test(etag) ? etag : null,
   };
 }
 
