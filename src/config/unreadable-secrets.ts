@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs';
 import { Fault } from '../domain/fault.js';
 import { vaultKeyBytes, vaultKeyHint } from '../runtime/vault-key.js';
 import type { Access, Config, ConsoleSignIn } from './config.js';
@@ -11,7 +12,21 @@ export async function unreadableSecrets(config: Config): Promise<readonly string
   return (await secretFaults(config)).map(({ message }) => message);
 }
 
-/** The same as faults, which have hints. */
+/**
+ * Returns a message when the file of `platform.ca` cannot be read now, or null. A warning for the same reason; without the
+ * file, no command reaches the platform.
+ */
+export function unreadableAuthority({ platform: { caFile } }: Config): string | null {
+  if (caFile === null) return null;
+  try {
+    accessSync(caFile, constants.R_OK);
+    return null;
+  } catch (error) {
+    return `platform.ca: ${caFile} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`;
+  }
+}
+
+/** Returns the faults behind `unreadableSecrets`, which have hints. */
 export async function secretFaults(config: Config): Promise<readonly Fault[]> {
   const faults: Fault[] = [];
   for (const secret of secretsOf(config)) {

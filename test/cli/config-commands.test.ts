@@ -24,6 +24,14 @@ test('config validate warns about a secret that is missing on this machine', asy
   expect(err).toContain('warning: sources[0].token: the environment variable ACME_TOKEN is not set');
 });
 
+test('config validate warns about a file of platform.ca that is missing on this machine', async () => {
+  const platform = { ...minimal.platform, ca: 'no-such-authority.pem' };
+  const io = inFolder({ ...minimal, platform }, { ACME_TOKEN: 'x' });
+  const { code, err } = await rosterd(['config', 'validate'], io);
+  expect(code).toBe(0);
+  expect(err).toMatch(/^warning: platform\.ca: \S*no-such-authority\.pem cannot be read \(ENOENT\)\n$/);
+});
+
 test('config validate warns about a column of notices that no change has', async () => {
   const fields = ['status', 'identity.email', 'commited_cents', 'nothing.like.it'];
   const notices = [{ kind: 'command', name: 'bell', command: ['true'], rules: { fields } }];

@@ -13,11 +13,16 @@ export const configValidate: Command = {
   async run(context) {
     const { InvalidConfig } = await import('../../config/invalid-config.js');
     const { unknownFields } = await import('../../config/unknown-fields.js');
-    const { unreadableSecrets } = await import('../../config/unreadable-secrets.js');
+    const { unreadableAuthority, unreadableSecrets } = await import('../../config/unreadable-secrets.js');
     const { options, out } = context;
     try {
       const { config, file, warnings } = await configOf(context);
-      const further = [...unknownFields(config), ...(await unreadableSecrets(config))];
+      const authority = unreadableAuthority(config);
+      const further = [
+        ...unknownFields(config),
+        ...(authority === null ? [] : [authority]),
+        ...(await unreadableSecrets(config)),
+      ];
       for (const complaint of further) out.warn(complaint);
       if (options.flag('json')) out.json({ valid: true, problems: [], warnings: [...warnings, ...further] });
       else out.line(`${file ?? 'the environment'} is valid`);
