@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { changesTable } from '../../src/console/pages/changes-table.js';
 import { comparison } from '../../src/console/pages/company-figures.js';
 import { changeWords } from '../../src/console/parts/change-words.js';
 import { columnLabel } from '../../src/console/parts/columns.js';
@@ -21,7 +22,10 @@ const change: ChangeSeen = {
   currency: 'usd',
   title: null,
 };
-const words = (over: Partial<ChangeSeen>) => changeWords({ ...change, ...over });
+const words = (over: Partial<ChangeSeen>) =>
+  changeWords({ ...change, ...over })
+    .text.replaceAll(/<span class="becomes"[^>]*><\/span>/g, '→')
+    .replaceAll(/<[^>]*>/g, '');
 
 test.each<[Partial<ChangeSeen>, string]>([
   [{ kind: 'snapshot' }, 'First listing complete'],
@@ -78,6 +82,25 @@ test.each<[Partial<ChangeSeen>, string]>([
   [{ kind: 'update_removed' }, 'Post removed'],
 ])('the change %j is said in words', (over, said) => {
   expect(words(over)).toBe(said);
+});
+
+test('a time in a change is shown in the zone of the reader, with UTC in the title', () => {
+  const values = { before: { closes_at: null }, after: { closes_at: '2026-12-01T00:00:00.000Z' } };
+  expect(changeWords({ ...change, kind: 'round_changed', fields: ['closes_at'], ...values }).text).toContain(
+    '<time datetime="2026-12-01T00:00:00.000Z" title="2026-12-01 00:00:00 UTC" data-form="zoned">',
+  );
+});
+
+test('the changes of an investment have the ids of its round and company small beside their names', () => {
+  const seen = { ...change, kind: 'added', offering_id: 'ofr_1', round_name: 'Seed' };
+  const page = changesTable('Latest changes', [seen], 0, '').text;
+  expect(page).toMatch(/<span class="named">Seed<span class="id" data-id="ofr_1">/);
+  expect(page).toMatch(
+    /<span class="named"><a href="[^"]+">Copper Labs<\/a><span class="id" data-id="co_1">/,
+  );
+  // Where the change is of the round itself, its id stands once.
+  const ofRound = changesTable('Latest changes', [{ ...seen, kind: 'round_added', id: 'ofr_1' }], 0, '').text;
+  expect(ofRound.match(/data-id="ofr_1"/g)).toHaveLength(1);
 });
 
 test.each([

@@ -2,6 +2,7 @@ import { type Html, html } from '../../runtime/html.js';
 import { changeWords } from '../parts/change-words.js';
 import { age, moment } from '../parts/format.js';
 import { idText } from '../parts/id.js';
+import { named } from '../parts/named.js';
 import { table } from '../parts/table.js';
 import type { ChangeSeen } from '../ports/overview.js';
 import { companyPath } from './companies.js';
@@ -18,8 +19,8 @@ export function changesTable(
     label,
     ['Change', 'Round', 'Company', 'When'].map((title) => ({ title })),
     changes.map((change) => [
-      html`<span class="named words">${withArrows(changeWords(change))}${subjectLink(change)}</span>`,
-      change.round_name ?? (change.offering_id === null ? '–' : idText(change.offering_id)),
+      html`<span class="named words">${changeWords(change)}${subjectLink(change)}</span>`,
+      round(change),
       company(change),
       now === null ? moment(change.at) : age(change.at, now),
     ]),
@@ -28,24 +29,21 @@ export function changesTable(
   );
 }
 
-/** Draws the arrows of a text, since not every font has them. */
-const withArrows = (text: string): Html =>
-  html`${text
-    .split(' → ')
-    .map((part, index) =>
-      index === 0
-        ? html`${part}`
-        : html` <span class="becomes" role="img" aria-label="became"></span> ${part}`,
-    )}`;
-
 function subjectLink({ source, kind, id, company_id }: ChangeSeen): Html | null {
   if (id === null) return html`<span class="soft">${source}</span>`;
   if (!kind.includes('_')) return idText(id, recordPath(source, id));
   return idText(id, company_id === null ? undefined : companyPath(source, company_id));
 }
 
-function company({ source, company_id, company_name }: ChangeSeen): Html | string {
+/** The name with the id beside it, unless the first column has that id. */
+function round({ kind, offering_id, round_name }: ChangeSeen): Html | string {
+  return kind.startsWith('round_') && round_name !== null ? round_name : named(round_name, offering_id, '–');
+}
+
+function company({ source, kind, company_id, company_name }: ChangeSeen): Html | string {
   if (company_id === null) return '–';
   const path = companyPath(source, company_id);
-  return company_name === null ? idText(company_id, path) : html`<a href="${path}">${company_name}</a>`;
+  return kind.startsWith('company_') && company_name !== null
+    ? html`<a href="${path}">${company_name}</a>`
+    : named(company_name, company_id, '–', path);
 }

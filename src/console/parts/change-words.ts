@@ -1,36 +1,43 @@
+import { type Html, html } from '../../runtime/html.js';
 import type { ChangeSeen } from '../ports/overview.js';
 import { columnLabel, statusWords, valueWords } from './columns.js';
-import { counted, money } from './format.js';
+import { counted, money, zonedMoment } from './format.js';
 
 /** Columns of a change that are named; further ones are counted. */
 const columnsMax = 3;
 /** Lists and objects are too long for a sentence: the page of the record shows them. */
 const long = new Set(['blockers', 'contracts', 'terms', 'reported_rounds', 'extra']);
 
-/** Returns a change in words, such as `Status: reserved → active`. Names of people are never part of it. */
-export function changeWords(change: ChangeSeen): string {
+/** Drawn, since not every font has an arrow. */
+const arrow = html`<span class="becomes" role="img" aria-label="became"></span>`;
+
+/**
+ * Returns a change in words, such as `Status: reserved → active`, with times in the reader's zone. Names of people are never
+ * part of it.
+ */
+export function changeWords(change: ChangeSeen): Html {
   const { kind, before, after, currency, title } = change;
   switch (kind) {
     case 'snapshot':
-      return 'First listing complete';
+      return html`First listing complete`;
     case 'added':
-      return ['New investment', ...amounts(after, currency)].join(': ');
+      return html`${['New investment', ...amounts(after, currency)].join(': ')}`;
     case 'removed':
-      return ['Withdrawn', ...amounts(before, currency)].join(': ');
+      return html`${['Withdrawn', ...amounts(before, currency)].join(': ')}`;
     case 'company_added':
-      return 'New company';
+      return html`New company`;
     case 'company_removed':
-      return 'Company no longer listed';
+      return html`Company no longer listed`;
     case 'round_added':
-      return 'New round';
+      return html`New round`;
     case 'round_removed':
-      return 'Round no longer listed';
+      return html`Round no longer listed`;
     case 'update_added':
-      return `New post${quoted(title)}`;
+      return html`New post${quoted(title)}`;
     case 'update_changed':
-      return `Post changed${quoted(title)}`;
+      return html`Post changed${quoted(title)}`;
     case 'update_removed':
-      return `Post removed${quoted(title)}`;
+      return html`Post removed${quoted(title)}`;
     default:
       return columnsInWords(change);
   }
@@ -49,21 +56,24 @@ function amounts(values: ChangeSeen['before'], currency: string | null): string[
   return parts.length === 0 ? [] : [parts.join(', ')];
 }
 
-function columnsInWords({ fields, before, after, names, currency }: ChangeSeen): string {
+function columnsInWords({ fields, before, after, names, currency }: ChangeSeen): Html {
   const own = fields.filter((name) => !name.startsWith('identity.'));
   // An investment that moved to another round may have another currency.
   const currencyIn = (values: ChangeSeen['before']) =>
     typeof values?.currency === 'string' ? values.currency : currency;
   const [currencyBefore, currencyAfter] = [currencyIn(before), currencyIn(after)];
-  const inWords = (name: string, value: unknown, of: string | null) =>
-    (name.endsWith('_id') && typeof value === 'string' ? names[value] : undefined) ??
-    valueWords(name, value, of);
-  const parts = own.slice(0, columnsMax).map((name) => {
+  const inWords = (name: string, value: unknown, of: string | null): Html | string => {
+    if (typeof value === 'string' && name.endsWith('_at')) return zonedMoment(value);
+    const named = typeof value === 'string' && name.endsWith('_id') ? names[value] : undefined;
+    return named ?? valueWords(name, value, of);
+  };
+  const parts = own.slice(0, columnsMax).map((name): Html | string => {
     const [was, is] = [before?.[name], after?.[name]];
     if (was === undefined || is === undefined || long.has(name)) return columnLabel(name);
-    return `${columnLabel(name)}: ${inWords(name, was, currencyBefore)} → ${inWords(name, is, currencyAfter)}`;
+    return html`${columnLabel(name)}: ${inWords(name, was, currencyBefore)} ${arrow} ${inWords(name, is, currencyAfter)}`;
   });
   if (own.length > columnsMax) parts.push(counted(own.length - columnsMax, 'more column'));
   if (own.length < fields.length) parts.push('Personal data');
-  return parts.length === 0 ? 'Changed' : parts.join(' · ');
+  if (parts.length === 0) return html`Changed`;
+  return html`${parts.map((part, index) => (index === 0 ? html`${part}` : html` · ${part}`))}`;
 }
