@@ -72,7 +72,7 @@ export function postgresFault(error: unknown, url: string): unknown {
   const busy = busyWhen[code];
   if (busy !== undefined)
     return new Fault('database_busy', `${url} ${busy} (${code})`, {
-      hint: `Nothing was lost. ${goesOn} ${code === '25006' ? toPrimary : 'If it stays, look for long transactions in pg_stat_activity.'}`,
+      hint: `Nothing was lost. ${goesOn} If it stays, ${wayOut[code] ?? 'look for long transactions in pg_stat_activity'}.`,
       ...(lockedWhen.has(code) ? { locked: true } : {}),
       cause: error,
     });
@@ -121,8 +121,13 @@ export async function withPostgresFaults<Result>(url: string, work: () => Promis
 }
 
 const goesOn = 'A daemon goes on by itself; run a command again.';
-const toPrimary =
-  'If it stays, name the primary under "database", and switch default_transaction_read_only off.';
+
+/** What to do about conditions that stay, other than ending long transactions. */
+const wayOut: Readonly<Record<string, string>> = {
+  '25006': 'name the primary under "database", and switch default_transaction_read_only off',
+  '53300':
+    'raise max_connections or the limit of the role, or close other connections: pg_stat_activity lists them',
+};
 
 /** Conditions that pass by themselves, so a retry helps. */
 const busyWhen: Readonly<Record<string, string>> = {

@@ -77,12 +77,14 @@ test('a read that a standby ends to replay its primary says so, and how to avoid
   });
 });
 
-test('a write that a standby refuses names the primary as the way out', async () => {
-  const failed = withPostgresFaults('postgres://db/mirror', () =>
-    Promise.reject(reported({ code: '25006' })),
-  );
+test.each([
+  ['a write that a standby refuses', '25006', 'name the primary under "database"'],
+  ['a server without a connection left', '53300', 'raise max_connections'],
+  ['a lock that another transaction has', '55P03', 'look for long transactions'],
+])('%s names its own way out', async (_, code, way) => {
+  const failed = withPostgresFaults('postgres://db/mirror', () => Promise.reject(reported({ code })));
   await expect(failed).rejects.toMatchObject({
     code: 'database_busy',
-    about: { hint: expect.stringContaining('name the primary under "database"') as unknown },
+    about: { hint: expect.stringContaining(`If it stays, ${way}`) as unknown },
   });
 });
