@@ -471,8 +471,8 @@ const heads: readonly Shape[] = [
     { outcome: 'waiting', code: 'rate_limited' },
   ),
   whole('a 429 with a negative wait', problem(429, { type: 'rate_limited', details: { retry_after: -5 } }), {
-    outcome: 'waiting',
-    code: 'rate_limited',
+    outcome: 'failed',
+    code: 'contract_broken',
     requests: 4,
   }),
   whole(

@@ -106,6 +106,7 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
             round_name: null,
             currency: null,
             title: null,
+            names: {},
           },
         ],
         totals: [
