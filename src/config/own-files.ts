@@ -1,5 +1,6 @@
-import { realpathSync, type Stats, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { isSameFile, statOf } from '../runtime/same-file.js';
 import type { Access, Config } from './config.js';
 import { secretsOf } from './unreadable-secrets.js';
 
@@ -44,16 +45,7 @@ function signInOf(access: Access | null): readonly OwnFile[] {
 }
 
 /** Compares by content of the disk, links followed; by name where one of them does not exist. */
-function sameAs(path: string): (other: string) => boolean {
-  const stats = statOf(path);
-  const name = realOf(path);
-  return (other) => {
-    if (other === path) return true;
-    const found = statOf(other);
-    if (stats === null || found === null) return realOf(other) === name;
-    return stats.dev === found.dev && stats.ino === found.ino;
-  };
-}
+const sameAs = (path: string) => (other: string) => isSameFile(other, path) || realOf(other) === realOf(path);
 
 function isBelow(folder: string, path: string): boolean {
   const way = relative(realOf(folder), realOf(path));
@@ -66,13 +58,5 @@ function realOf(path: string): string {
     return join(realpathSync(dirname(path)), basename(path));
   } catch {
     return path;
-  }
-}
-
-function statOf(path: string): Stats | null {
-  try {
-    return statSync(path);
-  } catch {
-    return null;
   }
 }

@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
-import { isSameFile } from './backup/private-target.js';
+import { isSameFile } from '../runtime/same-file.js';
 import type { DatabaseLocation } from './database-location.js';
 import { dialectFor } from './dialect/dialect-for.js';
 import { inspectFile } from './dialect/sqlite/file.js';

@@ -1,8 +1,9 @@
-import { closeSync, openSync, readdirSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../../domain/fault.js';
 import { makeOwnedFolder } from '../../runtime/file-owner.js';
 import { isRunning, processSpace } from '../../runtime/process-identity.js';
+import { statOf } from '../../runtime/same-file.js';
 import { syncFile } from '../../runtime/sync-file.js';
 import { isScheduledName } from './file-names.js';
 
@@ -121,19 +122,4 @@ export function removeLog(file: string): void {
 
 function removeIfThere(file: string): void {
   if (statOf(file) !== null) rmSync(file, { force: true });
-}
-
-/** Returns whether two paths name one file. */
-export function isSameFile(one: string, other: string): boolean {
-  const [first, second] = [one, other].map(statOf);
-  return first != null && second != null && first.dev === second.dev && first.ino === second.ino;
-}
-
-/** Returns null for a path that leads nowhere, such as one through a file. */
-export function statOf(path: string): Stats | null {
-  try {
-    return statSync(path);
-  } catch {
-    return null;
-  }
 }

@@ -16,6 +16,7 @@ import { Fault, isFault } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import { giveTo, ownerFor } from '../../../runtime/file-owner.js';
 import { processesUsing } from '../../../runtime/processes-using.js';
+import { isSameFile } from '../../../runtime/same-file.js';
 import { syncFile } from '../../../runtime/sync-file.js';
 import { stampOf } from '../../backup/file-names.js';
 import {
@@ -25,7 +26,7 @@ import {
   rowsIn,
   throwIfStopped,
 } from '../../backup/made.js';
-import { intoPrivateFile, isSameFile, removeWithLog } from '../../backup/private-target.js';
+import { intoPrivateFile, removeWithLog } from '../../backup/private-target.js';
 import { type ErasedSource, erasedNames, erasedSources, keepErased } from '../../erased-sources.js';
 import type { ForgottenSince } from '../../erasures.js';
 import { followedFrom, listFollowed } from '../../followed-sources.js';
