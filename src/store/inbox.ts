@@ -17,7 +17,7 @@ import type { PostgresDatabase } from './dialect/postgres/open.js';
 import { acceptingOnSqlite } from './dialect/sqlite/accept-deliveries.js';
 import { withSqliteFaults } from './dialect/sqlite/faults.js';
 import type { SqliteDatabase } from './dialect/sqlite/open.js';
-import type { Prepared } from './dialect/sqlite/prepared.js';
+import { preparingOnce } from './dialect/sqlite/prepared.js';
 import { withoutWaiting } from './dialect/sqlite/transaction.js';
 import { GroupCommit, type GroupCommitParts } from './group-commit.js';
 import { sql } from './query-builder.js';
@@ -262,16 +262,6 @@ function updatingOnSqlite({ raw, file }: SqliteDatabase): (statement: CompiledQu
       const statement = prepare(text);
       withoutWaiting(raw, () => statement.run(...parameters));
     });
-}
-
-/** Returns a function that prepares a statement when it first gets its text. */
-function preparingOnce(raw: SqliteDatabase['raw']): (text: string) => Prepared<unknown[]> {
-  const prepared = new Map<string, Prepared<unknown[]>>();
-  return (text) => {
-    const statement = prepared.get(text) ?? raw.prepare<unknown[]>(text);
-    prepared.set(text, statement);
-    return statement;
-  };
 }
 
 /** The body is nearly all of a row. */

@@ -32,7 +32,7 @@ import {
 import { commitTimes, type SourceRow } from '../../source-row.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
-import type { Prepared } from './prepared.js';
+import { preparingOnce } from './prepared.js';
 import { roundLabels } from './round-labels.js';
 import { inTransaction, withoutWaiting } from './transaction.js';
 
@@ -112,13 +112,9 @@ export class SqliteDimensions implements DimensionStore {
           : [],
       );
       let seq = this.#lastSeq();
-      // A company may have thousands of posts, and preparing a statement takes longer than running it.
-      const prepared = new Map<string, Prepared<unknown[]>>();
-      const run = ({ sql, values }: Write) => {
-        const statement = prepared.get(sql) ?? this.database.raw.prepare<unknown[]>(sql);
-        prepared.set(sql, statement);
-        statement.run(...values);
-      };
+      // A company may have thousands of posts.
+      const prepare = preparingOnce(this.database.raw);
+      const run = ({ sql, values }: Write) => prepare(sql).run(...values);
       for (const plan of plans) {
         // Readers may act on a change as soon as they see it, so its number must survive a power cut.
         if (announced(plan) > 0 && durability === 'bookkeeping') throw new MustBeDurable();

@@ -5,7 +5,7 @@ import { followedFrom, listFollowed, raiseRevision, readRevision, writeOf } from
 import type { FollowedSourcesTable } from '../../operating-schema.js';
 import { withSqliteFaults } from './faults.js';
 import type { SqliteDatabase } from './open.js';
-import type { Prepared } from './prepared.js';
+import { preparingOnce } from './prepared.js';
 import { inTransaction } from './transaction.js';
 
 /** The registry of followed sources in SQLite. Shares the connection of the mirror's writes. */
@@ -29,12 +29,10 @@ export class SqliteFollowedSources implements FollowedSources {
     const { raw, file } = this.database;
     return withSqliteFaults(file, () =>
       inTransaction(raw, () => {
-        const prepared = new Map<string, Prepared<unknown[]>>();
+        const prepare = preparingOnce(raw);
         const missed = changes.filter((change) => {
           const { sql, values } = writeOf(change);
-          const statement = prepared.get(sql) ?? raw.prepare<unknown[]>(sql);
-          prepared.set(sql, statement);
-          return statement.run(...values).changes === 0;
+          return prepare(sql).run(...values).changes === 0;
         });
         if (missed.length < changes.length) raw.exec(raiseRevision);
         return missed.map(({ next }) => next.source);

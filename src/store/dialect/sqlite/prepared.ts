@@ -16,3 +16,13 @@ export interface Prepared<Args extends unknown[], Row = unknown> {
 export type Prepare = <Args extends unknown[], Row = unknown>(sql: string) => Prepared<Args, Row>;
 
 export type RawDatabase = Sqlite.Database;
+
+/** Returns a function that prepares a statement when it first gets its text: that takes longer than running it. */
+export function preparingOnce(raw: RawDatabase): (text: string) => Prepared<unknown[]> {
+  const prepared = new Map<string, Prepared<unknown[]>>();
+  return (text) => {
+    const statement = prepared.get(text) ?? raw.prepare<unknown[]>(text);
+    prepared.set(text, statement);
+    return statement;
+  };
+}
