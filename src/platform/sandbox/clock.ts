@@ -5,7 +5,6 @@ export interface MovableClock extends Clock {
   /** Offset from the underlying clock. */
   readonly offsetMillis: number;
   advance(millis: number): void;
-  moveTo(millis: number): void;
   /**
    * Registers a listener called after every move. Returns a function that removes it. If it throws, such as on a full disk, the
    * move is undone, and listeners that were registered later are not called.
@@ -39,7 +38,6 @@ export function movableClock(base: Clock, offsetMillis = 0): MovableClock {
     now: () => base.now() + offset,
     monotonic: () => base.monotonic() + skipped,
     advance: move,
-    moveTo: (millis) => move(millis - clock.now()),
     onMove(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
