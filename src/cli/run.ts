@@ -20,7 +20,7 @@ import { programOf } from './program.js';
 export async function run(
   args: readonly string[],
   process: Io,
-  given?: readonly Command[],
+  only?: readonly Command[],
 ): Promise<ExitCode> {
   // The log, notes and progress share one stderr stream, so that they do not break each other's lines.
   const stderr = new Stderr(process.stderr, process.env);
@@ -30,10 +30,10 @@ export async function run(
   const { unlisten, stopAtHangUp, blocking, end } = listen(process, stderr, stop);
   let code: ExitCode = exitCodes.done;
   let words = spelledOut(args);
-  let commands: readonly Command[] = given ?? [];
+  let commands: readonly Command[] = only ?? [];
   try {
     // Each command is a file of its own, so loading it may fail too.
-    if (given === undefined) commands = await commandsFor(words);
+    if (only === undefined) commands = await commandsFor(words);
     if (!isKnown(words, commands)) words = words.filter((word) => word !== '--help' && word !== '-h');
     const program = programOf(commands, {
       writeOut: (text) => io.stdout.write(text),

@@ -1,4 +1,3 @@
-import { accessSync, constants } from 'node:fs';
 import { Fault } from '../domain/fault.js';
 import { vaultKeyBytes, vaultKeyHint } from '../runtime/vault-key.js';
 import type { Access, Config, ConsoleSignIn } from './config.js';
@@ -10,20 +9,6 @@ import type { Secret } from './secrets.js';
  */
 export async function unreadableSecrets(config: Config): Promise<readonly string[]> {
   return (await secretFaults(config)).map(({ message }) => message);
-}
-
-/**
- * Returns a message when the file of `platform.ca` cannot be read now, or null. A warning for the same reason; without the
- * file, no command reaches the platform.
- */
-export function unreadableAuthority({ platform: { caFile } }: Config): string | null {
-  if (caFile === null) return null;
-  try {
-    accessSync(caFile, constants.R_OK);
-    return null;
-  } catch (error) {
-    return `platform.ca: ${caFile} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`;
-  }
 }
 
 /** Returns the faults behind `unreadableSecrets`, which have hints. */

@@ -53,7 +53,7 @@ test.each(pages)('the page %s loads no external and contains no inline content',
 });
 
 test.each(['/roster', '/companies/acme/co_1', '/?as-of=2026-01-01'])(
-  'the reading of %s is told when its client goes, and nothing is logged',
+  'the reading of %s ends when its client goes, and nothing is logged',
   async (path) => {
     let begin: (gone: Interruption | undefined) => void = () => {};
     const begun = new Promise<Interruption | undefined>((resolve) => {

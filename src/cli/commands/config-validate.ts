@@ -13,7 +13,8 @@ export const configValidate: Command = {
   async run(context) {
     const { InvalidConfig } = await import('../../config/invalid-config.js');
     const { unknownFields } = await import('../../config/unknown-fields.js');
-    const { unreadableAuthority, unreadableSecrets } = await import('../../config/unreadable-secrets.js');
+    const { unreadableAuthority } = await import('../../config/unreadable-authority.js');
+    const { unreadableSecrets } = await import('../../config/unreadable-secrets.js');
     const { options, out } = context;
     try {
       const { config, file, warnings } = await configOf(context);

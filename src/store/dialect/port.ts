@@ -69,13 +69,14 @@ export interface ReaderOptions {
 }
 
 /** Readings that do not block the event loop. */
-export const abandonedReading = () => new Fault('stopped', 'nobody waits for this any more');
-
 export interface ReadingsApart {
-  /** As `readMirror`. When `gone` aborts, nobody needs the result, and it may throw `stopped`. */
+  /** As `readMirror`. When `gone` aborts, its client has gone, and it may throw `stopped`. */
   read<Result>(work: (db: Kysely<ReadDatabase>) => Promise<Result>, gone?: Interruption): Promise<Result>;
   close(): Promise<void>;
 }
+
+/** The error of a reading whose client has gone. */
+export const abandonedReading = () => new Fault('stopped', 'the client has gone');
 
 /** Runs SQL that both databases understand. Values are sent as parameters. */
 export type Ask = <Row>(

@@ -58,8 +58,8 @@ export class ReadingProcesses {
   constructor(readonly clock: Clock) {}
 
   /**
-   * Runs `work` with connections to this file, and closes them afterwards. When `gone` aborts, nobody needs the result: a
-   * process that still works on it a moment later is ended.
+   * Runs `work` with connections to this file, and closes them afterwards. When `gone` aborts, its client has
+   * gone: a process that still works for it a moment later is ended.
    */
   async read<Result>(
     file: string,

@@ -319,9 +319,9 @@ test('each process ends a few minutes after its last read', async () => {
   expect(await read(counted)).toBe(3);
 });
 
-const abandoned = { code: 'stopped', message: 'nobody waits for this any more' };
+const abandoned = { code: 'stopped', message: 'the client has gone' };
 
-test('the process of a search that nobody waits for is ended, unless the search ends soon by itself', async () => {
+test('the process of a search whose client has gone is ended, unless the search ends soon by itself', async () => {
   const { file } = filled();
   const { read } = await apart(file);
   const gone = new AbortController();
@@ -339,7 +339,7 @@ test('the process of a search that nobody waits for is ended, unless the search 
   expect(await read(counted)).toBe(3);
 });
 
-test('a query that nobody waits for leaves the queue', async () => {
+test('a query whose client has gone leaves the queue', async () => {
   const { file } = filled();
   const { read, close } = await apart(file);
   const { end } = await running(read, endless);
@@ -355,7 +355,7 @@ test('a query that nobody waits for leaves the queue', async () => {
   await expect(end).rejects.toMatchObject(killed);
 });
 
-test('a process in which a file is read is not ended with a search that nobody waits for', async () => {
+test('a process in which a file is read is not ended with a search whose client has gone', async () => {
   const { file } = filled(1_234);
   const { read } = await apart(file);
   const gone = new AbortController();
