@@ -6,7 +6,7 @@ import { packageRoot } from '../src/runtime/package-root.js';
 import { circlesIn, type ImportGraph } from './support/import-circles.js';
 import { type Node, nodesOf, stringOf, syntaxOf } from './support/syntax.js';
 
-/** The import table of ARCHITECTURE.md. A folder may import itself, the folders named here, and these packages. */
+/** The import table that ARCHITECTURE.md draws. A folder may import itself, the folders named here, and these packages. */
 interface Room {
   readonly rooms: readonly string[];
   readonly packages: readonly string[];

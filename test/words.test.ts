@@ -122,8 +122,17 @@ function mistakesIn(line: string): string[] {
     .map(([flag]) => `rosterd ${command.name} has no ${flag}`);
 }
 
-test('ARCHITECTURE.md names only tests that exist under the quoted title', () => {
-  const text = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8');
+test('ARCHITECTURE.md can be read in fifteen minutes', () => {
+  const words = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8').split(/\s+/);
+  // 240 words a minute. What is longer belongs into a page of docs/design.
+  expect(words.length).toBeLessThan(15 * 240);
+});
+
+/** The pages that explain the design, the overview first. */
+const designPages = ['ARCHITECTURE.md', ...pages.filter((page) => page.startsWith('docs/design/'))];
+
+test('docs/design/promises.md names only tests that exist under the quoted title', () => {
+  const text = readFileSync(join(packageRoot, 'docs/design/promises.md'), 'utf8');
   const cells = text.split('\n').filter((line) => /^\| P\d+ \|/.test(line));
   expect(cells).toHaveLength(15);
   for (const cell of cells) {
@@ -145,7 +154,8 @@ test('pages about the code name only files that exist', () => {
   const exists = (name: string) => files.some((path) => path === name || path.endsWith(`/${name}`));
   const evidence = pages.filter((page) => page.startsWith('docs/evidence'));
   expect(evidence.length).toBeGreaterThan(5);
-  const named = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', ...evidence].flatMap((page) =>
+  expect(designPages.length).toBeGreaterThan(5);
+  const named = [...designPages, 'CONTRIBUTING.md', 'SECURITY.md', ...evidence].flatMap((page) =>
     [...readFileSync(join(packageRoot, page), 'utf8').matchAll(/`([\w./*-]+\.(?:ts|sql|mjs))`/g)].map(
       ([, name = '']) => ({ page, name }),
     ),
@@ -188,7 +198,7 @@ test('pages about the code name only identifiers that the code contains', () => 
     .filter((path) => /\.(?:ts|mjs|js|sql)$/.test(path))
     .map((path) => readFileSync(join(packageRoot, path), 'utf8'));
   const words = new Set(code.flatMap((text) => text.match(/\w+/g) ?? []));
-  const named = ['ARCHITECTURE.md', 'CONTRIBUTING.md'].flatMap((page) =>
+  const named = [...designPages, 'CONTRIBUTING.md'].flatMap((page) =>
     // Names in camel case are of this code: those of settings, columns and SQLite are in lower case.
     [
       ...readFileSync(join(packageRoot, page), 'utf8').matchAll(/`(?:\w+\.)?([A-Z]?[a-z]+(?:[A-Z]\w*)+)`/g),
