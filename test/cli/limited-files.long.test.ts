@@ -36,7 +36,7 @@ describe.skipIf(process.platform === 'win32')('when a file cannot be written to 
     ['export --out', ['--out', 'out/a.csv']],
     ['export --format xlsx', ['--out', 'out/a.xlsx']],
     ['export --table', ['--table', 'investments', '--table', 'rounds', '--out', 'out']],
-  ])('%s names the file and leaves nothing', async (_, args) => {
+  ])('%s that cannot write to the end names the file and leaves nothing', async (_, args) => {
     const out = tempFolder();
     const { err } = await limited(
       64,
@@ -58,7 +58,7 @@ describe.skipIf(process.platform === 'win32')('when a file cannot be written to 
       ['init', '--no-doctor', '--base-url', 'http://127.0.0.1:4010', '--source', 'a', '--token-env', 'A'],
     ],
     ['support-bundle', ['support-bundle', 'bundle.json']],
-  ])('%s leaves no file', async (_, args) => {
+  ])('%s that cannot write to the end leaves no file', async (_, args) => {
     const folder = tempFolder();
     const { code, err } = await limited(0, args, folder);
     expect(err).toMatch(/^error: \S+ cannot be written \(EFBIG\)\nTry: .+\n$/);

@@ -87,7 +87,7 @@ describe('budget: one request', () => {
       'webhook',
       { until: start - 4 * hour + settleMillis },
     ],
-  ] as const)('%s', (_, state, now, urgency, expected) => {
+  ] as const)('budget: %s', (_, state, now, urgency, expected) => {
     const spending = spend(state, rule, now, urgency);
     expect(spending).toMatchObject(
       'until' in expected

@@ -91,7 +91,7 @@ describe('budgets: whatever happened under wrong clocks, no token waits for more
   test.each([
     ['one process', false],
     ['two that share a store', true],
-  ])('%s', async (_, isShared) => {
+  ])('budgets: no token of %s waits for more than an hour under right clocks', async (_, isShared) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
         let at = start;
@@ -209,43 +209,46 @@ describe('RATE-15 RATE-16 budgets: no window of the platform gets more than its 
   });
   const skew = fc.integer({ min: -1_000, max: 1_000 });
 
-  test.each(Object.entries(platforms))('%s', async (_, windowAt) => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(step, { maxLength: 40 }),
-        skew,
-        fc.boolean(),
-        async (steps, ahead, restarts) => {
-          const { clock, open } = budgets(null);
-          let one = open();
-          let windowStart = Number.NEGATIVE_INFINITY;
-          let spent = 0;
-          let isSettled = true;
-          for (const { after, asks, urgency, latency } of steps) {
-            clock.at += after;
-            const arrives = clock.at + ahead + latency;
-            for (let ask = 0; ask < asks; ask += 1) {
-              try {
-                await one.take('key', rule, urgency, signal);
-              } catch {
-                break;
+  test.each(Object.entries(platforms))(
+    'RATE-15 RATE-16 budgets: no window gets more than its limit where %s',
+    async (_, windowAt) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { maxLength: 40 }),
+          skew,
+          fc.boolean(),
+          async (steps, ahead, restarts) => {
+            const { clock, open } = budgets(null);
+            let one = open();
+            let windowStart = Number.NEGATIVE_INFINITY;
+            let spent = 0;
+            let isSettled = true;
+            for (const { after, asks, urgency, latency } of steps) {
+              clock.at += after;
+              const arrives = clock.at + ahead + latency;
+              for (let ask = 0; ask < asks; ask += 1) {
+                try {
+                  await one.take('key', rule, urgency, signal);
+                } catch {
+                  break;
+                }
+                // What is sent so close to the end of a window counts in the next one too; a restart forgets that.
+                isSettled = one
+                  .left('key', rule)
+                  .every(({ resetsInMillis }) => resetsInMillis > 2 * settleMillis);
+                const window = windowAt(arrives, windowStart);
+                spent = window === windowStart ? spent + 1 : 1;
+                windowStart = window;
+                expect(spent).toBeLessThanOrEqual(rule.limit);
               }
-              // What is sent so close to the end of a window counts in the next one too; a restart forgets that.
-              isSettled = one
-                .left('key', rule)
-                .every(({ resetsInMillis }) => resetsInMillis > 2 * settleMillis);
-              const window = windowAt(arrives, windowStart);
-              spent = window === windowStart ? spent + 1 : 1;
-              windowStart = window;
-              expect(spent).toBeLessThanOrEqual(rule.limit);
+              if (restarts && isSettled) one = open();
             }
-            if (restarts && isSettled) one = open();
-          }
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
+          },
+        ),
+        { numRuns: 300 },
+      );
+    },
+  );
 
   test('a 429 says when windows begin, for all that follow', async () => {
     const { clock, open } = budgets(null);

@@ -129,7 +129,7 @@ describe('REF-01 REF-05 the link of a code', () => {
   const attributesOf = async (id: string) =>
     (await world.get(`/referral_codes/${id}`, { token })).body.data.attributes;
 
-  test('works for the offering of the code only, or for any offering of its realm', async () => {
+  test('REF-05 the link of a code works for the offering of the code only, or for any offering of its realm', async () => {
     const [first, second] = company(world).offerings;
     const live = world.ready.live.companies[0]?.offerings[1];
     const bound = (await create({ offering_id: second })).body.data.id;
@@ -141,7 +141,7 @@ describe('REF-01 REF-05 the link of a code', () => {
     expect((await opened(first, 'ref_no')).status).toBe(404);
   });
 
-  test('counts a click when it is opened, and an investment when it is completed', async () => {
+  test('REF-05 the link of a code counts a click when it is opened, and an investment when it is completed', async () => {
     const offering = company(world).offerings[1];
     const { id } = (await create()).body.data;
     const link = `/invest/${offering}?wfr=${id}`;

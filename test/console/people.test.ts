@@ -86,7 +86,7 @@ describe('a viewer', () => {
   });
   afterAll(() => world.close());
 
-  test('cannot show names, neither with the button nor with a form of its own', async () => {
+  test('a viewer cannot show names, neither with the button nor with a form of its own', async () => {
     const visitor = await signedIn(world, 'viewer');
     const roster = await visitor.get('/roster');
     expect(roster.body).not.toContain('Show for 15 minutes');
@@ -105,7 +105,7 @@ describe('a viewer', () => {
     expect(program.status).toBe(403);
   });
 
-  test('cannot read names with SQL, whatever it asks for', async () => {
+  test('a viewer cannot read names with SQL, whatever it asks for', async () => {
     const visitor = await signedIn(world, 'viewer');
     await visitor.get('/sql');
     for (const [sql, wanted] of shownOrIn([
@@ -124,7 +124,7 @@ describe('a viewer', () => {
     }
   });
 
-  test('gets files without names', async () => {
+  test('a viewer gets files without names', async () => {
     const visitor = await signedIn(world, 'viewer');
     await visitor.get('/roster');
     const file = await visitor.post('/roster/file', { format: 'csv', identity: 'yes', to: '/roster' });
@@ -276,7 +276,7 @@ describe('an operator', () => {
     expect((await visitor.get('/audit')).body).toContain('token:operator');
   });
 
-  test('asks for a resync and for the quarantine to be read again, once each', async () => {
+  test('an operator asks for a resync and for the quarantine to be read again, once each', async () => {
     const world = await worldFor({ auth: people });
     const visitor = await signedIn(world, 'operator');
     await visitor.get('/actions');
@@ -293,7 +293,7 @@ describe('an operator', () => {
     ]);
   });
 
-  test('deletes only the number of rows that was confirmed', async () => {
+  test('an operator deletes only the number of rows that was confirmed', async () => {
     const world = await worldFor({ auth: people });
     world.database.raw.exec(
       "INSERT INTO awaiting_deletion_rows SELECT row_no, source_no, 1, '2026-11-01T00:00:00.000Z' FROM investment_rows WHERE source_no = 1 LIMIT 2",
@@ -313,7 +313,7 @@ describe('an operator', () => {
     ]);
   });
 
-  test('sends a notice again that was given up, and none that was delivered', async () => {
+  test('an operator sends a notice again that was given up, and none that was delivered', async () => {
     const world = await worldFor({ auth: people });
     const { raw } = world.database;
     raw.exec("UPDATE notice_rows SET state = 'given_up' WHERE notice = 1");
@@ -328,7 +328,7 @@ describe('an operator', () => {
     expect(row()).toEqual(['delivered', 0, null]);
   });
 
-  test('sends an alert again that was given up, confirmed and audited, and none that was delivered', async () => {
+  test('an operator sends an alert again that was given up, confirmed and audited, and none that was delivered', async () => {
     const world = await worldFor({ auth: people });
     const { raw } = world.database;
     raw.exec(`INSERT INTO alert_rows (notice, key, source, target, body, queued_at, state, attempts, next_at, last_error)
@@ -356,7 +356,7 @@ describe('an operator', () => {
     expect(logOf(world).at(-1)).toMatchObject({ source: null, subject: '7' });
   });
 
-  test('as a program gets the answer as JSON', async () => {
+  test('a program gets the answer to an action as JSON', async () => {
     const world = await worldFor({ auth: people });
     const act = (path: string, body: string) =>
       ask(world.port, path, { method: 'POST', headers: { ...bearer('operator'), ...form }, body });
@@ -365,7 +365,7 @@ describe('an operator', () => {
     expect([refused.status, JSON.parse(refused.body)]).toMatchObject([422, { done: false }]);
   });
 
-  test('is not acted for by another site, nor without the CSRF token of the session', async () => {
+  test('another site cannot act for an operator, nor without the CSRF token of the session', async () => {
     const world = await worldFor({ auth: people });
     const visitor = await signedIn(world, 'operator');
     await visitor.get('/actions');
@@ -382,7 +382,7 @@ describe('an operator', () => {
     expect(pausedIn(world)).toEqual([]);
   });
 
-  test('cannot be imitated with the CSRF token of another session', async () => {
+  test('an operator cannot be imitated with the CSRF token of another session', async () => {
     const world = await worldFor({ auth: people });
     const [viewer, operator] = [await signedIn(world, 'viewer'), await signedIn(world, 'operator')];
     await viewer.get('/roster');
@@ -399,7 +399,7 @@ describe('an operator', () => {
     expect([answer.status, pausedIn(world)]).toEqual([403, []]);
   });
 
-  test('sees hostile names of sources and notices as text', async () => {
+  test('an operator sees hostile names of sources and notices as text', async () => {
     const world = await worldFor({ auth: people });
     const visitor = await signedIn(world, 'operator');
     await visitor.get('/actions');
@@ -566,7 +566,7 @@ describe('behind a proxy that names users', () => {
     expect([answer.status, pausedIn(world)]).toEqual([403, []]);
   });
 
-  test('without a name a request needs a token, and where there is none the proxy is named', async () => {
+  test('a request without the name of a user needs a token, and where there is none the proxy is named', async () => {
     const { port } = await worldFor({ auth: { ...proxyOf({}), tokens: [] } });
     const answer = await ask(port, '/roster');
     expect([answer.status, answer.body]).toEqual([

@@ -217,7 +217,7 @@ test('a query for a purged time is refused, for the purged source only', async (
   ]);
 });
 
-test('ticks expire', () => {
+test('housekeeping: ticks older than their retention are deleted', () => {
   const mirror = freshMirror();
   seedSource(mirror, 1);
   const tick = { trigger: 'timer', mode: 'delta', took_ms: 1, pages: 1, added: 0, changed: 0, removed: 0 };

@@ -26,7 +26,7 @@ describe.each(pages)('page %s', (path) => {
     expect(undecided.map(({ commands }) => commands)).toEqual([]);
   });
 
-  test('its links and the tests it names exist', () => {
+  test('the links of a page and the tests that it names exist', () => {
     const text = page(path);
     const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)];
     const missing = links.filter(([, to = '', anchor]) => {

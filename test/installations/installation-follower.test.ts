@@ -778,7 +778,7 @@ test('a source that was forgotten while the daemon looked away stays forgotten',
   expect(world.names()).toEqual([]);
 });
 
-test('no token is in a log', async () => {
+test('following installations writes no token to a log', async () => {
   const lines: string[] = [];
   const logger = {
     debug: (...line: unknown[]) => void lines.push(JSON.stringify(line)),

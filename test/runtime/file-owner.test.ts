@@ -60,7 +60,7 @@ describe.skipIf(process.geteuid?.() !== 0)('files that root replaces', () => {
     ['of root that only root reads keeps its mode', 0, 0o600, [0o600, 0, daemon]],
     ['of root that all could read is readable by root alone', 0, 0o644, [0o600, 0, daemon]],
     ['of a user that a group may read keeps its group and mode', stranger, 0o640, [0o640, stranger, daemon]],
-  ])('a secret %s', async (_, uid, mode, expected) => {
+  ])('a replaced secret %s', async (_, uid, mode, expected) => {
     const file = join(folderOf(0, 0o755), 'token');
     writeFileSync(file, 'old');
     chownSync(file, uid, daemon);
@@ -138,7 +138,7 @@ describe.skipIf(process.geteuid?.() !== 0)('files and folders that root makes', 
     expect(opened(join(folderOf(daemon, 0o777), 'list'))).toEqual([0o600, 0, 0]);
   });
 
-  test('they belong to the user of a folder that its group may write to, as with a umask of 0002', async () => {
+  test('files that root makes belong to the user of a folder that its group may write to, as with a umask of 0002', async () => {
     const folder = folderOf(daemon, 0o775);
     expect(opened(join(folder, 'list'))).toEqual([0o600, daemon, daemon]);
     makeOwnedFolder(join(folder, 'new'));

@@ -119,37 +119,40 @@ function dumpOf(store: Store): () => Promise<string> {
 }
 
 describe('a write that fails at any statement is applied completely or not at all:', () => {
-  test.each(Object.entries(writes))('%s', async (_name, { listed, before, write }) => {
-    const { store, failAt } = failingStore(await freshStore());
-    const notices = {
-      draft: (changes: readonly { seq: number; id: string }[]) =>
-        changes.map(({ seq, id }) => ({ id, seq, target: 'hook', body: id })),
-      fold: () => null,
-    };
-    const { mirror, lease, list } = await mirrorFixture({ store, notices });
-    if (listed) await list([[record('inv_1'), record('inv_2'), record('inv_3'), record('inv_5')]]);
-    for (const step of before) await step(mirror, lease);
-    const dump = dumpOf(store);
-    const old = await dump();
-    const random = testRandom();
-    let failures = 0;
-    let statement = 1;
-    // On PostgreSQL every second statement or so; other seeds choose others.
-    const stride = () => (store.kind === 'sqlite' ? 1 : 1 + Math.floor(random.fraction() * 3));
-    for (; ; statement += stride()) {
-      failAt(statement);
-      const failed = await write(mirror, lease).then(
-        () => false,
-        (error: Error) => error.message === 'injected failure',
-      );
-      failAt(Number.POSITIVE_INFINITY);
-      if (!failed) break;
-      failures += 1;
-      expect(await dump()).toBe(old);
-      if (store.kind === 'sqlite') expect(store.sqlite.raw.inTransaction).toBe(false);
-    }
-    expect(statement).toBeGreaterThan(6);
-    expect(failures).toBeGreaterThanOrEqual(2);
-    expect(await dump()).not.toBe(old);
-  });
+  test.each(Object.entries(writes))(
+    '%s is written completely or not at all',
+    async (_name, { listed, before, write }) => {
+      const { store, failAt } = failingStore(await freshStore());
+      const notices = {
+        draft: (changes: readonly { seq: number; id: string }[]) =>
+          changes.map(({ seq, id }) => ({ id, seq, target: 'hook', body: id })),
+        fold: () => null,
+      };
+      const { mirror, lease, list } = await mirrorFixture({ store, notices });
+      if (listed) await list([[record('inv_1'), record('inv_2'), record('inv_3'), record('inv_5')]]);
+      for (const step of before) await step(mirror, lease);
+      const dump = dumpOf(store);
+      const old = await dump();
+      const random = testRandom();
+      let failures = 0;
+      let statement = 1;
+      // On PostgreSQL every second statement or so; other seeds choose others.
+      const stride = () => (store.kind === 'sqlite' ? 1 : 1 + Math.floor(random.fraction() * 3));
+      for (; ; statement += stride()) {
+        failAt(statement);
+        const failed = await write(mirror, lease).then(
+          () => false,
+          (error: Error) => error.message === 'injected failure',
+        );
+        failAt(Number.POSITIVE_INFINITY);
+        if (!failed) break;
+        failures += 1;
+        expect(await dump()).toBe(old);
+        if (store.kind === 'sqlite') expect(store.sqlite.raw.inTransaction).toBe(false);
+      }
+      expect(statement).toBeGreaterThan(6);
+      expect(failures).toBeGreaterThanOrEqual(2);
+      expect(await dump()).not.toBe(old);
+    },
+  );
 });

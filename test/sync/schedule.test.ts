@@ -295,7 +295,7 @@ const truth: Record<keyof typeof states, Record<keyof typeof events, string>> = 
 
 describe('schedule: what each event changes and causes in each state', () => {
   for (const [state, row] of Object.entries(truth) as [keyof typeof states, (typeof truth)['waiting']][])
-    test(state, () => {
+    test(`schedule: what each event changes and causes while ${state}`, () => {
       const seen = Object.entries(events).map(([name, event]) => [name, outcome(states[state], event)]);
       expect(Object.fromEntries(seen)).toEqual(row);
     });
@@ -543,13 +543,19 @@ describe('schedule: after a tick', () => {
       { timer: 30 * minute, nudged: false },
     ],
   ];
-  test.each(cases)('%s', (_, covers, before, end, { timer, nudge = 0, ...changed }) => {
-    const state: Schedule = { ...waiting, ...before, tick: covered(covers) };
-    const { next, effects } = schedule(state, { kind: 'ended', end }, now, rules);
-    expect(next).toMatchObject({ tick: { kind: 'none' }, unasked: 'timer', ...changed });
-    expect({ timer: next.timerDue - now, nudge: Math.max(0, next.nudgeDue - now) }).toEqual({ timer, nudge });
-    expect(effects).toEqual([]);
-  });
+  test.each(cases)(
+    'schedule: after a tick, %s',
+    (_, covers, before, end, { timer, nudge = 0, ...changed }) => {
+      const state: Schedule = { ...waiting, ...before, tick: covered(covers) };
+      const { next, effects } = schedule(state, { kind: 'ended', end }, now, rules);
+      expect(next).toMatchObject({ tick: { kind: 'none' }, unasked: 'timer', ...changed });
+      expect({ timer: next.timerDue - now, nudge: Math.max(0, next.nudgeDue - now) }).toEqual({
+        timer,
+        nudge,
+      });
+      expect(effects).toEqual([]);
+    },
+  );
 });
 
 test('schedule: a tick answers every request that was there when it began, and none that came later', () => {
@@ -616,7 +622,7 @@ describe('schedule: when a nudge may start a tick, and why', () => {
     ['the last tick failed: not before its retry', blocked, budget(600), 30_000, 'backing_off'],
     ['halted: one retry an hour', states.halted, budget(600), hour, 'halted'],
     ['another process follows it', states.elsewhere, budget(600), 0, 'elsewhere'],
-  ] as const)('%s', (_, state, budgets, wait, reason) => {
+  ] as const)('schedule: when a nudge may start a tick, %s', (_, state, budgets, wait, reason) => {
     expect(spacingSeen(state, now, budgets)).toMatchObject({ reason });
     expect(Math.round(spacingSeen(state, now, budgets).waitMillis)).toBe(wait);
     expect(Math.round(Math.max(0, nudgeDueAt(state, now, budgets) - now))).toBe(wait);
@@ -653,7 +659,7 @@ describe('schedule: a database file whose lock is free again', () => {
   const back = { kind: 'database_back', hasMissed: false } as const;
   const locked = (retryInMillis: number): TickEnded => failed('database_busy', retryInMillis);
 
-  test('makes sources due that failed because of it, and no others', () => {
+  test('schedule: a database file whose lock is free again makes sources due that failed because of it, and no others', () => {
     const away: Schedule = { ...waiting, databaseFailed: true, failures: 3, timerDue: now + 30_000 };
     expect(schedule(away, back, now, rules).next).toMatchObject({
       failures: 0,

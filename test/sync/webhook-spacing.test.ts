@@ -61,7 +61,7 @@ describe('webhook spacing: the gap for what is left, and for how long', () => {
       minute,
       'spent',
     ],
-  ] as const)('%s', (_, budgets, gapMillis, reason) => {
+  ] as const)('webhook spacing: %s', (_, budgets, gapMillis, reason) => {
     const spacing = webhookSpacing(budgets);
     expect({ gap: Math.round(spacing.gapMillis), reason: spacing.reason }).toEqual({
       gap: gapMillis,
@@ -69,7 +69,7 @@ describe('webhook spacing: the gap for what is left, and for how long', () => {
     });
   });
 
-  test('the limit that decides is named', () => {
+  test('webhook spacing: the limit that decides is named', () => {
     const address = budget(100, minute, { key: 'address', kind: 'address', limit: 5000 });
     expect(webhookSpacing([budget(900, hour), address]).by).toMatchObject({ kind: 'address', left: 100 });
     expect(webhookSpacing([]).by).toBeNull();

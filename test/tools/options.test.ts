@@ -94,7 +94,7 @@ describe('options: a mistake is named with its value and what is allowed', () =>
     [['--seed'], "Option '--seed <value>' argument missing"],
     [['--first=yes'], "Option '--first' does not take an argument"],
     [['file.ts'], 'it takes options only, not "file.ts"'],
-  ])('%j', (words, mistake) => {
+  ])('options: the mistake in %j is named', (words, mistake) => {
     expect(() => read(...words)).toThrow(new OptionRefused(mistake));
   });
 });
@@ -126,19 +126,19 @@ describe('options: a command of this repository', () => {
   const run = (...words: string[]) =>
     spawnSync(process.execPath, ['--import', 'tsx', file, ...words], { encoding: 'utf8', cwd: packageRoot });
 
-  test('explains itself and ends with 0', () => {
+  test('options: a command of this repository explains itself and ends with 0', () => {
     const { status, stdout, stderr } = run('--help');
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^usage: npm run rules \[-- options\]\n/);
   });
 
-  test('refuses what it does not know with one sentence, the next step and 2', () => {
+  test('options: a command of this repository refuses what it does not know with one sentence, the next step and 2', () => {
     const { status, stdout, stderr } = run('--mising');
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toBe("error: Unknown option '--mising'\nTry: npm run rules -- --help\n");
   });
 
-  test('reads its options here, and nowhere else', () => {
+  test('options: every command of this repository reads its options with options.ts', () => {
     const { scripts } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
       readonly scripts: Readonly<Record<string, string>>;
     };

@@ -46,7 +46,7 @@ function open(options: PoolOptions = {}, clock: Clock = systemClock) {
 }
 
 describe.each(['http', 'https'] as const)('connection: over %s', (scheme) => {
-  test('it is reset when a request is given up, so that the request cannot arrive later', async () => {
+  test('connection: it is reset when a request is given up, so that the request cannot arrive later', async () => {
     const timeUp = new AbortController();
     const clock: Clock = { ...systemClock, wait: () => once(timeUp.signal, 'abort').then(() => {}) };
     const { url, ended } = await serve(scheme, () => setImmediate(() => timeUp.abort()));
@@ -54,7 +54,7 @@ describe.each(['http', 'https'] as const)('connection: over %s', (scheme) => {
     expect(await ended).toBe('ECONNRESET');
   });
 
-  test('it is reset when its caller stops', async () => {
+  test('connection: it is reset when its caller stops', async () => {
     const stopping = new AbortController();
     const { url, ended } = await serve(scheme, () => setImmediate(() => stopping.abort()));
     await expect(open().send(callTo(url, { signal: stopping.signal }))).rejects.toMatchObject({
@@ -63,7 +63,7 @@ describe.each(['http', 'https'] as const)('connection: over %s', (scheme) => {
     expect(await ended).toBe('ECONNRESET');
   });
 
-  test('it ends properly once every request has its response', async () => {
+  test('connection: it ends properly once every request has its response', async () => {
     const { url, ended } = await serve(scheme, (_, response) => response.end('{}'));
     const { pool, send } = open();
     expect((await send(callTo(url))).status).toBe(200);

@@ -81,7 +81,7 @@ test.each([
   ['a write that a standby refuses', '25006', 'name the primary under "database"'],
   ['a server without a connection left', '53300', 'raise max_connections'],
   ['a lock that another transaction has', '55P03', 'look for long transactions'],
-])('%s names its own way out', async (_, code, way) => {
+])('the fault of %s names its own way out', async (_, code, way) => {
   const failed = withPostgresFaults('postgres://db/mirror', () => Promise.reject(reported({ code })));
   await expect(failed).rejects.toMatchObject({
     code: 'database_busy',

@@ -85,7 +85,7 @@ describe('the planner uses an index and no full scan for:', () => {
       `SELECT history_no FROM history_rows WHERE valid_to < '${then}' ORDER BY valid_to LIMIT 2000`,
       'history_rows_ended',
     ],
-  ])('%s', async (_, sql, index) => {
+  ])('the planner uses an index and no full scan for %s', async (_, sql, index) => {
     const steps = await plan(sql);
     expect(steps).toContain(index);
     expect(steps).not.toMatch(/Seq Scan on (?:investment|identity|history|change)_rows/);

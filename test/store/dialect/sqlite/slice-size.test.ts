@@ -8,7 +8,7 @@ test.each([
   ['a commit slower by far quarters the number at most', [10_000], 1_250],
   ['many of those end at the least', Array(20).fill(10_000), 100],
   ['quick commits after slow ones double it each time', [40, 40, 5], 2_500],
-])('%s', (_, took, rows) => {
+])('slice size: %s', (_, took, rows) => {
   const size = new SliceSize(5_000);
   for (const millis of took) size.took(millis);
   expect(size.rows).toBe(rows);
