@@ -4,6 +4,7 @@ import { brokenResource } from '../client/resource.js';
 import { staticToken } from '../client/tokens/static-token.js';
 import type { Access } from '../config/config.js';
 import { isFault } from '../domain/fault.js';
+import { isIdShaped } from '../domain/ids.js';
 import { parseInstant } from '../domain/instant.js';
 import type { InstallationsApi, ListedInstallation } from '../installations/ports.js';
 import type { PlatformConnection } from './connect-platform.js';
@@ -20,14 +21,15 @@ export function installationsApi(
     realm: () => realmOfAccess(access, platform.tokensOf(access)),
     list: async (signal) => {
       const { installations, isComplete } = await listInstallations(api, signal);
-      const known = installations.flatMap((one) => listed(one) ?? []);
+      const known = installations.filter((one) => unusableIn(one) === null).map(listed);
       return { installations: known, isComplete: isComplete && known.length === installations.length };
     },
     get: async (id, signal) => {
       try {
-        const one = listed(await getInstallation(api, id, signal));
-        if (one === null) throw brokenResource('installation', 'status');
-        return one;
+        const one = await getInstallation(api, id, signal);
+        const unusable = unusableIn(one);
+        if (unusable !== null) throw brokenResource('installation', unusable);
+        return listed(one);
       } catch (error) {
         if (isFault(error, 'refused') && error.about.status === 404) return null;
         throw error;
@@ -54,9 +56,17 @@ export function installationsApi(
 
 const oneRecord = { company: null, filters: {}, perPage: 1 };
 
-/** Returns null for a status that is neither active nor revoked: nothing can be concluded from it. */
-function listed({ id, target, status, revokedAt }: Installation): ListedInstallation | null {
-  if (status !== 'active' && status !== 'revoked') return null;
+/**
+ * Returns the field that keeps an installation from being followed: a status that is neither active nor revoked, from which
+ * nothing can be concluded, or the id of its company or syndicate. Null for a usable one.
+ */
+function unusableIn({ target, status }: Installation): string | null {
+  if (status !== 'active' && status !== 'revoked') return 'status';
+  const hasSource = target.type === 'company' || target.type === 'syndicate';
+  return hasSource && !isIdShaped(target.id) ? 'target' : null;
+}
+
+function listed({ id, target, status, revokedAt }: Installation): ListedInstallation {
   return {
     id,
     targetType: target.type,

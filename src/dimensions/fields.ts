@@ -1,4 +1,5 @@
 import { Fault } from '../domain/fault.js';
+import { isIdShaped } from '../domain/ids.js';
 import { parseInstant } from '../domain/instant.js';
 import { canonicalJson, isDeeper, type Json, type JsonObject, readableLevelsMax } from '../domain/json.js';
 import { parseCents } from '../domain/money.js';
@@ -60,6 +61,14 @@ export class Reader {
     const text = this.text(name);
     if (text === null || text === '') throw broken(this.what, name);
     return text;
+  }
+
+  /** An id that no database can store, or no person read, would be another one after it was made storable. */
+  id(name: string): string | null {
+    const value = this.fields[name] ?? null;
+    if (value === null) return null;
+    if (!isIdShaped(value)) throw broken(this.what, name);
+    return value;
   }
 
   flag(name: string): 0 | 1 | null {

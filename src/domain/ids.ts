@@ -34,8 +34,13 @@ interface IdOf {
 /** 200 is far above any real id and far below what would bloat an index. The alphabet keeps ids safe to print. */
 const shape = /^[A-Za-z0-9_-]{1,200}$/;
 
+/** Whether a value has the form of an id, of whatever kind: posts have ids without a prefix. */
+export function isIdShaped(value: unknown): value is string {
+  return typeof value === 'string' && shape.test(value);
+}
+
 export function parseId<Kind extends IdKind>(kind: Kind, value: unknown): IdOf[Kind] | undefined {
-  if (typeof value !== 'string' || !shape.test(value)) return undefined;
+  if (!isIdShaped(value)) return undefined;
   return idPrefixes[kind].some((prefix) => value.startsWith(prefix) && value.length > prefix.length)
     ? (value as IdOf[Kind])
     : undefined;

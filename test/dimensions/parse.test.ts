@@ -116,6 +116,36 @@ test.each([
   );
 });
 
+const nul = 'co_1\u0000';
+
+test.each([
+  ['the round that is raising', { current_raise: { offering_id: nul } }, 'offering_id'],
+  ['a leg of it', { current_raise: { offering_ids: ['ofr_1', nul] } }, 'offering_ids'],
+  ['a listed round', { service_rounds: [summary(nul)] }, 'offering_id'],
+  ['a round with a long id', { service_rounds: [summary(`ofr_${'1'.repeat(200)}`)] }, 'offering_id'],
+])('a company is unreadable while no database can store the id of %s', (_, set, field) => {
+  expect(() => parseCompany(company(set))).toThrow(`a response with a company has no usable \`${field}\``);
+  expect(namedRounds(company(set)).every(({ id }) => /^ofr_\d$/.test(id))).toBe(true);
+});
+
+test('ids that no database can store make a round, stats or a post unreadable', () => {
+  const round = { data: { ...offering('ofr_1').data, company: nul } };
+  expect(() => parseRound(round)).toThrow(/offering has no usable `company`/);
+  for (const status of [nul, '\ud800', 'x'.repeat(201)]) {
+    const byStatus = { [status]: { count: 1, committed_cents: 1, raised_cents: 1 } };
+    expect(() => parseStats(stats('ofr_1', { by_status: byStatus }), 'ofr_1', '')).toThrow(/by_status/);
+  }
+  const { rows, unreadable } = parseUpdates(updates(['u1', nul]), 'co_1', first);
+  expect(rows.map(({ id }) => id)).toEqual(['u1']);
+  expect(unreadable).toMatchObject([{ id: null, fault: { code: 'contract_broken' } }]);
+  expect(() => parseMyCompanies({ data: [{ id: nul }] })).toThrow(/company has no usable `id`/);
+});
+
+test('the name of a person’s company is stored without characters that no database can store', () => {
+  const named = parseMyCompanies({ data: [{ id: 'co_1', attributes: { name: 'A\u0000B' } }] });
+  expect(named.get('co_1')).toBe('A\ufffdB');
+});
+
 test('stats become one row for each status', () => {
   expect(parseStats(stats('ofr_1'), 'ofr_1', '2026-11-01T00:00:00.000Z')).toEqual([
     {

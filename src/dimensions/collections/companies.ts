@@ -1,4 +1,6 @@
+import { isIdShaped } from '../../domain/ids.js';
 import { canonicalJson, type JsonObject } from '../../domain/json.js';
+import { storableText } from '../../domain/text.js';
 import { broken, fieldsOf, Reader, requireAtMost } from '../fields.js';
 import type { Collection, Row } from '../ports.js';
 
@@ -74,10 +76,11 @@ export function parseCompany(body: unknown): CompanyRecord {
   const totals = read.inside('totals');
   const past = read.list('past_rounds');
   const listed = [...read.list('service_rounds'), ...read.list('wefunder_rounds'), ...past];
-  const current = read.inside('current_raise').text('offering_id');
+  const current = read.inside('current_raise').id('offering_id');
   const raising = read.flag('raising');
   const ids = fieldsOf(fieldsOf(attributes).current_raise).offering_ids;
   const legs = Array.isArray(ids) ? ids.filter((leg): leg is string => typeof leg === 'string') : [];
+  if (!legs.every(isIdShaped)) throw broken('company', 'offering_ids');
   requireAtMost(roundsMax, listed.length + legs.length, 'company', 'rounds');
   const summaries = listed.flatMap(summaryOf);
   return {
@@ -117,9 +120,9 @@ export function parseMyCompanies(body: unknown): ReadonlyMap<string, string | nu
   const names = new Map<string, string | null>();
   for (const item of data) {
     const { id, attributes } = fieldsOf(item);
-    if (typeof id !== 'string' || id === '') throw broken('company', 'id');
+    if (!isIdShaped(id)) throw broken('company', 'id');
     const { name } = fieldsOf(attributes);
-    names.set(id, typeof name === 'string' ? name : null);
+    names.set(id, typeof name === 'string' ? storableText(name) : null);
   }
   return names;
 }
@@ -133,7 +136,7 @@ export function namedRounds(body: unknown): readonly RoundSummary[] {
   );
   const ids = [...listed, offering_id, ...(Array.isArray(offering_ids) ? offering_ids : [])];
   if (ids.length > roundsMax) return [];
-  return [...new Set(ids)].flatMap((id) => (typeof id === 'string' && id !== '' ? [bare(id)] : []));
+  return [...new Set(ids)].flatMap((id) => (isIdShaped(id) ? [bare(id)] : []));
 }
 
 /** The row of a company that the platform does not serve. `name` may be known from one of its rounds. */
@@ -144,7 +147,7 @@ export function hiddenCompany(id: string, reason: string, name: string | null): 
 
 function summaryOf(fields: ReturnType<typeof fieldsOf>): readonly RoundSummary[] {
   const read = new Reader('company', fields);
-  const id = read.text('offering_id');
+  const id = read.id('offering_id');
   if (id === null) return [];
   const security = read.inside('security');
   return [

@@ -1,4 +1,5 @@
 import { type Fault, isFault } from '../../domain/fault.js';
+import { isIdShaped } from '../../domain/ids.js';
 import { tabPerPage } from '../../wire/limits.js';
 import { broken, fieldsOf, Reader, requireAtMost } from '../fields.js';
 import type { Collection, Row } from '../ports.js';
@@ -79,7 +80,7 @@ export function keptPosts(
 
 function idOf(item: unknown): string | null {
   const { id } = fieldsOf(item);
-  return typeof id === 'string' && id !== '' ? id : null;
+  return isIdShaped(id) ? id : null;
 }
 
 function parseUpdate(item: unknown, companyId: string): Row {

@@ -1,3 +1,4 @@
+import { storableText } from '../../domain/text.js';
 import { broken, fieldsOf, Reader, requireAtMost } from '../fields.js';
 import type { Collection, Row } from '../ports.js';
 
@@ -15,6 +16,8 @@ export const roundStats: Collection = {
 
 /** The platform documents some twenty statuses. */
 const statusesMax = 200;
+/** As of an investment: the status is part of a key. */
+const statusLengthMax = 200;
 
 /** Parses `GET /offerings/{id}/stats`: one row for each status that has investments. Throws for those of another round. */
 export function parseStats(body: unknown, round: string, askedAt: string): readonly Row[] {
@@ -28,6 +31,8 @@ export function parseStats(body: unknown, round: string, askedAt: string): reado
   const statuses = Object.entries(byStatus);
   requireAtMost(statusesMax, statuses.length, 'set of stats', 'statuses');
   return statuses.map(([status, totals]) => {
+    if (status.length > statusLengthMax || storableText(status) !== status)
+      throw broken('set of stats', 'by_status');
     const of = new Reader('set of stats', fieldsOf(totals));
     return {
       offering_id: round,

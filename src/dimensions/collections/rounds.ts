@@ -48,7 +48,8 @@ const headerTag = /^[!#-~]+$/;
 
 /** Parses `GET /offerings/{id}`. */
 export function parseRound(body: unknown): RoundRecord {
-  const { id, company, attributes, etag } = fieldsOf(fieldsOf(body).data);
+  const data = fieldsOf(fieldsOf(body).data);
+  const { id, attributes, etag } = data;
   if (typeof id !== 'string' || id === '') throw broken('offering', 'id');
   const fields = fieldsOf(attributes);
   const read = new Reader('offering', fields);
@@ -61,7 +62,7 @@ export function parseRound(body: unknown): RoundRecord {
   return {
     row: {
       id,
-      company_id: typeof company === 'string' ? company : null,
+      company_id: new Reader('offering', data).id('company'),
       name: null,
       kind: security.text('type'),
       exemption: read.inside('exemption').text('label'),
