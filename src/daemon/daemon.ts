@@ -73,7 +73,7 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     await startWork({ engine, parts, membership, drain, onLead, following }, lifecycle);
     watch.start();
     // First of all in a stop: the other parts end their calls one after the other.
-    lifecycle.add('patience with a locked database', () => engine.mirror.hurry());
+    lifecycle.add('waits for a locked database', () => engine.mirror.hurry());
     logger.info(
       {
         component: 'daemon',

@@ -131,7 +131,7 @@ async function faultsIn({ config }: LoadedConfig): Promise<readonly Fault[]> {
 
 /**
  * What keeps a daemon from its start although `faultsIn` found nothing: a command that prints a secret and fails, because
- * its secret store is away, or a certificate authority file that is gone. The running daemon has read them; neither the
+ * its secret store is away, or a missing file of a certificate authority. The running daemon has read them; neither the
  * new configuration nor the old one would start.
  */
 async function startFaults({ config }: LoadedConfig): Promise<readonly Fault[]> {

@@ -25,7 +25,7 @@ export async function startFollowing(
   lifecycle: Lifecycle,
 ): Promise<Following | null> {
   const { sources, sync, mirror } = engine;
-  // Rows of rules that are gone have to be ended, too, and so has an erasure that was interrupted.
+  // Ends rows of removed rules, too, and finishes an interrupted erasure.
   if (
     parts.config.follows.length === 0 &&
     (await mirror.followed.list()).length === 0 &&

@@ -32,7 +32,7 @@ import type {
 import { keptRound, nameRounds } from './round-names.js';
 import { type Trouble, troubles } from './troubles.js';
 
-/** What the configuration says of a source. */
+/** The configuration of a source. */
 export interface DimensionSource {
   readonly company: string | null;
   readonly offering: string | null;
@@ -295,7 +295,7 @@ class Run {
     const answering = new Set<unknown>();
     const refusing = new Map<unknown, string>();
     const found = await this.#findRounds();
-    // Served rounds first: stats of a round that is gone are refused with any rights.
+    // Served rounds first: stats of a deleted round are refused with any rights.
     const isServed = ({ row }: RoundRecord) => row.unavailable === null;
     for (const { row } of [...found.filter(isServed), ...found.filter((round) => !isServed(round))]) {
       const id = String(row.id);

@@ -17,32 +17,32 @@ const retryMillisMin = 60_000;
 const retryMillisMax = 60 * 60_000;
 /** After so many listings without it, an unknown round is given up: its investments were deleted meanwhile. */
 const unknownListingsMax = 5;
-/** What an unknown round asks for. */
+/** The collections to list when a round is unknown. */
 const ofRounds = ['companies', 'rounds', 'round_stats'] as const;
 
-/** What has to be listed of one source, and when. Lists nothing itself. */
+/** Decides which collections of one source to list, and when. Lists nothing itself. */
 export class ListingPlan {
   readonly cache = new Map<string, RoundRecord>();
-  /** What the investments of hidden rounds say of them, read once: it reads all of their investments. */
+  /** The labels of hidden rounds, from their investments. Read once, because it takes a read of all of these. */
   readonly labels = new Map<string, RoundLabels>();
-  /** What events and unknown rounds ask for. */
+  /** Collections to list because of an event or an unknown round. */
   readonly asked = new Set<CollectionName>();
   /** Whether the last tick read the feed to its end. Nothing is listed before one did. */
   isUpToDate = false;
   isQueued = false;
   /** Whether an event asked for a listing that has not begun. */
   isTouched = false;
-  /** Resolves when what runs now has ended: a listing, or the preparation of the first one. */
+  /** Resolves when the running listing, or the preparation of the first one, has ended. */
   running: Promise<void> = Promise.resolve();
-  /** Ends what waits and lists here, when the source is removed. */
+  /** Ends waits and the running listing when the source is removed. */
   readonly removal = new Interrupter();
   isWaiting = false;
-  /** Monotonic times: when everything is listed again, and before which nothing is listed. */
+  /** Monotonic times: when everything is due to be listed again, and the earliest time of the next listing. */
   dueAt = 0;
   notBefore = 0;
   /** Rounds that need no listing of their own; null before the first tick. */
   #rounds: ReadonlySet<string> | null = null;
-  /** Rounds that arrived with investments and were unknown then, with the number of listings since that lack them. */
+  /** Unknown rounds that investments named, with the number of listings since then that lacked them. */
   readonly #unknown = new Map<string, number>();
   #failures = 0;
   /** How many listings followed one another closely, and when the last one ended. */
@@ -59,7 +59,7 @@ export class ListingPlan {
     return now >= this.notBefore && (now >= this.dueAt || this.asked.size > 0);
   }
 
-  /** Investments of these rounds arrived. Asks for a listing when one of them is unknown. */
+  /** Call when investments of these rounds arrived. Requests a listing when one of the rounds is unknown. */
   invested(rounds: Iterable<string>): void {
     for (const round of rounds) {
       if (this.#rounds?.has(round) === true || this.#unknown.has(round)) continue;
@@ -68,14 +68,14 @@ export class ListingPlan {
     }
   }
 
-  /** These rounds are stored. Asks for another listing when one that arrived is not among them. */
+  /** Call with the stored rounds. Requests another listing when a round that investments named is not among them. */
   knows(rounds: readonly string[]): void {
     this.#rounds = new Set(rounds);
     for (const round of rounds) this.#unknown.delete(round);
     if (this.#unknown.size > 0) this.#askForRounds();
   }
 
-  /** A complete listing has these rounds. A round that arrived while it ran may be missing from it. */
+  /** Call with the rounds of a complete listing. It may lack a round that arrived while it ran. */
   hasListed(rounds: readonly string[]): void {
     for (const [round, listings] of this.#unknown)
       if (listings + 1 < unknownListingsMax) this.#unknown.set(round, listings + 1);
@@ -83,7 +83,7 @@ export class ListingPlan {
     this.knows(rounds);
   }
 
-  /** A listing that began at this monotonic time was complete. */
+  /** Call after a complete listing that began at this monotonic time. */
   succeeded(startedAt: number): void {
     this.#failures = 0;
     this.#burst = startedAt - this.#endedAt < 2 * spacingMillisMax ? this.#burst + 1 : 0;
@@ -91,7 +91,7 @@ export class ListingPlan {
     this.notBefore = this.#endedAt + spacingAfter(this.#burst);
   }
 
-  /** A listing failed: none begins before a growing wait is over, nor before `retryAt`. */
+  /** Call after a failed listing. The next one begins after a growing wait, and not before `retryAt`. */
   failed(retryAt: Instant | undefined): void {
     this.#failures += 1;
     const growing = Math.min(retryMillisMax, retryMillisMin * 2 ** Math.min(this.#failures - 1, 10));

@@ -30,7 +30,7 @@ export class ListingQueue {
   }
 
   async #run(): Promise<void> {
-    // Whoever adds one listing may add others before the first begins.
+    // The caller may add more listings before the first begins.
     await Promise.resolve();
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       await next.list();

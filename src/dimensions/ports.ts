@@ -43,7 +43,7 @@ export type Listing =
   /** Nothing is deleted or changed. `problem` is null when it is only postponed, for example until the quota resets. */
   | { readonly kind: 'incomplete'; readonly collection: Collection; readonly problem: string | null };
 
-/** What the investments of a source say of a round. */
+/** A round as the investments of a source name it. */
 export interface RoundSeen {
   readonly id: string;
   readonly companyId: string | null;
@@ -51,7 +51,7 @@ export interface RoundSeen {
   readonly currency: string | null;
 }
 
-/** What the mirror has when a listing begins. */
+/** The stored state when a listing begins. */
 export interface Known {
   /** The number of this attempt: `apply` rejects a listing of an older one. */
   readonly attempt: number;

@@ -87,7 +87,7 @@ async function folderCheck(file: string): Promise<Check> {
     const { mode } = await stat(folder);
     return (mode & 0o002) === 0
       ? pass(name, `${folder} may be written to`)
-      : warn(name, `everybody on this machine may write to ${folder}`, `chmod o-w ${shellWord(folder)}`);
+      : warn(name, `every user of this machine may write to ${folder}`, `chmod o-w ${shellWord(folder)}`);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return warn(name, `${folder} is not there yet`, 'rosterd sync');
     return fail(

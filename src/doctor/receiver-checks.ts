@@ -99,7 +99,7 @@ export async function endpointChecks(
     return judged(ours(endpoints, state, wanted), state, now);
   } catch (error) {
     if (isFault(error, 'unauthorized') && management.kind === 'credentials')
-      return all('the access token of platform.management has run out; the daemon refreshes it');
+      return all('the access token of platform.management has expired; the daemon refreshes it');
     return [
       failedBy('endpoint.enabled', error, 'rosterd connect --management --write'),
       ...all('the platform did not say').slice(1),

@@ -25,8 +25,8 @@ export interface SourceTools {
 }
 
 /**
- * Checks token, scopes, identity and API version with one request that uses the source's token; with another one where the platform
- * does not find what the filters name.
+ * Checks token, scopes, identity and API version with one request that uses the source's token. Sends another one when the
+ * platform does not find what the filters name.
  */
 export async function sourceChecks(
   source: SourceConfig,
@@ -86,7 +86,7 @@ async function askedChecks(
 
 const isNotFound = ({ code, about: { status } }: Fault): boolean => code === 'refused' && status === 404;
 
-/** The platform knows the token, and does not show it what the filters name. */
+/** The platform accepts the token, but the token may not see what the filters name. */
 const unseen = (source: SourceConfig, fault: Fault, version: Check): readonly Check[] => [
   pass(`token.${source.name}`, 'the token is valid'),
   failedBy(`scopes.${source.name}`, fault, anotherToken(source)),
@@ -103,7 +103,7 @@ function refusals(source: SourceConfig, fault: Fault, config: Config): readonly 
       access.kind === 'credentials'
         ? warn(
             `token.${name}`,
-            'the access token has run out; the next tick refreshes it',
+            'the access token has expired; the next tick refreshes it',
             `rosterd sync --source ${name}`,
           )
         : fail(`token.${name}`, `the token is not accepted: ${told}`, anotherToken(source));

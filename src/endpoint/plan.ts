@@ -43,8 +43,8 @@ export function nextStep(
   const mayRotate = requested === null || millisSince(requested, now) >= repeatMillis;
   if (requested !== null && mayRotate) return { kind: 'rotate', id, why: 'answer lost' };
   const age = millisSince(newest.since, now);
-  // The receiver returns 401 for a signature it cannot verify, so another program has rotated the secret, and while this
-  // clock is wrong, which a rotation does not mend.
+  // The receiver returns 401 for a signature it cannot verify: another program has rotated the secret, or this clock is
+  // wrong. A rotation does not correct a clock, so it is not repeated soon.
   const refused = endpoint.failingSince !== null && endpoint.lastDeliveryStatus === '401';
   if (refused && age >= repeatMillis && mayRotate) return { kind: 'rotate', id, why: 'secret refused' };
   const change = changeTo(endpoint, state, wanted);

@@ -133,8 +133,8 @@ export interface Others {
   worksHere(source: SourceName): boolean;
   /** Whether no other daemon is alive; false while that is unknown. */
   alone(): boolean;
-  /** Tells other daemons that deliveries of a lane they share were stored here. */
+  /** Notifies other daemons that deliveries of a lane they share were stored here. */
   announceAccepted(lane: Lane): void;
-  /** Tells other daemons that a source of a shared lane was read to its end here. */
+  /** Notifies other daemons that a source of a shared lane was read to its end here. */
   announceTicked(source: SourceName): void;
 }

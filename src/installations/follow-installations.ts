@@ -16,7 +16,7 @@ export interface Following extends Closable {
   retry(): void;
 }
 
-/** How often the stored sources are looked at: a query of one row. */
+/** How often the stored sources are read: a query of one row. */
 const pollMillis = 2_000;
 /** Where another process has changed them, all are read: the next look waits so many times as long as that took. */
 const readFactor = 10;

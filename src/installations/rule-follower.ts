@@ -43,13 +43,13 @@ export interface RuleFollowerParts {
   readonly logger: Logger;
 }
 
-/** What a turn looks at beside what is due. */
+/** Reasons for requests of a turn, beside those that are due. */
 export interface Reasons {
   /** Installations that events named. */
   readonly events: readonly InstallationId[];
   /** Sources whose token the platform refused. */
   readonly refused: readonly SourceName[];
-  /** Whether another reason has come up since, which goes before a long queue of tokens. */
+  /** Whether another reason has arrived since. It takes precedence over a long queue of tokens. */
   readonly isInterrupted: () => boolean;
 }
 
@@ -58,21 +58,21 @@ const listingMillis = 3_600_000;
 const retryMillisMin = 60_000;
 const retryMillisMax = 3_600_000;
 const jitterShare = 0.05;
-/** Installations that a listing lacks are looked at in parts. */
+/** How many missing installations are confirmed after one listing. */
 const confirmedMax = 100;
 
 /** Follows the installations of one rule. */
 export class RuleFollower {
   readonly #parts: RuleFollowerParts;
-  /** Null before the platform answered the account: a text that is not its token has another realm, or none. */
+  /** Null before the platform accepted the token of the account: another text has another realm, or none. */
   #realm: Realm | null = null;
-  /** On the monotonic clock: when everything is listed again, and before which the platform is asked nothing. */
+  /** On the monotonic clock: when everything is listed again, and the earliest time of the next request. */
   #listAt = Number.NEGATIVE_INFINITY;
   #notBefore = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #confirmFrom = 0;
   #hasLooked = false;
-  /** On the monotonic clock: when an entry of the vault that could not be read is looked at again. */
+  /** On the monotonic clock: when an unreadable entry of the vault is read again. */
   readonly #lookAt = new Map<SourceName, number>();
 
   constructor(parts: RuleFollowerParts) {
@@ -101,8 +101,8 @@ export class RuleFollower {
   }
 
   /**
-   * Does what is due. A failure postpones the rest, and the listing after it covers the events. Never throws a fault. Returns
-   * false after a failure, which may have left a token of a source that is no longer synced.
+   * Sends the requests that are due. A failure postpones the others, and the next listing covers the events. Never throws
+   * a fault. Returns false after a failure, which may have left a token of a source that is no longer synced.
    */
   async turn(reasons: Reasons, signal: AbortSignal): Promise<boolean> {
     const { rule, clock, onAsked, logger } = this.#parts;
@@ -200,8 +200,8 @@ export class RuleFollower {
   }
 
   /**
-   * Leaves out what a listing found before the event arrived and what has no token yet: the request for its token tells
-   * as much as one for the installation would.
+   * Leaves out installations that a listing found before the event and that have no token yet: the request for the token
+   * shows as much as a request for the installation.
    */
   #notJustFound(realm: Realm, events: readonly InstallationId[]): readonly InstallationId[] {
     if (events.length === 0) return events;
@@ -213,12 +213,12 @@ export class RuleFollower {
     return events.filter((id) => !found.has(id));
   }
 
-  /** The time of an end that was noticed now. On a local clock that is behind, the rows would be erased too early. */
+  /** The time of an end that was noticed now: by the platform, as a local clock that is behind would erase rows too early. */
   #endNow(): number {
     return this.#parts.platformNow() ?? this.#parts.clock.now();
   }
 
-  /** Stores what an answer means. */
+  /** Stores the changes that follow from an answer of the platform. */
   async #store(realm: Realm, list: InstallationList, signal: AbortSignal): Promise<void> {
     const { rule, ruleNames, book, takenNames } = this.#parts;
     const targets = new Set(this.#rows(realm).map(({ target }) => target));
@@ -271,7 +271,7 @@ export class RuleFollower {
 
   /**
    * An installation that a complete listing lacks has ended, or the account lost its right to see it. The token of the
-   * installation tells: the platform refuses it after a revocation.
+   * installation decides: the platform refuses it after a revocation.
    */
   async #confirm(realm: Realm, row: FollowedSource, signal: AbortSignal): Promise<void> {
     const { rule, vault, logger } = this.#parts;

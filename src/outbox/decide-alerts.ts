@@ -8,18 +8,18 @@ export interface AlertSteps {
   readonly raise: readonly OpenAlert[];
   /** Keys of open alerts whose condition is no longer present. */
   readonly gone: readonly string[];
-  /** Keys of open alerts whose condition had gone and has returned. */
+  /** Keys of open alerts whose condition was absent and has returned. */
   readonly back: readonly string[];
   readonly resolve: readonly OpenAlert[];
 }
 
-/** How long a condition must be absent before it counts as resolved: one that comes and goes sends one message. */
+/** How long a condition must be absent before it counts as resolved: an intermittent one sends one message. */
 export const resolveMillis = 5 * 60_000;
 
 export const alertKey = ({ kind, source }: Pick<Condition, 'kind' | 'source'>): string =>
   source === null ? kind : `${kind}.${source}`;
 
-/** Compares what is the case with what was reported. Pure function. */
+/** Compares the present conditions with the open alerts. Pure function. */
 export function decideAlerts(
   present: readonly Condition[],
   open: readonly OpenAlert[],

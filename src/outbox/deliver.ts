@@ -60,7 +60,7 @@ export function startDelivery(parts: DeliveryParts): Delivery {
         if (found) loop.look();
       },
       (error: unknown) => {
-        // Not looked at again at once: the database may be away.
+        // Not read again at once: the database may be away.
         sending.delete(target);
         warn(error);
       },

@@ -48,7 +48,7 @@ function afterLink(file: string): string | null {
 
 /**
  * Returns the file to write when a person names `path`: of a symbolic link, the file behind it, as a shell writes with `>`.
- * Throws `usage` for a link of another user in a folder where everybody may put one, such as /tmp: Linux does not follow it
+ * Throws `usage` for a link of another user in a folder where every user may put one, such as /tmp: Linux does not follow it
  * for a program that writes, because it could lead to any file of the person.
  */
 export const writtenFile = (path: string): string => fileBehind(path, refuseStrangeLink);
@@ -60,7 +60,7 @@ function refuseStrangeLink(link: string): void {
   const { uid } = lstatSync(link);
   const isShared = (folder.mode & everybodyWrites) === everybodyWrites;
   if (!isShared || uid === process.geteuid?.() || uid === folder.uid) return;
-  throw new Fault('usage', `${link} is a link of another user in a folder that everybody may write to`, {
+  throw new Fault('usage', `${link} is a link of another user in a folder that every user may write to`, {
     hint: 'Name another file.',
   });
 }

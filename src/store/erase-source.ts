@@ -140,7 +140,7 @@ export interface ErasingCommits {
 export interface SliceSizes {
   /** A commit of so many rows delays other writers by some hundredths of a second. */
   readonly rowsPerCommit: number;
-  /** Numbers looked at for one commit: the rows of other sources lie between. */
+  /** How many row numbers one commit searches: rows of other sources have numbers between those of the source. */
   readonly numbersPerSlice: number;
 }
 

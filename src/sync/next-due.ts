@@ -17,7 +17,7 @@ export function untilDue(state: Schedule, now: number, budgets: readonly SharedB
     isTimed ? state.timerDue : never,
     isTimed && state.grantRetry ? state.grant.dueAt : never,
     state.nudged ? nudgeDueAt(state, now, budgets) : never,
-    // A recheck ignores the wait for nudges, such as a halt, since its cause may just be gone. Only its own
+    // A recheck ignores the wait for nudges, such as a halt, since its cause may have just ended. Only its own
     // spacing applies.
     state.recheck ? recheckDueAt(state.rechecks) : never,
   ];

@@ -63,7 +63,7 @@ export async function listenToSandbox(
     path,
     forwardTo: ask.forwardTo,
     clock,
-    // Nobody but the sandbox knows the path.
+    // Only the sandbox knows the path.
     accepts: () => true,
     onAnswer(arrived, answer) {
       const about = forwarded(arrived, answer, { now: clock.now(), resent: false });
@@ -98,7 +98,7 @@ export async function listenToSandbox(
     try {
       await settled({ method: 'DELETE', path: `/webhooks/${registered.endpoint}` });
     } catch (error) {
-      // The sandbox is gone or was reset, and the endpoint with it.
+      // The sandbox ended or was reset, which deletes the endpoint.
       if (!isFault(error, 'unreachable') && !isUnknown(error)) throw error;
     }
   });

@@ -20,11 +20,11 @@ export interface SyncedOnce extends SourceResult {
 /** What else is reported about a run. */
 export interface SyncOnceEvents {
   /**
-   * Given, the run first asks what is installed and syncs the sources that this adds, too. Gets the rules whose installations
-   * could not be read.
+   * Called for each rule whose installations could not be read. If it is given, the run first reads the installations and also
+   * syncs the sources that they add.
    */
   onUnfollowed?(rule: string, error: unknown): void;
-  /** Gets what failed after the ticks, such as a backup with erased people that cannot be deleted. Default: it is thrown. */
+  /** Called with a failure after the ticks, such as a backup with erased people that cannot be deleted. Default: it is thrown. */
   onUnfinished?(error: Fault): void;
 }
 

@@ -32,7 +32,7 @@ export async function withCatalog(receipt: SourceReceipt, parts: CatalogParts): 
   const unsettled: string[] = [];
   let catalog = 0;
   const list = async () => {
-    if (signal.aborted) throw new Fault('stopped', 'told to stop');
+    if (signal.aborted) throw new Fault('stopped', 'stopped by a signal');
     await dimensions.refresh(source, false);
     return null;
   };

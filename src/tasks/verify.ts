@@ -183,7 +183,7 @@ async function platformOf(
   };
 }
 
-/** Whether the investment left the source, as to another round. Until that is published, the feed still has it. */
+/** Returns whether the investment has left the source, for example for another round. The feed has it until that is published. */
 function isOutside({ filters }: SourceConfig, { item, publishedMatches }: CurrentInvestment): boolean {
   return publishedMatches === true && item.kind === 'record' && !isWithin(filters, item.investment);
 }
@@ -197,7 +197,7 @@ async function tick(
   signal: AbortSignal,
 ) {
   for (let tries = 1; ; tries += 1) {
-    if (signal.aborted) throw new Fault('stopped', 'told to stop');
+    if (signal.aborted) throw new Fault('stopped', 'stopped by a signal');
     const result = await sync.tick(name, ask);
     if (result.report.code !== 'lease_lost' || tries === leaseTries) return result;
     await clock.wait(leaseWaitMillis, signal);

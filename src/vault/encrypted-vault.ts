@@ -83,7 +83,7 @@ class Encrypted implements EncryptedVault {
     if (!(await entries.write(sealed, this.#fences.get(key) ?? null))) throw takenOver(key);
   }
 
-  /** A write needs the first key. Whether the server accepts one shows only then. */
+  /** Checks the first key, which a write needs. Only a write shows whether the server accepts it. */
   async requireWritable(): Promise<void> {
     await this.#keys();
   }

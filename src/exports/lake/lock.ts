@@ -37,7 +37,7 @@ export async function withLakeLock<Result>(
   const own = `${path}.${token}`;
   const me = `${processName()}:${token}`;
   await writeFile(own, me, { flag: 'wx', mode: 0o600 });
-  // The user of the lake has to read who holds it: a lock that says nothing counts as stale.
+  // The user of the lake must be able to read the holder: an unreadable lock counts as stale.
   giveTo(ownerIn(folder), own);
   try {
     if (!(await linked(own, path))) await takeOver(own, path, token);

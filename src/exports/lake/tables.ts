@@ -47,7 +47,7 @@ export function isCompactionDue({ tables }: LakeManifest, added: number): boolea
   );
 }
 
-/** Writes the files of the tables without people, and returns what the manifest says of them. */
+/** Writes the files of the tables without people, and returns their entries in the manifest. */
 export class LakeTables {
   constructor(private readonly parts: TablesParts) {}
 

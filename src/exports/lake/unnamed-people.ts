@@ -5,12 +5,12 @@ import { lockName, pointerName, readLake } from './layout.js';
 import { type LockParts, withLakeLock } from './lock.js';
 import { filesBelow, refuseForeign, removeLeftovers, workshopStart } from './own-files.js';
 
-/** What a lake has of people: files that its current state names, files that a killed run left, or nothing. */
+/** Whether a lake has files of people: `named` by its current state, `removed` after a killed run left them, or `none`. */
 export type PeopleInLake = 'named' | 'removed' | 'none';
 
 /**
- * Deletes the files of people that no state names, which a killed run left. Throws `database_busy` while another process
- * writes to the lake, and `usage` for a damaged or newer one: what it has of people is not known then.
+ * Deletes files of people that a killed run left and no state names. Throws `database_busy` while another process writes to
+ * the lake, and `usage` for a damaged or newer lake, whose files of people are unknown.
  */
 export async function removeUnnamedPeople(
   folder: string,
@@ -31,7 +31,7 @@ export async function removeUnnamedPeople(
   }
 }
 
-/** A lock without anything else is a first run that has just begun. */
+/** A folder with a lock and nothing else belongs to a first run that has just begun. */
 function mayHavePeople(folder: string): boolean {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
   return readdirSync(folder).some(
@@ -39,7 +39,7 @@ function mayHavePeople(folder: string): boolean {
   );
 }
 
-/** A run's buffers may have people in them, too. */
+/** Temporary files of a run may contain people, too. */
 function peopleFiles(folder: string): readonly string[] {
   const buffers = readdirSync(folder).filter((name) => name.startsWith(workshopStart));
   return [...buffers, ...filesBelow(folder, 'identities')];

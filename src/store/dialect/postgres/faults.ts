@@ -98,7 +98,7 @@ export function postgresFault(error: unknown, url: string): unknown {
   return error;
 }
 
-/** The server names a schema or a relation; a trigger of somebody else may say anything, which is left out. */
+/** The server names a schema or a relation. A trigger of another program may raise any text, which is left out. */
 function denied(error: unknown, url: string): Fault {
   const [what] =
     /^permission denied for [a-z ]+ \S+$/.exec(error instanceof Error ? error.message : '') ?? [];

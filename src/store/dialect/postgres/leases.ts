@@ -88,7 +88,7 @@ function take(
   return fence;
 }
 
-/** For a member that was frozen while its source was assigned elsewhere; its next heartbeat tells it about the change. */
+/** For a member that was frozen while its source was assigned elsewhere; its next heartbeat reports the change. */
 function workedElsewhere(source: string, member: string, now: number): Fault {
   return new Fault('lease_lost', `source ${source} is worked by ${member}, another member of the fleet`, {
     hint: 'Nothing has to be done: members share their sources out among themselves.',

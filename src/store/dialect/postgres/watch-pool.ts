@@ -4,7 +4,7 @@ import { Interrupter } from '../../../runtime/interruption.js';
 import { isServerAway } from './faults.js';
 import { makeClient, type ServerAddress } from './make-client.js';
 
-/** A connection that is in use for longer is looked at. No page takes that long; a published listing may. */
+/** A connection that is in use for longer is checked. No page takes that long; the publication of a listing may. */
 const busyMillis = 30_000;
 const pauseMillis = 10_000;
 /**

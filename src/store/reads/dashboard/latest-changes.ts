@@ -7,7 +7,7 @@ import type { ReadDatabase } from '../views.js';
 
 /*
  * The newest changes, with what their investments, companies and rounds are called: now, or at the time up to which they
- * are read. An investment that is gone belongs to the company and round of its last version.
+ * are read. A deleted investment belongs to the company and round of its last version.
  */
 
 type Db = Kysely<ReadDatabase>;
@@ -103,7 +103,7 @@ function namedIn({
 
 const roundColumns: ReadonlySet<string> = new Set(['offering_id', 'current_round_id']);
 
-/** A company or round that is gone has the names of its last values. */
+/** A deleted company or round has the names of its last values. */
 function lastKnown({
   kind,
   id,
@@ -125,7 +125,7 @@ function lastKnown({
   };
 }
 
-/** Returns a function that finds the names of what an investment belongs to, also of one that is gone. */
+/** Returns a function that finds the names of the company and round of an investment, also of a deleted one. */
 export async function namesOfInvestments(
   db: Db,
   keys: readonly Key[],
