@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { packageRoot } from '../runtime/package-root.js';
-import { makeRoom, unwritable } from '../runtime/unwritable.js';
+import { unwritable } from '../runtime/unwritable.js';
 import { newFileMode, replaceWhole } from './edit-file.js';
 
 /** A reference to a secret, never its value. */
@@ -69,10 +69,12 @@ export async function writeFirstConfig(
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw alreadyThere(file);
-    const { code, message } = unwritable(file, error);
-    const hint =
-      code === 'usage' ? 'name a file in an existing folder you can write to: --config FILE' : makeRoom;
-    throw new Fault(code, message, { hint, cause: error });
+    const fault = unwritable(file, error);
+    if (fault.code !== 'usage') throw fault;
+    throw new Fault('usage', fault.message, {
+      hint: 'name a file in an existing folder you can write to: --config FILE',
+      cause: error,
+    });
   }
 }
 

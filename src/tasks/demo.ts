@@ -15,7 +15,7 @@ import type { Clock } from '../runtime/clock.js';
 import { makeFolders } from '../runtime/file-owner.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import { isProcessGone, processName } from '../runtime/process-identity.js';
-import { makeRoom, unwritable } from '../runtime/unwritable.js';
+import { unwritable } from '../runtime/unwritable.js';
 import { onUsualPorts } from '../runtime/usual-ports.js';
 import type { TickListener } from '../sync/sync.js';
 import { demoMarkOf } from './demo-mark.js';
@@ -123,9 +123,12 @@ function claim(file: string): void {
 }
 
 function unwritableFolder(file: string, cause: unknown): Fault {
-  const { code, message } = unwritable(dirname(file), cause);
-  const hint = code === 'usage' ? 'rosterd demo --database FILE, in a folder of yours' : makeRoom;
-  return new Fault(code, message, { hint, cause });
+  const fault = unwritable(dirname(file), cause);
+  if (fault.code !== 'usage') return fault;
+  return new Fault('usage', fault.message, {
+    hint: 'rosterd demo --database FILE, in a folder of yours',
+    cause,
+  });
 }
 
 /**
