@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { amount, choice, flag, readOptions, text, whole } from '../support/options.js';
+import { amount, choice, flag, lineWith, readOptions, text, whole } from '../support/options.js';
 import { missingFrom } from './expected-counters.js';
 import { serverForRuns } from './postgres/server-for-runs.js';
 import { Progress } from './progress.js';
@@ -7,7 +7,7 @@ import { type Setting, type Trier, triers } from './seed-processes.js';
 import { Tally } from './tally.js';
 import type { Tried } from './try-seed.js';
 
-const options = readOptions({
+const command = {
   name: 'npm run simulate',
   about: `Runs seeded worlds and prints what failed, smallest form first. A batch large enough to have seen everything also
 fails when a class of faults, a state or a fault code never occurred. Exit codes: 0, or 1 when anything failed.
@@ -28,7 +28,11 @@ PostgreSQL is a server of its own, or the one that ROSTERD_TEST_POSTGRES names.`
     first: flag('ends at the first violation'),
     'no-shrink': flag('prints violations without looking for their smallest form'),
   },
-});
+};
+const options = readOptions(command);
+
+/** Options that mean nothing for one world. */
+const ofBatches = { seconds: null, tally: null, first: false, 'no-shrink': false };
 
 /** A batch of at least this size must have encountered everything. */
 const completeFrom = 2_000;
@@ -90,6 +94,9 @@ function hear(tried: Tried): void {
   progress.clear();
   console.log(`seed ${seed}  mode ${setting.mode}  ${violation}`);
   if (story !== null) console.log(`seed ${seed}  shrunk to: ${story}`);
+  const { seeds, from: first, jobs: processes } = command.options;
+  const alone = { ...options, seeds: seeds.initial, from: first.initial, jobs: processes.initial, seed };
+  console.log(`  again: ${lineWith(command, { ...alone, ...ofBatches })}`);
   if (options.first) stopping = true;
 }
 

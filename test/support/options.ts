@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { shellWord } from '../../src/domain/shell-word.js';
 
 /** One option of a command of this repository: its words in `--help`, and how its text becomes a value. */
 export interface Option<Value> {
@@ -200,6 +201,20 @@ export function readOptions<Options extends Record<string, Option<unknown>>>(
     if (!(error instanceof OptionRefused)) throw error;
     refuse(command, error.message);
   }
+}
+
+/** Returns the line that runs the command again with these values, without those that an option has when it is not given. */
+export function lineWith<Options extends Record<string, Option<unknown>>>(
+  { name, options }: Pick<Command<Options>, 'name' | 'options'>,
+  values: Readonly<Record<keyof Options, unknown>>,
+): string {
+  const words = Object.entries(options).flatMap(([option, { initial, placeholder }]) => {
+    const value = values[option];
+    if (value === initial || value === null) return [];
+    if (placeholder === null) return [`--${option}`];
+    return (Array.isArray(value) ? value : [value]).map((one) => `--${option} ${shellWord(String(one))}`);
+  });
+  return [name, ...(words.length > 0 ? ['--'] : []), ...words].join(' ');
 }
 
 /** For what only the command itself can judge, such as two options that exclude each other. */

@@ -3,14 +3,14 @@ import { systemClock } from '../../src/runtime/clock.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { findPrograms, toldPgAmcheck, toldSqldiff } from '../judges/outside-programs.js';
 import { startPostgres } from '../postgres/server.js';
-import { amount, choice, flag, readOptions, refuse, whole } from '../support/options.js';
+import { amount, choice, flag, lineWith, readOptions, refuse, whole } from '../support/options.js';
 import { Counters } from './counters.js';
 import { built, isBuilt, sources } from './life.js';
 import type { Scenario, Setting } from './scenario.js';
 import { scenarios } from './scenarios/index.js';
 
 const names = [...new Set([...scenarios.sqlite, ...scenarios.postgres].map(({ name }) => name))];
-const options = readOptions({
+const command = {
   name: 'npm run torture',
   about: `Mistreats real processes: rounds of each scenario, several at once, because a round is idle while its daemon starts.
 With --database postgres, the mirrors are on a server that the run starts, or on servers of the scenarios that harm theirs.
@@ -24,7 +24,8 @@ Where they are installed, pg_amcheck checks these mirrors, and sqldiff compares 
     seconds: amount('begins no further round of a scenario after that time', null),
     first: flag('ends at the first violation'),
   },
-});
+};
+const options = readOptions(command);
 const { rounds, seed, database } = options;
 const jobs = Math.min(rounds, options.jobs);
 const chosen = scenarios[database].filter(({ name }) => options.only === null || name === options.only);
@@ -73,8 +74,9 @@ async function play({ name, open }: Scenario): Promise<number> {
       } catch (error) {
         failed += 1;
         stopping ||= options.first;
+        const again = { ...options, only: name, seed: own, rounds: 1, jobs: command.options.jobs.initial };
         process.stdout.write(
-          `${told(error)}\n  again: npm run torture -- --database ${database} --only ${name} --seed ${own} --rounds 1\n`,
+          `${told(error)}\n  again: ${lineWith(command, { ...again, seconds: null, first: false })}\n`,
         );
       }
       played += 1;

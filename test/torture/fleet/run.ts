@@ -1,20 +1,21 @@
 import { systemClock } from '../../../src/runtime/clock.js';
 import { seededRandom } from '../../../src/runtime/random.js';
 import { startPostgres } from '../../postgres/server.js';
-import { readOptions, whole } from '../../support/options.js';
+import { lineWith, readOptions, whole } from '../../support/options.js';
 import { Counters } from '../counters.js';
 import { built, isBuilt, sources } from '../life.js';
 import { playFleet } from './play.js';
 import { startFleet } from './running-fleet.js';
 
-const { changes, seed } = readOptions({
+const command = {
   name: 'npm run torture:fleet',
   about: 'Three processes on one PostgreSQL, killed and frozen at random.',
   options: {
     changes: whole('changes of records', 10_000, { least: 1 }),
     seed: whole('the course follows from it', 1),
   },
-});
+};
+const { changes, seed } = readOptions(command);
 const random = seededRandom(seed);
 const server = await startPostgres();
 const counters = new Counters();
@@ -45,7 +46,7 @@ try {
   );
   process.stdout.write(`  writes checked against their fence: ${seen.writes}, stale: ${seen.stale.length}\n`);
 } catch (error) {
-  process.stdout.write(`${String(error)}\n  again: npm run torture:fleet -- --seed ${seed}\n`);
+  process.stdout.write(`${String(error)}\n  again: ${lineWith(command, { changes, seed })}\n`);
   process.exitCode = 1;
 } finally {
   for (const line of counters.lines()) process.stdout.write(`  ${line}\n`);

@@ -1,12 +1,12 @@
 import { systemClock } from '../../../src/runtime/clock.js';
-import { amount, choice, flag, readOptions, whole } from '../../support/options.js';
+import { amount, choice, flag, lineWith, readOptions, whole } from '../../support/options.js';
 import { Counters } from '../counters.js';
 import { Violation } from '../violation.js';
 import { planFaults } from './plan.js';
 import { begin, expireCursors, playEpoch } from './play.js';
 import { World } from './world.js';
 
-const options = readOptions({
+const command = {
   name: 'npm run torture:network',
   about: `Three daemons, PostgreSQL with a streaming replica, the platform and two analysts, each on a host of its own, while the
 network between them breaks. A run is a series of worlds; each has its own seed, a few epochs of faults, and a judge
@@ -24,7 +24,8 @@ after each epoch. Exit code 1 and the line that repeats the world when a promise
     small: flag('few records and companies'),
     first: flag('ends at the first violation'),
   },
-});
+};
+const options = readOptions(command);
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const counters = new Counters();
 const begun = systemClock.monotonic();
@@ -77,15 +78,10 @@ async function playWorld(seed: number, synchronous: boolean): Promise<void> {
     if (!(error instanceof Violation)) throw error;
     broken = true;
     failed += 1;
-    const again = [
-      ...(options.replica === null ? [] : [`--replica ${options.replica}`]),
-      ...['loopback' as const, 'small' as const].filter((name) => options[name]).map((name) => `--${name}`),
-      ...(options.perEpoch === 40 ? [] : [`--perEpoch ${options.perEpoch}`]),
-    ];
+    // The world alone, with as many of its faults as were played.
+    const again = { ...options, seed, faults: played, minutes: null, first: false };
     say(`${String(error)}\n  logs: ${world.logs}`);
-    say(
-      `  again: ${['npm run torture:network --', `--seed ${seed}`, `--faults ${played}`, ...again].join(' ')}`,
-    );
+    say(`  again: ${lineWith(command, again)}`);
   } finally {
     await world.close(broken);
   }
