@@ -4,9 +4,9 @@ import type { Instant } from '../../../domain/instant.js';
 import { type AsOfDialect, asOfViews, hasPast, presentOnly, type TotalsView } from '../../as-of-views.js';
 import { notValid, typedHasNoPast } from '../../query-refusals.js';
 import { type SourceReach, sourcesYoungerThan, type YoungerSource } from '../../reads/as-of-reach.js';
-import { analyticsSchemaOf } from './described-schema.js';
 import { reachOf } from './query-reach.js';
 import { explaining } from './query-without-audit.js';
+import { analyticsSchemaOf } from './schema-names.js';
 
 /** SQLSTATE of rosterd's own error for a relation without a past; its message is the relation. */
 export const presentOnlyCode = 'RM003';

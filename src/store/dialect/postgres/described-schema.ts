@@ -8,15 +8,11 @@ import { publicRelations } from '../../dictionary/relations.js';
 import { moneyName, type TypedView, typedViews } from '../../dictionary/typed-views.js';
 import type { PostgresDatabase } from './open.js';
 import { readerRoles } from './roles.js';
+import { analyticsSchemaOf } from './schema-names.js';
 import type { Transaction } from './transaction.js';
 
 const [analyst, withNames] = readerRoles;
 const id = pg.escapeIdentifier;
-
-/** Returns the schema of the typed views: `analytics` for a mirror in `public`, otherwise `SCHEMA_analytics`. */
-export function analyticsSchemaOf(schema: string): string {
-  return schema === 'public' ? 'analytics' : `${schema}_analytics`;
-}
 
 /** Whether the schema of the typed views is ours, free, someone else's, or may not be created. */
 type AnalyticsState = 'ours' | 'free' | 'taken' | 'forbidden';

@@ -8,6 +8,7 @@ import type { ServerAddress } from './make-client.js';
 import { knownSchema, outdated, presentSchema } from './one-version.js';
 import type { PostgresDatabase } from './open.js';
 import { OwnConnection } from './own-connection.js';
+import { asStored } from './schema-names.js';
 
 export interface FleetLocation {
   readonly server: ServerAddress;
@@ -26,7 +27,7 @@ export class PostgresFleet implements FleetStore {
     { onMessage, onGap, onLost }: FleetEars,
   ) {
     // Channels are shared by the whole database, so each schema has its own.
-    this.#channel = `rosterd_${location.database.schema}`.slice(0, 63);
+    this.#channel = asStored(`rosterd_${location.database.schema}`);
     this.#connection = new OwnConnection({
       server: location.server,
       applicationName: 'rosterd-fleet',

@@ -3,12 +3,10 @@ import { Fault } from '../../../domain/fault.js';
 import { sqlName } from '../../../domain/sql-name.js';
 import { cannotJudge } from '../../query-refusals.js';
 import { type Described, describeColumns } from './described.js';
-import { analyticsSchemaOf } from './described-schema.js';
-import { identitySchemaOf } from './open.js';
 import { reachOf, readingFunctions } from './query-reach.js';
 import { explaining } from './query-without-audit.js';
 import { readerRoles } from './roles.js';
-import { vaultSchemaOf } from './schema-sql.js';
+import { analyticsSchemaOf, identitySchemaOf, vaultSchemaOf } from './schema-names.js';
 
 /** While names are masked, a query may read what this role may read: see `schema/postgres/grants.sql`. */
 const [maskedRole] = readerRoles;

@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import pg from 'pg';
 import { defined } from '../../../domain/defined.js';
 import { Fault } from '../../../domain/fault.js';
+import { sqlName } from '../../../domain/sql-name.js';
 import { addressText } from '../../database-location.js';
 import { newestMigration } from '../../newest-migration.js';
 import { Kysely, PostgresDialect } from '../../query-builder.js';
@@ -12,6 +13,7 @@ import { withPostgresFaults } from './faults.js';
 import { namingHolders } from './lock-holders.js';
 import { checkPassword, clientsOf, makeClient, type ServerAddress, urlOf } from './make-client.js';
 import { retireReadOnly } from './retire-read-only.js';
+import { identitySchemaOf, schemaBytesMax } from './schema-names.js';
 import { valueTypes } from './values.js';
 
 export interface PostgresDatabase {
@@ -223,11 +225,6 @@ async function asked<Result>(
   });
 }
 
-/** Returns the identity schema of a mirror: `rosterd_identity` for schema `public`, otherwise `SCHEMA_identity`. */
-export function identitySchemaOf(schema: string): string {
-  return schema === 'public' ? 'rosterd_identity' : `${schema}_identity`;
-}
-
 /** Adds the setting to the URL's `options`, so that it applies to every session of the pool from its start. */
 function readOnlyUrl(text: string): string {
   const url = URL.parse(text);
@@ -285,6 +282,12 @@ async function checkServer(
       'Create the first schema of the search_path, or name another: ?options=-csearch_path%3DNAME',
     );
   const { schema, version } = server;
+  if (Buffer.byteLength(schema) > schemaBytesMax)
+    throw unusable(
+      url,
+      `has the mirror's schema ${schema}, whose name is too long: ${Buffer.byteLength(schema)} bytes, and at most ${schemaBytesMax} are possible`,
+      `Rename it: ALTER SCHEMA ${sqlName(schema)} RENAME TO …; then name it in the address: ?options=-csearch_path%3DNAME`,
+    );
   if (server.migrated === 1)
     try {
       await withPostgresFaults(url, () => refuseNewer(pool, url, lockMs));

@@ -2,16 +2,14 @@ import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { schemaPath } from '../../../runtime/package-root.js';
 import type { PostgresDatabase } from './open.js';
+import { vaultSchemaOf } from './schema-names.js';
 
 type Schemas = Pick<PostgresDatabase, 'schema' | 'identitySchema'>;
 
-/** Returns the schema of the vault, quoted: `rosterd_vault` for schema `public`, otherwise `SCHEMA_vault`. */
+/** Returns the schema of the vault, quoted. */
 export function vaultSchemaSql(schema: string): string {
   return pg.escapeIdentifier(vaultSchemaOf(schema));
 }
-
-export const vaultSchemaOf = (schema: string): string =>
-  schema === 'public' ? 'rosterd_vault' : `${schema}_vault`;
 
 /** Replaces psql's variables with the schema names. The files of `schema/postgres` also run in psql. */
 export function withSchemas(sql: string, { schema, identitySchema }: Schemas): string {

@@ -2,7 +2,8 @@ import { isFault } from '../../../domain/fault.js';
 import type { SealedEntries, SealedEntry } from '../../../vault/ports.js';
 import type { PostgresLocation } from '../../database-location.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
-import { schemaSql, vaultSchemaOf, vaultSchemaSql } from './schema-sql.js';
+import { vaultSchemaOf } from './schema-names.js';
+import { schemaSql, vaultSchemaSql } from './schema-sql.js';
 import { inTransaction, lockTimeoutMs, type Transaction } from './transaction.js';
 
 /**

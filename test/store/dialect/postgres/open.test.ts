@@ -4,15 +4,22 @@ import { systemClock } from '../../../../src/runtime/clock.js';
 import { addressText } from '../../../../src/store/database-location.js';
 import { withPostgresFaults } from '../../../../src/store/dialect/postgres/faults.js';
 import { inspectServer } from '../../../../src/store/dialect/postgres/inspect.js';
+import { withoutNames } from '../../../../src/store/dialect/postgres/masked-query.js';
 import { migratePostgres } from '../../../../src/store/dialect/postgres/migrate.js';
 import {
   openPostgres,
   type PostgresDatabase,
   type PostgresOptions,
 } from '../../../../src/store/dialect/postgres/open.js';
+import {
+  analyticsSchemaOf,
+  identitySchemaOf,
+  vaultSchemaOf,
+} from '../../../../src/store/dialect/postgres/schema-names.js';
 import { schemaSql } from '../../../../src/store/dialect/postgres/schema-sql.js';
 import type { Migration } from '../../../../src/store/migrate.js';
 import { freshDatabase, migratedDatabase } from '../../../postgres/fresh-database.js';
+import { withClient } from '../../../postgres/run-databases.js';
 import { wayTo } from '../../../postgres/way-to.js';
 
 const base = { clock: systemClock, version: '0.1.0' };
@@ -54,6 +61,7 @@ const step = (number: number, sql: string): Migration => ({
   sql,
   checksum: `sum of ${sql}`,
 });
+const limits = { rowsMax: null, rowBytesMax: 1_000, bytesMax: null };
 const one = step(1, 'CREATE TABLE a (x int); INSERT INTO a VALUES (1)');
 const two = step(2, 'CREATE TABLE b (x int)');
 
@@ -129,6 +137,51 @@ describe('migrating', () => {
     expect(await column(database, 'SELECT name FROM team_identity.identity_rows')).toEqual(['Ann']);
     expect(await column(first, 'SELECT name FROM identity_rows')).toEqual([]);
   });
+
+  async function urlOfSchema(schema: string): Promise<string> {
+    const url = new URL(await emptyDatabase());
+    const first = await opened(url.href);
+    await first.pool.query(`CREATE SCHEMA "${schema}"`);
+    url.searchParams.set('options', `-csearch_path=${schema}`);
+    return url.href;
+  }
+
+  test.each(['s'.repeat(54), 's'.repeat(61), `${'é'.repeat(30)}s`])(
+    'a mirror in the schema %s has its own schemas beside it, and names can be withheld',
+    async (schema) => {
+      const url = await urlOfSchema(schema);
+      const database = await opened(url);
+      await migratePostgres(database, base);
+      await database.pool.query(schemaSql('0021_vault.sql', database));
+      const beside = [identitySchemaOf(schema), analyticsSchemaOf(schema), vaultSchemaOf(schema)];
+      expect(
+        await column(
+          database,
+          "SELECT nspname FROM pg_namespace WHERE nspname !~ '^(pg_|information_schema|public)' ORDER BY 1",
+        ),
+      ).toEqual([schema, ...beside].sort());
+      await database.pool.query('INSERT INTO identity_rows (row_no, name) VALUES (1, $1)', ['Ann']);
+      await withClient(url, async (client) => {
+        await client.query('BEGIN');
+        await client.query(`GRANT SELECT ON "${identitySchemaOf(schema)}".identity_rows TO rosterd_analyst`);
+        await expect(withoutNames(client, 'SELECT 1', limits)).rejects.toThrow(/may read .*identity_rows/);
+        await client.query('ROLLBACK; BEGIN');
+        const { description } = await withoutNames(client, 'SELECT count(*) FROM sources', limits);
+        expect(description).not.toBeNull();
+      });
+    },
+  );
+
+  test.each(['s'.repeat(62), 's'.repeat(63)])(
+    'a schema of that name is refused with the length that is possible: %s',
+    async (schema) => {
+      await expect(opened(await urlOfSchema(schema))).rejects.toMatchObject({
+        code: 'database_unusable',
+        message: expect.stringMatching(/schema s+, whose name is too long: 6[23] bytes, and at most 61 /),
+        about: { hint: expect.stringContaining('ALTER SCHEMA') },
+      });
+    },
+  );
 });
 
 describe('roles', () => {
