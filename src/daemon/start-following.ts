@@ -86,10 +86,8 @@ function followingParts(
   membership: Membership,
   onAccepted: (source: SourceName) => void,
 ): FollowingParts {
-  const report = (key: string, problem: string | null) => {
-    if (problem === null) health.clear(key);
-    else health.report(key, { severity: 'attention', text: problem, since: instantFromMillis(clock.now()) });
-  };
+  const report = (key: string, problem: string | null) =>
+    health.attention(key, problem, instantFromMillis(clock.now()));
   return {
     rules: config.follows.map((rule) => ({ ...rule, api: installationsApi(platform, rule.access) })),
     store: mirror.followed,

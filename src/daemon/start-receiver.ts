@@ -1,4 +1,5 @@
 import type { ReceiverConfig } from '../config/config.js';
+import { instantFromMillis } from '../domain/instant.js';
 import { createEndpointCare, type EndpointCare } from '../endpoint/care.js';
 import { SecretRing } from '../endpoint/secret-ring.js';
 import { endpointStore } from '../endpoint/state-store.js';
@@ -113,6 +114,7 @@ function careFor(
       for (const { name } of engine.sources.all)
         if (!membership.worksHere(name)) membership.announceAccepted(ownLane(name));
     },
+    unstored: (problem) => engine.health.attention('endpoint', problem, instantFromMillis(clock.now())),
   });
 }
 

@@ -46,6 +46,8 @@ export interface EndpointCareParts {
   readonly logger: Logger;
   /** Called when webhooks may have been missed that are not resent: every source must sync. */
   readonly catchUp: () => void;
+  /** Called after each check: with why its result could not be stored, so that it is still reported; with null otherwise. */
+  readonly unstored: (problem: string | null) => void;
 }
 
 export interface EndpointCare extends Closable {
@@ -203,13 +205,8 @@ class Care implements EndpointCare {
       const fault = isFault(error) ? error : new Fault('internal', 'a bug in rosterd', { cause: error });
       if (!isFault(error))
         this.#parts.logger.error({ error }, 'an internal error while managing the webhook endpoint');
-      await this.#report(blockedHealth(this.#state.health, fault, this.#parts.clock.now())).catch(
-        (unwritten: unknown) =>
-          this.#parts.logger.warn(
-            { error: unwritten },
-            'the state of the webhook endpoint could not be stored',
-          ),
-      );
+      const health = blockedHealth(this.#state.health, fault, this.#parts.clock.now());
+      await this.#report(health).catch((error: unknown) => this.#reportUnstored(error));
       return fault.about.retryAt;
     }
   }
@@ -326,5 +323,16 @@ class Care implements EndpointCare {
     // Do not overwrite a file that could not be read.
     if (this.#loaded && (stale || comparable(before) !== comparable(health)))
       await this.#keep({ ...this.#state, health });
+    this.#parts.unstored(null);
+  }
+
+  #reportUnstored(error: unknown): void {
+    const { logger, store, unstored } = this.#parts;
+    logger.warn({ error, file: store.place }, 'the state of the webhook endpoint could not be stored');
+    const { message, about }: Pick<Fault, 'message' | 'about'> = isFault(error)
+      ? error
+      : { message: `${store.place} cannot be written`, about: {} };
+    const hint = about.hint === undefined ? '' : `; ${about.hint}`;
+    unstored(`the webhook endpoint cannot be managed, because its state cannot be stored: ${message}${hint}`);
   }
 }

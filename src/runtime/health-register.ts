@@ -44,6 +44,12 @@ export class HealthRegister {
     this.#reports.set(key, { ...problem, key, since });
   }
 
+  /** Reports what a person should look at; null clears it. */
+  attention(key: string, text: string | null, since: Instant): void {
+    if (text === null) this.clear(key);
+    else this.report(key, { severity: 'attention', text, since });
+  }
+
   clear(key: string): void {
     this.#reports.delete(key);
   }

@@ -77,6 +77,7 @@ async function cared(
     rotateMillis: null,
   };
   const care = createEndpointCare({
+    unstored: () => {},
     api,
     wanted,
     store: endpointStore(wanted, noVault),

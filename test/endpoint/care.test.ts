@@ -1,4 +1,4 @@
-import { chmodSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { statusOf } from '../../src/reading/status.js';
@@ -221,6 +221,36 @@ test('a secret file that others can read stops only the endpoint management, and
   });
   const { endpoint } = await status(town);
   expect(endpoint).toMatchObject({ state: 'blocked', hint: expect.stringContaining('chmod 600') });
+});
+
+test('an endpoint whose state cannot be stored makes the status of the daemon ask for attention', async () => {
+  const town = await startTown({}, { console: { listen: '127.0.0.1:0' } });
+  const daemon = await town.daemon();
+  await town.until('its secret is kept', () => town.endpoint().health?.state === 'ok');
+  // Where the replacement is written to first. Even root cannot write to it.
+  const inTheWay = join(town.folder, 'credentials/endpoint.json.new');
+  mkdirSync(inTheWay);
+  const [owner] = town.world.ready.users;
+  await town.world.control('POST', `/users/${owner?.id}/deactivate`);
+  const seen = async () =>
+    (await (await fetch(`${daemon.consoleUrl}/status.json`)).json()) as {
+      health: string;
+      problems: object[];
+    };
+  await town.until('the problem is reported', async () => (await seen()).problems.length > 0);
+  expect(await seen()).toMatchObject({
+    health: 'attention',
+    problems: [
+      {
+        key: 'endpoint',
+        severity: 'attention',
+        text: expect.stringContaining('its state cannot be stored'),
+      },
+    ],
+  });
+  rmSync(inTheWay, { recursive: true });
+  await town.until('it is over', async () => (await seen()).problems.length === 0);
+  expect(town.endpoint().health?.state).toBe('blocked');
 });
 
 test('an expired management sign-in does not affect the sources and is reported with a hint', async () => {

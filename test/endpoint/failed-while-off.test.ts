@@ -53,7 +53,15 @@ async function startedAgain(before: 'ok' | 'failing' | 'unknown') {
     ...{ publicUrl, mode: 'live' as const, events: ['x'], file: 'unused', entry: null },
     ...{ checkMillis: hour, rotateMillis: null },
   };
-  const care = createEndpointCare({ api, wanted, store, clock, logger: silentLogger, catchUp: () => {} });
+  const care = createEndpointCare({
+    unstored: () => {},
+    api,
+    wanted,
+    store,
+    clock,
+    logger: silentLogger,
+    catchUp: () => {},
+  });
   onTestFinished(() => care.close());
   await care.load();
   care.start();

@@ -101,6 +101,7 @@ async function place(): Promise<Place> {
         requestsPerHour: null,
       });
       const care = createEndpointCare({
+        unstored: () => {},
         api: client.as(staticToken(() => user(world).liveToken)),
         wanted,
         store: endpointStore(wanted, vault()),

@@ -65,7 +65,15 @@ test.each(['database_busy', 'database_full', 'usage'] as const)(
       ...{ checkMillis: hour, rotateMillis: 24 * hour },
     };
     const catchUp = () => {};
-    const care = createEndpointCare({ api, wanted, store, clock, logger: silentLogger, catchUp });
+    const care = createEndpointCare({
+      unstored: () => {},
+      api,
+      wanted,
+      store,
+      clock,
+      logger: silentLogger,
+      catchUp,
+    });
     onTestFinished(() => care.close());
     await care.load();
     care.start();
@@ -80,3 +88,40 @@ test.each(['database_busy', 'database_full', 'usage'] as const)(
     expect(care.secrets()).toEqual(['whsec_new2', 'whsec_old']);
   },
 );
+
+test('the result of a check that cannot be stored is reported, until one is stored', async () => {
+  const clock = new VirtualClock();
+  const { api } = platformWithEndpoint();
+  const { store } = failingStore('usage', clock);
+  let isBroken = true;
+  const problems: (string | null)[] = [];
+  const care = createEndpointCare({
+    api,
+    wanted: {
+      ...{ publicUrl, mode: 'live' as const, events: ['x'], file: 'unused', entry: null },
+      ...{ checkMillis: hour, rotateMillis: null },
+    },
+    store: {
+      ...store,
+      write: async (state) => {
+        if (isBroken)
+          throw new Fault('database_busy', 'a store cannot be written (EIO)', { hint: 'check it' });
+        await store.write(state);
+      },
+    },
+    clock,
+    logger: silentLogger,
+    catchUp: () => {},
+    unstored: (problem) => problems.push(problem),
+  });
+  onTestFinished(() => care.close());
+  await care.load();
+  care.start();
+  await expect.poll(() => problems.length).toBe(1);
+  expect(problems[0]).toBe(
+    'the webhook endpoint cannot be managed, because its state cannot be stored: a store cannot be written (EIO); check it',
+  );
+  isBroken = false;
+  await clock.advance(hour);
+  await expect.poll(() => problems.at(-1)).toBe(null);
+});
