@@ -162,7 +162,8 @@ function report(error: unknown, out: Output, { debugging, command }: Asked): Exi
   const fault = error instanceof Fault ? error : descriptorsFault(error);
   if (fault !== null) {
     out.error(fault.message);
-    out.note(`Try: ${fault.about.hint ?? nextStep[fault.code]}`);
+    const next = fault.about.hint ?? nextStep[fault.code];
+    out.note(next.startsWith('Did you mean ') ? next : `Try: ${next}`);
     return exitCodeOfFault[fault.code];
   }
   const incomplete = incompleteInstallation(error);

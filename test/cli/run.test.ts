@@ -26,6 +26,14 @@ test.each<[FaultCode, number]>([
   expect(answer.err).toMatch(/^error: it did not work\nTry: .+\n$/);
 });
 
+test('a hint that asks what was meant is printed as that question', async () => {
+  const probe = commandOf(() => {
+    throw new Fault('usage', 'no such column: stauts', { hint: 'Did you mean status?' });
+  });
+  const { err } = await rosterd(['probe'], fakeIo(), [probe]);
+  expect(err).toBe('error: no such column: stauts\nDid you mean status?\n');
+});
+
 test('a fault prints its message and a hint, without a stack trace', async () => {
   const failing = commandOf(async () => {
     throw new Fault('unreachable', 'api.example.com did not answer', { hint: 'check the network' });
