@@ -4,7 +4,6 @@ import type { QuotaSeen } from '../console/ports/activity.js';
 import { ProcessMetrics } from '../console/process-metrics.js';
 import type { Membership } from '../fleet/membership.js';
 import type { Receiver } from '../inbox/receiver.js';
-import { leaveAddress } from '../reading/daemon-address.js';
 import { removeQueryFolders } from '../reading/query-folders.js';
 import { listSources, showSource } from '../reading/sources.js';
 import { type Known, type StatusPart, sourcesUsual, statusOf } from '../reading/status.js';
@@ -17,6 +16,7 @@ import { openSnapshots } from '../store/reads/snapshot.js';
 import { consoleAuthOf } from './console-sign-in.js';
 import { dashboardSource } from './dashboard-source.js';
 import type { Engine, EngineParts } from './engine.js';
+import { leaveAddress } from './leave-address.js';
 import { addressOf } from './listen-address.js';
 import { listenFault } from './listen-fault.js';
 import { operationsOf } from './operations.js';
@@ -138,7 +138,9 @@ export async function serveConsole(
     consoleUrl = addressOf(host, port);
     const url = addressOf(reachable(host), port);
     const logger = parts.logger.child({ component: 'console' });
-    lifecycle.add('address for status', await leaveAddress(config, { url, key }, logger));
+    const { health } = engine;
+    const address = await leaveAddress({ config, url, key, clock, health, logger });
+    lifecycle.add('address for status', () => address.close());
     return { url: consoleUrl, rereadSecrets: () => shown.rereadSecrets() };
   } catch (error) {
     throw listenFault(error, 'console.listen', at);

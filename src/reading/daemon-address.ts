@@ -4,7 +4,6 @@ import type { Config } from '../config/config.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthReport, Wait } from '../runtime/health-register.js';
-import type { Logger } from '../runtime/logger.js';
 import { writePrivateFile } from '../runtime/private-file.js';
 import { isProcessGone, isProcessThere, processName } from '../runtime/process-identity.js';
 import { type DatabaseLocation, locationText } from '../store/database-location.js';
@@ -75,32 +74,30 @@ function whereOf(location: DatabaseLocation, config: Pick<Config, 'forget'> | nu
   return config === null ? null : { folder: dirname(config.forget.ledger), prefix: 'daemon-' };
 }
 
-/**
- * Writes the address file and returns a function that deletes it. When it cannot be written, logs a warning; `status`
- * then reads the database alone.
- */
-export async function leaveAddress(
+/** Returns the address file of this process; null where there is none. */
+export function addressFile(
+  config: Pick<Config, 'database' | 'forget'>,
+  { key }: Pick<DaemonAddress, 'key'>,
+): string | null {
+  const where = whereOf(config.database, config);
+  return where === null ? null : join(where.folder, `${where.prefix}${process.pid}-${key.slice(0, 6)}.json`);
+}
+
+/** Writes the address file, and removes those of daemons that are gone. Throws when it cannot be written. */
+export async function writeAddress(
+  file: string,
   config: Pick<Config, 'database' | 'forget'>,
   { url, key }: Pick<DaemonAddress, 'url' | 'key'>,
-  logger: Logger,
-): Promise<() => Promise<void>> {
+): Promise<void> {
   const where = whereOf(config.database, config);
-  if (where === null) return async () => {};
-  const file = join(where.folder, `${where.prefix}${process.pid}-${key.slice(0, 6)}.json`);
+  if (where !== null) await removeStale(where);
   const address: DaemonAddress = {
     process: processName(),
     database: locationText(config.database),
     url,
     key,
   };
-  try {
-    await removeStale(where);
-    await writePrivateFile(file, `${JSON.stringify(address)}\n`);
-  } catch (error) {
-    logger.warn({ error, file }, 'the address of this daemon could not be left for `rosterd status`');
-    return async () => {};
-  }
-  return () => rm(file, { force: true });
+  await writePrivateFile(file, `${JSON.stringify(address)}\n`);
 }
 
 async function removeStale(where: Where): Promise<void> {
