@@ -25,7 +25,7 @@ export class CallBudget {
   /** Returns why there are no more requests, or null. */
   ended(): Fault | null {
     if (this.#spent < this.#limit) return null;
-    return new Fault('stopped', `the verification has used the ${this.#limit} calls it may make`, {
+    return new Fault('stopped', `the verification has used the ${this.allowed} calls it may make`, {
       hint: 'rosterd verify --calls N, with a larger N',
     });
   }

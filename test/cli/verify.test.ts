@@ -80,7 +80,11 @@ test('verify lists drift with the next command and exits 4; --repair exits 0', a
   const repaired = await verify('--full', '--repair');
   expect(repaired.code).toBe(0);
   expect(repaired.out).toContain('0 added, 1 changed, 0 removed');
-  expect((await verify('--full')).code).toBe(0);
+  // More than the default of --calls, which limits each comparison and no repair.
+  expect(repaired.out).toMatch(/^verified at \S+ with \d+ calls, repairs included$/m);
+  const equal = await verify('--full');
+  expect(equal.code).toBe(0);
+  expect(equal.out).toMatch(/^verified at \S+ with \d+ calls of 100$/m);
 });
 
 test('verify --full says when a round that differs was listed and is due again, and how to list it now', async () => {

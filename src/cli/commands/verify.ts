@@ -77,7 +77,9 @@ function show({ sources, calls, at }: VerifyReceipt, { out }: Context): void {
       out.line(`${source.source}: and ${grouped(source.drift.length - shownMax)} more, see --json`);
     for (const line of remarks(source)) out.line(`${source.source}: ${line}`);
   }
-  out.line(`verified at ${at} with ${calls.spent} calls of ${calls.allowed}`);
+  // The limit counts anew after a repair, which has none.
+  const limit = sources.some(({ repair }) => repair !== null) ? ', repairs included' : ` of ${calls.allowed}`;
+  out.line(`verified at ${at} with ${calls.spent} calls${limit}`);
   for (const source of sources) explain(source, out);
 }
 
