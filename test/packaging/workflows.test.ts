@@ -26,6 +26,12 @@ test('the workflows check every supported line of Node', () => {
     expect(text).toMatch(new RegExp(`node(?:-version)?: (?:\\[.*)?\\b${line}\\b`));
 });
 
+test('the workflows simulate a few hundred worlds for each change, others for each commit', () => {
+  const [, seeds, from] = /npm run simulate -- --seeds (\d+) --from (.+)$/m.exec(workflow('check.yml')) ?? [];
+  expect(Number(seeds)).toBeGreaterThanOrEqual(300);
+  expect(from).toContain('GITHUB_SHA');
+});
+
 test('a version is published only by its tag, with provenance', () => {
   expect(workflow('publish.yml')).toMatch(/on:\n {2}push:\n {4}tags: \['v\*'\]\n(?!.*branches)/);
   expect(workflow('publish.yml')).toContain('npm publish --provenance');
