@@ -3,7 +3,7 @@ import { isFault } from '../domain/fault.js';
 import { instantFromMillis, millisOf } from '../domain/instant.js';
 import { mirrorName, publishedExports } from '../reading/exports-folder.js';
 import { forgetMarkOf } from '../reading/forget-mark.js';
-import { lakeHasPeople, lakeSyncedAt } from '../reading/lake.js';
+import { inexactText, lakeHasPeople, lakeSyncedAt } from '../reading/lake.js';
 import { publishApart } from '../reading/publish-apart.js';
 import {
   type Discarded,
@@ -105,8 +105,10 @@ export function startLake({ config, ...parts }: PublicationsParts): Closable | n
   const make = async (signal: AbortSignal) => {
     const ask = { folder, keep, identity, compact: false };
     const published = await publishApart(database, { kind: 'lake', ask }, clock, signal);
-    if (published.kind === 'lake')
-      logger.info({ file: folder, count: published.made.changed }, 'the lake was brought up to date');
+    if (published.kind !== 'lake') return;
+    const { changed, inexact } = published.made;
+    logger.info({ file: folder, count: changed }, 'the lake was brought up to date');
+    if (inexact > 0) logger.warn({ file: folder }, inexactText(inexact));
   };
   let markWritten: string | null = null;
   const isOutlived = async () => {

@@ -18,8 +18,11 @@ export interface Workshop {
   run(sql: string): Promise<void>;
   /** Returns all rows of a small result. */
   rows(sql: string): Promise<readonly (readonly DuckDb.DuckDBValue[])[]>;
-  /** Creates a table with these rows, in their order. Returns their number. */
-  load(table: string, source: RowSource): Promise<number>;
+  /**
+   * Creates a table with these rows, in their order. Returns their number. A decimal with too many digits throws `usage`, or
+   * calls `onInexact` and becomes the nearest one.
+   */
+  load(table: string, source: RowSource, onInexact?: () => void): Promise<number>;
   /** Writes the result of a query to one Parquet file. */
   copy(query: string, file: string): Promise<void>;
 }
@@ -75,9 +78,9 @@ export async function withWorkshop<Result>(
     return await work({
       run,
       rows: async (sql) => (await connection.runAndReadAll(sql)).getRows(),
-      load: async (table, source) => {
+      load: async (table, source, onInexact) => {
         await run(`CREATE TABLE ${quotedName(table)} (${columnList(source.columns)})`);
-        return await append(duckdb, connection, table, source, signal);
+        return await append(duckdb, connection, table, source, signal, onInexact);
       },
       copy: async (query, file) => {
         const form = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${groupRows}`;
@@ -107,10 +110,11 @@ async function append(
   table: string,
   { columns, rows }: RowSource,
   signal: AbortSignal,
+  onInexact?: () => void,
 ): Promise<number> {
   const appender = await connection.createAppender(table);
   const types = columns.map((_, index) => appender.columnType(index));
-  const converters = columns.map((column) => converterOf(column, duckdb));
+  const converters = columns.map((column) => converterOf(column, duckdb, onInexact));
   // One chunk for all batches: its memory is native, so the garbage collector does not see it.
   const chunk = duckdb.DuckDBDataChunk.create(types, chunkRows);
   let appended = 0;

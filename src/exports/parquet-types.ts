@@ -20,13 +20,26 @@ export const columnTypes: Readonly<Record<ExportColumn['kind'], string>> = {
   decimal: `DECIMAL(${decimalWidth},${decimalScale})`,
 };
 
-/** Returns a function that converts a cell of the mirror to a value of the column's type. */
-export function converterOf(column: ExportColumn, duckdb: DuckDbPackage): (cell: Cell) => DuckDb.DuckDBValue {
+/**
+ * Returns a function that converts a cell of the mirror to a value of the column's type. `onInexact` is called for each
+ * decimal that the type cannot hold, which becomes the nearest one of the type, or null. Without it, such a decimal throws
+ * `usage`.
+ */
+export function converterOf(
+  column: ExportColumn,
+  duckdb: DuckDbPackage,
+  onInexact?: () => void,
+): (cell: Cell) => DuckDb.DuckDBValue {
   const convert = converters[column.kind];
-  return (cell) => (cell === null ? null : convert(cell, column, duckdb));
+  return (cell) => (cell === null ? null : convert(cell, column, duckdb, onInexact));
 }
 
-type Converter = (cell: NonNullable<Cell>, column: ExportColumn, duckdb: DuckDbPackage) => DuckDb.DuckDBValue;
+type Converter = (
+  cell: NonNullable<Cell>,
+  column: ExportColumn,
+  duckdb: DuckDbPackage,
+  onInexact?: () => void,
+) => DuckDb.DuckDBValue;
 
 const converters: Readonly<Record<ExportColumn['kind'], Converter>> = {
   text: String,
@@ -39,17 +52,27 @@ const converters: Readonly<Record<ExportColumn['kind'], Converter>> = {
     if (Number.isNaN(millis)) throw unfit(column, cell, 'is not a time');
     return new DuckDBTimestampTZValue(BigInt(millis) * 1_000n);
   },
-  decimal: (cell, column, { DuckDBDecimalValue }) =>
-    new DuckDBDecimalValue(scaled(String(cell), column), decimalWidth, decimalScale),
+  decimal: (cell, column, { DuckDBDecimalValue }, onInexact) => {
+    const scaled = scaledOf(String(cell), column, onInexact);
+    return scaled === null ? null : new DuckDBDecimalValue(scaled, decimalWidth, decimalScale);
+  },
 };
 
-/** Returns the number times 10^12. Throws `usage` when it has too many digits, instead of dropping some. */
-function scaled(text: string, column: ExportColumn): bigint {
+/** Returns the number times 10^12. For one with too many digits, calls `onInexact` or throws `usage`. */
+function scaledOf(text: string, column: ExportColumn, onInexact?: () => void): bigint | null {
   const match = /^(-?)0*(\d+?)(?:\.(\d*?)0*)?$/.exec(text);
   const [, sign = '', whole = '', fraction = ''] = match ?? [];
-  if (match === null || whole.length > decimalWidth - decimalScale || fraction.length > decimalScale)
-    throw unfit(column, text, `does not fit ${columnTypes.decimal}`);
-  return BigInt(`${sign}${whole}${fraction.padEnd(decimalScale, '0')}`);
+  const isTooLarge = match === null || whole.length > decimalWidth - decimalScale;
+  if (isTooLarge || fraction.length > decimalScale) {
+    if (onInexact === undefined) throw unfit(column, text, `does not fit ${columnTypes.decimal}`);
+    onInexact();
+  }
+  if (isTooLarge) return null;
+  const rounded = BigInt(`${whole}${fraction.slice(0, decimalScale).padEnd(decimalScale, '0')}`);
+  const nearest = (fraction[decimalScale] ?? '0') >= '5' ? rounded + 1n : rounded;
+  // One above the largest number of the type.
+  if (nearest >= 10n ** BigInt(decimalWidth)) return null;
+  return sign === '-' ? -nearest : nearest;
 }
 
 function unfit({ name }: ExportColumn, cell: Cell, why: string): Fault {

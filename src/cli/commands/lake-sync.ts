@@ -1,5 +1,5 @@
 import { counted } from '../../domain/counted.js';
-import type { LakeSynced } from '../../reading/lake.js';
+import { inexactText, type LakeSynced } from '../../reading/lake.js';
 import { type Command, jsonOption } from '../command.js';
 import { databaseOptions, locationOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -41,6 +41,7 @@ export const lakeSync: Command = {
     const synced = await syncLake(location, ask, io.clock, signal);
     if (options.flag('json')) out.json(synced);
     else out.line(sentenceOf(synced));
+    if (synced.inexact > 0) out.note(`${inexactText(synced.inexact)}. rosterd query returns them unchanged.`);
     if (synced.identity_files !== null) out.note('It contains names: see docs/lake.md about erasing them.');
     return exitCodes.done;
   },

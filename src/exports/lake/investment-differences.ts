@@ -1,6 +1,6 @@
 import { columnList, type Workshop } from '../duckdb.js';
 import { columnTypes } from '../parquet-types.js';
-import type { LakeMirror, LakePosition } from '../ports.js';
+import type { LakeMirror, LakePosition, RowSource } from '../ports.js';
 import { investmentsOf } from './current-rows.js';
 import type { LakeManifest } from './layout.js';
 
@@ -17,6 +17,9 @@ export interface DifferencesParts {
  * the differences, and `everything` all rows of the mirror, if they were read.
  */
 export class InvestmentDifferences {
+  /** Decimals of the rows that were read which the type of their column cannot hold. */
+  inexact = 0;
+
   constructor(private readonly parts: DifferencesParts) {}
 
   /** What the lake has now, as the view `prior`. */
@@ -32,7 +35,7 @@ export class InvestmentDifferences {
   /** Reads what may differ, and keeps what does in the table `log`. */
   async readChanges(since: LakePosition): Promise<void> {
     await this.parts.duckdb.load('touched', this.parts.mirror.touched(since));
-    await this.parts.duckdb.load('fresh', this.parts.mirror.changed(since));
+    await this.#load('fresh', this.parts.mirror.changed(since));
     await this.parts.duckdb.run(`CREATE TABLE log AS
       SELECT ${this.parts.snapshot}::BIGINT AS snapshot, 'upsert' AS op, * FROM (
         SELECT * FROM fresh EXCEPT SELECT p.* FROM prior p SEMI JOIN touched t USING (source, id))
@@ -45,7 +48,7 @@ export class InvestmentDifferences {
   /** Reads every row into the table `everything`, and keeps the differences from before in the table `log`. */
   async readAll(hasPrior: boolean): Promise<void> {
     await this.parts.duckdb.run('DROP TABLE IF EXISTS log');
-    await this.parts.duckdb.load('everything', this.parts.mirror.investments());
+    await this.#load('everything', this.parts.mirror.investments());
     const columns = columnList(this.parts.mirror.investmentColumns);
     if (!hasPrior) {
       await this.parts.duckdb.run(`CREATE TABLE log (snapshot BIGINT, op VARCHAR, ${columns})`);
@@ -57,6 +60,13 @@ export class InvestmentDifferences {
       UNION ALL BY NAME
       SELECT ${this.parts.snapshot}::BIGINT AS snapshot, 'delete' AS op, source, id FROM (
         SELECT source, id FROM prior) k ANTI JOIN everything e USING (source, id)`);
+  }
+
+  async #load(table: string, rows: RowSource): Promise<void> {
+    this.inexact = 0;
+    await this.parts.duckdb.load(table, rows, () => {
+      this.inexact += 1;
+    });
   }
 
   /** Returns whether rows and sums of each source will equal those of the mirror. */

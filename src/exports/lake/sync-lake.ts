@@ -64,6 +64,8 @@ export interface LakeSynced {
   /** Rows added to `investment_changes`: new, changed and deleted investments. */
   readonly changed: number;
   readonly deleted: number;
+  /** Shares and prices of the rows that were read which were rounded, or left out, because they have too many digits. */
+  readonly inexact: number;
   readonly files_written: number;
   readonly bytes_written: number;
   readonly files_removed: number;
@@ -193,6 +195,7 @@ class LakeWriter {
       wrote: this.#files.count === 0 && same ? 'none' : hasNewBase ? 'full' : 'changes',
       changed: changed - deleted,
       deleted,
+      inexact: this.#differences.inexact,
       files_removed: await this.#removeUnneeded(),
     };
   }
@@ -208,7 +211,7 @@ class LakeWriter {
     await this.#publish(manifest, pointer.identities, false);
     return {
       ...this.#seen(manifest, pointer.identities),
-      ...{ wrote: 'none', changed: 0, deleted: 0 },
+      ...{ wrote: 'none', changed: 0, deleted: 0, inexact: 0 },
       files_removed: await this.#removeUnneeded(),
     };
   }

@@ -81,6 +81,31 @@ both('lake: a later sync writes only what changed, with deletions, and the base 
   ]);
 });
 
+test('lake: a number with more digits than the lake can hold is rounded or left out, and counted', async () => {
+  const fixture = await listed(2);
+  const folder = join(tempFolder(), 'lake');
+  const largest = `${'9'.repeat(26)}.9999999999995`;
+  await fixture.delta([
+    record('inv_0', { shares: '1.0000000000005', average_share_price: '-0.00000000000049' }),
+    record('inv_1', { shares: `1${'0'.repeat(26)}`, average_share_price: largest }),
+  ]);
+  expect(await sync(fixture, folder)).toMatchObject({ wrote: 'full', inexact: 4 });
+  const numbers = 'SELECT id, shares, average_share_price AS price FROM investments ORDER BY id';
+  expect(await askLake(folder, numbers)).toEqual([
+    { id: 'inv_0', shares: '1.000000000001', price: '0.000000000000' },
+    { id: 'inv_1', shares: null, price: null },
+  ]);
+  // What is stored so is no difference at the next sync.
+  await fixture.delta([record('inv_2', { shares: '-2.5000000000015' })]);
+  expect(await sync(fixture, folder)).toMatchObject({ wrote: 'changes', changed: 1 });
+  expect(await askLake(folder, `${numbers} LIMIT 1 OFFSET 2`)).toMatchObject([{ shares: '-2.500000000002' }]);
+  expect(await sync(fixture, folder, { compact: true })).toMatchObject({
+    wrote: 'full',
+    changed: 0,
+    inexact: 5,
+  });
+});
+
 test('lake: without a change there is no new snapshot, and the lake says until when it is complete', async () => {
   const fixture = await listed(5);
   const folder = join(tempFolder(), 'lake');
