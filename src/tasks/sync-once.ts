@@ -26,6 +26,8 @@ export interface SyncOnceEvents {
   onUnfollowed?(rule: string, error: unknown): void;
   /** Called with a failure after the ticks, such as a backup with erased people that cannot be deleted. Default: it is thrown. */
   onUnfinished?(error: Fault): void;
+  /** Called before sources are listed again because `resync` was asked, with the number of their rows. */
+  onRelisting?(rows: number): void;
 }
 
 /** Runs one tick of each source, as many at once as the configuration allows. */
@@ -49,6 +51,14 @@ export async function syncOnce(
     }
     const sources = engine.sources.all;
     const paused = await pausedResults(engine, parts.clock);
+    const statusNow = () => {
+      const only = sources.map(({ name }) => name);
+      return statusOf(parts.config.database, parts.clock, null, undefined, { only, ticksMax: 0 });
+    };
+    if (ask.resync === true && events.onRelisting !== undefined) {
+      const listed = (await statusNow()).sources.filter(({ source }) => !paused.has(source));
+      events.onRelisting(listed.reduce((sum, { rows }) => sum + rows, 0));
+    }
     const ticks = sources.map(async ({ name }) => ({
       source: name,
       ...(paused.get(name) ?? (await engine.sync.tick(name, ask))),
@@ -62,10 +72,7 @@ export async function syncOnce(
       if (events.onUnfinished === undefined || !isFault(error)) throw error;
       events.onUnfinished(error);
     });
-    const { sources: statuses } = await statusOf(parts.config.database, parts.clock, null, undefined, {
-      only: sources.map(({ name }) => name),
-      ticksMax: 0,
-    });
+    const { sources: statuses } = await statusNow();
     return results.map((result) => {
       const now = statuses.find(({ source }) => source === result.source);
       return {

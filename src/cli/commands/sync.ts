@@ -49,10 +49,11 @@ export const sync: Command = {
     const progress = out.progress('sync', io.clock);
     let pages = 0;
     let rows = 0;
+    let rowsTotal: number | undefined;
     const onPage = (_source: string, more: number) => {
       pages += 1;
       rows += more;
-      if (io.stderr.isTTY === true || pages > 1) progress.update({ pages, rows });
+      if (io.stderr.isTTY === true || pages > 1) progress.update({ pages, rows, rowsTotal });
     };
     const parts = { ...(await enginePartsOf(context, loaded)), sources, onPage };
     const ask = { resync: options.flag('resync'), acceptDeletions: options.flag('acceptDeletions') };
@@ -66,6 +67,9 @@ export const sync: Command = {
         out.error(message);
         if (hint !== undefined) out.note(`Try: ${hint}`);
         codes.push(exitCodeOfFault[code]);
+      },
+      onRelisting: (stored) => {
+        rowsTotal = stored;
       },
     });
     if (io.stderr.isTTY === true && pages > 0) progress.finish();
