@@ -2,10 +2,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { demoQueries } from '../src/cli/commands/demo.js';
-import { commands } from '../src/cli/commands/index.js';
+import { allCommands } from '../src/cli/commands-for.js';
 import { packageRoot } from '../src/runtime/package-root.js';
 import { nodesOf, stringOf, syntaxOf } from './support/syntax.js';
 import { generatedFiles } from './tools/generated.js';
+
+const commands = await allCommands();
 
 const readme = readFileSync(join(packageRoot, 'README.md'), 'utf8');
 

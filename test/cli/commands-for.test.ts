@@ -1,13 +1,25 @@
+import { readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configOptions } from '../../src/cli/command.js';
-import { commands } from '../../src/cli/commands/index.js';
-import { adviceWithConfig, commandsFor, takesConfig } from '../../src/cli/commands-for.js';
+import { adviceWithConfig, allCommands, commandsFor, takesConfig } from '../../src/cli/commands-for.js';
 import { Fault } from '../../src/domain/fault.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
 import { rosterd } from './fake-io.js';
+
+const commands = await allCommands();
 
 test.each(commands.map(({ name }) => name))('commandsFor loads only the command %s', async (name) => {
   const found = await commandsFor([...name.split(' '), '--json']);
   expect(found).toEqual(commands.filter((command) => command.name === name));
+});
+
+test('each file in the folder of commands is a command that allCommands names', () => {
+  const helpers = ['groups', 'outlines'];
+  const files = readdirSync(join(packageRoot, 'src', 'cli', 'commands')).map((file) => basename(file, '.ts'));
+  expect(files.filter((file) => !helpers.includes(file)).sort()).toEqual(
+    commands.map(({ name }) => name.replace(' ', '-')).sort(),
+  );
 });
 
 test.each([

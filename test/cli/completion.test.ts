@@ -2,12 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { commands } from '../../src/cli/commands/index.js';
+import { allCommands } from '../../src/cli/commands-for.js';
 import { type Place, placesOf } from '../../src/cli/completion/offers.js';
 import { silentProgram } from '../../src/cli/program.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { isHere, offersOf, shells } from './completion/typed-in.js';
 import { rosterd } from './fake-io.js';
+
+const commands = await allCommands();
 
 const places = placesOf(silentProgram(commands));
 const scriptOf = async (shell: string) => (await rosterd(['completion', shell])).out;

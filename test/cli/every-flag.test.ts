@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { commands } from '../../src/cli/commands/index.js';
+import { allCommands } from '../../src/cli/commands-for.js';
 import { type Flag, placesOf } from '../../src/cli/completion/offers.js';
 import { silentProgram } from '../../src/cli/program.js';
 import { rosterd } from './fake-io.js';
+
+const commands = await allCommands();
 
 const places = placesOf(silentProgram(commands));
 const placeOf = (name: string) => places.find(({ path }) => path === name);

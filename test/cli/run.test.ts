@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { commands } from '../../src/cli/commands/index.js';
+import { allCommands } from '../../src/cli/commands-for.js';
 import { exitCodes } from '../../src/cli/exit-codes.js';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { commandOf, fakeIo, rosterd } from './fake-io.js';
+
+const commands = await allCommands();
 
 test.each<[FaultCode, number]>([
   ['usage', 2],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ArgumentDefinition } from '../../src/cli/command.js';
-import { commands } from '../../src/cli/commands/index.js';
+import { allCommands } from '../../src/cli/commands-for.js';
 import { manPage } from '../../src/cli/completion/man-page.js';
 import { configSchemaText, describeConfig, type OptionRow } from '../../src/config/describe.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
@@ -9,6 +9,8 @@ import { renderDatasette } from '../../src/store/dictionary/datasette.js';
 import { renderDictionary } from '../../src/store/dictionary/render.js';
 import { documentedQueries } from '../../src/store/documented-queries.js';
 import { apiDescription } from './api-description.js';
+
+const commands = await allCommands();
 
 /** Pages people write, with sections the code writes. */
 const pages = ['docs/commands.md', 'docs/configuration.md', 'docs/library.md', 'docs/recipes.md'];
@@ -20,7 +22,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ['src/cli/commands/outlines.ts', outlinesText()],
     ['schema/dictionary.md', renderDictionary()],
     ['schema/datasette.json', renderDatasette()],
-    ['schema/rosterd.1', manPage()],
+    ['schema/rosterd.1', manPage(commands)],
     ['schema/openapi.json', `${JSON.stringify(apiDescription(), null, 2)}\n`],
     ...pages.map((path) => [path, withSections(path)] as const),
   ]);

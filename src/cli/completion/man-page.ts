@@ -1,11 +1,11 @@
 import { packageVersion } from '../../runtime/package-version.js';
-import { commands } from '../commands/index.js';
+import type { Command } from '../command.js';
 import { exitCodeMeanings } from '../exit-codes.js';
 import { silentProgram } from '../program.js';
 import { type Flag, placesOf } from './offers.js';
 
 /** Returns the text of `schema/rosterd.1` (`man rosterd`), generated from the same command tree as help and completion. */
-export function manPage(): string {
+export function manPage(commands: readonly Command[]): string {
   const places = new Map(placesOf(silentProgram(commands)).map((place) => [place.path, place]));
   const lines = [
     '.\\" Generated from the commands by npm run generate.',
