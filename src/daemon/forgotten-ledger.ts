@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { parseId } from '../domain/ids.js';
 import { type Instant, parseInstant } from '../domain/instant.js';
+import { withoutByteOrderMark } from '../domain/text.js';
 import { makeOwnedFolder, openOwned } from '../runtime/file-owner.js';
 import { syncFile } from '../runtime/sync-file.js';
 import type { Erasures, PersonOrInvestment } from '../store/erasures.js';
@@ -101,7 +102,7 @@ export async function agreeOnForgotten(
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return withoutByteOrderMark(readFileSync(file, 'utf8'));
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ENOENT') return '';

@@ -6,3 +6,8 @@ export function storableText(value: string): string {
   const wellFormed = value.isWellFormed() ? value : value.toWellFormed();
   return wellFormed.includes('\0') ? wellFormed.replaceAll('\0', '\uFFFD') : wellFormed;
 }
+
+/** Returns text without the byte order mark that editors and shells of Windows write before it. */
+export function withoutByteOrderMark(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
+}

@@ -36,7 +36,7 @@ export function openNamedFile(path: string, shownAs = path): NamedFile {
 /** A file of text that a person named is never nearly as long; a device may have no end. */
 const textBytesMax = 64 * 1024 * 1024;
 
-/** Returns the whole text of such a file. Throws `usage` for one of more than 64 MB, too. */
+/** Returns the whole text of such a file, without a byte order mark. Throws `usage` for one of more than 64 MB, too. */
 export function readNamedFile(path: string, shownAs = path): string {
   const file = openNamedFile(path, shownAs);
   try {
@@ -52,7 +52,8 @@ export function readNamedFile(path: string, shownAs = path): string {
           hint: 'name another file',
         });
     }
-    return Buffer.concat(parts, bytes).toString('utf8');
+    const text = Buffer.concat(parts, bytes).toString('utf8');
+    return text.startsWith('\uFEFF') ? text.slice(1) : text;
   } finally {
     file.close();
   }

@@ -78,6 +78,16 @@ test('CLIENT-01 CLIENT-10 CLIENT-15 client: all layers work together on a failur
   ]);
 });
 
+test('client: a byte order mark before a response is no part of it', async () => {
+  const server = await listen((_, response) => {
+    response.writeHead(200);
+    response.end(`\uFEFF${page}`);
+  });
+  const { client } = open(server.url);
+  const feed = investmentFeed(client.as(staticToken(() => 'at_1')), scope, 'routine');
+  expect((await feed.page({ kind: 'start' }, signal)).parse().items).toHaveLength(3);
+});
+
 test('client: sources with the same token share its budget, another token has its own', async () => {
   const server = await listen((_, response) => {
     response.setHeader('date', dateOf(clock));

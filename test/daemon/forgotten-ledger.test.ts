@@ -204,6 +204,8 @@ test('the ledger ignores a line cut off by a power cut and rejects a damaged one
   writeFileSync(file, `${line('usr_1')}{"id":"usr_2","ev`);
   ledger.add([{ id: personOrInvestment('inv_3'), event: 'forgotten', at: at as never }]);
   expect([...ledger.read().keys()]).toEqual(['usr_1', 'inv_3']);
+  writeFileSync(file, `\uFEFF${line('usr_1')}`);
+  expect([...ledger.read().keys()]).toEqual(['usr_1']);
   for (const damaged of [
     '{"id":"Ada"}',
     '{"id":"usr_1"} }',

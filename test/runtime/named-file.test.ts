@@ -25,6 +25,8 @@ test('named file: a file, a long one and one behind a link are read whole', () =
   writeFileSync(file, text);
   expect(readNamedFile(file)).toBe(text);
   expect(readNamedFile(link)).toBe(text);
+  writeFileSync(file, `\uFEFF${text}`);
+  expect(readNamedFile(file)).toBe(text);
   expect(() => readNamedFile(`${file}.missing`)).toThrow('ENOENT');
   expect(() => readNamedFile(tempFolder())).toThrow('EISDIR');
 });

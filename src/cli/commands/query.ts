@@ -83,7 +83,8 @@ async function sqlOf({ args, io, signal }: CommandContext): Promise<string> {
     if (!signal.aborted) throw error;
     throw new Fault('stopped', 'stopped before the end of stdin');
   }
-  return text;
+  const { withoutByteOrderMark } = await import('../../domain/text.js');
+  return withoutByteOrderMark(text);
 }
 
 /** Yields rows as they are read, so that memory does not grow with the result. */

@@ -1,3 +1,5 @@
+import { withoutByteOrderMark } from '../../domain/text.js';
+
 /** Limits of a response body. A larger one is rejected as `contract_broken` before any of it is parsed. */
 export interface BodyLimits {
   /** Counted after decompression. */
@@ -60,9 +62,9 @@ export class BoundedBody {
     return this.#parts > partsMax ? `more than ${partsMax} values, more than any valid response needs` : null;
   }
 
-  /** Invalid UTF-8 becomes U+FFFD, the same rule that applies to text stored in the databases. */
+  /** Invalid UTF-8 becomes U+FFFD, the same rule that applies to text stored in the databases. A byte order mark is left out. */
   toString(): string {
-    return this.#bytes.toString('utf8', 0, this.#length);
+    return withoutByteOrderMark(this.#bytes.toString('utf8', 0, this.#length));
   }
 
   #makeRoom(length: number): void {

@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { Fault } from '../../domain/fault.js';
 import { type Instant, parseInstant } from '../../domain/instant.js';
 import { shellWord } from '../../domain/shell-word.js';
+import { withoutByteOrderMark } from '../../domain/text.js';
 import { refuseNewerFormat } from '../../runtime/private-file.js';
 import { type Disk, replaceFile } from '../../runtime/replace-file.js';
 import { unwritable } from '../../runtime/unwritable.js';
@@ -84,7 +85,7 @@ export function parseCredentials(place: string, text: string): Credentials {
     });
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(withoutByteOrderMark(text));
   } catch {
     throw broken('it is not JSON');
   }

@@ -618,7 +618,10 @@ describe('query', () => {
   });
 
   test('query reads its statement from stdin', async () => {
-    const stdin = Readable.from([Buffer.from('SELECT count(*) AS n\n'), Buffer.from('FROM investments;')]);
+    const stdin = Readable.from([
+      Buffer.from('\uFEFFSELECT count(*) AS n\n'),
+      Buffer.from('FROM investments;'),
+    ]);
     const { code, out } = await world.run(['query', '--json', '-'], { stdin });
     expect({ code, out }).toEqual({ code: 0, out: `[{"n":${held}}]\n` });
     const empty = await world.run(['query', '-'], { stdin: Readable.from([]) });

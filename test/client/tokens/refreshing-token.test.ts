@@ -363,6 +363,11 @@ describe('refreshing token: the credentials file', () => {
     await expect(refusal).rejects.not.toThrow(/rt_0|sk_test_1/);
   });
 
+  test('a credentials file that an editor saved with a byte order mark is read', async () => {
+    await writeFile(path, `\uFEFF${JSON.stringify(stored)}`);
+    expect(await readCredentials(path)).toMatchObject({ accessToken: stored.accessToken });
+  });
+
   test('a missing credentials file asks for a sign-in', async () => {
     await expect(readCredentials(join(folder, 'none.json'))).rejects.toMatchObject({
       code: 'reauthorize',
