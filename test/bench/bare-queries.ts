@@ -21,8 +21,10 @@ export const bareTables = `
   CREATE INDEX by_size ON rows (currency, committed_cents);
   CREATE INDEX waiting ON rows (source, applied_at, id, blockers) WHERE status = 'active' AND blockers <> '[]';
   CREATE INDEX escrow ON rows (source, currency, applied_at, in_escrow_cents) WHERE in_escrow_cents > 0;
+  CREATE INDEX by_id ON rows (source, id, round_name);
   CREATE INDEX by_newest ON rows (source, applied_at DESC);
   CREATE INDEX by_validity ON rows (source, offering_id, currency, valid_from, raised_cents);
+  CREATE INDEX superseded_of ON superseded (source, id, valid_from, round_name);
   CREATE INDEX gone ON superseded (ended_by, valid_to, currency, raised_cents);
   CREATE INDEX was_valid ON superseded (valid_to, valid_from, source, offering_id, currency, raised_cents);
   ANALYZE main;`;
@@ -86,7 +88,10 @@ export const bareQueries: Readonly<Record<string, string>> = {
   'lost-per-week': `SELECT date(valid_to, 'weekday 0', '-6 days') AS week, currency, count(*) AS withdrawn,
       sum(raised_cents) AS raised_cents
     FROM superseded WHERE ended_by = 'tombstone' GROUP BY week, currency ORDER BY week, currency`,
-  'latest-changes': 'SELECT seq, at, source, id, kind, fields FROM log ORDER BY seq DESC LIMIT 50',
+  'latest-changes': `SELECT l.seq, l.at, l.source, l.kind, l.fields, l.id, coalesce(
+      (SELECT v.round_name FROM rows v WHERE v.source = l.source AND v.id = l.id),
+      (SELECT h.round_name FROM superseded h WHERE h.source = l.source AND h.id = l.id ORDER BY h.valid_from DESC LIMIT 1)
+    ) AS round_name FROM log l ORDER BY l.seq DESC LIMIT 50`,
   'as-of': `SELECT source, max(round_name) AS round_name, offering_id, currency, count(*) AS investments, coalesce(sum(raised_cents), 0) AS raised_cents
     FROM (SELECT source, round_name, offering_id, currency, raised_cents FROM rows WHERE valid_from <= '2026-10-15T00:00:00.000Z'
           UNION ALL

@@ -125,6 +125,8 @@ const rows: readonly (readonly [string, Row])[] = [
   ]),
   ['change_rows', { ...change, seq: 1, kind: 'snapshot' }],
   ['change_rows', { ...change, seq: 3, kind: 'changed', id: 'inv_3', fields: '["raised_cents"]' }],
+  ['change_rows', { ...change, seq: 4, kind: 'removed', id: 'inv_9', at: '2026-10-07T00:00:00.000Z' }],
+  ['change_rows', { ...change, seq: 5, kind: 'added', about: 'round', id: 'ofr_1' }],
 ];
 
 async function seeded(): Promise<SqliteDatabase> {
@@ -206,8 +208,10 @@ const expected: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
     ['2026-10-05', 'usd', 1, 100_000],
   ],
   'latest-changes': [
-    [3, '2026-10-18T00:00:00.000Z', 'acme', 'inv_3', 'changed', '["raised_cents"]'],
-    [1, '2026-10-18T00:00:00.000Z', 'acme', null, 'snapshot', '[]'],
+    [5, '2026-10-18T00:00:00.000Z', 'acme', 'round_added', '[]', 'ofr_1', 'Reg CF SAFE 2025'],
+    [4, '2026-10-07T00:00:00.000Z', 'acme', 'removed', '[]', 'inv_9', 'Reg CF SAFE 2025'],
+    [3, '2026-10-18T00:00:00.000Z', 'acme', 'changed', '["raised_cents"]', 'inv_3', null],
+    [1, '2026-10-18T00:00:00.000Z', 'acme', 'snapshot', '[]', null, null],
   ],
   'as-of': [
     ['acme', 'Reg CF SAFE 2025', 'ofr_1', 'eur', 1, 0],
