@@ -181,7 +181,8 @@ const endpoint = z
       description: 'Address at which the platform reaches this receiver, including the path',
     }),
     mode: z.enum(['live', 'test']).default('live').meta({
-      description: 'Realm of the events: live accounts or the sandbox realm',
+      description:
+        'Realm of the events: live accounts or the sandbox realm. A change leaves the endpoint of the former realm on the platform; `rosterd doctor` names it with the command that deletes it',
     }),
     events: z
       .array(z.enum(eventNames as readonly [EventName, ...EventName[]]))

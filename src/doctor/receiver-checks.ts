@@ -4,6 +4,7 @@ import { listEndpoints, type WebhookEndpoint } from '../client/webhook-endpoints
 import type { Config, EndpointConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
+import { ofOtherMode } from '../endpoint/bound.js';
 import { isSameAddress } from '../endpoint/same-address.js';
 import { type EndpointState, liveSecrets } from '../endpoint/state.js';
 import { endpointStore } from '../endpoint/state-store.js';
@@ -68,7 +69,7 @@ function isHealth(status: number | undefined, text: string): boolean {
   return status === 200 && (text === 'ok\n' || text.startsWith('{"health":'));
 }
 
-const endpointNames = ['endpoint.enabled', 'endpoint.deliveries', 'endpoint.secret'];
+const endpointNames = ['endpoint.enabled', 'endpoint.deliveries', 'endpoint.secret', 'endpoint.mode'];
 
 /** Checks the webhook endpoint on the platform, as far as the management token may see it. */
 export async function endpointChecks(
@@ -88,7 +89,7 @@ export async function endpointChecks(
     state = await endpointStore(wanted, session.vault).read();
   } catch (error) {
     return [
-      ...all('the state of the endpoint cannot be read').slice(0, 2),
+      ...all('the state of the endpoint cannot be read').filter(({ name }) => name !== 'endpoint.secret'),
       failedBy('endpoint.secret', error, 'rosterd run'),
     ];
   }
@@ -96,7 +97,7 @@ export async function endpointChecks(
   try {
     const token = await session.storedToken(management);
     const { endpoints } = await listEndpoints(session.client.as(staticToken(() => token)), signal);
-    return judged(ours(endpoints, state, wanted), state, now);
+    return [...judged(ours(endpoints, state, wanted), state, now), modeCheck(endpoints, wanted)];
   } catch (error) {
     if (isFault(error, 'unauthorized') && management.kind === 'credentials')
       return all('the access token of platform.management has expired; the daemon refreshes it');
@@ -112,11 +113,24 @@ function ours(
   state: EndpointState,
   wanted: EndpointConfig,
 ): WebhookEndpoint | undefined {
+  const realm = endpoints.filter(({ mode }) => mode === wanted.mode);
   return (
-    endpoints.find(({ id }) => id === state.id) ??
-    endpoints.find(
-      ({ url, mode }) => mode === wanted.mode && url !== null && isSameAddress(url, wanted.publicUrl),
-    )
+    realm.find(({ id }) => id === state.id) ??
+    realm.find(({ url }) => url !== null && isSameAddress(url, wanted.publicUrl))
+  );
+}
+
+/** After `mode` was changed in the configuration, the endpoint of the former one is still registered. */
+function modeCheck(endpoints: readonly WebhookEndpoint[], wanted: EndpointConfig): Check {
+  const name = 'endpoint.mode';
+  const others = ofOtherMode(endpoints, wanted);
+  const [first] = others;
+  if (first === undefined) return pass(name, 'no endpoint of another mode has this address');
+  const ids = others.map(({ id, mode }) => `${id} (${mode})`).join(', ');
+  return warn(
+    name,
+    `${ids} has this address, too, and receiver.endpoint.mode is "${wanted.mode}": the receiver refuses its deliveries unless receiver.secrets has its secret`,
+    `rosterd endpoints delete ${first.id}`,
   );
 }
 

@@ -1,5 +1,6 @@
 import type { WebhookEndpoint } from '../client/webhook-endpoints.js';
 import { Fault } from '../domain/fault.js';
+import { isSameAddress } from './same-address.js';
 
 /** The only fields of the configuration that identify an endpoint. */
 interface Wanted {
@@ -28,6 +29,21 @@ export function conflictingEndpoint(
     hint: 'the platform has an endpoint for this address, and its state file is lost: find it with `rosterd endpoints list`, delete it with `rosterd endpoints delete ID`; the daemon then creates one',
     cause: refusal,
   });
+}
+
+/**
+ * Returns the endpoints of another mode that have our address, such as the one of this daemon before its mode was changed.
+ * Only their own secrets verify their deliveries.
+ */
+export function ofOtherMode(
+  listed: readonly WebhookEndpoint[],
+  { publicUrl, mode }: Wanted,
+): readonly WebhookEndpoint[] {
+  return listed.filter(
+    ({ mode: other, url, urlHint }) =>
+      other !== mode &&
+      (url === null ? urlHint !== null && shows(urlHint, publicUrl) : isSameAddress(url, publicUrl)),
+  );
 }
 
 function shows(hint: string, url: string): boolean {

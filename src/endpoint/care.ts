@@ -13,7 +13,7 @@ import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js'
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
-import { conflictingEndpoint } from './bound.js';
+import { conflictingEndpoint, ofOtherMode } from './bound.js';
 import { healthOf } from './health.js';
 import { nextStep, type Step } from './plan.js';
 import {
@@ -96,6 +96,8 @@ class Care implements EndpointCare {
   #checked = false;
   /** When the last delivery was attempted before the first check of this process. */
   #deliveryBefore: { readonly at: string | null } | undefined;
+  /** Endpoints of another mode that were logged. */
+  readonly #named = new Set<string>();
   /** Counts the states that this process stored. */
   #keptCount = 0;
 
@@ -215,6 +217,7 @@ class Care implements EndpointCare {
     const { api, wanted, clock } = this.#parts;
     const { signal } = this.#stop;
     let listed = (await listEndpoints(api, signal)).endpoints;
+    this.#nameOthers(listed);
     for (let steps = 0; steps < stepsMax; steps += 1) {
       const step = nextStep(this.#state, listed, wanted, clock.now());
       if (step.kind === 'rest') return step.endpoint;
@@ -222,6 +225,19 @@ class Care implements EndpointCare {
       listed = [changed, ...listed.filter(({ id }) => id !== changed.id)];
     }
     throw new Error('the endpoint still needs changes after the maximum number of steps');
+  }
+
+  /** Once for each: it may be meant, and its deliveries verified by `receiver.secrets`. */
+  #nameOthers(listed: readonly WebhookEndpoint[]): void {
+    const { wanted, logger } = this.#parts;
+    for (const { id, mode } of ofOtherMode(listed, wanted)) {
+      if (this.#named.has(id)) continue;
+      this.#named.add(id);
+      logger.warn(
+        { endpoint: id, mode, hint: `if it is no longer needed: rosterd endpoints delete ${id}` },
+        'a webhook endpoint of another mode has this address, too',
+      );
+    }
   }
 
   async #take(

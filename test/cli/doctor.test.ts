@@ -452,13 +452,13 @@ test('doctor reports an endpoint that does not exist yet, one that the daemon ma
   const tokenFile = join(folder, 'manager.token');
   writeFileSync(tokenFile, token, { mode: 0o600 });
   const publicUrl = `http://127.0.0.1:${await freePort()}/webhooks`;
-  configure({
-    platform: { baseUrl: sandbox.ready.baseUrl, management: { token: { file: tokenFile } } },
-    receiver: {
-      listen: `127.0.0.1:${await freePort()}`,
-      endpoint: { publicUrl, mode: 'test', file: join(folder, 'endpoint.json') },
-    },
-  });
+  const listen = `127.0.0.1:${await freePort()}`;
+  const configured = (mode: string) =>
+    configure({
+      platform: { baseUrl: sandbox.ready.baseUrl, management: { token: { file: tokenFile } } },
+      receiver: { listen, endpoint: { publicUrl, mode, file: join(folder, 'endpoint.json') } },
+    });
+  configured('test');
   const findings = async () =>
     (await doctor()).diagnosis.checks
       .filter(({ name }) => name.startsWith('endpoint.'))
@@ -484,12 +484,21 @@ test('doctor reports an endpoint that does not exist yet, one that the daemon ma
     ['pass', null],
     ['pass', null],
     ['fail', 'rosterd run, which replaces the secret'],
+    ['pass', null],
   ]);
   const known = { value: 'whsec_x', since: '2026-01-01T00:00:00.000Z', until: null };
   writeFileSync(join(folder, 'endpoint.json'), JSON.stringify({ id: data.id, secrets: [known] }), {
     mode: 0o600,
   });
-  expect((await findings()).map(([verdict]) => verdict)).toEqual(['pass', 'pass', 'pass']);
+  expect((await findings()).map(([verdict]) => verdict)).toEqual(['pass', 'pass', 'pass', 'pass']);
+
+  configured('live');
+  expect(await findings()).toEqual([
+    ['warn', 'rosterd run'],
+    ['skip', null],
+    ['skip', null],
+    ['warn', `rosterd endpoints delete ${data.id}`],
+  ]);
 });
 
 describe('doctor finds each problem by name and prints the command that fixes it', () => {

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { statusOf } from '../../src/reading/status.js';
-import { silentLogger } from '../../src/runtime/logger.js';
+import { type LogFields, type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { mirrorEvents } from '../../src/wire/events.js';
 import { company } from '../conformance/running-platform.js';
 import { startTown, type Town } from './endpoint-fixture.js';
@@ -48,6 +48,28 @@ test('the daemon creates its endpoint, stores the secret privately, and receives
   await town.until('the change is mirrored', inStep(town));
   expect(new Set(town.gate.answers)).toEqual(new Set([202]));
   expect(JSON.stringify(await status(town))).not.toContain('whsec_');
+});
+
+test('an endpoint of another mode with the same address is logged once, with the command that deletes it', async () => {
+  const town = await startTown();
+  const [person] = town.world.ready.users;
+  const created = await fetch(`${town.world.url}/webhook_endpoints`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${person?.liveToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: town.gate.url, events: ['investment.changed'], mode: 'live' }),
+  });
+  const { data } = (await created.json()) as { data: { id: string } };
+  const lines: LogFields[] = [];
+  const logger: Logger = { ...silentLogger, warn: (fields) => void lines.push(fields), child: () => logger };
+  await town.daemon(logger);
+  await looked(town);
+  for (let checks = 0; checks < 3; checks += 1) {
+    town.clock.advance(60_000);
+    await looked(town);
+  }
+  expect(lines.filter(({ endpoint }) => endpoint === data.id)).toMatchObject([
+    { mode: 'live', hint: expect.stringContaining(`rosterd endpoints delete ${data.id}`) },
+  ]);
 });
 
 test('a restarted daemon continues with its existing endpoint', async () => {
