@@ -3,7 +3,7 @@ import { isFault } from '../domain/fault.js';
 import { instantFromMillis, millisOf } from '../domain/instant.js';
 import { mirrorName, publishedExports } from '../reading/exports-folder.js';
 import { forgetMarkOf } from '../reading/forget-mark.js';
-import { inexactText, lakeHasPeople, lakeSyncedAt } from '../reading/lake.js';
+import { lakeHasPeople, lakeSyncedAt } from '../reading/lake.js';
 import { publishApart } from '../reading/publish-apart.js';
 import {
   type Discarded,
@@ -108,7 +108,11 @@ export function startLake({ config, ...parts }: PublicationsParts): Closable | n
     if (published.kind !== 'lake') return;
     const { changed, inexact } = published.made;
     logger.info({ file: folder, count: changed }, 'the lake was brought up to date');
-    if (inexact > 0) logger.warn({ file: folder }, inexactText(inexact));
+    if (inexact > 0)
+      logger.warn(
+        { file: folder, count: inexact },
+        'shares or prices have more digits than the lake can hold and were rounded or left out',
+      );
   };
   let markWritten: string | null = null;
   const isOutlived = async () => {

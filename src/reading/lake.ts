@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs';
-import { counted } from '../domain/counted.js';
 import { Fault } from '../domain/fault.js';
 import { type Instant, millisOf } from '../domain/instant.js';
 import { shellWord } from '../domain/shell-word.js';
@@ -31,9 +30,6 @@ export async function syncLake(
 }
 
 /** Throws `usage` for an address that is no folder, and for a name that DuckDB would read as a pattern. */
-export const inexactText = (count: number): string =>
-  `${counted(count, 'value')} of shares and prices with more digits than DECIMAL(38,12): rounded to 12 decimals, or null from 10^26 on`;
-
 export function refuseUnsupported(folder: string): void {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(folder))
     throw new Fault('usage', `${folder} is not a folder: rosterd writes lakes to folders only`, {

@@ -1,5 +1,5 @@
 import { counted } from '../../domain/counted.js';
-import { inexactText, type LakeSynced } from '../../reading/lake.js';
+import type { LakeSynced } from '../../reading/lake.js';
 import { type Command, jsonOption } from '../command.js';
 import { databaseOptions, locationOf } from '../database-options.js';
 import { exitCodes } from '../exit-codes.js';
@@ -41,11 +41,14 @@ export const lakeSync: Command = {
     const synced = await syncLake(location, ask, io.clock, signal);
     if (options.flag('json')) out.json(synced);
     else out.line(sentenceOf(synced));
-    if (synced.inexact > 0) out.note(`${inexactText(synced.inexact)}. rosterd query returns them unchanged.`);
+    if (synced.inexact > 0) out.note(inexactText(synced.inexact));
     if (synced.identity_files !== null) out.note('It contains names: see docs/lake.md about erasing them.');
     return exitCodes.done;
   },
 };
+
+const inexactText = (count: number): string =>
+  `${counted(count, 'value')} of shares and prices with more digits than DECIMAL(38,12): rounded to 12 decimals, or null from 10^26 on. rosterd query returns them unchanged.`;
 
 function sentenceOf({ folder, snapshot, wrote, rows, changed, deleted, ...files }: LakeSynced): string {
   if (wrote === 'none') return `${folder}: snapshot ${snapshot} is up to date (${counted(rows, 'row')})`;
