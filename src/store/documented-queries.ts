@@ -54,14 +54,17 @@ ORDER BY raised_cents DESC, offering_id NULLS FIRST, source, currency NULLS FIRS
   bare(
     'round-differences',
     "Where does the platform's own count of a round differ from this mirror's?",
-    `SELECT p.source, p.round_name, p.offering_id, p.status, p.investments AS platform_investments, m.investments,
+    ...inBoth(
+      `SELECT p.source, p.round_name, p.offering_id, p.status, p.investments AS platform_investments, m.investments,
        p.raised_cents AS platform_raised_cents, m.raised_cents, p.asked_at
 FROM round_stats p LEFT JOIN round_totals m
   ON m.source = p.source AND m.offering_id = p.offering_id AND m.status = p.status
-    AND m.currency IS NOT DISTINCT FROM p.currency
+    AND m.currency IS p.currency
 WHERE m.investments IS NULL OR m.investments <> p.investments OR m.committed_cents <> p.committed_cents
    OR m.raised_cents <> p.raised_cents
 ORDER BY p.source, p.offering_id, p.status`,
+      ['m.currency IS p', 'm.currency IS NOT DISTINCT FROM p'],
+    ),
   ),
   bare(
     'raised-per-day',

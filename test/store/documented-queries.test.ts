@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { CompiledQuery } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { packageRoot } from '../../src/runtime/package-root.js';
 import { buildIndexes } from '../../src/store/dialect/sqlite/indexes.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { documentedQueries } from '../../src/store/documented-queries.js';
@@ -311,6 +314,23 @@ describe('documented queries', () => {
       expect(/\b(roster|identities)\b/.test(sql)).toBe(identity);
     },
   );
+
+  /** What came with SQLite 3.39 to 3.46. */
+  const newer =
+    /\b(?:distinct from|(?:right|full|full outer) join|(?:concat|concat_ws|string_agg|octet_length|unhex|timediff|json_pretty|json_error_position) ?\(|jsonb)/gi;
+
+  test('queries and views use nothing that SQLite 3.38 does not know', () => {
+    const folder = join(packageRoot, 'schema/sqlite');
+    const texts = [
+      ...documentedQueries.map(({ name, sql }) => ({ name, text: sql })),
+      ...readdirSync(folder).map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') })),
+    ];
+    expect(texts.length).toBeGreaterThan(30);
+    const used = texts.flatMap(({ name, text }) =>
+      [...text.matchAll(newer)].map(([word]) => `${name}: ${word}`),
+    );
+    expect(used).toEqual([]);
+  });
 
   describe('query plans', () => {
     test.each(documentedQueries.filter(({ name }) => !mayScan.includes(name)))(
