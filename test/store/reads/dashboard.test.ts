@@ -401,6 +401,8 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
     ['ÖZGÜR IŞIK', ['özgür', 'Özgür', 'işik'], ['ışık']],
     ['İpek Groß', ['İpek', 'groß', 'İPEK GROß'], ['gross']],
     ['王小明', ['小明'], ['小红']],
+    ['Jose\u0301 Ångström', ['jos\u00e9', 'JOS\u00c9', 'e\u0301 \u00e5ng'], ['josé a']],
+    ['Jos\u00e9 de la Pe\u00f1a', ['jose\u0301', 'JOSE\u0301 DE LA PEN\u0303A'], ['josé de la pena']],
   ])('a search for a person ignores case beyond ASCII: %s', async (name, found, missed) => {
     await mirror.insert('investment_rows', { row_no: 9, source_no: 1, id: 'inv_z', ...recordDefaults });
     await mirror.insert('identity_rows', { row_no: 9, name });

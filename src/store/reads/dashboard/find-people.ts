@@ -47,10 +47,22 @@ async function isNameOfMany(db: Kysely<ReadDatabase>, text: string): Promise<boo
 }
 
 /**
- * Whether the column contains the text, in upper or lower case. `lower` of both databases knows only ASCII here: SQLite's
- * always, PostgreSQL's for columns that compare by bytes. So the other letters of the text are replaced one by one.
+ * Whether the column contains the text, in upper or lower case, with each accent in one character with its letter (NFC) or as
+ * one of its own behind it (NFD).
  */
 export function holds(column: string, text: string): Expression<SqlBool> {
+  const forms = [...new Set([text, text.normalize('NFC'), text.normalize('NFD')])];
+  return sql<SqlBool>`(${sql.join(
+    forms.map((form) => holdsForm(column, form)),
+    sql` OR `,
+  )})`;
+}
+
+/**
+ * `lower` of both databases knows only ASCII here: SQLite's always, PostgreSQL's for columns that compare by bytes. So the
+ * other letters of the text are replaced one by one.
+ */
+function holdsForm(column: string, text: string): Expression<SqlBool> {
   const letters = Array.from(text, lowered);
   const pattern = `%${letters.join('').replaceAll(/[\\%_]/g, '\\$&')}%`;
   let found = sql<string>`lower(${sql.ref(column)})`;
