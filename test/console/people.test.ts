@@ -365,6 +365,27 @@ describe('an operator', () => {
     expect([refused.status, JSON.parse(refused.body)]).toMatchObject([422, { done: false }]);
   });
 
+  test.each([
+    ['/actions/resend-notice', 'notice=-3', 'The field "notice" must be a whole number, not "-3".'],
+    [
+      '/actions/resend-notice',
+      'source=acme',
+      'The field "notice" must be a whole number, and it is missing.',
+    ],
+    ['/actions/resend-alert', 'alert=x%0A', 'The field "alert" must be a whole number, not "x\\u000a".'],
+    [
+      '/actions/accept-deletions',
+      'source=acme&rows=all',
+      'The field "rows" must be a whole number, not "all".',
+    ],
+  ])('%s with %s is refused with what is expected', async (path, body, message) => {
+    const world = await worldFor({ auth: people });
+    const headers = { ...bearer('operator'), ...form };
+    const refused = await ask(world.port, path, { method: 'POST', headers, body });
+    expect([refused.status, JSON.parse(refused.body)]).toMatchObject([422, { done: false, message }]);
+    expect(logOf(world).at(-1)).toMatchObject({ outcome: 'refused', note: 'not a number' });
+  });
+
   test('another site cannot act for an operator, nor without the CSRF token of the session', async () => {
     const world = await worldFor({ auth: people });
     const visitor = await signedIn(world, 'operator');

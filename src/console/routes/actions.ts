@@ -1,6 +1,7 @@
-import { type RequestHandler, type Response, Router } from 'express';
+import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { defined } from '../../domain/defined.js';
 import { isFault } from '../../domain/fault.js';
+import { printable } from '../../domain/printable.js';
 import { visitOf } from '../guard/admit.js';
 import { fieldOf } from '../guard/own-forms.js';
 import { actionsBody, backPath, confirmationOf, confirmBody, type Flash, slugOf } from '../pages/actions.js';
@@ -61,12 +62,22 @@ export function actionRoutes(context: PageContext): Router {
         alert: wholeNumber(fieldOf(request, 'alert')),
         rows: wholeNumber(fieldOf(request, 'rows')),
       };
+      const answer = (flash: Flash) =>
+        respond(response, flash, () => {
+          context.session(request, response).flash = flash;
+          response.redirect(303, backPath(fieldOf(request, 'back'), wish.source));
+        });
       const subject = subjectOf(wish);
       const line = { actor, action, ...subject };
       if (!context.may(response, 'act')) {
         // Without what it names: it is the text of someone who may not act.
         await operations.audit({ actor, action, outcome: 'refused', note: 'not an operator' });
         return context.refuse(request, response, 'Only operators may do this.');
+      }
+      const unusable = unusableNumber(action, request);
+      if (unusable !== null) {
+        await operations.audit({ actor, action, outcome: 'refused', note: 'not a number' });
+        return answer({ text: unusable, hint: 'The page Actions shows it.', wrong: true });
       }
       // First the log: what cannot be logged is not done.
       await operations.audit({ ...line, outcome: 'asked' });
@@ -79,10 +90,7 @@ export function actionRoutes(context: PageContext): Router {
       );
       if (flash.wrong) await operations.audit({ ...line, outcome: 'refused', note: 'not possible now' });
       else if (isImmediate(action)) await operations.audit({ ...line, outcome: 'done' });
-      respond(response, flash, () => {
-        context.session(request, response).flash = flash;
-        response.redirect(303, backPath(fieldOf(request, 'back'), wish.source));
-      });
+      answer(flash);
     });
   }
 
@@ -109,6 +117,23 @@ function respond(response: Response, { text, hint, wrong }: Flash, toPage: () =>
 /** The daemon that works on the source logs the outcome of the others. */
 const isImmediate = (action: OperatorAction): boolean =>
   ['pause', 'resume', 'resend_notice', 'resend_alert'].includes(action);
+
+/** The number that an action needs. */
+const numberOf: Partial<Record<OperatorAction, 'notice' | 'alert' | 'rows'>> = {
+  resend_notice: 'notice',
+  resend_alert: 'alert',
+  accept_deletions: 'rows',
+};
+
+/** Returns what is wrong with the number that the action needs, or null. */
+function unusableNumber(action: OperatorAction, request: Request): string | null {
+  const name = numberOf[action];
+  if (name === undefined) return null;
+  const given = fieldOf(request, name);
+  if (wholeNumber(given) !== -1) return null;
+  const what = `The field "${name}" must be a whole number`;
+  return given === '' ? `${what}, and it is missing.` : `${what}, not "${printable(given.slice(0, 40))}".`;
+}
 
 /** Returns what the audit log names. */
 function subjectOf({ action, source, notice, alert }: Wish): Pick<AuditLine, 'source' | 'subject'> {
