@@ -182,6 +182,27 @@ describe('init from flags', () => {
     expect(existsSync(join(folder, 'config.json'))).toBe(false);
   });
 
+  test.each([
+    [['--source', 'acme', '--token-file', './config.json'], '--token-file is ./config.json'],
+    [
+      ['--source', 'acme', '--token-env', 'ACME_TOKEN', '--webhook-secret-file', 'config.json'],
+      '--webhook-secret-file is config.json',
+    ],
+    [
+      ['--source', 'acme', '--token-env', 'ACME_TOKEN', '--database', 'sqlite:data/../config.json'],
+      '--database is data/../config.json',
+    ],
+  ])('init %j, which names its own output, is refused', async (more, message) => {
+    const folder = tempFolder();
+    const args = ['init', '--base-url', sandbox.url, ...more];
+    const { code, err } = await rosterd(args, ioIn(folder));
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(`${message}, the configuration`) });
+    expect(existsSync(join(folder, 'config.json'))).toBe(false);
+    writeFileSync(join(folder, 'config.json'), token);
+    expect((await rosterd([...args, '--force'], ioIn(folder))).code).toBe(2);
+    expect(readFileSync(join(folder, 'config.json'), 'utf8')).toBe(token);
+  });
+
   test('init with a missing folder is a usage error', async () => {
     const folder = tempFolder();
     const { code, err } = await rosterd(['init', ...flags(), '--config', 'no/c.json'], ioIn(folder));

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { FirstAnswers } from '../../config/first-config.js';
+import type { FirstAnswers, SecretPlace } from '../../config/first-config.js';
 import { Fault } from '../../domain/fault.js';
 import { type Command, type CommandContext, configOptions } from '../command.js';
 import { defaultDatabase } from '../database-options.js';
@@ -59,6 +59,7 @@ export const init: Command = {
     requireReplaceable(file);
     if (replace) (await import('../../reading/mirrored-by.js')).refuseAnyMirror(file);
     const answers = await askFirst(context, await usualDatabase(context, dirname(file)));
+    await refuseOwnOutput(answers, file);
     await refuseSecondSource(answers, context, dirname(file));
     await writeFirstConfig(file, firstConfig(answers, file), replace);
     out.note(`wrote ${file}`);
@@ -76,6 +77,24 @@ export const init: Command = {
     return code;
   },
 };
+
+/** Throws `usage` for an answer that names the file which is about to be written: `--force` would replace a token by it. */
+async function refuseOwnOutput(answers: FirstAnswers, file: string): Promise<void> {
+  const { database, source, webhookSecret } = answers;
+  const { ownUseOf } = await import('../../config/own-files.js');
+  for (const [flag, path] of [
+    ['--token-file', fileOf(source?.token)],
+    ['--webhook-secret-file', fileOf(webhookSecret)],
+    ['--database', database.startsWith('sqlite:') ? database.slice('sqlite:'.length) : null],
+  ] as const)
+    if (path !== null && ownUseOf(resolve(dirname(file), path), null, file) !== null)
+      throw new Fault('usage', `${flag} is ${path}, the configuration that would be written`, {
+        hint: `name another file, or --config FILE to write the configuration elsewhere`,
+      });
+}
+
+const fileOf = (place: SecretPlace | null | undefined): string | null =>
+  place != null && 'file' in place ? place.file : null;
 
 /**
  * Throws `usage` when the existing mirror already has the company under another source name: its records would be
