@@ -245,11 +245,13 @@ test.each([
   ['before its turn', (commit: () => Promise<void>, end: () => Promise<void>) => end().then(commit)],
 ])('a process that is killed %s ends the turn and fails the publication', async (_, take) => {
   const database = migratedDatabase();
+  let begun = 0;
   let over = 0;
   const large: LargeListings = {
     rowsAtOnce: 0,
     start: () => {
       const helper = new ListingProcess(database.file, async (commit) => {
+        begun += 1;
         await take(commit, () => helper.end());
         over += 1;
       });
@@ -260,7 +262,9 @@ test.each([
   const final = await collect([crowd(20)]);
   expectRetry(await mirror.publishListing(lease, final, cautious).catch((error: unknown) => error));
   await new Promise(setImmediate);
-  expect(over).toBe(1);
+  // A busy machine may let the process commit and ask for its next turn before it is killed.
+  expect(begun).toBeGreaterThan(0);
+  expect(over).toBe(begun);
 });
 
 test.each([
