@@ -14,7 +14,7 @@ import {
 } from './document.js';
 import { InvalidConfig, type Problem } from './invalid-config.js';
 import { configJsonSchema } from './json-schema.js';
-import { environmentOverrides, flagOverrides, withValue } from './overrides.js';
+import { environmentOverrides, flagOverrides, gapsOf, withValue } from './overrides.js';
 import { type Path, pathText } from './path.js';
 import { placesOf, problemsOf } from './problems.js';
 import { clashesIn, warningsAbout } from './rules.js';
@@ -44,6 +44,8 @@ export function loadConfig(request: ConfigRequest, text = readConfigText(request
     ...(meant === undefined ? {} : { hint: `did you mean ${meant}?` }),
   }));
 
+  const gaps = gapsOf(overrides, input);
+  if (gaps.length > 0) throw new InvalidConfig([...problems, ...gaps, ...strayNames(fromEnv.unknown, input)]);
   const parsed = (request.draft === true ? draftSchema : settingsSchema).safeParse(input);
   if (!parsed.success) problems.push(...problemsOf(parsed.error.issues, { root, input, whereOf }));
   const understood = parsed.success

@@ -1,5 +1,6 @@
 import { closest } from '../domain/closest.js';
-import { type Path, parsePath, pathText } from './path.js';
+import type { Problem } from './invalid-config.js';
+import { type Path, parsePath, pathText, valueAt } from './path.js';
 import { childOf, nodeAt, propertiesOf, type SchemaNode, variantsOf } from './schema-tree.js';
 
 /** A value from the environment or a flag, converted to the type of its option, and its origin. */
@@ -131,4 +132,34 @@ export function withValue(root: unknown, path: Path, value: unknown): unknown {
   const object = typeof root === 'object' && root !== null && !Array.isArray(root) ? { ...root } : {};
   const child = Object.hasOwn(object, step) ? (object as Record<string, unknown>)[step] : undefined;
   return { ...object, [step]: withValue(child, rest, value) };
+}
+
+/** Returns a problem for each entry of a list that overrides set beyond its end, so that entries before it do not exist. */
+export function gapsOf(overrides: readonly Override[], input: unknown): readonly Problem[] {
+  const found = overrides.flatMap(({ path, origin }) => {
+    const at = path.findIndex((step, index) => typeof step === 'number' && isAfterGap(input, path, index));
+    if (at === -1) return [];
+    const list = path.slice(0, at);
+    const missing = firstGap(valueAt(input, list));
+    return [
+      {
+        path: pathText(path.slice(0, at + 1)),
+        where: origin,
+        message: `leaves out ${pathText([...list, missing])}, which does not exist`,
+        hint: `the next entry of ${pathText(list)} is ${pathText([...list, missing])}`,
+      },
+    ];
+  });
+  return found.filter(({ path }, index) => found.findIndex((one) => one.path === path) === index);
+}
+
+function isAfterGap(input: unknown, path: Path, index: number): boolean {
+  return firstGap(valueAt(input, path.slice(0, index))) < Number(path[index]);
+}
+
+/** Returns the first index without a value; the length of a list that has all. */
+function firstGap(value: unknown): number {
+  if (!Array.isArray(value)) return Number.POSITIVE_INFINITY;
+  const gap = Array.from<unknown>(value).indexOf(undefined);
+  return gap === -1 ? value.length : gap;
 }

@@ -196,6 +196,27 @@ test.each(['sources[99999].name', 'sources.4294967296.name'])(
   },
 );
 
+test('an entry beyond the end of a list is one problem, with the next one that exists', () => {
+  const flags = ['name', 'company'].map((key) => ({ path: `sources[5].${key}`, text: 'x', flag: '--set' }));
+  const env = { ROSTERD_RECEIVER__SECRETS__1__ENV: 'S' };
+  expect(problems(minimal, { flags, env })).toEqual([
+    {
+      path: 'receiver.secrets[1]',
+      where: 'env ROSTERD_RECEIVER__SECRETS__1__ENV',
+      message: 'leaves out receiver.secrets[0], which does not exist',
+      hint: 'the next entry of receiver.secrets is receiver.secrets[0]',
+    },
+    {
+      path: 'sources[5]',
+      where: 'flag --set',
+      message: 'leaves out sources[1], which does not exist',
+      hint: 'the next entry of sources is sources[1]',
+    },
+  ]);
+  const next = ['name', 'token.env'].map((key) => ({ path: `sources[1].${key}`, text: 'x', flag: '--set' }));
+  expect(load(minimal, { flags: next }).config.sources).toHaveLength(2);
+});
+
 test('a flag with an unknown option is reported with the closest one', () => {
   const flags = [{ path: 'sync.perpage', text: '5', flag: '--set' }];
   expect(problems(minimal, { flags })).toEqual([
