@@ -60,7 +60,7 @@ function parseBody<Body extends z.ZodType>(schema: Body, exchange: Exchange): z.
   const text = exchange.rawBody.toString('utf8');
   const parsed = schema.safeParse(text === '' ? {} : parseJsonBody(text));
   if (parsed.success) return parsed.data;
-  const errors = parsed.error.issues.map((issue) => ({
+  const errors = plainIssues(parsed.error.issues).map((issue) => ({
     field: issue.path.join('.'),
     code: issue.code,
     message: issue.message,
@@ -70,3 +70,22 @@ function parseBody<Body extends z.ZodType>(schema: Body, exchange: Exchange): z.
     .join('; ');
   throw new Problem(400, 'invalid_params', `${message}.`, { details: { errors } });
 }
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * Returns the issues, and for a value that fits no form of several those of the nearest form: such an issue itself says only
+ * that the input is invalid. A form of another type is the farthest.
+ */
+function plainIssues(issues: readonly Issue[]): readonly Issue[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
+    const forms = issue.errors.map(plainIssues).sort((one, other) => distanceOf(one) - distanceOf(other));
+    return (forms[0] ?? []).map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+  });
+}
+
+const distanceOf = (issues: readonly Issue[]): number =>
+  issues.some(({ code, path }) => code === 'invalid_type' && path.length === 0)
+    ? Number.MAX_SAFE_INTEGER
+    : issues.length;
