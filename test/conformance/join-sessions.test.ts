@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { revokeInstallation } from '../../src/platform/installations/revoke.js';
 import { all, one, run } from '../../src/platform/state/statements.js';
-import { stillClock } from '../platform/still-clock.js';
+import { manualClock } from '../support/manual-clock.js';
 import { csrfOf, Visitor } from './credentials.js';
 import { exampleShape, shapeOf } from './event-shapes.js';
 import { type Answered, type RunningPlatform, startPlatform, worldStart } from './running-platform.js';
@@ -628,7 +628,7 @@ test('EVT-09 the platform sends the event of a session that ended during downtim
       [no, endpoint.installationNo, before.services.clock.now() + hour],
     );
     await before.close();
-    const after = await startPlatform({ limits: false, dataFile, clock: stillClock(worldStart + 2 * hour) });
+    const after = await startPlatform({ limits: false, dataFile, clock: manualClock(worldStart + 2 * hour) });
     const told = all<{ body: string }>(after.services.state, 'SELECT body FROM webhook_deliveries');
     expect(told.map((row) => JSON.parse(row.body))).toMatchObject([
       { event: 'join_session.expired', data: { id: 'join_down', status: 'expired' } },

@@ -1,6 +1,6 @@
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { stillClock } from '../platform/still-clock.js';
+import { manualClock } from '../support/manual-clock.js';
 import { location, makeClient, redirectUri, Visitor, works } from './credentials.js';
 import { type RunningPlatform, startPlatform } from './running-platform.js';
 
@@ -15,7 +15,7 @@ const systemLike = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   // A wait that returns at once would let a polling loop spin forever.
-  wait: stillClock(0).wait,
+  wait: manualClock(0).wait,
 };
 
 describe.each(['test', 'live'] as const)('an unmodified OAuth client library, %s keys', (realm) => {

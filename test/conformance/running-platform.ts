@@ -1,7 +1,7 @@
 import { defined } from '../../src/domain/defined.js';
 import type { Sandbox, SandboxOptions } from '../../src/platform/sandbox/sandbox.js';
 import type { HeaderNames } from '../../src/wire/headers.js';
-import { stillClock } from '../platform/still-clock.js';
+import { manualClock } from '../support/manual-clock.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
 import { DeclaredAnswers } from './declared-responses.js';
 
@@ -59,7 +59,7 @@ const images = new Map<string, Buffer>();
 
 /** As `startPlatform`, but seeds the world of each platform. */
 export async function startNewlySeeded(options: SandboxOptions = {}): Promise<RunningPlatform> {
-  const sandbox = await startSeededSandbox({ ...defaults, clock: stillClock(worldStart), ...options });
+  const sandbox = await startSeededSandbox({ ...defaults, clock: manualClock(worldStart), ...options });
   let declared: DeclaredAnswers | null = declaredFor(sandbox.services.options.headers);
   const send = (method: string, path: string, sending: Sending = {}) =>
     request(sandbox.url, method, path, sending, declared);

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { manualClock } from '../platform/webhooks/manual-clock.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import {
   createEndpoint,
@@ -15,6 +14,7 @@ import {
   type WebhookPlatform,
   worldStart,
 } from '../platform/webhooks/webhook-platform.js';
+import { manualClock } from '../support/manual-clock.js';
 
 let world: WebhookPlatform;
 let receiver: Receiver;

@@ -4,7 +4,7 @@ import { Fault } from '../../src/domain/fault.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import type { EncryptedVault, Reencrypted } from '../../src/vault/encrypted-vault.js';
-import { manualClock } from '../platform/webhooks/manual-clock.js';
+import { manualClock } from '../support/manual-clock.js';
 
 /** A rotation over slices that the test names; each turn takes the next. */
 function rotation(slices: readonly (Reencrypted | Error)[], leads = () => true, isLed = () => !leads()) {

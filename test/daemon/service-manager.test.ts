@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { notifyServiceManager, startWatchdog } from '../../src/daemon/service-manager.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
-import { manualClock } from '../platform/webhooks/manual-clock.js';
+import { manualClock } from '../support/manual-clock.js';
 
 /** A fake `systemd-notify` that records its arguments. */
 function messenger(script = 'echo "$@" >> "$0.said"; env >> "$0.env"') {

@@ -9,7 +9,7 @@ import { openTokenWatch } from '../../src/daemon/watch-tokens.js';
 import { Fault } from '../../src/domain/fault.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { syncOnce } from '../../src/tasks/sync-once.js';
-import { manualClock } from '../platform/webhooks/manual-clock.js';
+import { manualClock } from '../support/manual-clock.js';
 import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
 const seconds = { interval: 50 };

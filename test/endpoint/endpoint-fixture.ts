@@ -22,8 +22,8 @@ import {
   user,
   worldStart,
 } from '../conformance/running-platform.js';
-import { type ManualClock, manualClock } from '../platform/webhooks/manual-clock.js';
 import { bodyOf } from '../support/body-of.js';
+import { type ManualClock, manualClock } from '../support/manual-clock.js';
 import { answeredRequests } from './answered-requests.js';
 
 /** A proxy between the platform and the receiver, which can be down. */

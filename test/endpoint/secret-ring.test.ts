@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Secret } from '../../src/config/secrets.js';
 import { SecretRing } from '../../src/endpoint/secret-ring.js';
 import { silentLogger } from '../../src/runtime/logger.js';
-import { manualClock } from '../platform/webhooks/manual-clock.js';
+import { manualClock } from '../support/manual-clock.js';
 
 /** A secret whose reading the test completes. */
 function ringOf(first: string) {

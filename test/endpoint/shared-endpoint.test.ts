@@ -17,10 +17,10 @@ import { headerNames } from '../../src/wire/headers.js';
 import { latestVersion } from '../../src/wire/versions.js';
 import { folder } from '../config/load-config.js';
 import { type RunningPlatform, startPlatform, user, worldStart } from '../conformance/running-platform.js';
-import { type ManualClock, manualClock } from '../platform/webhooks/manual-clock.js';
 import { type FreshDatabase, migratedDatabase } from '../postgres/fresh-database.js';
 import { withClient } from '../postgres/run-databases.js';
 import { testRandom } from '../support/chance.js';
+import { type ManualClock, manualClock } from '../support/manual-clock.js';
 import { answeredRequests } from './answered-requests.js';
 
 /* Hosts of a fleet that share the state of one endpoint through the vault, against the platform's own server. */

@@ -9,8 +9,8 @@ import { type Engine, type EngineParts, startEngine } from '../../src/daemon/eng
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/platform/sandbox/sandbox.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
-import { stillClock } from '../platform/still-clock.js';
 import { type Control, controlOf } from '../support/control-sandbox.js';
+import { manualClock } from '../support/manual-clock.js';
 
 export interface Record {
   readonly id: string;
@@ -47,7 +47,7 @@ export interface SandboxAndMirror {
 export async function startSandboxAndMirror(options: SandboxOptions): Promise<SandboxAndMirror> {
   const folder = mkdtempSync(join(tmpdir(), 'rosterd-proof-'));
   const file = join(folder, 'mirror.db');
-  const sandbox = await startSandbox({ clock: stillClock(Date.parse('2026-11-02T09:00:00Z')), ...options });
+  const sandbox = await startSandbox({ clock: manualClock(Date.parse('2026-11-02T09:00:00Z')), ...options });
   const pool = openConnectionPool();
   const readers: Sqlite.Database[] = [];
   const random = seededRandom(1);

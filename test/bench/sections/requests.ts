@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WireFetch } from '../../../src/client/fetch/fetch.js';
 import type { Engine } from '../../../src/daemon/engine.js';
+import { VirtualClock } from '../../sync/support/virtual-clock.js';
 import { Feed, observedAt, perPage } from '../feed.js';
 import { type Measure, measure, type Section } from '../measures.js';
 import { benchSource, openProduct, tickOf } from '../product.js';
-import { VirtualClock } from '../virtual-clock.js';
 
 const second = 1_000;
 const hour = 3_600 * second;
@@ -44,13 +44,13 @@ export const requests: Section = {
       );
       engine.sync.start();
       await settle();
-      const idle = () => clock.pass(day, settle);
+      const idle = () => clock.advance(day, settle);
       await count('a day in which nothing happens, no webhook ever seen', idle, 24 * 60, 24 + 60);
       await announce();
       await count('the same after webhooks announced what changed', idle, 24 * 20, 24 + 40);
       const changed = Math.ceil(burst / perPage);
       const title = `${burst.toLocaleString('en-US')} changes, ${changed} pages of them,`;
-      await clock.pass(hour, settle);
+      await clock.advance(hour, settle);
       await count(
         `${title} announced at once`,
         async () => {
@@ -62,14 +62,14 @@ export const requests: Section = {
         },
         ...([changed, 2] as const),
       );
-      await clock.pass(hour, settle);
+      await clock.advance(hour, settle);
       await count(`${title} announced over a minute`, async () => {
         for (let no = 0; no < burst; no += 1) {
-          await clock.pass((60 * second) / burst, settle);
+          await clock.advance((60 * second) / burst, settle);
           feed.change(no);
           engine.sync.nudge(benchSource);
         }
-        await clock.pass(10 * second, settle);
+        await clock.advance(10 * second, settle);
       });
       return found;
     });

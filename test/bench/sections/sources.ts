@@ -12,9 +12,9 @@ import { type Engine, startEngine } from '../../../src/daemon/engine.js';
 import type { CompanyId, InstallationId, SourceName } from '../../../src/domain/ids.js';
 import { silentLogger } from '../../../src/runtime/logger.js';
 import { systemRandom } from '../../../src/runtime/random.js';
+import { VirtualClock } from '../../sync/support/virtual-clock.js';
 import { Feed, observedAt } from '../feed.js';
 import { measure, type Section } from '../measures.js';
-import { VirtualClock } from '../virtual-clock.js';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -63,7 +63,7 @@ export const sources: Section = {
         const ready = performance.now() - startedAt;
         const heap = heapUsed() - before;
         const atStart = feed.requests - asked;
-        for (let passed = 0; passed < hour; passed += minute) await clock.pass(minute, settle);
+        for (let passed = 0; passed < hour; passed += minute) await clock.advance(minute, settle);
         const inHour = feed.requests - asked;
         const event = await eventOf(engine, all);
         return [

@@ -17,8 +17,8 @@ import {
   user,
   worldStart,
 } from '../../conformance/running-platform.js';
+import { manualClock } from '../../support/manual-clock.js';
 import { copyApart } from '../../support/read-apart.js';
-import { manualClock } from '../webhooks/manual-clock.js';
 
 let world: RunningPlatform;
 beforeEach(async () => {

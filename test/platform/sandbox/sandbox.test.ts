@@ -6,7 +6,7 @@ import {
   startNewlySeeded,
   worldStart,
 } from '../../conformance/running-platform.js';
-import { stillClock } from '../still-clock.js';
+import { manualClock } from '../../support/manual-clock.js';
 
 test('sandbox: the same seed produces the same world, another seed a different one', async () => {
   const [one, two, other] = await Promise.all([
@@ -41,7 +41,7 @@ test('sandbox: a cursor of an earlier run in memory is expired, also after as ma
   await first.control('POST', '/churn', { changes: 5 });
   const { next_cursor: cursor } = (await read(first, '')).body.meta;
   await first.close();
-  const second = await startNewlySeeded({ clock: stillClock(worldStart + 1000) });
+  const second = await startNewlySeeded({ clock: manualClock(worldStart + 1000) });
   onTestFinished(() => second.close());
   expect((await read(second, `&cursor=${cursor}`)).status).toBe(410);
   await second.control('POST', '/churn', { changes: 50 });

@@ -7,14 +7,14 @@ import {
   user,
   worldStart,
 } from '../../conformance/running-platform.js';
-import { stillClock } from '../still-clock.js';
+import { manualClock } from '../../support/manual-clock.js';
 import { type Receiver, startReceiver } from './receiver.js';
 
 let world: RunningPlatform;
 let receiver: Receiver;
 beforeEach(async () => {
   receiver = await startReceiver();
-  world = await startPlatform({ clock: stillClock(worldStart + 500) });
+  world = await startPlatform({ clock: manualClock(worldStart + 500) });
 });
 afterEach(async () => {
   await world.close();
@@ -151,7 +151,7 @@ test('WHE-20 an endpoint created on the live API with mode test is visible in th
 describe('a sandbox without allowLoopbackWebhooks', () => {
   let strict: RunningPlatform;
   beforeEach(async () => {
-    strict = await startPlatform({ clock: stillClock(worldStart + 500), allowLoopbackWebhooks: false });
+    strict = await startPlatform({ clock: manualClock(worldStart + 500), allowLoopbackWebhooks: false });
   });
   afterEach(() => strict.close());
 

@@ -10,7 +10,7 @@ import type { Resolve } from '../../../src/platform/webhooks/guarded-lookup.js';
 import { type SenderSettings, send } from '../../../src/platform/webhooks/send.js';
 import { judgeUrl, type Target } from '../../../src/platform/webhooks/url-policy.js';
 import { systemClock } from '../../../src/runtime/clock.js';
-import { manualClock } from './manual-clock.js';
+import { manualClock } from '../../support/manual-clock.js';
 import { startReceiver } from './receiver.js';
 import { privateAddresses, privateSpellings } from './spellings.js';
 

@@ -9,8 +9,8 @@ import { type WebhookSettings, webhooks } from '../../../src/platform/webhooks/w
 import { type Clock, systemClock } from '../../../src/runtime/clock.js';
 import { Lifecycle } from '../../../src/runtime/lifecycle.js';
 import { seededRandom } from '../../../src/runtime/random.js';
+import { type ManualClock, manualClock } from '../../support/manual-clock.js';
 import { emptyState } from '../../support/seeded-sandbox.js';
-import { type ManualClock, manualClock } from './manual-clock.js';
 
 export const worldStart = Date.parse('2026-11-02T09:00:00.000Z');
 export const second = 1000;

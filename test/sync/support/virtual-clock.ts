@@ -53,18 +53,19 @@ export class VirtualClock implements Clock {
     this.#now += millis;
   }
 
-  async advance(millis: number): Promise<void> {
+  /** Moves time timer by timer. After each, `settle` waits until the work that it started is done. */
+  async advance(millis: number, settle: () => Promise<void> = settled): Promise<void> {
     const until = this.#now + millis;
-    await settled();
+    await settle();
     for (;;) {
       const due = this.#sleepers.filter((one) => one.at <= until).sort((a, b) => a.at - b.at)[0];
       if (due === undefined) break;
       this.#now = Math.max(this.#now, due.at);
       due.wake();
-      await settled();
+      await settle();
     }
     this.#now = until;
-    await settled();
+    await settle();
   }
 }
 

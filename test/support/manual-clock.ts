@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/runtime/clock.js';
+import type { Clock } from '../../src/runtime/clock.js';
 
 export interface ManualClock extends Clock {
   advance(millis: number): void;
@@ -6,7 +6,7 @@ export interface ManualClock extends Clock {
   readonly waiting: number;
 }
 
-/** Returns a clock that advances only when moved. Moving it past the end of a wait ends the wait. */
+/** Returns a clock that stands still until it is moved. Moving it past the end of a wait ends the wait. */
 export function manualClock(start: number): ManualClock {
   let now = start;
   const waits = new Set<{ readonly until: number; readonly end: () => void }>();
