@@ -147,7 +147,8 @@ async function dumped(
   const { schema, identitySchema } = database;
   const exact = (name: string) => `"${name.replaceAll('"', '""')}"`;
   const args = [
-    ...['--format=custom', '--no-password', '--no-owner', `--snapshot=${rows[0]?.id}`],
+    // With `--verbose` it writes a message before each table, and so ends there after this process was killed.
+    ...['--format=custom', '--verbose', '--no-password', '--no-owner', `--snapshot=${rows[0]?.id}`],
     ...[`--schema=${exact(schema)}`, `--schema=${exact(identitySchema)}`],
     // What belongs to running processes is not part of a backup.
     ...['leases', 'fleet_members', 'fleet_sources'].map(

@@ -44,14 +44,18 @@ export async function runTool(
   await ended;
 }
 
-/** Starts a program whose output is read. `ended` rejects when the program fails; read all output first. */
+/**
+ * Starts a program whose output is read. `ended` rejects when the program fails; read all output first. Its messages are
+ * dropped by reading them: a program that writes one after this process was killed gets SIGPIPE, which ends it.
+ */
 export function startTool(
   program: string,
   args: readonly string[],
   env: Env,
   signal: AbortSignal,
 ): { readonly output: Readable; readonly ended: Promise<void> } {
-  const child = spawn(program, args, { env: { ...env }, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(program, args, { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stderr.resume();
   const kill = () => child.kill('SIGTERM');
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
