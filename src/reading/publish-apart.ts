@@ -1,8 +1,7 @@
 import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
-import { endedWithoutAnswer } from '../runtime/file-descriptors.js';
-import { startOwnProcess } from '../runtime/own-process.js';
+import { lostProcess, startOwnProcess } from '../runtime/own-process.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { mirrorName } from './exports-folder.js';
@@ -43,7 +42,7 @@ async function inChild(request: PublishRequest, signal: AbortSignal): Promise<Pu
     if (reply === null && request.job.kind === 'exports')
       await removeLeftover(request, request.job.ask.folder);
     if (signal.aborted) throw new Fault('stopped', 'stopped before all files were written');
-    if (reply === null) throw endedWithoutAnswer('the process that writes the files', child.signalCode);
+    if (reply === null) throw lostProcess('the process that writes the files', child);
     if (reply.kind !== 'failed') return reply;
     throw new Fault(reply.code, reply.message, defined({ hint: reply.hint ?? undefined }));
   } finally {

@@ -76,15 +76,22 @@ export function descriptorsSpent(cause: unknown): Fault | null {
 const childWants = 256;
 
 /**
- * Returns the fault for a child process that ended without a response. A signal that asks it to stop reached the parent, too:
+ * Returns the fault for a child process that ended without a response, or could not be started because of `error`. A signal that asks it to stop reached the parent, too:
  * it ends a child that has not called `endWithParent` yet. A child inherits the limit of its parent and may die of it
  * without an error message, so a low limit is reported as the likely cause.
  */
-export function endedWithoutAnswer(what: string, signal: NodeJS.Signals | null): Fault {
+export function endedWithoutAnswer(what: string, signal: NodeJS.Signals | null, error?: Error): Fault {
   if (signal === 'SIGINT' || signal === 'SIGTERM')
     return new Fault('stopped', `${what} was ended by ${signal}`);
+  const spent = descriptorsFault(error);
+  if (spent !== null) return spent;
   const limit = descriptorLimit();
-  if (limit === null || limit >= childWants) return new Fault('internal', `${what} ended without an answer`);
+  const isAmple = limit === null || limit >= childWants;
+  if (error !== undefined && isAmple) {
+    const { code = error.name } = error as NodeJS.ErrnoException;
+    return new Fault('internal', `${what} could not be started or reached (${code})`, { cause: error });
+  }
+  if (isAmple) return new Fault('internal', `${what} ended without an answer`);
   return new Fault(
     'out_of_descriptors',
     `${what} ended without an answer, probably because it cannot open more files and connections: its limit is ${limit}`,

@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Fault } from '../domain/fault.js';
+import { endedWithoutAnswer } from './file-descriptors.js';
 
 export interface OwnProcessOptions {
   readonly env?: NodeJS.ProcessEnv;
@@ -22,12 +24,21 @@ export function startOwnProcess(
   // When running from the sources (tests, tsx), the child is TypeScript too and needs the loader.
   const loader = extension === '.ts' ? ['--import', 'tsx'] : [];
   const heap = heapMegabytes === undefined ? [] : [`--max-old-space-size=${heapMegabytes}`];
-  return fork(fileURLToPath(new URL(`./${script}${extension}`, from)), {
+  const child = fork(fileURLToPath(new URL(`./${script}${extension}`, from)), {
     execArgv: [...heap, ...loader],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env,
   });
+  child.once('error', (error) => errors.set(child, error));
+  return child;
+}
+
+const errors = new WeakMap<ChildProcess, Error>();
+
+/** Returns the fault for such a child process that ended, or could not be started, without a response. */
+export function lostProcess(what: string, child: ChildProcess): Fault {
+  return endedWithoutAnswer(what, child.signalCode, errors.get(child));
 }
 
 /** Tests run from the sources and start hundreds of children, which start faster when compiled. */

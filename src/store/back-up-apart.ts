@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
-import { endedWithoutAnswer } from '../runtime/file-descriptors.js';
-import { startOwnProcess } from '../runtime/own-process.js';
+import { lostProcess, startOwnProcess } from '../runtime/own-process.js';
 import type { BackupMade, BackupParts } from './backup/made.js';
 import { removeUnfinished } from './backup/private-target.js';
 import type { BackupReply, BackupRequest } from './backup-messages.js';
@@ -47,7 +46,7 @@ async function inChild(
     if (reply?.kind === 'done') return reply.made;
     if (child.pid !== undefined) removeUnfinished(request.target, child.pid);
     if (signal.aborted) throw new Fault('stopped', 'the backup was stopped before it was complete');
-    if (reply?.kind !== 'failed') throw endedWithoutAnswer('the backup process', child.signalCode);
+    if (reply?.kind !== 'failed') throw lostProcess('the backup process', child);
     throw new Fault(reply.code, reply.message, reply.hint === null ? {} : { hint: reply.hint });
   } finally {
     signal.removeEventListener('abort', kill);

@@ -53,6 +53,16 @@ test.each([
   expect(endedWithoutAnswer('the process', signal)).toMatchObject({ code });
 });
 
+test('a child process that could not be started is reported with the reason', () => {
+  expect(endedWithoutAnswer('the process', null, withCode('EMFILE'))).toMatchObject({
+    code: 'out_of_descriptors',
+  });
+  expect(endedWithoutAnswer('the process', null, withCode('EAGAIN'))).toMatchObject({
+    code: descriptorLimit() === null || Number(descriptorLimit()) >= 256 ? 'internal' : 'out_of_descriptors',
+    message: expect.stringMatching(/EAGAIN|its limit/),
+  });
+});
+
 test('descriptorLimit is a number, or null where the system does not report it', () => {
   const limit = descriptorLimit();
   expect(limit === null || limit > 0).toBe(true);

@@ -78,3 +78,49 @@ test('every script of a child process ends with its parent', () => {
   );
   expect(others.filter((path) => !path.endsWith('own-child.ts'))).toEqual([]);
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a child process, a program and pg_dump that cannot be started for lack of file descriptors are reported as that',
+  async () => {
+    const script = `
+      import { openSync, closeSync } from 'node:fs';
+      import { once } from 'node:events';
+      import { lostProcess, startOwnProcess } from '${dist('runtime/own-process.js')}';
+      import { majorOf, runTool } from '${dist('store/dialect/postgres/pg-tools.js')}';
+      import '${dist('runtime/file-descriptors.js')}';
+      const own = async () => {
+        const child = startOwnProcess('${dist('store/dialect/sqlite/reading-run.js')}', 'reading-child');
+        await once(child, 'error').then(([error]) => error);
+        throw lostProcess('the process', child);
+      };
+      const opened = [];
+      try { for (;;) opened.push(openSync('/', 'r')); } catch {}
+      const found = [];
+      for (const start of [
+        own,
+        () => majorOf('sh', process.env),
+        () => runTool('sh', [], process.env, new AbortController().signal),
+      ])
+        found.push(await start().then(() => 'started', ({ code, message }) => code + ' ' + message));
+      for (const one of opened) closeSync(one);
+      console.log(JSON.stringify(found));`;
+    const limited = [
+      '-c',
+      'ulimit -n 300; exec "$@"',
+      'sh',
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      script,
+    ];
+    const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const found = JSON.parse(String((await lines.next()).value)) as string[];
+    expect(found).toEqual(
+      Array(3).fill(
+        expect.stringMatching(/^out_of_descriptors this process cannot open more files .*EMFILE/),
+      ),
+    );
+  },
+);

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { Fault } from '../../../domain/fault.js';
+import { descriptorsFault } from '../../../runtime/file-descriptors.js';
 import { type PostgresLocation, secretUrlOf } from '../../database-location.js';
 
 /*
@@ -17,15 +18,24 @@ export async function connectingEnv(place: PostgresLocation, env: Env): Promise<
   return { ...env, ...(password === '' ? {} : { PGPASSWORD: decodeURIComponent(password) }) };
 }
 
-/** Returns the major version of an installed program; null when it is not installed. */
+/**
+ * Returns the major version of an installed program; null when it is not installed. Throws `out_of_descriptors` when no
+ * program can be started.
+ */
 export async function majorOf(program: 'pg_dump' | 'pg_restore', env: Env): Promise<number | null> {
   const child = spawn(program, ['--version'], { env: { ...env }, stdio: ['ignore', 'pipe', 'ignore'] });
   let text = '';
-  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
-    text += piece;
-  });
-  const code = await new Promise<number | null>((resolve) => {
-    child.once('error', () => resolve(null));
+  pipeOf(child.stdout)
+    .setEncoding('utf8')
+    .on('data', (piece: string) => {
+      text += piece;
+    });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', (error) => {
+      const spent = descriptorsFault(error);
+      if (spent === null) resolve(null);
+      else reject(spent);
+    });
     child.once('close', resolve);
   });
   const major = /\(PostgreSQL\) (\d+)/.exec(text)?.[1];
@@ -55,7 +65,7 @@ export function startTool(
   signal: AbortSignal,
 ): { readonly output: Readable; readonly ended: Promise<void> } {
   const child = spawn(program, args, { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-  child.stderr.resume();
+  pipeOf(child.stderr).resume();
   const kill = () => child.kill('SIGTERM');
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
@@ -69,10 +79,11 @@ export function startTool(
       });
     } catch (error) {
       if (error instanceof Fault) throw error;
-      throw new Fault('database_unusable', `${program} cannot be started`, {
+      const unstarted = new Fault('database_unusable', `${program} cannot be started`, {
         hint: `Install the PostgreSQL client programs, which contain ${program}.`,
         cause: error,
       });
+      throw descriptorsFault(error) ?? unstarted;
     } finally {
       signal.removeEventListener('abort', kill);
     }
@@ -80,5 +91,8 @@ export function startTool(
   const ended = run();
   // The reader of the output awaits this later.
   ended.catch(() => {});
-  return { output: child.stdout, ended };
+  return { output: pipeOf(child.stdout), ended };
 }
+
+/** Without a free file descriptor there is neither a child process nor a pipe; its event `error` reports that. */
+const pipeOf = (pipe: Readable | undefined): Readable => pipe ?? Readable.from([]);

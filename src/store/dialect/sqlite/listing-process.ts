@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { Fault } from '../../../domain/fault.js';
-import { descriptorsFault, endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
+import { descriptorsFault } from '../../../runtime/file-descriptors.js';
 import type { Interruption } from '../../../runtime/interruption.js';
-import { startOwnProcess } from '../../../runtime/own-process.js';
+import { lostProcess, startOwnProcess } from '../../../runtime/own-process.js';
 import { errorOf } from './child-failure.js';
 import type { ListingOrder, ListingReply } from './listing-messages.js';
 import type { ListingResults, PerformTask } from './listing-work.js';
@@ -60,7 +60,7 @@ export class ListingProcess {
       };
       const lose = () => {
         done();
-        const ended = endedWithoutAnswer(it, this.#child.signalCode);
+        const ended = lostProcess(it, this.#child);
         reject(ended.code === 'out_of_descriptors' ? ended : lost(ended.message, ended));
       };
       const receive = (message: unknown) => {

@@ -2,8 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { defined } from '../../../domain/defined.js';
 import { Fault } from '../../../domain/fault.js';
 import type { Clock } from '../../../runtime/clock.js';
-import { endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
-import { startOwnProcess } from '../../../runtime/own-process.js';
+import { lostProcess, startOwnProcess } from '../../../runtime/own-process.js';
 import { endedEarly, tooMuchMemory, tooSlow } from '../../query-refusals.js';
 import { rowBytesMaxDefault } from '../../reads/result-size.js';
 import type { QueryHandle, QueryLimits, SqlValue } from '../port.js';
@@ -66,7 +65,7 @@ export async function querySqlite(
     if (cause !== undefined) throw cause;
     if (reply === undefined && memorySignals.has(child.signalCode ?? ''))
       throw tooMuchMemory(memoryMegabytes);
-    if (reply === undefined) throw endedWithoutAnswer('the process that ran the query', child.signalCode);
+    if (reply === undefined) throw lostProcess('the process that ran the query', child);
     throw faultOf(reply);
   };
 

@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { endedWithoutAnswer } from '../../../runtime/file-descriptors.js';
-import { startOwnProcess } from '../../../runtime/own-process.js';
+import { lostProcess, startOwnProcess } from '../../../runtime/own-process.js';
 import { errorOf } from './child-failure.js';
 import type { Demand, ReadingReply } from './reading-messages.js';
 
@@ -24,7 +23,7 @@ export class ReadingRun {
       const end = () => {
         this.#over = true;
         for (const { reject } of this.#pending.values())
-          reject(endedWithoutAnswer('the process that reads the mirror', this.#child.signalCode));
+          reject(lostProcess('the process that reads the mirror', this.#child));
         this.#pending.clear();
         resolve();
       };
