@@ -34,12 +34,7 @@ export function clashesIn(
     ...listedSources(settings.sources).flatMap(({ source, at }) => sourceClashes(source, at)),
     ...doubledSources(settings.sources),
     ...followClashes(settings),
-    ...settings.notices.flatMap((notice, index) =>
-      unknownSources(notice.rules.sources ?? [], ['notices', index, 'rules', 'sources'], settings),
-    ),
-    ...settings.afterSync.flatMap((hook, index) =>
-      unknownSources(hook.sources ?? [], ['afterSync', index, 'sources'], settings),
-    ),
+    ...(draft ? [] : unknownSources(settings)),
     ...(settings.platform.management === undefined
       ? []
       : accessClashes(settings.platform.management, ['platform', 'management'], 'MANAGEMENT_TOKEN')),
@@ -167,20 +162,25 @@ function unmanagedEndpoint({ receiver, platform }: Settings): readonly Clash[] {
   ];
 }
 
-function unknownSources(named: readonly string[], path: Path, settings: Settings): readonly Clash[] {
+/** Names in a message; the rest is counted. */
+const namesMax = 20;
+
+function unknownSources({ sources, notices, afterSync }: Settings): readonly Clash[] {
   // The names of followed sources are not known here.
-  if (followRules(settings.sources).length > 0) return [];
-  const known = listedSources(settings.sources).map(({ source }) => source.name);
-  return named.flatMap((name, at) =>
-    known.includes(name)
-      ? []
-      : [
-          {
-            path: [...path, at],
-            message: `is ${name}; expected the name of a source: ${known.join(', ')}`,
-          },
-        ],
-  );
+  if (followRules(sources).length > 0) return [];
+  const known = listedSources(sources).map(({ source }) => source.name);
+  const more = known.length > namesMax ? ` and ${known.length - namesMax} more` : '';
+  const expected = `expected the name of a source: ${known.slice(0, namesMax).join(', ')}${more}`;
+  const unknownIn = (named: readonly string[], path: Path): readonly Clash[] =>
+    named.flatMap((name, at) =>
+      known.includes(name) ? [] : [{ path: [...path, at], message: `is ${name}; ${expected}` }],
+    );
+  return [
+    ...notices.flatMap(({ rules }, index) =>
+      unknownIn(rules.sources ?? [], ['notices', index, 'rules', 'sources']),
+    ),
+    ...afterSync.flatMap((hook, index) => unknownIn(hook.sources ?? [], ['afterSync', index, 'sources'])),
+  ];
 }
 
 /** The receiver and the console may not share a port: the receiver faces the internet and the console must not. */

@@ -217,6 +217,16 @@ test('an entry beyond the end of a list is one problem, with the next one that e
   expect(load(minimal, { flags: next }).config.sources).toHaveLength(2);
 });
 
+test('hooks may name sources that a draft does not have yet, and a message names few of many sources', () => {
+  const afterSync = [{ kind: 'command', name: 'report', command: ['true'], sources: ['later'] }];
+  const { platform } = minimal;
+  expect(load({ platform, afterSync }, { draft: true }).config.afterSync[0]?.sources).toEqual(['later']);
+  const sources = Array.from({ length: 30 }, (_, at) => ({ name: `s${at}`, token: { env: `T${at}` } }));
+  const [only, ...others] = problems({ platform, sources, afterSync });
+  expect([only?.path, others]).toEqual(['afterSync[0].sources[0]', []]);
+  expect(only?.message).toMatch(/^is later; expected the name of a source: s0, s1, .*s19 and 10 more$/);
+});
+
 test('a flag with an unknown option is reported with the closest one', () => {
   const flags = [{ path: 'sync.perpage', text: '5', flag: '--set' }];
   expect(problems(minimal, { flags })).toEqual([
