@@ -15,3 +15,13 @@ test('sync on a terminal shows rows and speed, and how much of a re-listing is d
   const again = await world.run(['sync', '--resync'], { tty: true });
   expect(again.err).toMatch(/sync {2}\[#{20}\] 100 % {2}\d+ rows, \d pages/);
 });
+
+test('sync ends when the quota is spent, and says after what time to go on', async () => {
+  const details = { retry_after: 1_800 };
+  const body = { error: { type: 'rate_limited', message: 'Slow down.', details } };
+  const action = { status: 429, body };
+  await world.control('POST', '/faults', [{ method: 'GET', path: '/investments', times: 1, action }]);
+  const { code, err } = await world.run(['sync', '--resync']);
+  expect(code).toBe(5);
+  expect(err).toMatch(/pages are kept\. Try: rosterd sync after \S+Z \(in \d+ min \d+ s\)$/m);
+});

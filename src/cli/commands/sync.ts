@@ -10,6 +10,7 @@ import { chosenSources, enginePartsOf } from '../engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes, worstOf } from '../exit-codes.js';
 import { nextStep } from '../next-step.js';
 import type { Options } from '../options.js';
+import { duration } from '../output/words.js';
 import { quarantineQuery } from '../quarantine-query.js';
 
 export const sync: Command = {
@@ -185,8 +186,8 @@ function explain(
   else if (report.code === 'database_full' || report.code === 'database_unusable')
     out.note(`The fetched pages are kept. Try: ${nextStep[report.code]}`);
   else if (report.retryAt !== null && phase?.kind !== 'halted') {
-    const seconds = Math.max(0, Math.ceil((millisOf(report.retryAt) - io.clock.now()) / 1000));
-    out.note(`The fetched pages are kept. Try: rosterd sync after ${report.retryAt} (in ${seconds} s)`);
+    const wait = duration(millisOf(report.retryAt) - io.clock.now());
+    out.note(`The fetched pages are kept. Try: rosterd sync after ${report.retryAt} (in ${wait})`);
   }
 }
 
