@@ -25,7 +25,7 @@ export async function scrub(database: PostgresDatabase, clock: Clock): Promise<S
   const blocked: Scrubbed = { kind: 'blocked', erasures: waiting, rewritten: 0 };
   if (await isSeenByOthers(database, horizon)) return blocked;
   try {
-    for (const relation of relations) if (!(await rewrite(database, relation))) return blocked;
+    for (const relation of relations) if (!(await rewrite(database, relation, horizon))) return blocked;
   } catch (error) {
     if (!isFault(error, 'database_full')) throw error;
     return { kind: 'no_room', erasures: waiting, bytesMissing: null };
@@ -102,8 +102,8 @@ async function isSeenByOthers(database: PostgresDatabase, horizon: string): Prom
   return rows.length > 0;
 }
 
-/** Rewrites one table. Returns false if another session is using it. */
-async function rewrite(database: PostgresDatabase, relation: string): Promise<boolean> {
+/** Rewrites one table. Returns false if another session is using it, or may still see rows from before the removal. */
+async function rewrite(database: PostgresDatabase, relation: string, horizon: string): Promise<boolean> {
   const { pool, url } = database;
   const limits = longWorkLimits(database);
   const client = await withPostgresFaults(url, () => pool.connect());
@@ -114,7 +114,7 @@ async function rewrite(database: PostgresDatabase, relation: string): Promise<bo
     await client.query(['SET lock_timeout = 200', ...limits.map((name) => `SET ${name} = 0`)].join('; '));
     await client.query(`VACUUM (FULL, ANALYZE) ${relation}`);
     await sampleAgain(client, relation);
-    return true;
+    return await isWithoutRemoved(client, relation, horizon);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '55P03') return false;
     failed = error instanceof Error ? error : true;
@@ -124,6 +124,19 @@ async function rewrite(database: PostgresDatabase, relation: string): Promise<bo
     if (failed === false) await client.query(reset).catch(() => {});
     client.release(failed);
   }
+}
+
+/**
+ * Whether VACUUM FULL left out every row that was removed before `horizon`. Up to PostgreSQL 17, `isSeenByOthers` misses a session
+ * that is still connecting: it sees old rows and is not listed. VACUUM FULL stores the oldest transaction that any session may
+ * still see as the table's `relfrozenxid`.
+ */
+async function isWithoutRemoved(client: pg.PoolClient, relation: string, horizon: string): Promise<boolean> {
+  const { rows } = await client.query<{ removed: 0 | 1 }>(
+    'SELECT age(relfrozenxid) <= age($2::xid8::xid) AS removed FROM pg_class WHERE oid = $1::text::regclass',
+    [relation, horizon],
+  );
+  return rows[0]?.removed === 1;
 }
 
 /**

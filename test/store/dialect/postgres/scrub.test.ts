@@ -5,8 +5,8 @@ import { PostgresErasures } from '../../../../src/store/dialect/postgres/erasure
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import type { Scrubbed } from '../../../../src/store/erasures.js';
 import { freshDatabase, migratedDatabase } from '../../../postgres/fresh-database.js';
-import { freshStore, mirrorFixture } from '../../mirror-fixture.js';
-import { record } from '../../samples.js';
+import { bytesOf, freshStore, mirrorFixture } from '../../mirror-fixture.js';
+import { identity, record } from '../../samples.js';
 
 test('a writer in another database of the server blocks the scrub, which reports it', async () => {
   const elsewhere = await freshDatabase();
@@ -27,6 +27,32 @@ test('a writer in another database of the server blocks the scrub, which reports
   expect(await impatient.scrub()).toMatchObject({ kind: 'blocked', erasures: 1 });
   await writer.query('COMMIT');
   expect(await erasures.scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
+});
+
+test('a session that may see erased rows and is in no list of sessions blocks the scrub, until it has ended', async () => {
+  const store = await freshStore('postgres');
+  if (store.kind !== 'postgres') throw new Error('asked for PostgreSQL');
+  const { list, clock, erasures } = await mirrorFixture({ store });
+  await list([[record('inv_1', {}, identity('CANARY')), record('inv_2')]]);
+  const { pool } = store.postgres;
+  const reader = await pool.connect();
+  onTestFinished(() => reader.release());
+  await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+  // Up to PostgreSQL 17, a session is listed only when it has connected, and may have taken its snapshot long before.
+  const unlisted = new Proxy(pool, {
+    get: (target, name) =>
+      name === 'query'
+        ? (text: string, values?: unknown[]) =>
+            text.includes('pg_stat_activity') ? { rows: [] } : target.query(text, values)
+        : Reflect.get(target, name).bind(target),
+  });
+  const blind = new PostgresErasures({ ...store.postgres, pool: unlisted }, clock);
+  await blind.forget('inv_1' as InvestmentId);
+  expect(await blind.scrub()).toMatchObject({ kind: 'blocked', erasures: 1 });
+  expect(await bytesOf(store)).toContain('CANARY');
+  await reader.query('COMMIT');
+  expect(await erasures.scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
+  expect(await bytesOf(store)).not.toContain('CANARY');
 });
 
 /**
