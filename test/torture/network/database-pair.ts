@@ -4,7 +4,7 @@ import { chownSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { systemClock } from '../../../src/runtime/clock.js';
-import { type Binaries, findBinaries } from '../../postgres/binaries.js';
+import { type Binaries, clusterOptions, findBinaries } from '../../postgres/binaries.js';
 import type { Network } from './network.js';
 import { type Database, databases } from './plan.js';
 
@@ -172,7 +172,6 @@ export class DatabasePair {
     }
     writeFileSync(secret, this.#parts.password, { mode: 0o600 });
     if (owner.uid !== undefined && owner.gid !== undefined) chownSync(secret, owner.uid, owner.gid);
-    const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en'];
     const { status, stderr } = spawnSync(
       initdb,
       [
@@ -185,7 +184,7 @@ export class DatabasePair {
         `--pwfile=${secret}`,
         '--no-sync',
         '--wal-segsize=4',
-        ...locale,
+        ...clusterOptions(this.#binaries),
       ],
       { ...owner, cwd: '/', encoding: 'utf8' },
     );
