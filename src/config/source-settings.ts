@@ -58,7 +58,7 @@ const followRule = z
       description: "Sign-in of a manager of the application's organization, refreshed by the daemon",
     }),
     targets: z.literal('company').default('company').meta({
-      description: 'What the installations to follow are on',
+      description: 'Kind of target whose installations become sources; only companies so far',
     }),
     name: sourceTemplate.default('{slug}').meta({
       description:
