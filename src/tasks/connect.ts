@@ -10,6 +10,7 @@ import { openSession, type PlatformSession, type SessionParts } from '../daemon/
 import { Fault, isFault } from '../domain/fault.js';
 import { type InstallationId, parseId } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
+import { fewOf } from '../domain/one-of.js';
 import { requireWritable, writePrivateFile } from '../runtime/private-file.js';
 import { authorizeUrlOf, type SignIn, signIn } from './sign-in.js';
 
@@ -209,4 +210,4 @@ export function chosenCompanies(
   return eligible.length === 1 ? eligible : 'choose';
 }
 
-export const idsOf = (eligible: readonly Eligible[]): string => eligible.map(({ id }) => id).join(', ');
+export const idsOf = (eligible: readonly Eligible[]): string => fewOf(eligible.map(({ id }) => id));

@@ -1,5 +1,6 @@
 import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
+import { fewOf } from '../domain/one-of.js';
 import { answered, type ControlCall, control, idText, type SandboxCalls } from './sandbox-calls.js';
 
 export interface TriggerAsk {
@@ -90,7 +91,7 @@ async function chosen(ask: TriggerAsk, calls: SandboxCalls): Promise<readonly st
   const token = companies.find(({ id }) => id === company)?.token;
   if (typeof token !== 'string') {
     throw new Fault('usage', `the sandbox has no company ${company}`, {
-      hint: `one of: ${companies.map(({ id }) => String(id)).join(', ')}`,
+      hint: `one of: ${fewOf(companies.map(({ id }) => String(id)))}`,
     });
   }
   const ids: string[] = [];

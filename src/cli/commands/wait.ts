@@ -1,4 +1,5 @@
 import { Fault } from '../../domain/fault.js';
+import { fewOf } from '../../domain/one-of.js';
 import type { Configured, Freshness } from '../../reading/freshness.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { type ChosenMirror, databaseOptions, mirrorOf } from '../database-options.js';
@@ -82,7 +83,7 @@ function complain(seen: Freshness, waitedMillis: number, { out }: CommandContext
     out.note('Try: rosterd doctor, which prints the command that fixes it');
     return exitCodes.reauthorize;
   }
-  const names = stale.map(({ source }) => source).join(', ');
+  const names = fewOf(stale.map(({ source }) => source));
   out.error(
     `${names === '' ? 'the mirror' : names} not complete up to ${seen.wanted_up_to}, after ${duration(waitedMillis)}`,
   );
