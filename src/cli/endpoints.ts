@@ -60,6 +60,7 @@ export async function refuseOtherFile(
   context: CommandContext,
 ): Promise<void> {
   if (file === undefined) return;
+  (await import('../reading/mirrored-by.js')).refuseOwnFile(config.database, file);
   const { receiver } = config;
   const others = { ...config, receiver: receiver === null ? null : { ...receiver, secrets: [] } };
   await refuseOwnOutput(file, others, context);

@@ -1,9 +1,9 @@
 import { isFault } from '../domain/fault.js';
-import { refuseAnyMirror } from '../store/own-file.js';
+import { refuseAnyMirror, refuseOwnFile } from '../store/own-file.js';
 import { isThere } from '../store/reads/is-there.js';
 import { type DatabaseLocation, readMirror } from './read-mirror.js';
 
-export { refuseAnyMirror };
+export { refuseAnyMirror, refuseOwnFile };
 
 /**
  * Returns the sources with stored records of a company, whether the configuration names them or not. Empty while there

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/runtime/clock.js';
 import { type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
 import { type Receiver, startReceiver } from '../platform/webhooks/receiver.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { placeMigrated } from '../support/migrated-file.js';
 import { desk } from './connect-session.js';
 import { rosterd } from './fake-io.js';
 
@@ -127,8 +128,10 @@ test('endpoints test exits 1 and prints the reason when the event is not deliver
 });
 
 test('an unwritable secret file is reported before a secret is created', async () => {
-  const { run, json } = office();
+  const { run, json, folder } = office();
   const before = (await json('list')).endpoints.length;
+  mkdirSync(join(folder, 'data'));
+  placeMigrated(join(folder, 'data/mirror.db'));
   const { code, err } = await run('create', receiver.url, '--secret-file', 'manager.token/in.secret');
   expect([code, err]).toEqual([
     2,
@@ -142,6 +145,8 @@ test('an unwritable secret file is reported before a secret is created', async (
   for (const [file, is] of [
     ['config.json', 'the configuration'],
     ['manager.token', 'the secret of platform.management.token'],
+    ['data/mirror.db', 'the mirror itself'],
+    ['data/mirror.db-wal', 'the mirror itself'],
   ] as const)
     for (const words of [
       ['create', receiver.url],
