@@ -1,5 +1,4 @@
 import { counted, grouped } from '../../domain/counted.js';
-import { instantFromMillis } from '../../domain/instant.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { Stderr } from './stderr.js';
 import { duration } from './words.js';
@@ -11,8 +10,6 @@ export interface ProgressState {
   readonly rowsTotal?: number | undefined;
   /** The finished share, from 0 to 1, of work that is not counted in rows. */
   readonly share?: number;
-  /** Set while rosterd waits for the platform's rate limit: the wall-clock time at which it continues. */
-  readonly waitingUntilMillis?: number | undefined;
 }
 
 /** Redraws at most ten times a second; more would flicker. */
@@ -24,8 +21,6 @@ const barWidth = 20;
 /** Shows one rewritten line on a terminal that can do that, and a plain line every half minute elsewhere. It has no timer of its own. */
 export class Progress {
   readonly #startedAt: number;
-  #waitedMillis = 0;
-  #waitingSince: number | undefined;
   #shownAt: number;
   #last: ProgressState = { pages: 0, rows: 0 };
 
@@ -41,15 +36,8 @@ export class Progress {
 
   update(state: ProgressState): void {
     const now = this.clock.monotonic();
-    const waiting = state.waitingUntilMillis !== undefined;
-    const turned = waiting !== (this.#last.waitingUntilMillis !== undefined);
-    if (waiting) this.#waitingSince ??= now;
-    else if (this.#waitingSince !== undefined) {
-      this.#waitedMillis += now - this.#waitingSince;
-      this.#waitingSince = undefined;
-    }
     this.#last = state;
-    if (turned || now - this.#shownAt >= (this.stream.redraws ? redrawMillis : plainLineMillis)) {
+    if (now - this.#shownAt >= (this.stream.redraws ? redrawMillis : plainLineMillis)) {
       this.#shownAt = now;
       this.#show(now);
     }
@@ -63,34 +51,21 @@ export class Progress {
   }
 
   #show(now: number): void {
-    const waited = this.#waitedMillis + (this.#waitingSince === undefined ? 0 : now - this.#waitingSince);
-    const worked = now - this.#startedAt - waited;
-    const text = progressText(this.label, this.#last, worked, this.clock.now());
+    const text = progressText(this.label, this.#last, now - this.#startedAt);
     if (this.stream.redraws) this.stream.draw(text);
     else this.stream.write(`${text}\n`);
   }
 }
 
-/** `workedMillis` excludes waits, so that a pause does not lower the shown speed. */
-export function progressText(
-  label: string,
-  state: ProgressState,
-  workedMillis: number,
-  nowMillis: number,
-): string {
-  const { pages, rows, rowsTotal, waitingUntilMillis } = state;
+export function progressText(label: string, state: ProgressState, workedMillis: number): string {
+  const { pages, rows, rowsTotal } = state;
   const perSecond = workedMillis > 0 ? (rows * 1000) / workedMillis : 0;
   const parts = [label];
   const share = state.share ?? (rowsTotal === undefined || rowsTotal === 0 ? null : rows / rowsTotal);
   if (share !== null) parts.push(barOf(Math.min(1, share)));
   if (state.share !== undefined) return parts.join('  ');
   parts.push(counted(rows, 'row') + (pages > 0 ? `, ${counted(pages, 'page')}` : ''));
-  if (waitingUntilMillis !== undefined && waitingUntilMillis > nowMillis) {
-    const until = instantFromMillis(waitingUntilMillis).slice(11, 19);
-    parts.push(
-      `rate limited by the platform until ${until} UTC (${duration(waitingUntilMillis - nowMillis)})`,
-    );
-  } else if (perSecond > 0) {
+  if (perSecond > 0) {
     parts.push(`${grouped(Math.round(perSecond))} rows/s`);
     if (rowsTotal !== undefined && rowsTotal > rows) {
       parts.push(`${duration(((rowsTotal - rows) / perSecond) * 1000)} left`);

@@ -169,15 +169,12 @@ test('progress on a dumb terminal has no control sequences', () => {
   expect(text()).toBe('acme  990 rows, 1 page  990 rows/s\n');
 });
 
-test('progress shows the end of a wait and excludes it from the speed', () => {
+test('progress with a known total shows a bar, the speed and the time left', () => {
   const { stream, text } = collector(true, 120);
   const times = { monotonic: 0 };
   const progress = new Progress('acme', new Stderr(stream), clockAt(times));
   progress.update({ pages: 0, rows: 0 });
   times.monotonic = 10_000;
-  progress.update({ pages: 10, rows: 1000, waitingUntilMillis: Date.UTC(2026, 0, 1, 0, 50) });
-  expect(text()).toContain('rate limited by the platform until 00:50:00 UTC (49 min 50 s)');
-  times.monotonic = 3_000_000;
   progress.update({ pages: 10, rows: 1000, rowsTotal: 3000 });
   expect(text()).toContain('[######..............] 33 %  1,000 rows, 10 pages  100 rows/s  20 s left');
 });
@@ -214,7 +211,7 @@ test('counted uses the singular for one', () => {
 });
 
 test('progress without a known total shows no bar and no remaining time', () => {
-  expect(progressText('acme', { pages: 2, rows: 200 }, 1000, 0)).toBe('acme  200 rows, 2 pages  200 rows/s');
+  expect(progressText('acme', { pages: 2, rows: 200 }, 1000)).toBe('acme  200 rows, 2 pages  200 rows/s');
 });
 
 test('numbers, amounts and times are never broken: a table too wide for them becomes blocks', () => {
