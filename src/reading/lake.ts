@@ -94,7 +94,11 @@ export function lakeViews({ folder, snapshot, asOf }: LakeViewsAsk): string {
   );
   if (found !== undefined) return viewsOf(folder, { manifest: found, identities: state.pointer.identities });
   const oldest = snapshots.at(-1) ?? state.manifest;
-  throw new Fault('usage', 'the lake has no such snapshot', {
+  const asked = [
+    ...(snapshot === undefined ? [] : [snapshot]),
+    ...(asOf === undefined ? [] : [`up to ${asOf}`]),
+  ];
+  throw new Fault('usage', `the lake has no snapshot ${asked.join(' ')}`, {
     hint: `its snapshots are ${oldest.snapshot} (${oldest.taken_at}) to ${state.manifest.snapshot} (${state.manifest.taken_at})`,
   });
 }

@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { UserId } from '../../../src/domain/ids.js';
+import type { Instant } from '../../../src/domain/instant.js';
 import { checkLake } from '../../../src/exports/lake/check-lake.js';
 import { readLake, readSnapshots } from '../../../src/exports/lake/layout.js';
 import { eraseInLake, lakeViews } from '../../../src/reading/lake.js';
@@ -306,7 +307,9 @@ test('lake: only the newest snapshots are kept, with the files that they need', 
   expect(state.manifest.tables.investment_changes.complete_after).toBe(3);
   expect(await checkLake(folder, () => {})).toMatchObject({ snapshots: 2, problems: [] });
   expect(filesOf(folder).filter((file) => file.includes('-base-'))).toHaveLength(1);
-  expect(() => lakeViews({ folder, snapshot: 3 })).toThrow('no such snapshot');
+  expect(() => lakeViews({ folder, snapshot: 3 })).toThrow('the lake has no snapshot 3');
+  const asOf = '1999-01-01T00:00:00.000Z' as Instant;
+  expect(() => lakeViews({ folder, snapshot: 3, asOf })).toThrow(`the lake has no snapshot 3 up to ${asOf}`);
 });
 
 both('lake: names are left out unless asked for, and a sync without them removes them', async () => {
