@@ -87,8 +87,13 @@ const bodies: readonly Shape[] = [
   whole('HTML of 600 KB', { body: `<html>${'<p>"quote, and more'.repeat(32_000)}` }, broken('HTML')),
   whole('JSON cut short', (asked) => ({ body: pageText(asked, '[').slice(0, 40) }), broken('not JSON')),
   whole(
-    'a page after a byte order mark',
+    'a page after a byte order mark, which some servers add',
     (asked) => ({ body: `\ufeff${pageText(asked, '[]')}` }),
+    {},
+  ),
+  whole(
+    'a page after two byte order marks',
+    (asked) => ({ body: `\ufeff\ufeff${pageText(asked, '[]')}` }),
     broken('not JSON'),
   ),
   whole('NaN', (asked) => ({ body: pageText(asked, '[NaN]') }), broken('not JSON')),
