@@ -196,6 +196,7 @@ test.each([
   [['--fresh', '5'], '--fresh is "5"\nTry: a whole number with its unit'],
   [['--timeout', 'soon'], '--timeout is "soon"'],
   [['--source', 'nobody'], 'one of: acme, beta'],
+  [['--fresh', '999999d'], '--fresh is "999999d"'],
 ])('wait %j is a usage error', async (args, message) => {
   const { code, out, err } = await wait(world({}), ...args);
   expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -47,7 +47,10 @@ function configuredIn({ config }: ChosenMirror): Configured | null {
   return { listed: config.sources.map(({ name }) => name), rules: config.follows.map(({ rule }) => rule) };
 }
 
-const unitMillis: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const dayMillis = 86_400_000;
+const unitMillis: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: dayMillis };
+/** Ten years. Much more would be before the first year of the calendar. */
+const daysMax = 3_650;
 
 /** Returns `90s`, `5m`, `12h`, `2d` or 0 in milliseconds. Throws `usage` for anything else, such as a bare number. */
 function durationOf(options: Options, name: string, usualMillis: number): number {
@@ -56,9 +59,10 @@ function durationOf(options: Options, name: string, usualMillis: number): number
   const match = /^(\d{1,6})([smhd])$/.exec(text.trim());
   if (text.trim() === '0') return 0;
   const unit = unitMillis[match?.[2] ?? ''];
-  if (match !== null && unit !== undefined) return Number(match[1]) * unit;
+  const millis = match === null || unit === undefined ? null : Number(match[1]) * unit;
+  if (millis !== null && millis <= daysMax * dayMillis) return millis;
   throw new Fault('usage', `--${name} is ${JSON.stringify(text)}`, {
-    hint: 'a whole number with its unit, such as 90s, 5m, 12h or 2d',
+    hint: `a whole number with its unit, such as 90s, 5m, 12h or 2d, and at most ${daysMax}d`,
   });
 }
 
