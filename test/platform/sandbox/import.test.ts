@@ -176,6 +176,7 @@ test('sandbox import: the seeded world does not depend on the file, and the same
 test.each([
   ['{"type":"investment","name":"Ida Example"', 'is not JSON'],
   [{ type: 'planet' }, 'type: '],
+  [{ id: 'inv_x' }, 'type: must be "company", "offering" or "investment"'],
   [{ ...first, id: 'inv_x', colour: 'red' }, 'the line: Unrecognized key: "colour"'],
   [{ ...first, id: 'inv_x', amounts: { committed_cents: -1 } }, 'amounts.committed_cents: '],
   [

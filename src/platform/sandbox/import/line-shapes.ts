@@ -77,7 +77,9 @@ const investmentLine = z.strictObject({
   contracts: z.array(z.looseObject({ override_amount_cents: z.int().nullable() })).default([]),
 });
 
-export const anyLine = z.discriminatedUnion('type', [companyLine, offeringLine, investmentLine]);
+export const anyLine = z.discriminatedUnion('type', [companyLine, offeringLine, investmentLine], {
+  error: 'must be "company", "offering" or "investment"',
+});
 export type CompanyLine = z.output<typeof companyLine>;
 export type OfferingLine = z.output<typeof offeringLine>;
 export type InvestmentLine = z.output<typeof investmentLine>;
