@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { Config } from '../config/config.js';
-import { isFault } from '../domain/fault.js';
+import { sentenceOf } from '../domain/fault.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { addressFile, writeAddress } from '../reading/daemon-address.js';
 import type { Clock } from '../runtime/clock.js';
@@ -35,12 +35,14 @@ export async function leaveAddress(parts: LeaveAddressParts): Promise<Closable> 
       health.clear(healthKey);
       return true;
     } catch (error) {
-      const { message = `${file} cannot be written`, about = {} } = isFault(error) ? error : {};
-      const hint = about.hint === undefined ? '' : `; ${about.hint}`;
-      const text = `\`rosterd status\` cannot ask this daemon: ${message}${hint}`;
+      const why = sentenceOf(error, `${file} cannot be written`);
       if (!health.list().some(({ key }) => key === healthKey))
         logger.warn({ error, file }, 'the address of this daemon could not be left for `rosterd status`');
-      health.attention(healthKey, text, instantFromMillis(clock.now()));
+      health.attention(
+        healthKey,
+        `\`rosterd status\` cannot ask this daemon: ${why}`,
+        instantFromMillis(clock.now()),
+      );
       return false;
     }
   };

@@ -98,3 +98,10 @@ export function isFault(error: unknown, code?: FaultCode): error is Fault {
 export function isStatedWait(error: unknown): boolean {
   return isFault(error, 'rate_limited') && error.about.waitUnstated !== true;
 }
+
+/** Returns the message of a fault with its hint, in one sentence; `otherwise` for an error that is none, whose text may hold anything. */
+export function sentenceOf(error: unknown, otherwise: string): string {
+  if (!isFault(error)) return otherwise;
+  const { message, about } = error;
+  return about.hint === undefined ? message : `${message}; ${about.hint}`;
+}

@@ -8,7 +8,7 @@ import {
   type WebhookEndpoint,
 } from '../client/webhook-endpoints.js';
 import type { EndpointConfig } from '../config/config.js';
-import { Fault, type FaultCode, isFault } from '../domain/fault.js';
+import { Fault, type FaultCode, isFault, sentenceOf } from '../domain/fault.js';
 import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Closable } from '../runtime/lifecycle.js';
@@ -345,10 +345,7 @@ class Care implements EndpointCare {
   #reportUnstored(error: unknown): void {
     const { logger, store, unstored } = this.#parts;
     logger.warn({ error, file: store.place }, 'the state of the webhook endpoint could not be stored');
-    const { message, about }: Pick<Fault, 'message' | 'about'> = isFault(error)
-      ? error
-      : { message: `${store.place} cannot be written`, about: {} };
-    const hint = about.hint === undefined ? '' : `; ${about.hint}`;
-    unstored(`the webhook endpoint cannot be managed, because its state cannot be stored: ${message}${hint}`);
+    const why = sentenceOf(error, `${store.place} cannot be written`);
+    unstored(`the webhook endpoint cannot be managed, because its state cannot be stored: ${why}`);
   }
 }

@@ -76,9 +76,9 @@ export function descriptorsSpent(cause: unknown): Fault | null {
 const childWants = 256;
 
 /**
- * Returns the fault for a child process that ended without a response, or could not be started because of `error`. A signal that asks it to stop reached the parent, too:
- * it ends a child that has not called `endWithParent` yet. A child inherits the limit of its parent and may die of it
- * without an error message, so a low limit is reported as the likely cause.
+ * Returns the fault for a child process that ended without a response, or could not be started because of `error`. A signal
+ * that asks it to stop reached the parent, too: it ends a child that has not called `endWithParent` yet. A child inherits the
+ * limit of its parent and may die of it without an error message, so a low limit is reported as the likely cause.
  */
 export function endedWithoutAnswer(what: string, signal: NodeJS.Signals | null, error?: Error): Fault {
   if (signal === 'SIGINT' || signal === 'SIGTERM')

@@ -53,6 +53,7 @@ export function readNamedFile(path: string, shownAs = path): string {
         });
     }
     const text = Buffer.concat(parts, bytes).toString('utf8');
+    // As `withoutByteOrderMark`, whose file most commands do not load.
     return text.startsWith('\uFEFF') ? text.slice(1) : text;
   } finally {
     file.close();
