@@ -72,6 +72,13 @@ export function typedHasNoPast(view: string, plain: string, present: string | nu
   });
 }
 
+/** `what`: what a standby of PostgreSQL cannot do, because it takes temporary views. */
+export function needsPrimary(what: string): Fault {
+  return new Fault('usage', `the server is a standby, which cannot ${what}`, {
+    hint: 'Name the primary. A standby runs `rosterd query` without --as-of.',
+  });
+}
+
 export function hasParameters(): Fault {
   return notValid('it has parameters, and no values are bound to them');
 }

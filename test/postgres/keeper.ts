@@ -101,7 +101,7 @@ async function start({ postgres, owner }: Binaries, port: number): Promise<void>
     let log = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       if (log.length < 100_000) log += text;
-      if (log.includes('database system is ready to accept connections')) resolve();
+      if (/database system is ready to accept (?:read-only )?connections/.test(log)) resolve();
     });
     child.once('error', reject);
     child.once('exit', () => reject(new Error(`PostgreSQL ended at its start: ${log.trim()}`)));

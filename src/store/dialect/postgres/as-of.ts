@@ -79,12 +79,11 @@ const refuse = `
   END
   $$`;
 
-/** Errors of class 42 are about rights, 25006 and class 0A about a server that only reads. */
 function cannotCreate(error: unknown): unknown {
   const { code, message } = error as { readonly code?: unknown; readonly message?: string };
-  if (typeof code !== 'string' || !/^(?:42501|25006|0A)/.test(code)) return error;
+  if (code !== '42501') return error;
   return new Fault('usage', `the server cannot show a past state: ${message}`, {
-    hint: 'It takes a server that is not a standby, and the right to create temporary views: GRANT TEMPORARY ON DATABASE.',
+    hint: 'It takes the right to create temporary views: GRANT TEMPORARY ON DATABASE.',
   });
 }
 

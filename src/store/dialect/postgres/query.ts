@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Clock } from '../../../runtime/clock.js';
 import { addressText } from '../../database-location.js';
+import { needsPrimary } from '../../query-refusals.js';
 import type { YoungerSource } from '../../reads/as-of-reach.js';
 import { bytesOf, ResultSize, rowBytesMaxDefault } from '../../reads/result-size.js';
 import { statementText } from '../../statement-text.js';
@@ -52,7 +53,8 @@ export async function queryPostgres(
     await connection.open();
     // Views and functions for the statement are created first, and roll back with the transaction.
     const prepares = masked || asOf !== undefined || limits.audit === false;
-    await client.query(opening(timeoutMs, prepares ? 'READ WRITE' : 'READ ONLY'));
+    if (prepares) await client.query(opening(timeoutMs, 'READ WRITE')).catch(refuseStandby(limits));
+    else await client.query(opening(timeoutMs, 'READ ONLY'));
     await requireReadingCalls(client, statement);
     const travel = async () => {
       if (asOf !== undefined) younger = await readAsOf(client, asOf, statement);
@@ -100,6 +102,20 @@ export async function queryPostgres(
     close: () => connection.close(),
   };
 }
+
+/** A standby refuses to open a transaction that could write with feature_not_supported. */
+const refuseStandby =
+  ({ identity, asOf }: QueryLimits) =>
+  (error: unknown): never => {
+    if ((error as { readonly code?: unknown }).code !== '0A000') throw error;
+    throw needsPrimary(
+      identity === false
+        ? 'withhold names'
+        : asOf === undefined
+          ? 'check which tables a statement reads'
+          : 'show a past state',
+    );
+  };
 
 const opening = (timeoutMs: number, access: 'READ ONLY' | 'READ WRITE'): string =>
   `BEGIN ISOLATION LEVEL REPEATABLE READ, ${access}; ${timeLimits(timeoutMs)}`;
