@@ -36,3 +36,12 @@ test('without such a pooler the settings come with the connection, so that no po
 });
 
 const settings = `SELECT current_setting('statement_timeout') AS timeout, current_setting('transaction_read_only') AS reads`;
+
+test('a pooler that refuses the options of the address is named, and so is where to put them', async () => {
+  const url = await sessionPooler((await migratedDatabase()).url);
+  await expect(openPostgres(`${url}?options=-csearch_path%3Dteam`)).rejects.toMatchObject({
+    code: 'database_busy',
+    message: expect.stringContaining('refuses the parameter options of a connection (08P01)') as unknown,
+    about: { hint: expect.stringContaining('ALTER ROLE … SET search_path') as unknown },
+  });
+});

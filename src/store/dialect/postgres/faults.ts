@@ -46,6 +46,13 @@ export function postgresFault(error: unknown, url: string): unknown {
       lasting: true,
       cause: error,
     });
+  const parameter = refusedParameter(error);
+  if (parameter !== null)
+    return new Fault('database_busy', `${url} refuses the parameter ${parameter} of a connection (${code})`, {
+      hint: 'A connection pooler is in between. Take options out of the URL of "database", and give them to the login: ALTER ROLE … SET search_path = …',
+      lasting: true,
+      cause: error,
+    });
   if (isConnectionLoss(code) || isOfSocket(error))
     return new Fault('database_busy', `${url} cannot be reached or closed the connection (${code})`, {
       hint: `Start PostgreSQL or wait for it; nothing was lost. ${goesOn}`,
@@ -124,7 +131,8 @@ const goesOn = 'A daemon goes on by itself; run a command again.';
 
 /** What to do about conditions that stay, other than ending long transactions. */
 const wayOut: Readonly<Record<string, string>> = {
-  '25006': 'name the primary under "database", and switch default_transaction_read_only off',
+  '25006':
+    'name the primary under "database", switch default_transaction_read_only off, and put no pooler in transaction mode in between',
   '53300':
     'raise max_connections or the limit of the role, or close other connections: pg_stat_activity lists them',
 };
@@ -243,6 +251,12 @@ export function isStatementLost(error: unknown): boolean {
   // Not found; exists already; or its columns are not those it had when it was prepared.
   if (error.code === '26000' || error.code === '42P05') return true;
   return error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
+}
+
+/** Returns the parameter of a new connection that a pooler such as PgBouncer refuses; null for any other error. */
+export function refusedParameter(error: unknown): string | null {
+  if (!isOfServer(error) || error.code !== '08P01') return null;
+  return /startup parameter(?: in options)?: ([a-z_.]+)/.exec(error.message)?.[1] ?? null;
 }
 
 /** A standby has no concurrent writers: there, the server reports this code where it handles interrupts. */

@@ -9,7 +9,7 @@ import { Kysely, PostgresDialect } from '../../query-builder.js';
 import type { Database } from '../../schema.js';
 import { driverUrl } from './driver-url.js';
 import { rememberEnd } from './end-of-session.js';
-import { withPostgresFaults } from './faults.js';
+import { refusedParameter, withPostgresFaults } from './faults.js';
 import { namingHolders } from './lock-holders.js';
 import { checkPassword, clientsOf, makeClient, type ServerAddress, urlOf } from './make-client.js';
 import { retireReadOnly } from './retire-read-only.js';
@@ -91,12 +91,7 @@ export async function openPostgres(
 type Settings = 'parameters' | 'statements';
 
 function isSettingRefused(error: unknown): boolean {
-  const reported = error instanceof Fault ? error.cause : error;
-  return (
-    reported instanceof pg.DatabaseError &&
-    reported.code === '08P01' &&
-    reported.message.includes('startup parameter')
-  );
+  return refusedParameter(error instanceof Fault ? error.cause : error) !== null;
 }
 
 async function openWith(

@@ -79,6 +79,11 @@ test('a read that a standby ends to replay its primary says so, and how to avoid
 
 test.each([
   ['a write that a standby refuses', '25006', 'name the primary under "database"'],
+  [
+    'a session that a pooler in transaction mode shares',
+    '25006',
+    'name the primary under "database", switch default_transaction_read_only off, and put no pooler in transaction mode in between',
+  ],
   ['a server without a connection left', '53300', 'raise max_connections'],
   ['a lock that another transaction has', '55P03', 'look for long transactions'],
 ])('the fault of %s names its own way out', async (_, code, way) => {
