@@ -39,7 +39,7 @@ export function mutantsOf(file: string, text: string): readonly Mutant[] {
     const line = text.slice(0, start).split('\n').length;
     const shown = text.split('\n')[line - 1]?.trim() ?? '';
     const change = `${brief(text.slice(start, end))} → ${brief(replacement)}`;
-    const base = `${file.replace(/^src\/platform\//, '')} | ${change} | ${brief(shown, 70)}`;
+    const base = `${file.replace(/^src\/(?:platform\/)?/, '')} | ${change} | ${brief(shown, 70)}`;
     const times = (taken.get(base) ?? 0) + 1;
     taken.set(base, times);
     found.push({ name: times === 1 ? base : `${base} #${times}`, file, line, start, end, replacement });

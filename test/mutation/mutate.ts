@@ -3,18 +3,21 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'n
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/runtime/package-root.js';
-import { flag, readOptions, text, whole } from '../support/options.js';
+import { choice, flag, readOptions, text, whole } from '../support/options.js';
 import { equivalentMutants } from './equivalent.js';
+import { mirrorTargets } from './mirror-targets.js';
 import { type Mutant, mutantsOf } from './mutants.js';
-import { type Target, targets } from './targets.js';
+import { platformTargets } from './platform-targets.js';
+import type { Target } from './target.js';
 import { type Outcome, tryMutants } from './trial.js';
 
 const options = readOptions({
-  name: 'npm run mutate:platform',
-  about: `Changes one place of the platform's sources after another, in a copy, and runs the tests of that file. A mutant that
-no test notices has survived. Exit code 0 if at least 95 of 100 mutants were killed or are explained in equivalent.ts, and
+  name: 'npm run mutate',
+  about: `Changes one place of the sources after another, in a copy, and runs the tests of that file. A mutant that no test
+notices has survived. Exit code 0 if at least 95 of 100 mutants were killed or are explained in equivalent.ts, and
 no test kills an explained one.`,
   options: {
+    of: choice('whose sources', ['mirror', 'platform'], 'mirror'),
     count: whole('mutants to take at random; 0 takes all', 300),
     seed: text('which ones follows from it', '1', 'S'),
     only: text('of files whose path contains it', null, 'TEXT'),
@@ -23,6 +26,7 @@ no test kills an explained one.`,
   },
 });
 const goodShare = 0.95;
+const targets = options.of === 'mirror' ? mirrorTargets : platformTargets;
 
 interface Planned {
   readonly target: Target;

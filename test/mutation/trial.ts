@@ -10,7 +10,7 @@ import {
 } from 'vitest/node';
 import { packageRoot } from '../../src/runtime/package-root.js';
 import { type Mutant, mutated } from './mutants.js';
-import type { Target } from './targets.js';
+import type { Target } from './target.js';
 
 export interface Outcome {
   readonly name: string;

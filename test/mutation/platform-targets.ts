@@ -1,8 +1,4 @@
-/** A file of the platform that decides what is allowed or what happens next, and the tests that hold it. */
-export interface Target {
-  readonly file: string;
-  readonly tests: readonly string[];
-}
+import type { Target } from './target.js';
 
 const conformance = (...names: readonly string[]) => names.map((name) => `test/conformance/${name}.test.ts`);
 const platform = (...names: readonly string[]) => names.map((name) => `test/platform/${name}.test.ts`);
@@ -15,7 +11,7 @@ const oauth = conformance('oauth');
 const hooks = [...conformance('webhook-endpoints'), ...platform('webhooks/url-policy')];
 
 /** Guards, limits, windows and states. The fastest tests stand first: a run ends with the first failure. */
-export const targets: readonly Target[] = [
+export const platformTargets: readonly Target[] = [
   target('http/steps/guarded', conformance('referrals', 'applications', 'users')),
   target('http/steps/identify', platform('http/identify'), conformance('catalog-limits', 'oauth')),
   target(

@@ -1,0 +1,68 @@
+import type { Target } from './target.js';
+
+const target = (name: string, ...tests: readonly (readonly string[])[]): Target => ({
+  file: `src/${name}.ts`,
+  tests: [...new Set(tests.flat())],
+});
+const of =
+  (room: string) =>
+  (...names: readonly string[]): readonly string[] =>
+    names.map((name) => `test/${room}/${name}.test.ts`);
+
+const sync = of('sync');
+const client = of('client');
+const inbox = of('inbox');
+const outbox = of('outbox');
+const verify = of('verify');
+const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
+const ticks = sync('run-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
+
+/** What decides which records, requests, deliveries and messages there are. The fastest tests stand first. */
+export const mirrorTargets: readonly Target[] = [
+  target('sync/decide', sync('decide'), ticks),
+  target('sync/perform-tick', ticks, sync('create-sync')),
+  target('sync/run-tick', ticks, sync('create-sync')),
+  target('sync/page-reader', sync('page-reader'), ticks),
+  target('sync/webhook-spacing', sync('webhook-spacing', 'schedule', 'create-sync')),
+  target('sync/schedule', schedule, sync('create-sync')),
+  target('sync/schedule-state', schedule, sync('create-sync')),
+  target('sync/tick-slots', schedule, sync('create-sync')),
+  target('sync/source-loop', schedule, sync('create-sync')),
+  target('sync/crowd', schedule, sync('create-sync', 'webhook-spacing')),
+  target('sync/next-due', schedule, ticks, sync('create-sync')),
+  target('sync/due-queue', schedule, sync('create-sync')),
+  target('sync/failure-of', ticks, sync('create-sync')),
+  target('sync/quiet-hours', sync('quiet-hours'), schedule),
+  target('sync/restart-spacing', schedule, sync('create-sync')),
+  target('sync/grant-check', ticks, sync('create-sync')),
+  target('sync/shown-grant', ticks),
+  target('sync/follow-grant', ticks),
+  target('sync/step-guard', sync('step-guard'), ticks),
+  target('sync/idle-stretch', sync('idle-stretch'), schedule),
+  target('client/budget', client('budget', 'budgets')),
+  target('client/budgets', client('budget', 'budgets'), sync('create-sync')),
+  target('client/judge-response', client('judge-response', 'fetch/with-retry')),
+  target('client/rate-limit-wait', client('judge-response', 'fetch/with-retry', 'budgets')),
+  target('client/parse-page', client('parse-page', 'raw-items', 'parse-investment')),
+  target('client/parse-investment', client('parse-page', 'parse-investment')),
+  target('client/raw-items', client('raw-items', 'parse-page')),
+  target('client/early-cursor', client('early-cursor')),
+  target('client/platform-time', client('platform-time', 'budget', 'budgets')),
+  target('inbox/verify-signature', inbox('verify-signature', 'receiver')),
+  target('inbox/parse-event', inbox('parse-event', 'receiver')),
+  target('inbox/classify-events', inbox('classify-events', 'shared-inbox', 'receiver')),
+  target('inbox/drain', inbox('shared-inbox', 'drain', 'receiver')),
+  target('inbox/receiver', inbox('receiver', 'raw-requests', 'connections')),
+  target('inbox/redact-body', inbox('redact-body', 'receiver')),
+  target('outbox/decide-notices', outbox('decide-notices')),
+  target('outbox/decide-alerts', outbox('decide-alerts', 'aggregate-alerts')),
+  target('outbox/aggregate-alerts', outbox('aggregate-alerts', 'decide-alerts')),
+  target('outbox/deliver', outbox('deliver')),
+  target('outbox/send-http', outbox('send')),
+  target('verify/verify-listing', verify('verify-listing', 'verify-source')),
+  target('verify/verify-source', verify('verify-source', 'verify-listing')),
+  target('verify/verify-records', verify('verify-source', 'verify-listing')),
+  target('verify/compare-record', verify('verify-source', 'verify-listing')),
+  target('verify/settle', verify('settle', 'verify-source')),
+  target('verify/call-budget', verify('call-budget', 'verify-source')),
+];
