@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Cursor } from '../../src/domain/position.js';
+import { unchecked } from '../../src/sync/grant-check.js';
 import { isIdle, isOver, nudgeDueAt, untilDue, usesWebhooksUntil } from '../../src/sync/next-due.js';
 import { nothingApplied, type Phase, type TickReport } from '../../src/sync/ports.js';
 import { schedule } from '../../src/sync/schedule.js';
@@ -680,5 +681,131 @@ describe('schedule: a database file whose lock is free again', () => {
     const repeated = schedule(next, { kind: 'ended', end: locked(8_000) }, now, rules).next;
     const queued = schedule(repeated, { kind: 'due' }, now, rules).next;
     expect(wait(schedule(queued, { kind: 'slot_free' }, now, rules).next, locked(8_000))).toBe(8_000);
+  });
+});
+
+describe('schedule: a listing that is due earlier than the timer', () => {
+  const within = (waitMillis: number, grantWaitMillis?: number) =>
+    ({
+      kind: 'due_within',
+      waitMillis,
+      ...(grantWaitMillis === undefined ? {} : { grantWaitMillis }),
+    }) as const;
+
+  test('brings the timer forward, and never back', () => {
+    expect(schedule(waiting, within(5_000), now, rules)).toEqual({
+      next: { ...waiting, timerDue: now + 5_000 },
+      effects: [{ kind: 'wake' }],
+    });
+    expect(schedule(waiting, within(hour), now, rules).next).toEqual(waiting);
+  });
+
+  test('sets the time of the first grant check, and leaves that of a later one', () => {
+    const first = { dueAt: now + minute, failures: 0 };
+    expect(schedule({ ...waiting, grant: unchecked }, within(hour, minute), now, rules).next.grant).toEqual(
+      first,
+    );
+    expect(schedule({ ...waiting, grant: unchecked }, within(hour), now, rules).next.grant).toEqual(
+      unchecked,
+    );
+    expect(schedule(waiting, within(hour, minute), now, rules).next.grant).toEqual(waiting.grant);
+  });
+
+  test.each(['elsewhere', 'not started'] as const)('changes nothing for a source that is %s', (name) => {
+    expect(schedule(states[name], within(5_000, minute), now, rules)).toEqual({
+      next: states[name],
+      effects: [],
+    });
+  });
+});
+
+describe('schedule: the end of a pause', () => {
+  const resumed = { kind: 'resumed' } as const;
+  const later = now + 10_000;
+
+  test('makes timer and nudge due at once', () => {
+    const paused: Schedule = { ...waiting, paused: true, nudgeDue: later };
+    const { next, effects } = schedule(paused, resumed, now, rules);
+    expect(next).toEqual({ ...waiting, timerDue: now, nudgeDue: now });
+    expect(effects).toEqual([{ kind: 'wake' }]);
+  });
+
+  test('does not shorten the hour that a halted source waits before a nudge retries it', () => {
+    const paused: Schedule = { ...waiting, paused: true, halted: true, nudgeDue: later };
+    expect(schedule(paused, resumed, now, rules).next.nudgeDue).toBe(later);
+  });
+
+  test('changes nothing for a source that was not paused', () => {
+    expect(schedule(waiting, resumed, now, rules)).toEqual({ next: waiting, effects: [] });
+  });
+});
+
+describe('schedule: a database that was away', () => {
+  test('wakes a healthy source at most every 15 s', () => {
+    const back = { kind: 'database_back', hasMissed: true } as const;
+    const since = (millis: number): Schedule => ({ ...waiting, wokenAt: now - millis });
+    expect(schedule(since(14_999), back, now, rules).effects).toEqual([]);
+    expect(schedule(since(15_000), back, now, rules).effects).toEqual([{ kind: 'wake' }]);
+  });
+});
+
+describe('schedule: what a tick is asked for', () => {
+  const askedOf = (state: Partial<Schedule>) => {
+    const queued: Schedule = { ...waiting, ...state, tick: { kind: 'queued', urgent: true } };
+    const { effects } = schedule(queued, { kind: 'slot_free' }, now, rules);
+    return effects.flatMap((effect) => (effect.kind === 'run' ? [effect.ask] : []))[0];
+  };
+
+  test('what any of the waiting users asked for, and nothing else', () => {
+    const no = { resync: false, acceptDeletions: false };
+    expect(askedOf({ manual: [{}] })).toEqual({
+      ...no,
+      trigger: 'manual',
+      failures: 0,
+      checkGrant: false,
+      expected: null,
+    });
+    expect(askedOf({ manual: [{}, { resync: true }] })).toMatchObject({
+      resync: true,
+      acceptDeletions: false,
+    });
+    expect(askedOf({ manual: [{ acceptDeletions: true }, {}] })).toMatchObject({
+      resync: false,
+      acceptDeletions: true,
+    });
+    expect(askedOf({ manual: [{}, { acceptAwaiting: 3 }, { resync: true }] })).toMatchObject({
+      resync: true,
+      acceptDeletions: false,
+      acceptAwaiting: 3,
+    });
+  });
+
+  test('a start that is due at this moment is a start, also when a webhook waits; one that is not due leaves it its reserve', () => {
+    expect(askedOf({ unasked: 'start', nudged: true, timerDue: now })).toMatchObject({ trigger: 'start' });
+    expect(askedOf({ unasked: 'start', nudged: true, timerDue: now + 1 })).toMatchObject({
+      trigger: 'webhook',
+    });
+  });
+});
+
+describe('schedule: a start that is spread over a while', () => {
+  test('is due after its wait, as a start', () => {
+    const { next } = schedule(waiting, { kind: 'started', waitMillis: 7_000 }, now, rules);
+    expect(next).toEqual({ ...waiting, timerDue: now + 7_000, unasked: 'start' });
+  });
+});
+
+describe('schedule: what only some ticks change', () => {
+  const stateAfter = (covers: Partial<Covered>, end: TickEnded) =>
+    schedule({ ...waiting, tick: covered(covers) }, { kind: 'ended', end }, now, rules).next;
+
+  test('only a tick that checked token and grant again moves the next such tick away', () => {
+    expect(stateAfter({}, done).rechecks).toEqual(waiting.rechecks);
+    expect(stateAfter({ recheck: true }, done).rechecks).toEqual({ level: 1, endedAt: now });
+  });
+
+  test('only a failed grant check makes a source due for the next one', () => {
+    expect(stateAfter({ checksGrant: true }, { ...done, grant: 'followed' }).grantRetry).toBe(false);
+    expect(stateAfter({ checksGrant: true }, { ...done, grant: 'failed' }).grantRetry).toBe(true);
   });
 });
