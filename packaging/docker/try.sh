@@ -70,7 +70,7 @@ until_true() {
 
 say 'the configuration of Prometheus'
 check 'promtool check config' promtool check config --syntax-only "$here/../prometheus/prometheus.yml"
-check 'promtool check rules' promtool check rules "$here/../prometheus/alerts.yml"
+check 'promtool check rules' promtool check rules --lint-fatal "$here/../prometheus/alerts.yml"
 check 'promtool test rules' promtool test rules "$root/test/packaging/alerts.test.yml"
 
 say 'a Docker of its own'

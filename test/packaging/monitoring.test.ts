@@ -11,9 +11,12 @@ const packaged = (...path: string[]) => join(packageRoot, 'packaging', ...path);
 const read = (...path: string[]) => readFileSync(packaged(...path), 'utf8');
 
 interface Rules {
-  readonly groups: readonly {
-    readonly rules: readonly { readonly alert: string; readonly expr: string }[];
-  }[];
+  readonly groups: readonly { readonly rules: readonly Rule[] }[];
+}
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 interface Board {
   readonly panels: readonly {
@@ -62,6 +65,11 @@ test('alerts and dashboard use only metrics and labels that a running daemon pub
     for (const [, names = ''] of query.matchAll(/\bby \(([^)]*)\)/g))
       for (const name of names.split(/,\s*/)) expect([...known], query).toContain(name);
   }
+});
+
+test('no two alert rules have the same name and labels, which promtool reports as a failure', () => {
+  const named = alerts.map(({ alert, labels }) => JSON.stringify([alert, labels]));
+  expect(named).toEqual([...new Set(named)]);
 });
 
 test('every alert has a test case in which it fires', () => {
