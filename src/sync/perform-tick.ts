@@ -39,6 +39,7 @@ export class Tick {
   #pages = 0;
   #applied: Applied = nothingApplied;
   #mode: TickReport['mode'] = 'none';
+  /** Of the last delta page. */
   #publishedThrough: Instant | null = null;
   /** Whether this tick began its listing, and what the pages of that show about the identity grant. */
   #begun = false;
@@ -175,12 +176,12 @@ export class Tick {
         this.#count(await mirror.applyPage(this.lease, this.#pageAtHand().parse(), effect.reached, ending));
         this.leaseIsLater = false;
         this.#written = written;
-        if (!hasMore) this.#publishedThrough = publishedThrough;
+        this.#publishedThrough = publishedThrough;
         return { kind: 'delta_page_applied', reached: effect.reached, hasMore };
       }
       case 'publish': {
         if (this.signal.aborted) return this.#cutShort();
-        if (this.#mode === 'none') this.#mode = modeOf(phase);
+        this.#mode = modeOf(phase);
         const policy = { ...options.brake, accepted: effect.accepted };
         const { applied, brake } = await mirror.publishListing(this.lease, effect.final, policy, this.signal);
         this.#count(applied);

@@ -32,4 +32,16 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Reading a field of null throws, which the catch turns into undefined; other values have no such field.',
   "intents/propose.ts | caller.kind === 'user' → true | user_no: caller.kind === 'user' ? caller.userNo : null,":
     'The other callers have no user number, and undefined is stored as NULL like null.',
+  "sync/perform-tick.ts | && → || | return last.kind === 'finish' && last.halt === null ? last.end : null;":
+    'A page that could be applied never ends in a halt, and what does not finish has no end.',
+  "sync/perform-tick.ts | this.#mode === 'none' → true | if (this.#mode === 'none') this.#mode = modeOf(phase); #2":
+    'A deletion comes before everything else in a tick.',
+  "sync/perform-tick.ts | this.#page === undefined → false | if (this.#page === undefined) throw new Error('a page is committed aft…":
+    'A page is committed after it was fetched; the check is for the type.',
+  "sync/perform-tick.ts | throw new Error('a page is committed aft… → ; | if (this.#page === undefined) throw new Error('a page is committed aft…":
+    'A page is committed after it was fetched; the check is for the type.',
+  "sync/perform-tick.ts | effect.kind !== 'prefetch' → true | for (const effect of decision.effects) if (effect.kind !== 'prefetch')…":
+    'Reading ahead is the last effect of a decision.',
+  "sync/perform-tick.ts | throw new Error('every decision names so… → ; | throw new Error('every decision names something to do besides reading …":
+    'Every decision names something to do; the error is for the type.',
 };

@@ -15,7 +15,7 @@ const inbox = of('inbox');
 const outbox = of('outbox');
 const verify = of('verify');
 const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
-const ticks = sync('run-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
+const ticks = sync('run-tick', 'perform-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
 
 /** What decides which records, requests, deliveries and messages there are. The fastest tests stand first. */
 export const mirrorTargets: readonly Target[] = [

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Fault, type FaultCode } from '../../src/domain/fault.js';
+import { Fault } from '../../src/domain/fault.js';
 import { instantFromMillis, millisOf } from '../../src/domain/instant.js';
 import type { Cursor, Position } from '../../src/domain/position.js';
 import type { Interruption } from '../../src/runtime/interruption.js';
@@ -9,7 +9,7 @@ import { runTick } from '../../src/sync/run-tick.js';
 import type { TickAsk } from '../../src/sync/tick-parts.js';
 import { identity } from '../store/samples.js';
 import { MemoryMirror } from './support/memory-mirror.js';
-import { acme, never, partsOf, sourceOf } from './support/parts.js';
+import { acme, fault, never, partsOf, replaced, sourceOf } from './support/parts.js';
 import { idOf, received, Truth } from './support/truth.js';
 import { settled, VirtualClock } from './support/virtual-clock.js';
 
@@ -51,18 +51,7 @@ const truthWith = (act: (position: Position, times: number) => void | Promise<vo
   };
 };
 
-/** The mirror with some methods replaced. */
-const mirrorWith = (over: Partial<Mirror>): Mirror =>
-  new Proxy(mirror, {
-    get: (target, name: keyof Mirror) =>
-      over[name] ?? (typeof target[name] === 'function' ? target[name].bind(target) : target[name]),
-  });
-
-const fault = (code: FaultCode, retryAt?: number) =>
-  new Fault(code, 'made up', {
-    hint: 'do this',
-    ...(retryAt === undefined ? {} : { retryAt: instantFromMillis(retryAt) }),
-  });
+const mirrorWith = (over: Partial<Mirror>): Mirror => replaced(mirror, over);
 
 describe('run tick: the expected position', () => {
   const at = (cursor: string): Position => ({ kind: 'cursor', cursor: cursor as Cursor });

@@ -1,4 +1,6 @@
+import { Fault, type FaultCode } from '../../../src/domain/fault.js';
 import type { SourceName } from '../../../src/domain/ids.js';
+import { instantFromMillis } from '../../../src/domain/instant.js';
 import { silentLogger } from '../../../src/runtime/logger.js';
 import { seededRandom } from '../../../src/runtime/random.js';
 import type { Feed, Mirror, SyncSource } from '../../../src/sync/ports.js';
@@ -27,3 +29,16 @@ export function partsOf(mirror: Mirror, clock: VirtualClock, seed = 1): TickPart
 }
 
 export const never = new AbortController().signal;
+
+/** A mirror with some methods replaced. */
+export const replaced = (mirror: Mirror, over: Partial<Mirror>): Mirror =>
+  new Proxy<Mirror>(mirror, {
+    get: (target, name: keyof Mirror) =>
+      over[name] ?? (typeof target[name] === 'function' ? target[name].bind(target) : target[name]),
+  });
+
+export const fault = (code: FaultCode, retryAt?: number) =>
+  new Fault(code, 'made up', {
+    hint: 'do this',
+    ...(retryAt === undefined ? {} : { retryAt: instantFromMillis(retryAt) }),
+  });
