@@ -44,4 +44,14 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Reading ahead is the last effect of a decision.',
   "sync/perform-tick.ts | throw new Error('every decision names so… → ; | throw new Error('every decision names something to do besides reading …":
     'Every decision names something to do; the error is for the type.',
+  'sync/tick-slots.ts | this.#running.size < this.parts.slots → true | if (this.#running.size < this.parts.slots) this.#wakeLater();':
+    'With every slot taken it would wake up and begin nothing; the next free slot asks again.',
+  'sync/tick-slots.ts | < → <= | if (this.#running.size < this.parts.slots) this.#wakeLater();':
+    'With every slot taken it would wake up and begin nothing; the next free slot asks again.',
+  'sync/tick-slots.ts | < → <= | if (urgentLists.size + lists.size > 0 && this.#listing < this.#listing…':
+    'It would wake up and begin no listing, since as many run as may.',
+  'sync/tick-slots.ts | > → >= | const mayList = urgentLists.size + lists.size > 0 && this.#mayList();':
+    'An empty queue has no first entry; the comparison saves a look at the requests that are left.',
+  'sync/tick-slots.ts | > → >= | const feed = timed.size > 0 && this.parts.timedWait() <= 0 ? timed.pee…':
+    'An empty queue has no first entry; the comparison saves a look at the requests that are left.',
 };

@@ -223,3 +223,121 @@ test('tick slots: a look at a halted source that was listing waits for no reques
   await settled();
   expect(log).toEqual(['look']);
 });
+
+test('tick slots: a webhook’s tick that is raised again keeps its place, and one that runs does not run twice', async () => {
+  build(1);
+  const long = tick('long');
+  const [a, b] = [tick('a'), tick('b')];
+  a.raise();
+  await clock.advance(10);
+  b.raise();
+  await clock.advance(10);
+  a.raise();
+  await long.end();
+  a.raise();
+  await a.end();
+  await b.end();
+  expect(log).toEqual(['long', 'a', 'b']);
+});
+
+test('tick slots: a listing that a webhook wants to go on comes before one that is due longer', async () => {
+  build(1);
+  const long = tick('long');
+  tick('timed listing', { lists: true, dueAt: 1 });
+  tick('wanted listing', { lists: true, dueAt: 2, urgent: true });
+  await long.end();
+  expect(log).toEqual(['long', 'wanted listing']);
+});
+
+test('tick slots: of a listing and a timed tick that are due at the same time, the tick runs first', async () => {
+  build(1);
+  const long = tick('long');
+  tick('listing', { lists: true, dueAt: 5 });
+  tick('timed', { dueAt: 5 });
+  await long.end();
+  expect(log).toEqual(['long', 'timed']);
+});
+
+test('tick slots: every tick reads at least one page before it is cut', async () => {
+  build(1);
+  const listing = tick('listing', { lists: true });
+  tick('hook', { urgent: true });
+  await listing.page();
+  expect(listing.isCut()).toBe(false);
+  await listing.page();
+  expect(listing.isCut()).toBe(true);
+});
+
+test('tick slots: ticks that do not list do not make room for further listings when they end', async () => {
+  build(3);
+  for (const one of [tick('one'), tick('two'), tick('three')]) await one.end();
+  log.length = 0;
+  for (const name of ['a', 'b', 'c']) tick(name, { lists: true });
+  expect(log).toEqual(['a', 'b']);
+});
+
+test('tick slots: each webhook that waits has a tick cut for it, also after an earlier one was cut', async () => {
+  build(1);
+  const long = tick('long');
+  await long.page();
+  const hook = tick('hook', { urgent: true });
+  await long.page();
+  await hook.end();
+  const later = tick('later');
+  await later.page();
+  tick('another hook', { urgent: true });
+  await later.page();
+  expect(log).toEqual(['long', 'long cut', 'hook', 'later', 'later cut', 'another hook']);
+});
+
+test('tick slots: a tick that does not list is not cut for want of requests, nor for a listing', async () => {
+  build(1);
+  const timed = tick('timed');
+  listingWait = 5_000;
+  tick('listing', { lists: true });
+  await timed.page();
+  await timed.page();
+  listingWait = 0;
+  await clock.advance(listingTurnMillis);
+  await timed.page();
+  expect(timed.isCut()).toBe(false);
+});
+
+test('tick slots: with one slot, a listing gives it to a timed tick when its half minute is over', async () => {
+  build(1);
+  const listing = tick('listing', { lists: true });
+  tick('timed');
+  await listing.page();
+  await clock.advance(29_999);
+  await listing.page();
+  expect(log).toEqual(['listing']);
+  await clock.advance(1);
+  await listing.page();
+  expect(log).toEqual(['listing', 'listing cut', 'timed']);
+});
+
+test('tick slots: a listing whose half minute is over goes on while nobody waits for its slot', async () => {
+  build(2);
+  const listing = tick('listing', { lists: true });
+  await listing.page();
+  await clock.advance(listingTurnMillis);
+  await listing.page();
+  expect(listing.isCut(), 'a slot is free').toBe(false);
+  tick('timed');
+  await listing.page();
+  expect(listing.isCut(), 'every slot is taken').toBe(false);
+  tick('another timed one');
+  await listing.page();
+  expect(listing.isCut(), 'a timed tick waits').toBe(true);
+});
+
+test('tick slots: requests that came back earlier than expected are noticed within a minute', async () => {
+  build(2);
+  listingWait = 600_000;
+  tick('listing', { lists: true });
+  listingWait = 0;
+  await clock.advance(59_999);
+  expect(log).toEqual([]);
+  await clock.advance(1);
+  expect(log).toEqual(['listing']);
+});
