@@ -27,7 +27,7 @@ export const mirrorTargets: readonly Target[] = [
   target('sync/schedule', schedule, sync('create-sync')),
   target('sync/schedule-state', schedule, sync('create-sync')),
   target('sync/tick-slots', schedule, sync('create-sync')),
-  target('sync/source-loop', schedule, sync('create-sync')),
+  target('sync/source-loop', sync('source-loop'), schedule, sync('create-sync')),
   target('sync/crowd', schedule, sync('create-sync', 'webhook-spacing')),
   target('sync/next-due', schedule, ticks, sync('create-sync')),
   target('sync/due-queue', schedule, sync('create-sync')),
