@@ -12,6 +12,8 @@ export interface AsOfDialect {
   readonly stored: (relation: string) => string;
   /** Names a view of this module. */
   readonly past: (relation: string) => string;
+  /** Returns the text that a JSON object has under a name, or null. */
+  readonly textIn: (json: string, name: string) => string;
   /** Returns the SELECT of a view of totals over the investments of `from`. */
   readonly totals: (view: TotalsView, from: string) => string;
 }
@@ -91,6 +93,36 @@ const until =
       `SELECT ${listed(withoutNames(relation))} FROM ${dialect.stored(relation)} WHERE ${time} <= ${at}`,
     );
 
+/**
+ * The names of a change are those that it had then: of the version that was the last one to begin by that time, also when
+ * the record was gone already.
+ */
+const changes: Past = ({ past, stored, textIn }, at) => {
+  const lastVersion = (relation: string, history: string, column: string) => {
+    const current = `FROM ${stored(relation)} v WHERE v.source = t.source AND v.id = t.id AND v.valid_from <= ${at}`;
+    return `coalesce((SELECT v.${column} ${current}),
+      (SELECT h.${column} FROM ${stored(history)} h
+       WHERE h.source = t.source AND h.id = t.id AND h.valid_from <= ${at} AND NOT EXISTS (SELECT 1 ${current})
+       ORDER BY h.valid_from DESC, h.change_seq DESC, h.valid_to DESC LIMIT 1))`;
+  };
+  const about = (kind: string) => `substr(t.kind, 1, ${kind.length + 1}) = '${kind}_'`;
+  const isOther = `t.kind IN ('added', 'changed', 'removed')`;
+  const named = (relation: 'companies' | 'rounds', id: string) =>
+    `(SELECT n.name FROM ${past(relation)} n WHERE n.source = t.source AND n.id = ${id})`;
+  const post = `coalesce((SELECT u.company_id FROM ${stored('company_updates')} u WHERE u.source = t.source AND u.id = t.id),
+    ${textIn('coalesce(t.after, t.before)', 'company_id')})`;
+  return `SELECT ${listed(withoutNames('changes'), 't')},
+    CASE WHEN ${about('company')} THEN ${lastVersion('companies', 'company_history', 'name')}
+      WHEN ${about('round')} THEN ${named('companies', lastVersion('rounds', 'round_history', 'company_id'))}
+      WHEN ${about('update')} THEN ${named('companies', post)}
+      WHEN ${isOther} THEN ${named('companies', lastVersion('investments', 'investment_history', 'company_id'))}
+    END AS company_name,
+    CASE WHEN ${about('round')} THEN ${lastVersion('rounds', 'round_history', 'name')}
+      WHEN ${isOther} THEN ${named('rounds', lastVersion('investments', 'investment_history', 'offering_id'))}
+    END AS round_name
+    FROM ${stored('changes')} t WHERE t.at <= ${at}`;
+};
+
 const totals =
   (view: TotalsView): Past =>
   (dialect) =>
@@ -109,7 +141,7 @@ const dated: Readonly<Record<string, Past>> = {
   identities,
   roster,
   investment_history: until('investment_history', 'valid_to'),
-  changes: until('changes', 'at'),
+  changes,
   round_totals: totals('round_totals'),
   daily_raised: totals('daily_raised'),
   investor_totals: totals('investor_totals'),

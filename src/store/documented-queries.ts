@@ -192,16 +192,9 @@ ORDER BY week, currency NULLS FIRST`,
   bare(
     'latest-changes',
     'What are the latest changes, and in which round?',
-    // A join would have SQLite compute each view as a whole first.
-    `SELECT c.seq, c.at, c.source, c.kind, c.fields, c.id,
-       coalesce(
-         (SELECT i.round_name FROM investments i WHERE i.source = c.source AND i.id = c.id),
-         (SELECT h.round_name FROM investment_history h WHERE h.source = c.source AND h.id = c.id
-          ORDER BY h.valid_from DESC LIMIT 1),
-         (SELECT r.name FROM rounds r WHERE r.source = c.source AND r.id = c.id)
-       ) AS round_name
-FROM changes c
-ORDER BY c.seq DESC
+    `SELECT seq, at, source, kind, fields, id, round_name
+FROM changes
+ORDER BY seq DESC
 LIMIT 50`,
   ),
   bare(

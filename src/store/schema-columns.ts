@@ -133,6 +133,8 @@ export interface RoundStatColumns {
   raised_cents: number;
   published_through: string | null;
   asked_at: string;
+  /** JSON of fields this version does not know. */
+  extra: string | null;
 }
 
 export interface CollectionColumns {

@@ -42,7 +42,7 @@ export interface CompanyHistoryView extends CompaniesView {
 
 export interface RoundsView extends Keyed, RoundColumns, Versioned, Pick<Named, 'company_name'> {}
 
-export interface RoundHistoryView extends Keyed, RoundColumns, Versioned {
+export interface RoundHistoryView extends RoundsView {
   valid_to: string;
   ended_by: 'update' | 'removed';
 }
@@ -66,7 +66,7 @@ export interface InvestmentHistoryView extends Keyed, RecordColumns, Named {
   ended_by: EndedBy;
 }
 
-export interface ChangesView {
+export interface ChangesView extends Named {
   seq: number;
   source: string;
   id: string | null;

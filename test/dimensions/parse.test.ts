@@ -4,6 +4,7 @@ import { parseUpdates } from '../../src/dimensions/collections/company-updates.j
 import { collections, touchedBy } from '../../src/dimensions/collections/index.js';
 import { parseStats } from '../../src/dimensions/collections/round-stats.js';
 import { parseRound } from '../../src/dimensions/collections/rounds.js';
+import { publicRelations } from '../../src/store/dictionary/relations.js';
 import { company, offering, stats, summary, updates } from './samples.js';
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
@@ -54,6 +55,16 @@ test('unknown fields inside the known ones of a round go to extra, under their n
     terms: '{"cap":"1"}',
   });
 });
+
+test.each(Object.values(collections))(
+  'the collection $name fills every column that the dictionary has of its view',
+  ({ name, columns }) => {
+    const own = new Set(['source', 'valid_from', 'change_seq', 'company_name', 'round_name']);
+    const documented = publicRelations.find((relation) => relation.name === name)?.columns ?? [];
+    const names = documented.map((column) => column.name).filter((column) => !own.has(column));
+    expect([...columns].sort()).toEqual(names.sort());
+  },
+);
 
 test('a round is parsed into every column', () => {
   const { row, security, companyName, etag } = parseRound(offering('ofr_1', { new_field: true }));
@@ -158,8 +169,40 @@ test('stats become one row for each status', () => {
       raised_cents: 20,
       published_through: '2026-10-31T00:00:00.000Z',
       asked_at: '2026-11-01T00:00:00.000Z',
+      extra: null,
     },
   ]);
+});
+
+test('unknown fields of stats go to the extra of each status, as in the response, and those of other statuses do not', () => {
+  const counted = { count: 1, committed_cents: 30, raised_cents: 20 };
+  const set = {
+    by_status: {
+      active: { ...counted, investors: 1 },
+      executed: counted,
+      odd: { ...counted, median_cents: 2 },
+    },
+    total: { count: 3, committed_cents: 90, raised_cents: 60, investors: 3 },
+    as_of: '2026-11-01',
+  };
+  const extras = parseStats(stats('ofr_1', set), 'ofr_1', 'now').map(({ extra }) =>
+    JSON.parse(String(extra)),
+  );
+  const ofRound = { total: { investors: 3 }, as_of: '2026-11-01' };
+  expect(extras).toEqual([
+    { ...ofRound, by_status: { investors: 1 } },
+    ofRound,
+    { ...ofRound, by_status: { median_cents: 2 } },
+  ]);
+});
+
+test('stats whose unknown fields would be repeated for many statuses are an error, however long one row is', () => {
+  const answer = (many: number) =>
+    parseStats(stats('ofr_1', { by_status: statuses(many), note: 'x'.repeat(9_989) }), 'ofr_1', 'now');
+  expect(answer(100)).toHaveLength(100);
+  expect(() => answer(101)).toThrow(
+    'has 1010000 characters of unknown fields, and at most 1000000 are accepted',
+  );
 });
 
 test('a post is parsed without its body and the name of its author', () => {

@@ -8,7 +8,7 @@ export const roundStats: Collection = {
   key: ['offering_id', 'status'],
   columns: [
     ...['offering_id', 'status', 'company_id', 'currency', 'investments', 'committed_cents', 'raised_cents'],
-    ...['published_through', 'asked_at'],
+    ...['published_through', 'asked_at', 'extra'],
   ],
   versions: null,
   touchedBy: ['offering.', 'installation.'],
@@ -18,6 +18,13 @@ export const roundStats: Collection = {
 const statusesMax = 200;
 /** As of an investment: the status is part of a key. */
 const statusLengthMax = 200;
+
+const known: ReadonlySet<string> = new Set(['type', 'offering', 'company', 'currency', 'by_status', 'total']);
+const totals: ReadonlySet<string> = new Set(['count', 'committed_cents', 'raised_cents']);
+const knownInside = { by_status: totals, total: totals };
+
+/** Each row repeats the unknown fields of its round. So many characters are written for one round at most. */
+const repeatedMax = 1_000_000;
 
 /** Parses `GET /offerings/{id}/stats`: one row for each status that has investments. Throws for those of another round. */
 export function parseStats(body: unknown, round: string, askedAt: string): readonly Row[] {
@@ -30,10 +37,16 @@ export function parseStats(body: unknown, round: string, askedAt: string): reado
   if (typeof byStatus !== 'object' || byStatus === null) throw broken('set of stats', 'by_status');
   const statuses = Object.entries(byStatus);
   requireAtMost(statusesMax, statuses.length, 'set of stats', 'statuses');
-  return statuses.map(([status, totals]) => {
+  const ofRound = new Reader('set of stats', { ...fieldsOf(data), by_status: null }).extra(
+    known,
+    knownInside,
+  );
+  const repeated = (ofRound?.length ?? 0) * statuses.length;
+  requireAtMost(repeatedMax, repeated, 'set of stats', 'characters of unknown fields');
+  return statuses.map(([status, counted]) => {
     if (status.length > statusLengthMax || storableText(status) !== status)
       throw broken('set of stats', 'by_status');
-    const of = new Reader('set of stats', fieldsOf(totals));
+    const of = new Reader('set of stats', fieldsOf(counted));
     return {
       offering_id: round,
       status,
@@ -44,6 +57,7 @@ export function parseStats(body: unknown, round: string, askedAt: string): reado
       raised_cents: whole(of, 'raised_cents'),
       published_through: publishedThrough,
       asked_at: askedAt,
+      extra: new Reader('set of stats', { ...fieldsOf(data), by_status: counted }).extra(known, knownInside),
     };
   });
 }

@@ -148,6 +148,12 @@ export const dimensionRelations: readonly RelationEntry[] = [
       column('asked_at', 'time', 'When the platform was asked'),
       companyName,
       roundName,
+      column(
+        'extra',
+        'json',
+        'Object of the fields of this status and of its round that this version of rosterd does not know, as in the response: those of the status are under `by_status`',
+        'there are none, or rosterd 0.2.0 stored the row and the platform was not asked since',
+      ),
     ],
   },
   {
@@ -190,7 +196,7 @@ export const dimensionRelations: readonly RelationEntry[] = [
     name: 'round_history',
     kind: 'view',
     meaning: 'Superseded versions of rounds, to be used as `investment_history` is.',
-    columns: [source, roundId, ...round, ...validity, ...ended],
+    columns: [source, roundId, ...round, ...validity, ...ended, companyName],
   },
   {
     name: 'collections',

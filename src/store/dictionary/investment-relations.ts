@@ -126,6 +126,18 @@ export const investmentRelations: readonly RelationEntry[] = [
         'The same columns after the change; of an added investment all columns. Never identity',
         '`kind` is `removed` or `snapshot`, or the version is not stored any more',
       ),
+      column(
+        'company_name',
+        'text',
+        'Name of the company as it is now: of the investment, round or post, or the company itself. A deleted one has that of its last version',
+        'unknown, or `kind` is `snapshot`',
+      ),
+      column(
+        'round_name',
+        'text',
+        'Name of the round as it is now: of the investment, or the round itself. A deleted one has that of its last version',
+        'unknown, or `kind` is `snapshot` or about a company or post',
+      ),
     ],
   },
   {

@@ -62,10 +62,13 @@ const changeOf = (row: Selectable<ChangesView>): Change => ({
   fields: JSON.parse(row.fields) as string[],
   before: columnsIn(row.before),
   after: columnsIn(row.after),
+  company_name: row.company_name ?? null,
+  round_name: row.round_name ?? null,
 });
 
-const columnsIn = (text: string | null): ChangedColumns | null =>
-  text === null ? null : (JSON.parse(text) as ChangedColumns);
+/** The view of an earlier version that was not migrated yet lacks the newest columns. */
+const columnsIn = (text: string | null | undefined): ChangedColumns | null =>
+  text == null ? null : (JSON.parse(text) as ChangedColumns);
 
 /** Returns the number of the last change; 0 before the first. */
 export async function newestChange(db: Kysely<ReadDatabase>): Promise<number> {

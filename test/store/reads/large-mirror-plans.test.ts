@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { expect, test } from 'vitest';
 import { buildIndexes } from '../../../src/store/dialect/sqlite/indexes.js';
+import { changesSince } from '../../../src/store/reads/changes.js';
 import { largestChanges } from '../../../src/store/reads/dashboard/company.js';
 import { withFoundPeople } from '../../../src/store/reads/dashboard/find-people.js';
 import { rosterCount, rosterPage } from '../../../src/store/reads/dashboard/roster.js';
@@ -22,6 +23,27 @@ test('the largest changes of a company are found by ids: no table or view is rea
   const plan = await steps((db) => largestChanges(db, 'source1', 'co_1', 5));
   expect(plan.filter((step) => /^(MATERIALIZE|SCAN [inh]\b)/.test(step))).toEqual([]);
   expect(plan.filter((step) => /USING.*(investment_rows_id|history_rows_record)/.test(step))).toHaveLength(4);
+});
+
+test('the change feed reads records and versions by index, and without names neither', async () => {
+  const all = await steps((db) => changesSince(db, { after: 7 }));
+  expect(all.filter((step) => /^SCAN [chinrsu]\b/.test(step))).toEqual([]);
+  expect(all).toContain('SEARCH r USING INDEX investment_rows_id (id=? AND source_no=?)');
+  const some = ['seq', 'source', 'id', 'kind', 'fields', 'reason', 'at'] as const;
+  const plain = await steps((db) =>
+    db.selectFrom('changes').select(some).where('seq', '>', 7).orderBy('seq').limit(1_000).execute(),
+  );
+  expect(plain.filter((step) => !step.startsWith('BLOOM FILTER'))).toEqual([
+    'SEARCH c USING INTEGER PRIMARY KEY (rowid>?)',
+    'SEARCH s USING INTEGER PRIMARY KEY (rowid=?)',
+  ]);
+  const counted = await steps((db) =>
+    db
+      .selectFrom('changes')
+      .select(({ fn }) => fn.countAll().as('n'))
+      .execute(),
+  );
+  expect(counted.filter((step) => / [hinr] /.test(step))).toEqual([]);
 });
 
 test('a page of the roster begins where the last one ended, and sorts only rows of the same time', async () => {

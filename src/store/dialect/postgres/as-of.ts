@@ -35,6 +35,7 @@ export async function readAsOf(
   const dialect: AsOfDialect = {
     stored,
     past: (relation) => `pg_temp.${relation}`,
+    textIn: (json, name) => `(CAST(${json} AS json) ->> '${name}')`,
     totals: (view, from) => totals[view](from),
   };
   const views = asOfViews(dialect, at).map(({ name, select }) => `CREATE TEMP VIEW ${name} AS ${select}`);

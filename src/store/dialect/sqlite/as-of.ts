@@ -45,6 +45,7 @@ export function presentOnlyIn(message: string): string | undefined {
 
 const dialect: Omit<AsOfDialect, 'stored'> = {
   past: (relation) => `temp.${relation}`,
+  textIn: (json, name) => `json_extract(${json}, '$.${name}')`,
   totals: (view, from) => totals[view](from),
 };
 

@@ -39,6 +39,7 @@ interface Step {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
   readonly 'Plan Rows': number;
+  readonly 'Total Cost': number;
   readonly Plans?: readonly Step[];
 }
 
@@ -112,6 +113,27 @@ describe('plans of rosterd’s own queries', () => {
     ['the largest of the newest changes', () => largestChanges(db, 'acme', 'co_1', 10)],
   ])('the query for %s scans no large table', async (_, work) => {
     for (const steps of await plansOf(work)) expect(scanned(steps)).toEqual([]);
+  });
+
+  const columns = 'seq, source, id, kind, fields, reason, at';
+  test.each([
+    `SELECT ${columns} FROM changes WHERE seq > $1 ORDER BY seq LIMIT 1000`,
+    `SELECT ${columns} FROM changes WHERE source = 'source3' AND seq > $1`,
+    'SELECT count(*) FROM changes WHERE seq > $1',
+  ])('without names, nothing but the changes and their sources is read: %s', async (sql) => {
+    const tables = (await plan({ sql, parameters: [late] })).map(
+      (step) => step['Relation Name'] ?? 'change_rows',
+    );
+    expect(new Set(tables)).toEqual(new Set(['change_rows', 'sources']));
+  });
+
+  test('a page of the change feed is expected to cost less than what a server begins to compile', async () => {
+    const [[page] = []] = await plansOf(() => changesSince(db, { after: 0 }));
+    const { rows } = await database.pool.query<{ most: string }>(
+      "SELECT boot_val AS most FROM pg_settings WHERE name = 'jit_above_cost'",
+    );
+    expect(page?.['Total Cost']).toBeGreaterThan(10_000);
+    expect(page?.['Total Cost']).toBeLessThan(Number(rows[0]?.most));
   });
 
   const wanted = (more: Partial<RosterWanted>): RosterWanted => ({
