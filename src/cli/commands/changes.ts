@@ -59,12 +59,14 @@ export const changes: Command = {
 async function* lines(found: AsyncIterable<Change>): AsyncGenerator<string> {
   let width = 0;
   for await (const change of found) {
-    const { seq, at, source, kind, id, reason } = change;
+    const { seq, at, source, kind, id, reason, company_name, round_name } = change;
     width = Math.max(width, source.length);
     // "changed" is the usual reason and would confuse readers after the kind "removed".
     const why = reason === null || reason === 'changed' ? '' : `(${reason})`;
     const what = [whatChanged(change), why].filter((text) => text !== '').join(' ');
-    const line = `${String(seq).padStart(7)}  ${at}  ${source.padEnd(width)}  ${kind.padEnd(8)}  ${id ?? '-'}  ${what}`;
+    const names = [round_name, company_name].filter((name) => name !== null).join(' · ');
+    const about = [id ?? '-', names, what].filter((text) => text !== '').join('  ');
+    const line = `${String(seq).padStart(7)}  ${at}  ${source.padEnd(width)}  ${kind.padEnd(8)}  ${about}`;
     yield `${printable(line.trimEnd())}\n`;
   }
 }

@@ -74,6 +74,50 @@ test('changes print the values before and after, names alone where they are not 
       at,
       before: { ...before, blockers: [], converted_to: null },
       after: { ...after, blockers: JSON.parse(blockers), converted_to: 'inv_b' },
+      company_name: null,
+      round_name: null,
     },
+  ]);
+});
+
+test('changes print the names of round and company after the id, as far as they are known', async () => {
+  const world = await filledMirror(5);
+  onTestFinished(() => world.close());
+  await world.sync();
+  const database = openSqlite(join(world.folder, 'mirror.db'));
+  seedSource(database, 2, { name: 'beta' });
+  const known = { source_no: 2, valid_from: at, change_seq: 1 };
+  seedRow(database, 'company_rows', {
+    ...known,
+    id: 'co_1',
+    name: 'Tidal\u001b Labs',
+    reported_rounds: '[]',
+  });
+  seedRow(database, 'offering_rows', { ...known, id: 'ofr_1', company_id: 'co_1', name: 'Seed' });
+  seedInvestment(database, 2, 'inv_a', {});
+  seedInvestment(database, 2, 'inv_b', { offering_id: null });
+  const change = { source_no: 2, kind: 'added', at };
+  for (const [seq, id, about] of [
+    [11, 'inv_a', null],
+    [12, 'inv_b', null],
+    [13, 'co_1', 'company'],
+    [14, 'ofr_1', 'round'],
+  ] as const)
+    seedRow(database, 'change_rows', { ...change, seq, id, about });
+  seedRow(database, 'change_rows', {
+    ...change,
+    seq: 15,
+    id: 'inv_a',
+    kind: 'changed',
+    fields: '["identity.name"]',
+  });
+  database.close();
+  expect((await world.run(['changes', '--since', '10'])).out.split('\n')).toEqual([
+    `     11  ${at}  beta  added     inv_a  Seed · Tidal\\u001b Labs`,
+    `     12  ${at}  beta  added     inv_b  Tidal\\u001b Labs`,
+    `     13  ${at}  beta  company_added  co_1  Tidal\\u001b Labs`,
+    `     14  ${at}  beta  round_added  ofr_1  Seed · Tidal\\u001b Labs`,
+    `     15  ${at}  beta  changed   inv_a  Seed · Tidal\\u001b Labs  identity.name`,
+    '',
   ]);
 });
