@@ -14,7 +14,7 @@ export interface AlertSteps {
 }
 
 /** How long a condition must be absent before it counts as resolved: an intermittent one sends one message. */
-export const resolveMillis = 5 * 60_000;
+const resolveMillis = 5 * 60_000;
 
 export const alertKey = ({ kind, source }: Pick<Condition, 'kind' | 'source'>): string =>
   source === null ? kind : `${kind}.${source}`;

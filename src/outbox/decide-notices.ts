@@ -95,7 +95,6 @@ function isReportable(change: ChangeToReport): boolean {
   // A record in a listing has the reason of its last publication, which may be unrelated to the difference found
   // here.
   if (change.origin === 'feed' && derivedAgain.has(change.reason)) return false;
-  if (change.kind === 'added') return true;
   return isConversion(change) || hasDifference(statesOf(change));
 }
 

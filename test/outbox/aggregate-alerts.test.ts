@@ -28,6 +28,11 @@ test('alerts: 10,000 failing sources become one shared alert, and conditions of 
   ]);
 });
 
+test('alerts: a kind without words for many sources stays one alert for each', () => {
+  const present = failing(alertsOfKindMax + 1).map((one) => ({ ...one, kind: 'hook_failed' as const }));
+  expect(aggregateConditions(present, [], none)).toEqual(present);
+});
+
 test('alerts: sources that already have an alert keep it beside the shared one', () => {
   const open = failing(alertsOfKindMax);
   const seen = aggregateConditions(failing(21), open, none);

@@ -5,10 +5,10 @@ import {
   type Condition,
   decideAlerts,
   type OpenAlert,
-  resolveMillis,
 } from '../../src/outbox/decide-alerts.js';
 
 const now = Date.parse('2026-11-01T12:00:00.000Z');
+const minute = 60_000;
 const at = (millis: number) => new Date(now + millis).toISOString() as OpenAlert['since'];
 const halted: Condition = { kind: 'halted', source: 'acme', text: 'acme: waits for a person' };
 const disk: Condition = { kind: 'disk_low', source: null, text: 'the disk is almost full' };
@@ -36,12 +36,12 @@ test('alerts: a new condition is raised once, whatever its text later says', () 
 
 test('alerts: a condition is resolved after five minutes without it, and one that comes back stays open', () => {
   expect(decideAlerts([], [open(halted)], now)).toEqual({ ...nothing, gone: ['halted.acme'] });
-  expect(decideAlerts([], [open(halted, at(-resolveMillis + 1))], now)).toEqual(nothing);
+  expect(decideAlerts([], [open(halted, at(-5 * minute + 1))], now)).toEqual(nothing);
   expect(decideAlerts([halted], [open(halted, at(-60_000))], now)).toEqual({
     ...nothing,
     back: ['halted.acme'],
   });
-  const over = open(halted, at(-resolveMillis));
+  const over = open(halted, at(-5 * minute));
   expect(decideAlerts([], [over], now)).toEqual({ ...nothing, resolve: [over] });
 });
 

@@ -87,6 +87,14 @@ describe('notices: the text of a notice', () => {
   });
 });
 
+test('notices: a record that was converted earlier is not reported as converted again', () => {
+  const [draft] = noticesFor(change({ statusAfter: 'executed', convertedFrom: 'inv_0' }));
+  expect(JSON.parse(draft?.body ?? '')).toMatchObject({
+    converted_from: null,
+    text: 'acme: investment inv_1: status active → executed',
+  });
+});
+
 test('notices: the round is shown by its name, with company and round beside the ids', () => {
   const [draft] = decideNotices([change({ kind: 'added' })], [{ name: 'hook', rules: {} }], () => ({
     company: 'Tidal Labs',
@@ -108,12 +116,16 @@ describe('notices: changes without a notice', () => {
     ['shares, escrow, blockers or a profile', { fields: ['shares', 'in_escrow_cents', 'identity.name'] }],
     ['a recomputed record', { statusAfter: 'executed', reason: 'recomputed' }],
     ['a reprojected record', { statusAfter: 'executed', reason: 'reprojected' }],
-    ['a first listing', { kind: 'snapshot' }],
+    ['a first listing', { kind: 'snapshot', ...none }],
     ['a currency that was not known before', { fields: ['currency'], currencyBefore: null }],
     ['another currency of no amount', { ...{ ...noAmount, currencyBefore: 'eur' }, fields: ['currency'] }],
     ['a conversion known before', { fields: ['shares'], convertedFrom: 'inv_0' }],
   ])('no notice for %s', (_, more) => {
     expect(noticesFor(change(more))).toEqual([]);
+  });
+
+  test('a removed record gets a notice, whatever it was last published for', () => {
+    expect(noticesFor(change({ kind: 'removed', ...gone, reason: 'recomputed' }))).toHaveLength(1);
   });
 
   test('a listing notifies of differences, whatever its record was last published for', () => {
