@@ -103,8 +103,7 @@ async function send(prepare: () => Promise<Post>, parts: HttpParts, signal: Abor
     await response.body?.[Symbol.asyncIterator]().return?.();
     return judge(response.status, retryAfterMillis(response.headers, parts.clock.now()));
   } catch (error) {
-    if (late.signal.aborted && !done.signal.aborted)
-      return { kind: 'failed', why: `no answer within ${answerMillisMax / 1000} s` };
+    if (late.signal.aborted) return { kind: 'failed', why: `no answer within ${answerMillisMax / 1000} s` };
     return { kind: 'failed', why: whyUnreachable(error) };
   } finally {
     done.abort();
