@@ -32,6 +32,12 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Reading a field of null throws, which the catch turns into undefined; other values have no such field.',
   "intents/propose.ts | caller.kind === 'user' → true | user_no: caller.kind === 'user' ? caller.userNo : null,":
     'The other callers have no user number, and undefined is stored as NULL like null.',
+  'outbox/deliver.ts | 500 → 501 | const batch = 500;':
+    'How many notices are read at once; a round sends all that are due in any case.',
+  'outbox/send-http.ts | < → <= | for (let at = error, depth = 0; at instanceof Error && depth < 5; at =…':
+    'How many causes are followed is arbitrary: Node names the code in the error or its cause.',
+  'outbox/send-http.ts | 5 → 6 | for (let at = error, depth = 0; at instanceof Error && depth < 5; at =…':
+    'How many causes are followed is arbitrary: Node names the code in the error or its cause.',
   "sync/perform-tick.ts | && → || | return last.kind === 'finish' && last.halt === null ? last.end : null;":
     'A page that could be applied never ends in a halt, and what does not finish has no end.',
   "sync/perform-tick.ts | this.#mode === 'none' → true | if (this.#mode === 'none') this.#mode = modeOf(phase); #2":

@@ -1,59 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Instant } from '../../src/domain/instant.js';
-import { type Delivery, deliverDue, startDelivery } from '../../src/outbox/deliver.js';
-import type { DueNotice, Send, Sent } from '../../src/outbox/ports.js';
-import { silentLogger } from '../../src/runtime/logger.js';
-import { seededRandom } from '../../src/runtime/random.js';
-import { sqliteConnection } from '../../src/store/connection.js';
-import { Outbox } from '../../src/store/outbox.js';
-import { freshMirror, StandingClock, seedRow, seedSource } from '../store/support/mirror.js';
-import { VirtualClock } from '../sync/support/virtual-clock.js';
+import { decideNotices } from '../../src/outbox/decide-notices.js';
+import { deliverDue } from '../../src/outbox/deliver.js';
+import type { Sent } from '../../src/outbox/ports.js';
+import { seedRow } from '../store/support/mirror.js';
+import { delivered, failed, never, withOutbox, world } from './deliver-world.js';
+import { change } from './samples.js';
 
-const failed: Sent = { kind: 'failed', why: 'answered 503' };
-const delivered: Sent = { kind: 'delivered' };
-const never = new AbortController().signal;
-
-/** A real outbox, and receivers with scripted responses. */
-function world(notices: number, answers: Record<string, (notice: DueNotice) => Sent | Promise<Sent>>) {
-  const clock = new StandingClock();
-  const mirror = freshMirror(clock);
-  seedSource(mirror, 1);
-  const queue = (seq: number, target: string) =>
-    seedRow(mirror, 'notice_rows', {
-      source_no: 1,
-      seq,
-      target,
-      body: `{"seq":${seq}}`,
-      queued_at: new Date(clock.now()).toISOString(),
-      next_at: new Date(clock.now()).toISOString(),
-    });
-  const told: string[] = [];
-  const targets = new Map<string, Send>(
-    Object.entries(answers).map(([name, answer]) => [
-      name,
-      async (notice) => {
-        told.push(`${name}:${notice.notice}`);
-        return answer(notice);
-      },
-    ]),
-  );
-  for (const name of Object.keys(answers)) for (let seq = 1; seq <= notices; seq++) queue(seq, name);
-  const parts = {
-    outbox: new Outbox(sqliteConnection(mirror)),
-    targets,
-    clock,
-    random: seededRandom(1),
-    logger: silentLogger,
-  };
-  const states = () =>
-    mirror.raw
-      .prepare("SELECT target || ':' || notice || ' ' || state FROM notice_rows ORDER BY notice")
-      .pluck()
-      .all();
-  const column = (name: string) =>
-    mirror.raw.prepare(`SELECT ${name} FROM notice_rows ORDER BY notice`).pluck().all();
-  return { clock, mirror, told, parts, states, column, queue };
-}
+const day = 24 * 3_600_000;
+const minute = 60_000;
 
 describe('deliver: one round', () => {
   test('a round notifies each receiver in the order of changes and marks the notices delivered', async () => {
@@ -122,7 +77,6 @@ describe('deliver: one round', () => {
   });
 
   test('notices that waited for a day are not given up when the receiver limits its rate', async () => {
-    const day = 24 * 3_600_000;
     let limits = 1;
     const { parts, states, clock, told } = world(3, {
       a: () => (limits-- > 0 ? { ...failed, afterMillis: 30_000 } : delivered),
@@ -138,7 +92,7 @@ describe('deliver: one round', () => {
     let failures = 1;
     const { parts, states, clock } = world(1, { a: () => (failures-- > 0 ? failed : delivered) });
     await parts.outbox.begin(1);
-    clock.advance(2 * 24 * 3_600_000);
+    clock.advance(2 * day);
     for (let next = await deliverDue(parts, never); next !== null; next = await deliverDue(parts, never))
       clock.advance(Math.max(0, next - clock.now()));
     expect(states()).toEqual(['a:1 delivered']);
@@ -146,7 +100,7 @@ describe('deliver: one round', () => {
 
   test('notices that waited for a day are given up one by one, with waits, while the receiver is down', async () => {
     const { parts, states, clock, told } = world(3, { a: () => failed });
-    clock.advance(2 * 24 * 3_600_000);
+    clock.advance(2 * day);
     const rounds: number[] = [];
     for (let next = await deliverDue(parts, never); next !== null; next = await deliverDue(parts, never)) {
       rounds.push(told.length);
@@ -164,6 +118,157 @@ describe('deliver: one round', () => {
   });
 });
 
+describe('deliver: times', () => {
+  test.each([
+    ['all of it', 1 - 2 ** -32, [5, 10, 20, 40, 80, 160, 320, 640, 900, 900]],
+    ['the minimum', 0, Array<number>(10).fill(2.5)],
+  ])(
+    'a receiver that is down is asked again after growing waits of up to 15 minutes, %s with this jitter',
+    async (_, fraction, seconds) => {
+      const { parts, clock } = world(1, { a: () => failed });
+      const random = { ...parts.random, fraction: () => fraction };
+      const waits: number[] = [];
+      while (waits.length < seconds.length) {
+        const next = (await deliverDue({ ...parts, random }, never)) ?? 0;
+        waits.push((next - clock.now()) / 1000);
+        clock.advance(next - clock.now());
+      }
+      expect(waits).toEqual(seconds);
+    },
+  );
+
+  test.each([
+    ['of a day', day, 'a:1 given_up'],
+    ['that lacks a millisecond to a day', day - 1, 'a:1 pending'],
+  ])('a notice %s whose third attempt fails', async (_, age, state) => {
+    const { parts, states, clock } = world(1, { a: () => ({ ...failed, afterMillis: minute }) });
+    const queuedAt = clock.now();
+    for (const at of [0, 10 * minute, age]) {
+      clock.advance(queuedAt + at - clock.now());
+      await deliverDue(parts, never);
+    }
+    expect(states()).toEqual([state]);
+  });
+
+  test('a notice that waits for more than two hours was scheduled under a wrong clock and is sent now', async () => {
+    for (const [ahead, sent] of [
+      [2 * 60 * minute, []],
+      [2 * 60 * minute + 1, ['a:1']],
+    ] as const) {
+      const { parts, told, clock } = world(1, { a: () => delivered });
+      clock.advance(-ahead);
+      await deliverDue(parts, never);
+      expect(told).toEqual(sent);
+    }
+  });
+});
+
+describe('deliver: notices about one record', () => {
+  /** A notice about a change that was delivered, and others that wait. */
+  async function recordWorld(...statuses: readonly string[]) {
+    const base = world(0, { a: () => delivered });
+    const { mirror, parts, queue } = base;
+    for (const [index, statusAfter] of statuses.entries()) {
+      const seq = index + 1;
+      seedRow(mirror, 'change_rows', { source_no: 1, seq, id: 'inv_1', kind: 'changed', at: '2026' });
+      const changed = change({ seq, statusBefore: statuses[index - 1] ?? 'approved', statusAfter });
+      const [draft] = decideNotices([changed], [{ name: 'a', rules: {} }]);
+      queue(seq, 'a', draft?.body);
+      if (index === 0) await deliverDue(parts, never);
+    }
+    return base;
+  }
+
+  test('the second of two notices is sent a minute after the first, not earlier', async () => {
+    const { parts, told, clock } = await recordWorld('active', 'executed');
+    const sentAt = clock.now();
+    expect(await deliverDue(parts, never)).toBe(sentAt + minute);
+    clock.advance(minute - 1);
+    await deliverDue(parts, never);
+    expect(told).toEqual(['a:1']);
+    clock.advance(1);
+    await deliverDue(parts, never);
+    expect(told).toEqual(['a:1', 'a:2']);
+  });
+
+  test('a notice that becomes due a minute after the previous one is sent at once', async () => {
+    const { parts, told, clock } = await recordWorld('active', 'executed');
+    clock.advance(minute);
+    await deliverDue(parts, never);
+    expect(told).toEqual(['a:1', 'a:2']);
+  });
+
+  test('notices that wait for the same minute become one, from the first state to the last', async () => {
+    const { parts, states, column } = await recordWorld('active', 'executed', 'canceled');
+    await deliverDue(parts, never);
+    expect(states()).toEqual(['a:1 delivered', 'a:2 pending']);
+    expect(JSON.parse(`${column('body')[1]}`)).toMatchObject({
+      seq: 3,
+      text: 'acme: investment inv_1: status active → canceled',
+    });
+  });
+
+  test('notices that wait for the same minute and cancel out are not sent', async () => {
+    const { parts, states } = await recordWorld('active', 'executed', 'active');
+    expect(await deliverDue(parts, never)).toBeNull();
+    expect(states()).toEqual(['a:1 delivered']);
+  });
+});
+
+test('deliver: a notice that is deleted after it was read is not sent', async () => {
+  const { parts, told, mirror } = world(2, {
+    a: () => {
+      mirror.raw.prepare('DELETE FROM notice_rows WHERE notice = 2').run();
+      return delivered;
+    },
+  });
+  await deliverDue(parts, never);
+  expect(told).toEqual(['a:1']);
+});
+
+test('deliver: a failed attempt is logged with its number and the reason, a delivery is not', async () => {
+  let answer: Sent = failed;
+  const { parts, warned, clock } = world(1, { a: () => answer });
+  await deliverDue(parts, never);
+  clock.advance(minute);
+  await deliverDue(parts, never);
+  const entry = (attempt: number) => [
+    { endpoint: 'a', attempt, hint: 'answered 503' },
+    'a notice was not delivered',
+  ];
+  expect(warned).toEqual([entry(1), entry(2)]);
+  answer = delivered;
+  clock.advance(minute);
+  expect(await deliverDue(parts, never)).toBeNull();
+  expect(warned).toHaveLength(2);
+});
+
+describe('deliver: a stop during an attempt', () => {
+  /** Stops while the only notice is being sent. */
+  async function stoppedDuring(answer: Sent) {
+    const stopping = new AbortController();
+    const base = world(1, {
+      a: () => {
+        stopping.abort();
+        return answer;
+      },
+    });
+    await deliverDue(base.parts, stopping.signal);
+    return base;
+  }
+
+  test('a notice that the receiver accepted is settled', async () => {
+    const { states } = await stoppedDuring(delivered);
+    expect(states()).toEqual(['a:1 delivered']);
+  });
+
+  test('a notice that may not have arrived is due at once after the next start, without a failure', async () => {
+    const { parts, column, warned, clock } = await stoppedDuring(failed);
+    expect([column('last_error'), warned]).toEqual([[null], []]);
+    expect(await deliverDue(parts, AbortSignal.abort())).toBe(clock.now());
+  });
+});
+
 describe('deliver: crashes', () => {
   test('a crash between commit and delivery loses and repeats no notice', async () => {
     const { parts, told } = world(2, { a: () => delivered });
@@ -176,14 +281,11 @@ describe('deliver: crashes', () => {
 
   test('a crash between delivery and its record sends the notice again, and only then', async () => {
     const { parts, told } = world(2, { a: () => delivered });
-    const dying = {
-      ...parts,
-      outbox: Object.assign(Object.create(parts.outbox) as Outbox, {
-        delivered: async () => {
-          throw new Error('killed');
-        },
-      }),
-    };
+    const dying = withOutbox(parts, {
+      delivered: async () => {
+        throw new Error('killed');
+      },
+    });
     await expect(deliverDue(dying, never)).rejects.toThrow('killed');
     await deliverDue(parts, never);
     expect(told).toEqual(['a:1', 'a:1', 'a:2']);
@@ -200,91 +302,22 @@ test('deliver: a round whose outbox fails for one receiver ends after the reques
       }),
     other: () => delivered,
   });
-  const failing = {
-    ...parts,
-    outbox: Object.assign(Object.create(parts.outbox) as Outbox, {
-      begin: async (notice: number) => {
-        const body = await parts.outbox.begin(notice);
-        if (notice !== 2) return body;
-        events.push('the outbox failed');
-        throw new Error('the database is away');
-      },
-      delivered: async (notice: number, at: Instant) => {
-        events.push(`notice ${notice} delivered`);
-        await parts.outbox.delivered(notice, at);
-      },
-    }),
-  };
+  const failing = withOutbox(parts, {
+    begin: async (notice: number) => {
+      const body = await parts.outbox.begin(notice);
+      if (notice !== 2) return body;
+      events.push('the outbox failed');
+      throw new Error('the database is away');
+    },
+    delivered: async (notice: number, at: Instant) => {
+      events.push(`notice ${notice} delivered`);
+      await parts.outbox.delivered(notice, at);
+    },
+  });
   const round = deliverDue(failing, never).catch(() => events.push('the round ended'));
   await expect.poll(() => events).toContain('the outbox failed');
   await new Promise(setImmediate);
   respond();
   await round;
   expect(events).toEqual(['the outbox failed', 'notice 1 delivered', 'the round ended']);
-});
-
-test('deliver: the loop sends when woken and when a notice is due, and ends while a receiver hangs', async () => {
-  const clock = new VirtualClock();
-  const base = world(0, {});
-  const told: number[] = [];
-  let hang = false;
-  const answer: Send = (notice, signal) => {
-    told.push(notice.notice);
-    if (!hang) return Promise.resolve(told.length === 1 ? failed : delivered);
-    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(failed), { once: true }));
-  };
-  const parts = { ...base.parts, clock, targets: new Map([['a', answer]]) };
-  const at = new Date(clock.now()).toISOString();
-  const queue = (seq: number) =>
-    seedRow(base.mirror, 'notice_rows', {
-      source_no: 1,
-      seq,
-      target: 'a',
-      body: '{}',
-      queued_at: at,
-      next_at: at,
-    });
-  const delivery: Delivery = startDelivery(parts);
-  await clock.advance(0);
-  queue(1);
-  delivery.wake();
-  await expect.poll(() => told).toEqual([1]);
-  await expect.poll(() => base.column('attempts')).toEqual([1]);
-  await clock.advance(10_000);
-  await expect.poll(() => base.states()).toEqual(['a:1 delivered']);
-  hang = true;
-  queue(2);
-  delivery.wake();
-  await expect.poll(() => told).toHaveLength(3);
-  await delivery.close();
-  expect(base.states()).toEqual(['a:1 delivered', 'a:2 pending']);
-});
-
-test('deliver: a receiver gets new notices while another one is busy with its own', async () => {
-  let respond = () => {};
-  const { parts, told, queue, states } = world(0, {
-    busy: () =>
-      new Promise((resolve) => {
-        respond = () => resolve(delivered);
-      }),
-    other: () => delivered,
-  });
-  queue(1, 'busy');
-  const delivery = startDelivery({ ...parts, clock: new VirtualClock(parts.clock.now()) });
-  await expect.poll(() => told).toEqual(['busy:1']);
-  for (const notice of [2, 4]) {
-    queue(notice, 'other');
-    queue(notice, 'busy');
-    delivery.wake();
-    await expect.poll(() => told).toContain(`other:${notice}`);
-  }
-  expect(told).toEqual(['busy:1', 'other:2', 'other:4']);
-  respond();
-  await expect.poll(() => told).toContain('busy:3');
-  respond();
-  await expect.poll(() => told).toContain('busy:5');
-  respond();
-  await expect.poll(() => states().every((state) => `${state}`.endsWith('delivered'))).toBe(true);
-  await delivery.close();
-  expect(told).toHaveLength(5);
 });
