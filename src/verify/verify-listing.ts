@@ -13,7 +13,7 @@ import { type RecordsParts, verifyRecords } from './verify-records.js';
  * one, again until their newest version is published, and are unsettled if it is not.
  */
 export async function verifyListing(parts: RecordsParts, through: Instant | null): Promise<FullReceipt> {
-  const { stored, platform, catchUp } = parts;
+  const { stored, catchUp } = parts;
   const mark = await stored.mark();
   const reading = new Reading(parts);
   await reading.pages();
@@ -30,8 +30,7 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
     const differs = await compareKeepable(stored, id, ours, listed, awaiting);
     if (differs === null) continue;
     // Withdrawn while the listing passed its place and back again at once, a record is in the mirror without a change.
-    const mayHaveReturned =
-      differs.kind === 'extra' && (changed.size > 0 || (await platform.current(id)) !== null);
+    const mayHaveReturned = listed === undefined;
     const isUnpublished = ours === undefined && isSince(through, listed);
     // Published again without a change, a record has no entry in the change feed.
     const wasRepublished = held?.investment.observed_at !== ours?.investment.observed_at;
@@ -45,7 +44,7 @@ export async function verifyListing(parts: RecordsParts, through: Instant | null
 
 async function verifyMoving(parts: RecordsParts, moving: ReadonlyMap<string, Drift>): Promise<void> {
   let undecided: readonly string[] = [...moving.keys()];
-  for (let round = 1; undecided.length > 0; round += 1) {
+  for (let round = 1; ; round += 1) {
     undecided = (await verifyRecords(parts, undecided)).unpublished;
     if (undecided.length === 0) return;
     if (round === roundsMax) break;
@@ -64,7 +63,7 @@ interface Suspect {
 class Reading {
   /** Ids that differed when they were read, with both versions. */
   readonly suspects = new Map<string, Suspect>();
-  readonly #seen = new Set<string>();
+  readonly #seen = new Set<string | null>();
   #listed = 0;
   #unreadable = 0;
 
@@ -99,7 +98,7 @@ class Reading {
     this.#listed += items.length;
     const records = items.filter((item): item is Listed => item.kind === 'record');
     this.#unreadable += items.length - records.length;
-    for (const item of items) if (item.kind === 'rejected' && item.id !== null) this.#seen.add(item.id);
+    for (const { id } of items.filter((item) => item.kind === 'rejected')) this.#seen.add(id);
     const stored = await this.parts.stored.records(records.map(({ investment }) => investment.id));
     const awaiting = await this.parts.stored.awaiting();
     for (const record of records) {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Instant } from '../../src/domain/instant.js';
-import type { FeedItem } from '../../src/domain/investment.js';
+import type { FeedItem, Identity } from '../../src/domain/investment.js';
 import type { Cents } from '../../src/domain/money.js';
 import type { Settled } from '../../src/verify/settle.js';
 import { verifyListing } from '../../src/verify/verify-listing.js';
-import { investment, listingPage, record } from '../store/samples.js';
+import { identity, investment, listingPage, record, rejected } from '../store/samples.js';
 import { received } from '../sync/support/truth.js';
 
 const through = '2026-03-01T00:00:00.000Z' as Instant;
@@ -18,12 +18,21 @@ interface Mirrored {
   readonly republished?: readonly FeedItem[];
   /** When the platform says that it published a record. */
   readonly published?: Instant;
+  /** Rows that await deletion. */
+  readonly awaiting?: readonly string[];
   /** How often the platform says that the published version is not the newest one; for ever with `Infinity`. */
   readonly unpublished?: number;
 }
 
-/** A mirror, empty unless given, next to a platform that lists these records and still has `still` of them. */
-function stage(listed: readonly FeedItem[], still: readonly string[], mirror: Mirrored = { stored: [] }) {
+/**
+ * A mirror, empty unless given, next to a platform that lists these records, in pages if there are several arrays, and
+ * still has `still` of them.
+ */
+function stage(
+  listed: readonly FeedItem[] | readonly FeedItem[][],
+  still: readonly string[],
+  mirror: Mirrored = { stored: [] },
+) {
   const stored = new Map(
     mirror.stored.flatMap((one) =>
       one.kind === 'record' ? [[one.investment.id as string, one] as const] : [],
@@ -31,6 +40,8 @@ function stage(listed: readonly FeedItem[], still: readonly string[], mirror: Mi
   );
   const found: Settled[] = [];
   const asked: string[] = [];
+  let catchUps = 0;
+  const pages = listed.every((one) => Array.isArray(one)) ? listed : [listed as readonly FeedItem[]];
   const run = () =>
     verifyListing(
       {
@@ -40,7 +51,7 @@ function stage(listed: readonly FeedItem[], still: readonly string[], mirror: Mi
             tallies: async () => ({}),
             offerings: async () => [],
             idsAt: async () => [],
-            awaiting: async () => new Set<string>(),
+            awaiting: async () => new Set(mirror.awaiting),
             quarantined: async () => 0,
           },
           async *ids() {
@@ -60,7 +71,10 @@ function stage(listed: readonly FeedItem[], still: readonly string[], mirror: Mi
         },
         platform: {
           stats: async () => null,
-          page: async () => received(listingPage(listed, 'end', false)),
+          page: async (position) => {
+            const at = position.kind === 'page' ? Number(position.token) : 0;
+            return received(listingPage(pages[at] ?? [], `${at + 1}`, at + 1 < pages.length));
+          },
           current: async (id) => {
             asked.push(id);
             if (!still.includes(id)) return null;
@@ -72,6 +86,7 @@ function stage(listed: readonly FeedItem[], still: readonly string[], mirror: Mi
           },
         },
         catchUp: async () => {
+          catchUps += 1;
           for (const one of mirror.republished ?? [])
             if (one.kind === 'record') stored.set(one.investment.id, one);
           return through;
@@ -81,16 +96,23 @@ function stage(listed: readonly FeedItem[], still: readonly string[], mirror: Mi
       },
       through,
     );
-  return { run, found, asked };
+  return { run, found, asked, caughtUp: () => catchUps };
 }
 
+/** An identity of which nothing is known. */
+const nobody: Identity = {
+  ...identity('', { email: null, country: null }),
+  name: null,
+};
 const seen = (id: string, observed_at: string) => record(id, { observed_at: observed_at as Instant });
 const missing = (id: string): Settled => ({ drift: [{ kind: 'missing', id }], settled: true });
 
 test('verify listing: a record that came and went during the listing is not drift, as the mirror never stored it', async () => {
-  const { run, found, asked } = stage([seen('inv_gone', '2026-03-01T00:00:01.000Z')], []);
-  await run();
-  expect([found, asked]).toEqual([[], ['inv_gone']]);
+  for (const observedAt of [through, '2026-03-01T00:00:01.000Z']) {
+    const { run, found, asked } = stage([seen('inv_gone', observedAt)], []);
+    await run();
+    expect([found, asked]).toEqual([[], ['inv_gone']]);
+  }
 });
 
 test('verify listing: a record that came during the listing and stays must be stored after catching up', async () => {
@@ -128,9 +150,9 @@ test('verify listing: a record that returned is compared, and what differs in it
 test('verify listing: a record that the listing lacks and the platform does not have is extra, also while others change', async () => {
   const extra: Settled = { drift: [{ kind: 'extra', id: 'inv_invented' }], settled: true };
   for (const changed of [[], ['inv_other']]) {
-    const { run, found } = stage([], [], { stored: [record('inv_invented')], changed });
+    const { run, found, asked } = stage([], [], { stored: [record('inv_invented')], changed });
     await run();
-    expect(found).toEqual([extra]);
+    expect([found, asked]).toEqual([[extra], ['inv_invented']]);
   }
 });
 
@@ -202,4 +224,66 @@ test('verify listing: a reason that differs is drift only where both sides have 
       found.flatMap(({ drift }) => drift.flatMap((one) => (one.kind === 'record' ? one.columns : []))),
     ).toEqual(columns);
   }
+});
+
+test('verify listing: equal sides need no further request, over all pages of the listing', async () => {
+  const pages = [[record('inv_1'), record('inv_2')], [record('inv_3')]];
+  const { run, found, asked, caughtUp } = stage(pages, [], { stored: pages.flat() });
+  expect(await run()).toEqual({ listed: 3, compared: 3, unreadable: 0 });
+  expect([found, asked, caughtUp()]).toEqual([[], [], 0]);
+});
+
+test('verify listing: a record of the last page that the mirror lacks is missing', async () => {
+  const { run, found } = stage([[record('inv_1')], [record('inv_2')]], [], { stored: [record('inv_1')] });
+  await run();
+  expect(found).toEqual([missing('inv_2')]);
+});
+
+test('verify listing: a stored record that the listing names but nobody can read is not extra', async () => {
+  const { run, found, asked } = stage([rejected('inv_1'), rejected(null)], [], { stored: [record('inv_1')] });
+  expect(await run()).toEqual({ listed: 2, compared: 0, unreadable: 2 });
+  expect([found, asked]).toEqual([[], []]);
+});
+
+test('verify listing: a row that awaits deletion is expected to be missing, and is doubted if it is not', async () => {
+  for (const [listed, expected] of [
+    [[], []],
+    [[record('inv_1')], [{ drift: [{ kind: 'doubted', id: 'inv_1' }], settled: true }]],
+  ] as const) {
+    const { run, found } = stage(listed, [], { stored: [record('inv_1')], awaiting: ['inv_1'] });
+    await run();
+    expect(found).toEqual(expected);
+  }
+});
+
+test('verify listing: a record that changed during the listing and is equal now needs one catch-up', async () => {
+  const stored = [record('inv_1')];
+  const { run, found, asked, caughtUp } = stage(
+    [record('inv_1', { committed_cents: 1 as Cents })],
+    ['inv_1'],
+    {
+      stored,
+      changed: ['inv_1'],
+    },
+  );
+  await run();
+  expect([found, asked, caughtUp()]).toEqual([[], ['inv_1'], 1]);
+});
+
+test('verify listing: drift names the columns that differ, the amounts on both sides, and an identity that one side lacks', async () => {
+  const stored = [
+    record('inv_1', { committed_cents: 1 as Cents, status: 'active' }),
+    record('inv_2', {}, null),
+  ];
+  const { run, found } = stage([record('inv_1'), record('inv_2', {}, nobody)], [], { stored });
+  await run();
+  expect(found.flatMap(({ drift }) => drift)).toEqual([
+    {
+      kind: 'record',
+      id: 'inv_1',
+      columns: expect.toSatisfy((columns: string[]) => `${columns.toSorted()}` === 'committed_cents,status'),
+      amounts: [{ column: 'committed_cents', held: 1, platform: 100_00 }],
+    },
+    { kind: 'record', id: 'inv_2', columns: ['identity'], amounts: [] },
+  ]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
 import type { FeedItem } from '../../src/domain/investment.js';
-import type { Platform, StatsRead, StoredRows } from '../../src/verify/ports.js';
+import type { CurrentRead, Platform, StatsRead, StoredRows } from '../../src/verify/ports.js';
 import { verifySource } from '../../src/verify/verify-source.js';
 import { identity, investment, listingPage, record, rejected } from '../store/samples.js';
 import { received } from '../sync/support/truth.js';
@@ -13,15 +13,25 @@ interface Stage {
   readonly listed?: readonly FeedItem[];
   readonly stats?: StatsRead | null;
   readonly full?: boolean;
+  readonly sample?: number;
+  readonly seed?: number;
+  readonly awaiting?: readonly string[];
 }
 
 const version = (id: string) => ({ investment: investment(id), identity: identity(id) });
 
+const published = (item: FeedItem): CurrentRead => ({
+  item,
+  publishedMatches: true,
+  publishedObservedAt: null,
+});
+
 /** Verifies a mirror with these rows, beside a platform that lists these records and shows these counts. */
 function verified(
-  { stored = [], quarantined = 0, listed = [], stats = null, full = false }: Stage,
+  { stored = [], quarantined = 0, listed = [], stats = null, full = false, ...stage }: Stage,
   more: Partial<
-    Pick<Platform, 'stats'> & Pick<StoredRows, 'isUnchangedSince' | 'offerings' | 'records' | 'keepable'>
+    Pick<Platform, 'stats' | 'current'> &
+      Pick<StoredRows, 'isUnchangedSince' | 'offerings' | 'records' | 'keepable'>
   > = {},
 ) {
   const rows: StoredRows = {
@@ -29,7 +39,7 @@ function verified(
     tallies: async () => ({}),
     offerings: more.offerings ?? (async () => (stats === null && stored.length === 0 ? [] : ['ofr_1'])),
     idsAt: async (places) => places.map((place) => stored[place] ?? ''),
-    awaiting: async () => new Set<string>(),
+    awaiting: async () => new Set(stage.awaiting),
     async *ids() {
       yield* stored;
     },
@@ -49,14 +59,14 @@ function verified(
       stored: rows,
       platform: {
         stats: more.stats ?? (async () => stats),
-        current: async (id) => ({ item: record(id), publishedMatches: true, publishedObservedAt: null }),
+        current: more.current ?? (async (id) => published(record(id))),
         page: async () => received(listingPage(listed, 'end', false)),
       },
       catchUp: async () => null,
       pause: async () => {},
       clock: new VirtualClock(),
     },
-    { sample: 5, seed: 7, full },
+    { sample: stage.sample ?? 5, seed: stage.seed ?? 7, full },
   );
 }
 
@@ -75,6 +85,103 @@ test.each<[string, Stage, string]>([
   ],
 ])('verify source: comparing %s', async (_, stage, outcome) => {
   expect(await outcomeOf(stage)).toEqual({ outcome, drift: [] });
+});
+
+test('verify source: rows that await deletion are neither drift nor equal', async () => {
+  const current = async () => null;
+  const receipt = await verified({ stored: ['inv_1'], awaiting: ['inv_1'] }, { current });
+  expect(receipt).toMatchObject({ outcome: 'awaiting', awaiting_deletion: 1, drift: [] });
+});
+
+const ten = ['inv_0', 'inv_1', 'inv_2', 'inv_3', 'inv_4', 'inv_5', 'inv_6', 'inv_7', 'inv_8', 'inv_9'];
+const differing = async (id: string) => published(record(id, { status: 'executed' }));
+const counted = (amount: number | bigint): StatsRead => ({
+  byStatus: { active: { count: 1, committed_cents: amount, raised_cents: 1 } },
+  publishedThrough: null,
+});
+
+test('verify source: a seed selects the same records again, each at most once, and other seeds select others', async () => {
+  const sampled = async (seed: number, sample = 3) => {
+    const asked: string[] = [];
+    const current = async (id: string) => {
+      asked.push(id);
+      return published(record(id));
+    };
+    const receipt = await verified({ stored: ten, seed, sample }, { current });
+    expect(receipt.sample).toEqual({ seed, compared: new Set(asked).size, unpublished: 0 });
+    return asked;
+  };
+  const samples = await Promise.all(Array.from({ length: 30 }, (_, seed) => sampled(seed)));
+  expect(samples.map(({ length }) => length)).toEqual(Array(30).fill(3));
+  expect(await sampled(29)).toEqual(samples[29]);
+  expect([...new Set(samples.flat())].sort()).toEqual(ten);
+  expect(await sampled(1, 10)).toEqual(ten);
+  expect(await sampled(1, 11)).toEqual(ten);
+});
+
+test('verify source: a difference that the sample and the listing find is reported once', async () => {
+  const listed = [record('inv_1', { status: 'executed' }), record('inv_2', { status: 'executed' })];
+  const receipt = await verified({ stored: ['inv_1', 'inv_2'], listed, full: true }, { current: differing });
+  expect(receipt.outcome).toBe('drift');
+  expect(receipt.drift).toMatchObject([
+    { kind: 'record', id: 'inv_1' },
+    { kind: 'record', id: 'inv_2' },
+  ]);
+});
+
+test('verify source: counts that differ are drift, also sums that only a bigint holds', async () => {
+  for (const amount of [7, 10n ** 18n]) {
+    const receipt = await verified({ stats: counted(amount) });
+    expect(receipt).toMatchObject({ outcome: 'drift', unsettled: [] });
+    expect(receipt.drift).toMatchObject([
+      { kind: 'tally', offering: 'ofr_1', amounts: [{}, { held: 0, platform: amount }, {}] },
+    ]);
+  }
+});
+
+test('verify source: differences of a source that changes all the time are unsettled, by offering and by record', async () => {
+  const receipt = await verified(
+    { stored: ['inv_1'], stats: counted(7) },
+    { current: differing, isUnchangedSince: async () => false },
+  );
+  expect(receipt).toMatchObject({ outcome: 'unsettled', drift: [], unsettled: ['ofr_1', 'inv_1'] });
+});
+
+test('verify source: a record that the platform derives but that cannot be read is not compared', async () => {
+  const receipt = await verified({ stored: ['inv_1'] }, { current: async (id) => published(rejected(id)) });
+  expect(receipt).toMatchObject({
+    outcome: 'incomplete',
+    drift: [],
+    sample: { compared: 0, unpublished: 1 },
+  });
+});
+
+test.each([
+  ['stopped', 'unfinished'],
+  ['rate_limited', 'unfinished'],
+  ['unreachable', 'failed'],
+] as const)(
+  'verify source: a run that ends with %s is %s, unless it found drift before',
+  async (code, outcome) => {
+    const current = async () => {
+      throw new Fault(code, 'no more', { hint: 'later' });
+    };
+    const before = await verified({ stored: ['inv_1'] }, { current });
+    expect(before).toMatchObject({
+      outcome,
+      sample: null,
+      ended: { code, message: 'no more', hint: 'later', retry_at: null },
+    });
+    const after = await verified({ stored: ['inv_1'], stats: counted(7) }, { current });
+    expect(after).toMatchObject({ outcome: 'drift', ended: { code } });
+  },
+);
+
+test('verify source: an error that is no fault is thrown', async () => {
+  const current = async () => {
+    throw new TypeError('a defect');
+  };
+  await expect(verified({ stored: ['inv_1'] }, { current })).rejects.toThrow('a defect');
 });
 
 test('verify source: counts that the token may no longer see when they are compared again are skipped, not equal', async () => {
