@@ -3,7 +3,7 @@ import {
   addressRule,
   type BudgetState,
   block,
-  settleMillis,
+  remaining,
   spend,
   spendAnyway,
   tokenEndpointRule,
@@ -14,7 +14,8 @@ import fc from '../support/property.js';
 const hour = 3_600_000;
 const rule = tokenRule(100);
 const start = 1_000 * hour;
-/** When a window that began at `start` has surely ended. */
+const settleMillis = 2_000;
+/** When a window that began at `start` has surely ended on the platform as well: two seconds later. */
 const over = start + hour + settleMillis;
 
 function spent(count: number, windowStart = start, blockedUntil: number | null = null): BudgetState {
@@ -108,7 +109,7 @@ describe('budget: one request', () => {
 
   test('budget: a refusal that changes nothing returns the same state', () => {
     const state = spent(100);
-    expect(spend(state, rule, start + 1, 'webhook').state).toBe(state);
+    for (const now of [start, start + 1]) expect(spend(state, rule, now, 'webhook').state).toBe(state);
   });
 
   test('RATE-11 budget: a 429 of this limit starts the next window when the platform says', () => {
@@ -127,7 +128,7 @@ describe('budget: one request', () => {
   test('budget: requests near the end of a window count in the next one too', () => {
     const end = start + hour;
     const early = spendAnyway(spent(40), rule, end - settleMillis - 1, 3);
-    const late = spendAnyway(spendAnyway(early, rule, end - 1, 5), rule, over - 1, 7);
+    const late = spendAnyway(spendAnyway(early, rule, end - settleMillis, 5), rule, over - 1, 7);
     expect(late).toMatchObject({ windowStart: start, spent: 55, late: 12 });
     expect(spend(late, rule, over, 'routine')).toMatchObject({ state: { windowStart: over, spent: 13 } });
     expect(spend(late, rule, over + hour, 'routine')).toMatchObject({ state: { spent: 1 } });
@@ -151,6 +152,28 @@ describe('budget: one request', () => {
     const state = block(block(spent(40), rule, start, 265_000, false), rule, start + 1000, 3000, false);
     expect(spend(state, rule, start + 264_999, 'webhook')).toMatchObject({ until: start + 265_000 });
     expect(spend(state, rule, start + 265_000, 'webhook')).toMatchObject({ kind: 'granted' });
+  });
+
+  test('budget: a 429 blocks for a window at most', () => {
+    const state = block(spent(40), rule, start, 2 * hour, false);
+    for (const now of [start, start + hour - 1])
+      expect(spend(state, rule, now, 'webhook')).toMatchObject({ kind: 'refused', until: start + hour });
+    expect(spend(state, rule, start + hour, 'webhook')).toMatchObject({ kind: 'granted' });
+  });
+
+  test.each([
+    ['a new budget is whole for a window from now', null, { left: 100, resetsAt: over }],
+    ['a window has what was not sent in it', spent(30), { left: 70, resetsAt: over }],
+    ['a window has nothing when others sent more than the limit', spent(130), { left: 0, resetsAt: over }],
+    ['a block leaves nothing until it ends', spent(30, start, start + 5), { left: 0, resetsAt: start + 5 }],
+    ['a spent window outlasts a block', spent(100, start, start + 5), { left: 0, resetsAt: over }],
+    [
+      'a block outlasts a spent window',
+      spent(100, start - hour, start + 5_000),
+      { left: 0, resetsAt: start + 5_000 },
+    ],
+  ] as const)('budget: %s', (_, state, left) => {
+    expect(remaining(state, rule, start)).toEqual(left);
   });
 
   test('budget: a 429 of another limit leaves the count unchanged', () => {
