@@ -41,7 +41,8 @@ function stage(
   const found: Settled[] = [];
   const asked: string[] = [];
   let catchUps = 0;
-  const pages = listed.every((one) => Array.isArray(one)) ? listed : [listed as readonly FeedItem[]];
+  const isPaged = listed.length > 0 && listed.every((one) => Array.isArray(one));
+  const pages = isPaged ? listed : [listed as readonly FeedItem[]];
   const run = () =>
     verifyListing(
       {
@@ -73,7 +74,8 @@ function stage(
           stats: async () => null,
           page: async (position) => {
             const at = position.kind === 'page' ? Number(position.token) : 0;
-            return received(listingPage(pages[at] ?? [], `${at + 1}`, at + 1 < pages.length));
+            const items = pages[at] ?? absent(`page ${at}`);
+            return received(listingPage(items, `${at + 1}`, at + 1 < pages.length));
           },
           current: async (id) => {
             asked.push(id);
@@ -87,6 +89,7 @@ function stage(
         },
         catchUp: async () => {
           catchUps += 1;
+          if (catchUps > 100) absent('end of catching up');
           for (const one of mirror.republished ?? [])
             if (one.kind === 'record') stored.set(one.investment.id, one);
           return through;
@@ -99,6 +102,9 @@ function stage(
   return { run, found, asked, caughtUp: () => catchUps };
 }
 
+const absent = (what: string): never => {
+  throw new Error(`there is no ${what}`);
+};
 /** An identity of which nothing is known. */
 const nobody: Identity = {
   ...identity('', { email: null, country: null }),
