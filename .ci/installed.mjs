@@ -9,10 +9,13 @@ linkNode();
 await ensureBuilt().catch(reportBuildFailure);
 
 /**
- * npm 11 and later do this themselves; npm 10 omits commands of packages that only a local package depends on.
+ * npm 11 and later do this themselves; npm 10 omits commands of packages that only a local package depends on. The registry
+ * names the build for Apple's processors in its own way.
  */
 function linkNode() {
-  const link = join(root, 'node_modules', '.bin', 'node');
-  const target = join('..', `node-${process.platform}-${process.arch}`, 'bin', 'node');
-  if (!existsSync(link) && existsSync(join(root, 'node_modules', '.bin', target))) symlinkSync(target, link);
+  const bin = join(root, 'node_modules', '.bin');
+  const system = `${process.platform}-${process.arch}`;
+  const targets = [`node-${system}`, `node-bin-${system}`].map((name) => join('..', name, 'bin', 'node'));
+  const target = targets.find((path) => existsSync(join(bin, path)));
+  if (target !== undefined && !existsSync(join(bin, 'node'))) symlinkSync(target, join(bin, 'node'));
 }
