@@ -60,4 +60,18 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'An empty queue has no first entry; the comparison saves a look at the requests that are left.',
   'sync/tick-slots.ts | > → >= | const feed = timed.size > 0 && this.parts.timedWait() <= 0 ? timed.pee…':
     'An empty queue has no first entry; the comparison saves a look at the requests that are left.',
+  "sync/decide.ts | listing.final === null → false | if (listing.final === null) throw new Error('only a complete listing i…":
+    'Both callers have looked; the check is for the type.',
+  "sync/decide.ts | throw new Error('only a complete listing… → ; | if (listing.final === null) throw new Error('only a complete listing i…":
+    'Both callers have looked; the check is for the type.',
+  'sync/webhook-spacing.ts | > → >= | return all.reduce((widest, one) => (one.gapMillis > widest.gapMillis ?…':
+    'Of two limits that require the same gap, either may be named.',
+  'sync/webhook-spacing.ts | > → >= | return left > 0 && left >= limit * plentyShare;':
+    'A limit of no requests at all is not one that the platform has.',
+  'sync/webhook-spacing.ts | gapMillis === 0 || by === null || elapse… → false | if (gapMillis === 0 || by === null || elapsedMillis === Number.POSITIV…':
+    'The formula of the next line returns 0 then, and a known gap has a limit.',
+  'sync/webhook-spacing.ts | || → && | if (gapMillis === 0 || by === null || elapsedMillis === Number.POSITIV…':
+    'The formula of the next line returns 0 then, and a known gap has a limit.',
+  'sync/webhook-spacing.ts | || → && | if (gapMillis === 0 || by === null || elapsedMillis === Number.POSITIV… #2':
+    'The formula of the next line returns 0 then, and a known gap has a limit.',
 };

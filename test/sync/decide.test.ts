@@ -470,4 +470,20 @@ describe('decide: a fault', () => {
       before: states.sweeping,
     });
   });
+
+  const reported = (more: { readonly hint?: string | null; readonly lasting?: boolean }, code: FaultCode) => {
+    const failure = { code, message: 'made up', hint: null, retryAt: instantFromMillis(now), ...more };
+    const [effect] = decide(tickStart(following), { kind: 'failed', failure }, now).effects;
+    return effect?.kind === 'finish' ? effect.end : undefined;
+  };
+
+  test('decide: a fault that halts without a hint has its message alone', () => {
+    expect(reported({ hint: null }, 'forbidden')?.message).toBe('made up');
+  });
+
+  test('decide: a failure that lasts until somebody acts says so, and no other does', () => {
+    expect(reported({ lasting: true }, 'database_busy')).toHaveProperty('lasting', true);
+    for (const other of [{ lasting: false }, {}])
+      expect(reported(other, 'database_busy')).not.toHaveProperty('lasting');
+  });
 });

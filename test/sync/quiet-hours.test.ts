@@ -86,6 +86,18 @@ test('during quiet hours a source follows its feed but begins no listing for nam
   expect(first(null, '2026-11-02T12:00:00Z')).toBe('begin_listing');
 });
 
+test('an empty source begins its first listing after the quiet hours', () => {
+  const [first] = decide(
+    tickStart({ kind: 'empty' }, { quiet: day }),
+    { kind: 'tick_asked', trigger: 'timer' },
+    at('2026-11-02T12:00:00Z'),
+  ).effects;
+  expect(first).toMatchObject({
+    kind: 'finish',
+    end: { outcome: 'waiting', retryAt: '2026-11-02T18:00:00.000Z' },
+  });
+});
+
 test('a first listing stops at the beginning of the quiet hours, continues behind its pages, and ignores them when asked', async () => {
   const clock = new VirtualClock(at('2026-11-02T07:59:00Z'));
   const truth = new Truth(() => clock.now());
