@@ -12,7 +12,8 @@ import {
 test('the running process and processes of unknown hosts are not considered gone', () => {
   const own = processName();
   expect(isProcessGone(`${own}:suffix`)).toBe(false);
-  expect(isProcessThere(`${own}:suffix`)).toBe(true);
+  // Elsewhere the start of a process is not known, so it may be another one with the same pid.
+  expect(isProcessThere(`${own}:suffix`)).toBe(process.platform === 'linux');
   for (const name of ['tester', '', own.replace(/^[^:]+/, 'elsewhere'), own.replace(/\.\d*\./, '.1.')])
     expect({ name, gone: isProcessGone(name), there: isProcessThere(name) }).toEqual({
       name,
@@ -46,7 +47,7 @@ test('a process of another host with the same name, or named by an earlier versi
   }
 });
 
-test('a stopped process (SIGSTOP) is still there', async () => {
+test.skipIf(process.platform !== 'linux')('a stopped process (SIGSTOP) is still there', async () => {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
   await once(child, 'spawn');
   const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');

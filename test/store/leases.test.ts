@@ -67,28 +67,30 @@ describe('a lease', () => {
     await expect(mirror.recordTick(lease, report, null)).rejects.toMatchObject({ code: 'lease_lost' });
   });
 
-  test('the lease of a frozen process lasts until it expires, and ends immediately when the process is killed', async () => {
-    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
-    onTestFinished(() => void child.kill('SIGKILL'));
-    await once(child, 'spawn');
-    const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
-    const birth = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-    const frozen = `${processName().replace(/:\d+:\d*\./, `:${child.pid}:${birth}.`)}:abcdefgh`;
-    const { mirror, lease, clock } = await mirrorFixture({ isGone: isSharedProcessGone });
-    await mirror.release(lease);
-    await mirror.open(acme, frozen);
-    child.kill('SIGSTOP');
-    await expect(mirror.open(acme, 'second')).rejects.toMatchObject({ code: 'lease_lost' });
-    clock.millis += 61_000;
-    const { lease: second } = await mirror.open(acme, 'second');
-    await mirror.release(second);
-    const { lease: again } = await mirror.open(acme, frozen);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    const { lease: third } = await mirror.open(acme, 'third');
-    expect(third.fence).toBe(again.fence + 1);
-    await expect(mirror.recordTick(again, report, null)).rejects.toMatchObject({ code: 'lease_lost' });
-  });
+  // Elsewhere the start of a process is not known, so its lease always lasts until it expires.
+  if (process.platform === 'linux')
+    test('the lease of a frozen process lasts until it expires, and ends immediately when the process is killed', async () => {
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)']);
+      onTestFinished(() => void child.kill('SIGKILL'));
+      await once(child, 'spawn');
+      const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
+      const birth = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+      const frozen = `${processName().replace(/:\d+:\d*\./, `:${child.pid}:${birth}.`)}:abcdefgh`;
+      const { mirror, lease, clock } = await mirrorFixture({ isGone: isSharedProcessGone });
+      await mirror.release(lease);
+      await mirror.open(acme, frozen);
+      child.kill('SIGSTOP');
+      await expect(mirror.open(acme, 'second')).rejects.toMatchObject({ code: 'lease_lost' });
+      clock.millis += 61_000;
+      const { lease: second } = await mirror.open(acme, 'second');
+      await mirror.release(second);
+      const { lease: again } = await mirror.open(acme, frozen);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      const { lease: third } = await mirror.open(acme, 'third');
+      expect(third.fence).toBe(again.fence + 1);
+      await expect(mirror.recordTick(again, report, null)).rejects.toMatchObject({ code: 'lease_lost' });
+    });
 
   test('a renewed lease stays valid, and a released one is free immediately', async () => {
     const { mirror, lease, clock } = await mirrorFixture();

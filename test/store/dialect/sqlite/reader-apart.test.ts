@@ -1,4 +1,5 @@
-import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { sql } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
 import { Fault } from '../../../../src/domain/fault.js';
@@ -33,8 +34,17 @@ async function apart(file: string): Promise<ReadingsApart> {
   return readings;
 }
 
-/** Returns the ids of this process's reading child processes, from /proc. */
+/** Returns the ids of this process's reading child processes. */
 function children(): readonly string[] {
+  if (!existsSync('/proc')) {
+    const all = execFileSync('ps', ['-axo', 'pid=,ppid=,command='], { encoding: 'utf8' }).split('\n');
+    const lines = all.map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []);
+    return lines
+      .filter(
+        ([, , parent, command = '']) => parent === `${process.pid}` && command.includes('reading-child'),
+      )
+      .map(([, pid = '']) => pid);
+  }
   const has = (pid: string, file: string, words: string) => {
     try {
       return readFileSync(`/proc/${pid}/${file}`, 'utf8').includes(words);
