@@ -74,4 +74,26 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The formula of the next line returns 0 then, and a known gap has a limit.',
   'sync/webhook-spacing.ts | || → && | if (gapMillis === 0 || by === null || elapsedMillis === Number.POSITIV… #2':
     'The formula of the next line returns 0 then, and a known gap has a limit.',
+  'sync/grant-check.ts | 20 → 21 | dueAt: now + Math.min(restMillis, retryMillis * 2 ** Math.min(failures…':
+    'So many doublings are beyond the longest wait in any case.',
+  'sync/idle-stretch.ts | 20 → 21 | return Math.max(intervalMillis, Math.min(idleIntervalMillis, intervalM…':
+    'So many doublings are beyond the longest interval in any case.',
+  'sync/step-guard.ts | < → <= | if (this.#sinceMark < this.#markLasts) return;':
+    'The mark stays one step longer, and a cycle is found as surely.',
+  'sync/step-guard.ts | 2 → 3 | this.#markLasts *= 2;':
+    'The mark moves less often, and a cycle is found a turn later at most.',
+  'sync/quiet-hours.ts | 1_440 → 1441 | const dayMinutes = 1_440;':
+    'An end that is a minute off is corrected like one before a change of clocks.',
+  'sync/quiet-hours.ts | apart === 0 → false | if (apart === 0) return guess;':
+    'Nothing apart, the next lines return the guess as well.',
+  'sync/quiet-hours.ts | < → <= | const end = guess + (apart < dayMinutes / 2 ? apart : apart - dayMinut…':
+    'Clocks never change by half a day.',
+  'sync/quiet-hours.ts | 2 → 3 | const end = guess + (apart < dayMinutes / 2 ? apart : apart - dayMinut…':
+    'Clocks never change by a third of a day.',
+  'sync/quiet-hours.ts | < → <= | (minuteOfDay(time, timeZone) - to + dayMinutes) % dayMinutes < dayMinu…':
+    'Clocks never change by half a day.',
+  'sync/quiet-hours.ts | 2 → 3 | (minuteOfDay(time, timeZone) - to + dayMinutes) % dayMinutes < dayMinu…':
+    'Clocks never change by a third of a day.',
+  'sync/quiet-hours.ts | > → >= | while (skipped > end && isAfter(skipped - minuteMillis)) skipped -= mi…':
+    'One minute further, the time is before the end that the clocks skip.',
 };

@@ -53,6 +53,15 @@ test('idle stretch: an announced change counts for the webhook, whatever started
   expect(waits([{ report: tick('timer', 1), announced: true }, idle])).toEqual([1, 2]);
 });
 
+test('idle stretch: a tick that a user or a start asked for neither lengthens nor resets the interval', () => {
+  const asked: Turn[] = [
+    { report: tick('manual', 0) },
+    { report: tick('start', 0) },
+    { report: tick('manual', 1) },
+  ];
+  expect(waits([announced, idle, ...asked, idle])).toEqual([1, 2, 2, 2, 2, 3]);
+});
+
 test('idle stretch: a failed tick resets the interval', () => {
   expect(waits([announced, idle, { report: tick('timer', 0, 'failed') }, idle])).toEqual([1, 2, 1, 1]);
 });
