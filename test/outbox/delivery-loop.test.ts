@@ -90,6 +90,7 @@ test('deliver: a receiver whose due notices another process has sent meanwhile i
   let reads = 0;
   const dueFor = async () => {
     reads += 1;
+    if (reads > 10) throw new Error('it never waits');
     return [];
   };
   const delivery = startDelivery({ ...withOutbox(parts, { dueFor }), clock });
