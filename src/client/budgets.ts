@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { defined } from '../domain/defined.js';
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Interruption } from '../runtime/interruption.js';
@@ -213,8 +214,7 @@ export class Budgets {
             if (counts.state === null || isSame(counts, entry)) return;
             const state = stored(counts.state, counts.fixed);
             if (await swap.call(this.#parts.store, key, entry.state, state)) {
-              const { late } = counts.state;
-              entry.state = late === undefined ? state : { ...state, late };
+              entry.state = { ...state, ...defined({ late: counts.state.late }) };
               entry.fixed = counts.fixed;
               return;
             }

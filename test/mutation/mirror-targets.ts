@@ -40,7 +40,7 @@ export const mirrorTargets: readonly Target[] = [
   target('sync/step-guard', sync('step-guard'), ticks),
   target('sync/idle-stretch', sync('idle-stretch'), schedule),
   target('client/budget', client('budget', 'budgets')),
-  target('client/budgets', client('budget', 'budgets'), sync('create-sync')),
+  target('client/budgets', client('budget-store', 'budgets', 'budget'), sync('create-sync')),
   target('client/judge-response', client('judge-response', 'fetch/with-retry')),
   target('client/rate-limit-wait', client('judge-response', 'fetch/with-retry', 'budgets')),
   target('client/parse-page', client('parse-page', 'raw-items', 'parse-investment')),
