@@ -32,6 +32,18 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Reading a field of null throws, which the catch turns into undefined; other values have no such field.',
   "intents/propose.ts | caller.kind === 'user' → true | user_no: caller.kind === 'user' ? caller.userNo : null,":
     'The other callers have no user number, and undefined is stored as NULL like null.',
+  "verify/compare-record.ts | kept?.kind === 'record' → true | return compareAwaiting(id, held, kept?.kind === 'record' ? kept : list…":
+    'A record stays one without what the mirror would not store; the check is for the type.',
+  'client/budget.ts | <= → < | windowStart: state.windowStart <= now ? state.windowStart : beginning(…':
+    'Windows without a phase begin now either way; those with one have no block, so the line before returns.',
+  'client/budgets.ts | 50 → 51 | const swapsMax = 50;':
+    'How often a shared budget is tried again is arbitrary: any such number in a row means that counting does not work.',
+  "client/budgets.ts | first === undefined → false | if (first === undefined) throw new Error('a budget that was just loade…":
+    'A budget that was loaded has two counts; the check is for the type.',
+  "client/budgets.ts | throw new Error('a budget that was just … → ; | if (first === undefined) throw new Error('a budget that was just loade…":
+    'A budget that was loaded has two counts; the check is for the type.',
+  'outbox/deliver.ts | > → >= | millisOf(dueAt) <= now || millisOf(dueAt) - now > noticeWaitMillisMax;':
+    'The outbox applies the same limit to each notice: one that waits exactly as long is looked for, and not found.',
   'outbox/deliver.ts | 500 → 501 | const batch = 500;':
     'How many notices are read at once; a round sends all that are due in any case.',
   'outbox/send-http.ts | < → <= | for (let at = error, depth = 0; at instanceof Error && depth < 5; at =…':
