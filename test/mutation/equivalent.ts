@@ -108,4 +108,6 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Clocks never change by a third of a day.',
   'sync/quiet-hours.ts | > → >= | while (skipped > end && isAfter(skipped - minuteMillis)) skipped -= mi…':
     'One minute further, the time is before the end that the clocks skip.',
+  'sync/failure-of.ts | 30 → 31 | const certain = Math.min(half.capMillis, half.baseMillis * 2 ** Math.m…':
+    'So many doublings are beyond the longest wait in any case.',
 };

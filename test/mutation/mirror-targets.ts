@@ -31,7 +31,7 @@ export const mirrorTargets: readonly Target[] = [
   target('sync/crowd', schedule, sync('create-sync', 'webhook-spacing')),
   target('sync/next-due', schedule, ticks, sync('create-sync')),
   target('sync/due-queue', schedule, sync('create-sync')),
-  target('sync/failure-of', ticks, sync('create-sync')),
+  target('sync/failure-of', sync('failure-of')),
   target('sync/quiet-hours', sync('quiet-hours'), schedule),
   target('sync/restart-spacing', sync('restart-spacing')),
   target('sync/grant-check', sync('grant-check')),
