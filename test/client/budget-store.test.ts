@@ -76,9 +76,17 @@ test('budgets: a store that cannot be read or written is logged, and requests ar
 });
 
 test('budgets: a shared store that other processes change all the time is logged, and the request is sent', async () => {
-  const { take, left, warned } = stage({ swap: async () => false });
+  let swaps = 0;
+  const { take, left, warned } = stage({
+    swap: async () => {
+      swaps += 1;
+      if (swaps > 1_000) throw new Error('it never ends');
+      return false;
+    },
+  });
   await take();
   expect(left()).toEqual([99, 99]);
+  expect(swaps).toBeLessThan(100);
   expect(warned).toEqual(['a request budget could not be shared']);
 });
 
@@ -280,4 +288,93 @@ test('budgets: of many tokens, those without a request or a block for a day are 
 
 test('budgets: a token has the same digest in every version', () => {
   expect(digestOf('secret')).toBe('2bb80d537b1da3e38bd30361aa855686');
+});
+
+test('budgets: of many tokens, one that has not sent a request yet is kept', async () => {
+  const { one, clock, take, left } = stage();
+  for (let number = 0; number < 63; number += 1) await take(1, `token ${number}`);
+  await one.quota('asked', rule);
+  clock.at = start + day + 1;
+  await take(1, 'new');
+  expect(['token 7', 'asked'].map((key) => left(key).length)).toEqual([0, 2]);
+});
+
+test('budgets: of many tokens, one whose count is being read again is kept', async () => {
+  const store = shared();
+  const { one, clock, take, left } = stage(store);
+  for (let number = 0; number < 64; number += 1) await take(1, `token ${number}`);
+  let respond = () => {};
+  store.load = () =>
+    new Promise((resolve) => {
+      respond = () => resolve(null);
+    });
+  const refreshed = one.refresh('token 7', rule);
+  await Promise.resolve();
+  store.load = async () => null;
+  clock.at = start + day + 1;
+  await take(1, 'new');
+  expect(['token 7', 'token 8'].map((key) => left(key).length)).toEqual([2, 0]);
+  respond();
+  await refreshed;
+});
+
+test('budgets: a token is kept for a day after the hour in which it was used began', async () => {
+  for (const [later, isKept] of [
+    [day, true],
+    [day + 1, false],
+  ] as const) {
+    const { clock, take, left } = stage();
+    for (let number = 0; number < 64; number += 1) {
+      clock.at = start - minute;
+      await take(1, `token ${number}`);
+      clock.at = start + 30 * minute;
+      await take(1, `token ${number}`);
+    }
+    clock.at = start + later;
+    await take(1, 'new');
+    expect(left('token 7').length > 0).toBe(isKept);
+  }
+});
+
+test('budgets: a swap that another process wins is repeated without a warning', async () => {
+  const store = shared();
+  const { take, left, warned } = stage(store);
+  await take();
+  store.held = {
+    windowStart: start,
+    spent: 31,
+    blockedUntil: null,
+    fixed: { windowStart: start, spent: 41 },
+  };
+  await take();
+  expect([left(), warned]).toEqual([[68, 58], []]);
+});
+
+test('budgets: a 429 that another process got spends the count of the hour here as well', async () => {
+  const store = shared();
+  const { one, take, left } = stage(store);
+  await take();
+  const blockedUntil = start + 20 * minute;
+  const windowStart = blockedUntil - hour - settleMillis;
+  store.held = { windowStart, spent: 100, blockedUntil, fixed: { windowStart, spent: 100 } };
+  await one.refresh('key', rule);
+  expect(left()).toEqual([0, 0]);
+});
+
+test('budgets: a block is stored although enough requests are stored ahead', async () => {
+  const { one, take, saved } = stage();
+  await take();
+  await one.block('key', rule, minute, false);
+  expect(saved.map(({ blockedUntil }) => blockedUntil)).toEqual([null, start + minute]);
+});
+
+test('budgets: the one count that an earlier version stored is that of the hour if its window began in it', async () => {
+  for (const [windowStart, expected] of [
+    [start, [95, 95]],
+    [start - 1, [95, 100]],
+  ] as const) {
+    const { one, left } = stage({ load: async () => ({ windowStart, spent: 5, blockedUntil: null }) });
+    await one.quota('key', rule);
+    expect(left()).toEqual(expected);
+  }
 });
