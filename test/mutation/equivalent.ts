@@ -38,6 +38,13 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Windows without a phase begin now either way; those with one have no block, so the line before returns.',
   'client/budgets.ts | 50 → 51 | const swapsMax = 50;':
     'How often a shared budget is tried again is arbitrary: any such number in a row means that counting does not work.',
+  "client/budgets.ts | >= → > | if (swaps >= swapsMax) throw new Error('other processes change this bu…":
+    'How often a shared budget is tried again is arbitrary: any such number in a row means that counting does not work.',
+  'client/budgets.ts | others > 0 → true | else if (others > 0)':
+    'Counting no further request changes no number.',
+  'client/budgets.ts | > → >= | else if (others > 0)': 'Counting no further request changes no number.',
+  'client/budgets.ts | this.#known.size >= this.#forgetAt → true | if (this.#known.size >= this.#forgetAt) this.#forgetIdle();':
+    'Idle entries are looked for more often, which costs time only: their counts are in the store.',
   "client/budgets.ts | first === undefined → false | if (first === undefined) throw new Error('a budget that was just loade…":
     'A budget that was loaded has two counts; the check is for the type.',
   "client/budgets.ts | throw new Error('a budget that was just … → ; | if (first === undefined) throw new Error('a budget that was just loade…":
