@@ -378,3 +378,22 @@ test('budgets: the one count that an earlier version stored is that of the hour 
     expect(left()).toEqual(expected);
   }
 });
+
+test('budgets: a new hour is stored although enough requests are stored ahead', async () => {
+  const { clock, take, saved } = stage();
+  clock.at = start + 50 * minute;
+  await take();
+  clock.at = start + hour + 5 * minute;
+  await take();
+  expect(saved.map(({ fixed }) => fixed?.windowStart)).toEqual([start, start + hour]);
+});
+
+test('budgets: all requests of a window that a process of an earlier version began count in the hour', async () => {
+  const store = shared();
+  const { one, clock, take, left } = stage(store);
+  await take(60);
+  clock.at = start + 30 * minute;
+  store.held = { windowStart: start + 20 * minute, spent: 25, blockedUntil: null };
+  await one.refresh('key', rule);
+  expect(left()).toEqual([75, 15]);
+});
