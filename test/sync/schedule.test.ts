@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Cursor } from '../../src/domain/position.js';
 import { unchecked } from '../../src/sync/grant-check.js';
-import { isIdle, isOver, nudgeDueAt, untilDue, usesWebhooksUntil } from '../../src/sync/next-due.js';
+import {
+  isIdle,
+  isOver,
+  nudgeDueAt,
+  timedSince,
+  untilDue,
+  usesWebhooksUntil,
+} from '../../src/sync/next-due.js';
 import { nothingApplied, type Phase, type TickReport } from '../../src/sync/ports.js';
 import { schedule } from '../../src/sync/schedule.js';
 import {
@@ -808,4 +815,11 @@ describe('schedule: what only some ticks change', () => {
     expect(stateAfter({ checksGrant: true }, { ...done, grant: 'followed' }).grantRetry).toBe(false);
     expect(stateAfter({ checksGrant: true }, { ...done, grant: 'failed' }).grantRetry).toBe(true);
   });
+});
+
+test('schedule: a timed tick is due since its timer, or since a grant check that is to be repeated, if that is earlier', () => {
+  const since = (grantRetry: boolean, dueAt: number) =>
+    timedSince({ ...waiting, grantRetry, grant: { dueAt, failures: 1 } }) - now;
+  expect([since(true, now - hour), since(false, now - hour)]).toEqual([-hour, minute]);
+  expect(since(true, now + hour)).toBe(minute);
 });
