@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../src/runtime/package-root.js';
+
+const file = join(packageRoot, 'test', 'client', 'fixtures', 'delta-page.json');
 
 /** Returns a delta page as sent: a complete record, a tombstone, a deactivated investor. */
 export function deltaPage(): Page {
-  return JSON.parse(readFileSync(new URL('./fixtures/delta-page.json', import.meta.url), 'utf8')) as Page;
+  return JSON.parse(readFileSync(file, 'utf8')) as Page;
 }
 
 export interface Page {

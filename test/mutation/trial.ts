@@ -76,7 +76,8 @@ function furnish(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, 'trials'), { recursive: true });
   cpSync(join(packageRoot, 'package.json'), join(folder, 'package.json'));
-  for (const part of ['schema', 'node_modules']) symlinkSync(join(packageRoot, part), join(folder, part));
+  for (const part of ['schema', 'node_modules', 'test'])
+    symlinkSync(join(packageRoot, part), join(folder, part));
 }
 
 /** Bundles the tests of a target with one of its mutants. */
