@@ -169,8 +169,11 @@ test.each(matrix)(
   },
 );
 
+/** Versions whose mirror has everything that status reads: a version may add only what status does not. */
+const readByStatus: ReadonlySet<string> = new Set(['0.2.0']);
+
 test.each(matrix.filter(isOlder))(
-  'status reads a mirror that $version wrote, or names the older schema and the command that upgrades it ($database)',
+  'status reads a mirror that $version wrote if it lacks nothing that it reads, else it names the older schema and the command that upgrades it ($database)',
   async ({ database, from }) => {
     const clock = clockOf(from);
     const folder = tempFolder();
@@ -180,8 +183,7 @@ test.each(matrix.filter(isOlder))(
       folderOf: () => folder,
     });
     const seen = await statusOf(config.database, clock, config).catch((error: unknown) => error);
-    // What later versions added may be nothing that status reads.
-    if (!(seen instanceof Error)) {
+    if (readByStatus.has(from.version)) {
       expect(seen).toMatchObject({ sources: [{ source: 'copper' }, { source: 'quiet' }] });
       return;
     }
