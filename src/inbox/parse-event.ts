@@ -43,8 +43,10 @@ function eventOf(envelope: unknown): EventSeen | undefined {
     eventId,
     installation,
     event,
-    company: parseId('company', own(data, 'company') ?? own(own(block, 'target'), 'id')) ?? null,
-    investment: parseId('investment', own(data, 'id') ?? own(data, 'investment')) ?? null,
+    company:
+      parseId('company', own(data, 'company')) ?? parseId('company', own(own(block, 'target'), 'id')) ?? null,
+    investment:
+      parseId('investment', own(data, 'id')) ?? parseId('investment', own(data, 'investment')) ?? null,
     observedAt: observedAt(event, data),
     test: eventId.startsWith(testPrefix) || own(block, 'test') === true,
   };

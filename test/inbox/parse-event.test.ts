@@ -52,6 +52,23 @@ test('parse event: older envelopes name no installation, and some events no comp
   });
 });
 
+test('parse event: the company of a round event is that of its installation, because its data has a name only', () => {
+  const data = { offering: 'ofr_1', status: 'open', company: { name: 'Acme', url: 'acme' } };
+  expect(parse({ ...envelope, event: 'offering.opened', data })).toMatchObject({
+    company: 'co_9',
+    investment: null,
+  });
+  const target = { type: 'syndicate', id: 'syn_1', name: 'Angels' };
+  const of = { ...envelope.installation, target };
+  expect(parse({ ...envelope, event: 'offering.opened', installation: of, data })?.company).toBeNull();
+});
+
+test('parse event: an event about something else names its investment beside its own id', () => {
+  const data = { id: 'is_1', status: 'completed', investment: 'inv_2' };
+  expect(parse({ ...envelope, event: 'investment_session.completed', data })?.investment).toBe('inv_2');
+  expect(parse({ ...envelope, data: { investment: 'inv_3' } })?.investment).toBe('inv_3');
+});
+
 test('parse event: only events that the feed publishes have a time that the feed can reach', () => {
   const data = { occurred_at: '2026-10-20T09:30:00.123456Z' };
   expect(parse({ ...envelope, event: 'investment.created', data })?.observedAt).toBe(
@@ -64,7 +81,8 @@ test('parse event: a body that is not an event is rejected', () => {
   for (const value of [null, 1, 'a', [], {}, { id: 'evt_1' }, { event: 'a' }, { id: 'e', event: 'a' }])
     expect(parse(value), JSON.stringify(value)).toBeUndefined();
   expect(parse({ ...envelope, event: 'a b' })).toBeUndefined();
-  expect(parse({ ...envelope, installation: { id: { a: 1 } } })).toBeUndefined();
+  for (const id of [{ a: 1 }, 5, 'inst 1', `inst_${'1'.repeat(200)}`])
+    expect(parse({ ...envelope, installation: { id } }), JSON.stringify(id)).toBeUndefined();
   for (const text of ['', '{', 'nul', '{"id":"evt_1"', '\ufeff{}'])
     expect(parseEvent(Buffer.from(text))).toBeUndefined();
   expect(parseEvent(Buffer.from([0x22, 0xff, 0x22]))).toBeUndefined();
