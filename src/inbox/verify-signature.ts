@@ -37,7 +37,7 @@ export function parseSignatureHeader(header: string): SignatureHeader | undefine
   const signatures: string[] = [];
   for (const part of header.split(',')) {
     const equals = part.indexOf('=');
-    if (equals < 0) continue;
+    if (equals < 1) continue;
     const key = part.slice(0, equals).trim();
     const value = part.slice(equals + 1).trim();
     if (key === 't') {
