@@ -27,7 +27,7 @@ export class Refusal extends Error {
     readonly result: Result,
     cause?: unknown,
   ) {
-    super(result, cause === undefined ? undefined : { cause });
+    super(result, { cause });
     this.name = 'Refusal';
   }
 }

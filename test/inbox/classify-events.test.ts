@@ -26,8 +26,13 @@ test('classify events: an event stored under a clock forty days ahead gets anoth
   expect(judged(putOff, at(-2))).toEqual([1, 0, 0]);
 });
 
-test('classify events: an attempt scheduled under a clock that was ahead is due now', () => {
+test('classify events: an attempt scheduled later than the longest wait and a minute between two clocks is due now', () => {
   const unseen = { observedAt: at(-4), attempts: 1 };
-  expect(judged({ ...unseen, nextAt: at(600) })).toEqual([0, 0, 0]);
-  expect(judged({ ...unseen, nextAt: at(40 * day) })).toEqual([0, 1, 0]);
+  expect(judged({ ...unseen, nextAt: at(1_860) })).toEqual([0, 0, 0]);
+  expect(judged({ ...unseen, nextAt: at(1_860.001) })).toEqual([0, 1, 0]);
+});
+
+test('classify events: an event stored by a clock up to a minute ahead waits for a tick that begins after it', () => {
+  expect(judged({ receivedAt: at(60) })).toEqual([0, 0, 0]);
+  expect(judged({ receivedAt: at(60.001) }), 'no clock is so far ahead that is right').toEqual([0, 1, 0]);
 });

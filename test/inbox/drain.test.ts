@@ -95,25 +95,19 @@ test('CLIENT-21 drain: an event nudges its source at once and is worked when the
   expect(drain.status()).toEqual({ worked: 1, retried: 0, givenUp: 0 });
 });
 
-test('drain: an event that the feed does not show is retried with growing waits, then left to timed ticks', async () => {
+test('drain: an event that the feed does not show is retried for an hour with growing waits, then left to timed ticks', async () => {
   const behind = { publishedThrough: instantFromMillis(clock.now() - 60_000) };
   await arrive();
   clock.jump(1);
-  const looks: number[] = [clock.now()];
-  ticks.nudges.length = 0;
   await ticks.end(acme, behind);
-  for (let minutes = 0; minutes < 120; minutes += 1) {
-    for (let second = 0; second < 60; second += 1) {
-      await clock.advance(1000);
-      if (ticks.nudges.length === 0) continue;
-      ticks.nudges.length = 0;
-      looks.push(clock.now());
-      await ticks.end(acme, behind);
-    }
+  for (const seconds of [2, 5, 10, 30, 60, 120, 300, 600, 1200, 1800]) {
+    ticks.nudges.length = 0;
+    await clock.advance(seconds * 1000 - 1);
+    expect(ticks.nudges).toEqual([]);
+    await clock.advance(1);
+    expect(ticks.nudges).toEqual([acme]);
+    await ticks.end(acme, behind);
   }
-  const gaps = looks.slice(1).map((at, index) => at - (looks[index] ?? 0));
-  expect(gaps.length).toBe(10);
-  for (const [index, gap] of gaps.entries()) expect(gap).toBeGreaterThanOrEqual(gaps[index - 1] ?? 0);
   expect(inbox.states()).toEqual(['given_up']);
   expect(drain.status()).toEqual({ worked: 0, retried: 10, givenUp: 1 });
 });
