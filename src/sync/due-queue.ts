@@ -20,8 +20,17 @@ export class DueQueue<Entry extends Due> {
 
   add(entry: Entry): void {
     this.#added += 1;
-    this.#heap.push({ entry, no: this.#added });
-    this.#up(this.#heap.length - 1);
+    const node = { entry, no: this.#added };
+    for (let at = this.#heap.length; ; ) {
+      const parent = (at - 1) >> 1;
+      const above = this.#heap[parent];
+      if (above === undefined || !isBefore(node, above)) {
+        this.#heap[at] = node;
+        return;
+      }
+      this.#heap[at] = above;
+      at = parent;
+    }
   }
 
   /** The entry must be in the queue. */
@@ -39,49 +48,30 @@ export class DueQueue<Entry extends Due> {
 
   take(): Entry | undefined {
     const first = this.peek();
-    if (first !== undefined) this.#shift();
+    this.#shift();
     return first;
   }
 
+  /** Takes out the first node, if there is one. */
   #shift(): void {
     const last = this.#heap.pop();
     if (last === undefined || this.#heap.length === 0) return;
-    this.#heap[0] = last;
-    this.#down();
-  }
-
-  #up(from: number): void {
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (!this.#swapIfBefore(at, parent)) return;
-      at = parent;
-    }
-  }
-
-  #down(): void {
     for (let at = 0; ; ) {
       const left = 2 * at + 1;
-      const right = left + 1;
-      const child = this.#isBefore(right, left) ? right : left;
-      if (!this.#swapIfBefore(child, at)) return;
+      const child = isBefore(this.#heap[left + 1], this.#heap[left]) ? left + 1 : left;
+      const below = this.#heap[child];
+      if (below === undefined || !isBefore(below, last)) {
+        this.#heap[at] = last;
+        return;
+      }
+      this.#heap[at] = below;
       at = child;
     }
   }
+}
 
-  #swapIfBefore(lower: number, upper: number): boolean {
-    if (!this.#isBefore(lower, upper)) return false;
-    const [a, b] = [this.#heap[lower], this.#heap[upper]];
-    if (a === undefined || b === undefined) return false;
-    this.#heap[lower] = b;
-    this.#heap[upper] = a;
-    return true;
-  }
-
-  /** An index beyond the end comes after every other. */
-  #isBefore(one: number, other: number): boolean {
-    const [a, b] = [this.#heap[one], this.#heap[other]];
-    if (a === undefined) return false;
-    if (b === undefined) return true;
-    return a.entry.dueAt === b.entry.dueAt ? a.no < b.no : a.entry.dueAt < b.entry.dueAt;
-  }
+/** Returns whether there is such a node and it comes before the other. */
+function isBefore<Entry extends Due>(one: Node<Entry> | undefined, other: Node<Entry> | undefined): boolean {
+  if (one === undefined || other === undefined) return false;
+  return one.entry.dueAt === other.entry.dueAt ? one.no < other.no : one.entry.dueAt < other.entry.dueAt;
 }
