@@ -15,9 +15,11 @@ export function sharesOf(sources: number, options: SyncOptions): SharedRequests 
   );
 }
 
+type Loop = Pick<SourceLoop, 'start' | 'dueWithin' | 'nudge' | 'recheck' | 'isIll' | 'timedSince'>;
+
 interface Member {
-  readonly source: SyncSource;
-  readonly loop: SourceLoop;
+  readonly source: Pick<SyncSource, 'identity' | 'dropsIdentity'>;
+  readonly loop: Loop;
 }
 
 /**
@@ -46,7 +48,7 @@ export class Crowd {
   }
 
   /** Lets all sources tick, because webhooks may have been missed: in a crowd the longest unread ones first. */
-  catchUp(loops: readonly SourceLoop[]): void {
+  catchUp(loops: readonly Loop[]): void {
     if (!this.#isCrowd(loops.length)) {
       for (const loop of loops) loop.nudge();
       return;
@@ -56,7 +58,7 @@ export class Crowd {
   }
 
   /** Checks again what the tokens of these sources may read: in a crowd only of those that do not work, one by one. */
-  recheck(loops: readonly SourceLoop[], sources: number): void {
+  recheck(loops: readonly Loop[], sources: number): void {
     this.#rechecking.abort();
     this.#rechecking = new Interrupter();
     if (!this.#isCrowd(sources)) for (const loop of loops) loop.recheck();
@@ -105,7 +107,7 @@ export class Crowd {
     }
   }
 
-  async #recheckSpread(all: readonly SourceLoop[], signal: Interruption): Promise<void> {
+  async #recheckSpread(all: readonly Loop[], signal: Interruption): Promise<void> {
     const { timed } = this.sharesNow();
     for (const [index, loop] of all.entries()) {
       if (timed !== null && index >= timed.atOnce)
