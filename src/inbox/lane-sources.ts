@@ -78,8 +78,8 @@ export class LaneSources {
   }
 
   /**
-   * Returns how far each source of the lane was read, or null while that is unknown for one of them. Ends with `nothing` at
-   * the first proof that is not enough for any event. The proofs of this daemon come first, because they cost nothing, and
+   * Returns how far each source of the lane was read, or null while this daemon has not read one of its own. Ends with
+   * `nothing` at the first proof that is missing or not enough for any event. The proofs of this daemon come first, because they cost nothing, and
    * then that of the source that was waited for last: a lane may have thousands of sources, and each tick asks.
    */
   async proofsOf(
@@ -103,7 +103,7 @@ export class LaneSources {
       const proof = await this.parts.inbox.proofOf(source);
       if (proof === null || isNothing(proof)) {
         this.#waitedFor = source;
-        return proof === null ? null : 'nothing';
+        return 'nothing';
       }
       proofs.push(proof);
     }

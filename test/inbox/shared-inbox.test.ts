@@ -16,6 +16,9 @@ let inbox: MemoryInbox;
 let number: number;
 let open: Drain[];
 let alone: boolean;
+/** What was logged as a warning and is not expected by the test. */
+const warned: unknown[][] = [];
+const logger = { ...silentLogger, warn: (...line: unknown[]) => void warned.push(line) };
 
 beforeEach(() => {
   clock = new VirtualClock();
@@ -28,6 +31,7 @@ beforeEach(() => {
 afterEach(async () => {
   await Promise.all(open.map((drain) => drain.close()));
   expect(clock.sleeping).toBe(0);
+  expect(warned.splice(0)).toEqual([]);
 });
 
 /** One of two daemons that share the inbox. */
@@ -48,7 +52,7 @@ function daemon(works: readonly SourceName[], knows: readonly SourceName[] = [ac
     announceAccepted: (lane) => void sent.push(`accepted ${lane}`),
     announceTicked: (source) => void sent.push(`ticked ${source}`),
   };
-  const drain = createDrain({ inbox, ticks, clock, logger: silentLogger, sources: knows, others });
+  const drain = createDrain({ inbox, ticks, clock, logger, sources: knows, others });
   open.push(drain);
   const end = async (source: SourceName, more: Partial<Ticked> = {}) => {
     const proof = { startedAt: now(), publishedThrough: now(), ...more };
@@ -88,6 +92,19 @@ test("shared inbox: a delivery for another daemon's source is announced and work
   expect(there.nudged).toEqual([beta]);
   await there.end(beta);
   expect(await inbox.waiting()).toEqual([]);
+  const read = vi.spyOn(inbox, 'pending');
+  here.drain.heardTicked(beta);
+  await settled();
+  expect(read, 'the daemon that read it has settled').not.toHaveBeenCalled();
+});
+
+test('shared inbox: a delivery for sources of this daemon alone, and its tick, are not announced', async () => {
+  const here = daemon([acme]);
+  await store([acme]);
+  here.drain.accepted([acme]);
+  await here.end(acme);
+  expect(inbox.states()).toEqual(['worked']);
+  expect(here.sent).toEqual([]);
 });
 
 test('shared inbox: a delivery for sources of both daemons is worked when both were read, in any order', async () => {
@@ -229,21 +246,68 @@ test('shared inbox: an unannounced event is found by looking, and looked up once
   const { drain, nudged, end } = daemon([acme]);
   await store([acme]);
   await store([beta]);
+  const read = vi.spyOn(inbox, 'pending');
   await drain.look();
+  await settled();
   expect(nudged).toEqual([acme]);
+  expect(read, 'no tick has proven anything').not.toHaveBeenCalled();
   await clock.advance(1);
   await end(acme, { publishedThrough: '2000-01-01T00:00:00.000Z' as never });
   await drain.look();
   expect(nudged).toEqual([acme]);
 });
 
+test('shared inbox: an event whose source was read since is settled by that tick, and looking nudges nothing', async () => {
+  const { drain, nudged, end } = daemon([acme]);
+  await store([acme]);
+  inbox.failure = new Error('made up');
+  await end(acme);
+  expect(warned.splice(0)).toHaveLength(1);
+  inbox.failure = undefined;
+  const read = vi.spyOn(inbox, 'pending');
+  await drain.look();
+  await settled();
+  expect(nudged).toEqual([]);
+  expect(read, 'it is retried as announced').not.toHaveBeenCalled();
+  await clock.advance(5_000);
+  expect(inbox.states()).toEqual(['worked']);
+});
+
+test('shared inbox: an event behind 500 that a tick proves nothing about is worked by it', async () => {
+  const here = daemon([acme]);
+  const early = now();
+  const read = { startedAt: early, publishedThrough: early };
+  await clock.advance(1_000);
+  for (let times = 0; times < 500; times += 1) await store([acme, beta]);
+  await store([acme, beta], { at: clock.now() - 1_000 });
+  inbox.proofs.set(beta, read);
+  here.drain.accepted([acme, beta]);
+  await here.end(acme, read);
+  expect(inbox.states().slice(-2)).toEqual(['pending', 'worked']);
+});
+
+test('shared inbox: a source that changes hands while its proof is read counts as one of another clock', async () => {
+  const works = [acme];
+  const { drain, end } = daemon(works);
+  await store([acme, beta], { observed: false });
+  drain.accepted([acme, beta]);
+  await clock.advance(30_000);
+  vi.spyOn(inbox, 'proofOf').mockImplementation(async () => {
+    works.push(beta);
+    alone = true;
+    return { startedAt: now(), publishedThrough: now() };
+  });
+  await end(acme);
+  expect(inbox.states()).toEqual(['pending']);
+});
+
 test('shared inbox: an event without a platform time is not proven by clocks that may differ', async () => {
   const { end } = daemon([acme]);
   await store([acme], { observed: false });
-  await clock.advance(30_000);
+  await clock.advance(59_999);
   await end(acme);
   expect(await inbox.waiting()).toHaveLength(1);
-  await clock.advance(31_000);
+  await clock.advance(1);
   await end(acme);
   expect(await inbox.waiting()).toEqual([]);
 });

@@ -117,4 +117,10 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'One minute further, the time is before the end that the clocks skip.',
   'sync/failure-of.ts | 30 → 31 | const certain = Math.min(half.capMillis, half.baseMillis * 2 ** Math.m…':
     'So many doublings are beyond the longest wait in any case.',
+  'inbox/lane-queue.ts | !this.#lanes.has(lane) → true | if (!this.#lanes.has(lane))':
+    'The sets of its sources have a known lane already; the check saves time.',
+  'inbox/lane-queue.ts | lanes?.size === 0 → false | if (lanes?.size === 0) this.#bySource.delete(source);':
+    'A set without lanes stays in memory and is read like a missing one.',
+  'inbox/drain.ts | this.#sources.of(lane).length === 0 → false | if (this.#sources.of(lane).length === 0) return;':
+    'A lane of no known source would stay in memory: no tick asks for it.',
 };
