@@ -183,7 +183,7 @@ export function createReceiver(parts: ReceiverParts): Receiver {
   };
 
   const refuse: ErrorRequestHandler = (error: unknown, request, response, _next) => {
-    const result = error instanceof Refusal ? error.result : clientError(error) ? 'not_found' : 'defect';
+    const result = error instanceof Refusal ? error.result : 'defect';
     if (result === 'defect' || result === 'unavailable') {
       causes.set(result, error instanceof Refusal ? error.cause : error);
       failures.add(result);
@@ -278,19 +278,12 @@ function answerHealth(response: ServerResponse): void {
 
 /** Rejects what the headers alone decide. */
 function refuseEarly(request: Request): void {
-  const declared = request.get('content-length');
-  if (declared !== undefined && Number(declared) > bodyBytesMax) throw new Refusal('too_large');
+  if (Number(request.get('content-length')) > bodyBytesMax) throw new Refusal('too_large');
   const type = request.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/json') throw new Refusal('unsupported_type');
   const encoding = request.get('content-encoding')?.trim().toLowerCase() ?? 'identity';
   // The signature covers the bytes on the wire. Decompression would only help a zip bomb.
   if (encoding !== 'identity') throw new Refusal('unsupported_encoding');
-}
-
-/** Express gives client errors in the path, such as a bad % escape, a 4xx of its own. */
-function clientError(error: unknown): boolean {
-  const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
-  return typeof status === 'number' && status >= 400 && status < 500;
 }
 
 /**
