@@ -75,11 +75,34 @@ describe('parse page: a page of the feed', () => {
   });
 
   const meta = deltaPage().meta;
+  test.each([1, 25, 100, 250])(
+    'a page of twice the %i records that were asked for, or of 200, is accepted, and no larger one',
+    (perPage) => {
+      const most = Math.max(200, 2 * perPage);
+      const read = (length: number) => parse({ data: Array(length).fill(7), meta }, '', perPage).size;
+      expect(read(most)).toBe(most);
+      expect(() => read(most + 1)).toThrow(
+        `${perPage} records were asked for, ${most + 1} came, and at most ${most} are accepted`,
+      );
+    },
+  );
+
+  test('a cursor that fits into a URL and a database is kept, and no other', () => {
+    const next = (next_cursor: string) => ({ data: [], meta: { ...meta, next_cursor } });
+    expect(parsePage(next('c'.repeat(4_096))).next).toBe('c'.repeat(4_096));
+    for (const cursor of ['c'.repeat(4_097), 'c\0', 'c\ud800'])
+      expect(faultOf(next(cursor))).toContain('`meta.next_cursor` is not text of at most 4096 characters');
+  });
+
   test.each([
     ['null', null, 'the body is not an object'],
+    ['a list', [], 'the body is not an object'],
+    ['text', 'data', 'the body is not an object'],
     ['data as object', { data: {}, meta }, '`data` is not an array'],
     ['data null', { data: null, meta }, '`data` is not an array'],
     ['no meta', { data: [] }, '`meta` is missing'],
+    ['a list as meta', { data: [], meta: [meta] }, '`meta` is missing'],
+    ['text as meta', { data: [], meta: 'delta' }, '`meta` is missing'],
     [
       'no has_more',
       { data: [], meta: { ...meta, has_more: undefined } },
