@@ -12,7 +12,7 @@ const metaLengthMax = 8_192;
 export function earlyCursor(text: string): string | null {
   const at = text.lastIndexOf(key);
   const end = text.lastIndexOf('}');
-  if (at < 0 || end < at || end - at > metaLengthMax) return null;
+  if (at < 0 || end - at > metaLengthMax) return null;
   try {
     const meta: unknown = JSON.parse(text.slice(at + key.length, end));
     const { has_more: more, next_cursor: next } = Object(meta) as Readonly<Record<string, unknown>>;

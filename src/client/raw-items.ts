@@ -11,13 +11,14 @@ export function rawItems(text: string): readonly string[] {
   let key = '';
   for (let at = 0; at < text.length; at += 1) {
     const sign = text.charCodeAt(at);
+    const isBetween = depth === 2 && isData && itemFrom < 0;
     if (sign === quote) {
       const end = endOfString(text, at);
       if (depth === 1) key = text.slice(at, end + 1);
-      else if (depth === 2 && isData && itemFrom < 0) itemFrom = at;
+      else if (isBetween) itemFrom = at;
       at = end;
     } else if (sign === openBrace || sign === openBracket) {
-      if (depth === 2 && isData && itemFrom < 0) itemFrom = at;
+      if (isBetween) itemFrom = at;
       depth += 1;
       // A repeated key replaces the earlier one, as in JSON.parse.
       if (depth === 2) {
@@ -25,15 +26,12 @@ export function rawItems(text: string): readonly string[] {
         if (isData) items = [];
       }
     } else if (sign === closeBrace || sign === closeBracket || sign === comma) {
-      if (isData && itemFrom >= 0 && depth === 2) {
+      if (depth === 2 && isData && !isBetween) {
         items.push(text.slice(itemFrom, at).trimEnd());
         itemFrom = -1;
       }
-      if (sign !== comma) {
-        depth -= 1;
-        if (depth === 1) isData = false;
-      }
-    } else if (depth === 2 && isData && itemFrom < 0 && sign > space) {
+      if (sign !== comma) depth -= 1;
+    } else if (isBetween && sign > space) {
       itemFrom = at;
     }
   }

@@ -10,6 +10,11 @@ const meta = (more: boolean, next: string) => ({
   next_cursor: next,
   published_through: '2026-10-20T09:30:04.000Z',
 });
+/** A meta that has so many characters with its key. */
+const padded = (length: number) => {
+  const padding = length - JSON.stringify({ meta: { padding: '', ...meta(true, 'p2') } }).slice(1, -1).length;
+  return { padding: 'x'.repeat(padding), ...meta(true, 'p2') };
+};
 
 test.each([
   ['early cursor: the end of a page names the next position', { data: [], meta: meta(true, 'p2') }, 'p2'],
@@ -30,6 +35,9 @@ test.each([
     null,
   ],
   ['early cursor: an empty position gives no guess', { data: [], meta: meta(true, '') }, null],
+  ['early cursor: a page without a meta gives no guess', { no: meta(true, 'p2') }, null],
+  ['early cursor: a meta of 8 KB is read', { data: [], meta: padded(8_192) }, 'p2'],
+  ['early cursor: a longer meta is not read twice', { data: [], meta: padded(8_193) }, null],
 ])('%s', (_, page, next) => {
   expect(earlyCursor(JSON.stringify(page))).toBe(next);
 });
