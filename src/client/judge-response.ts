@@ -69,7 +69,7 @@ function codeOf(status: number, type: string | null): FaultCode {
   if (status >= 500 || status === 408) return 'platform_error';
   // The API gives each refusal a type. This one is of something in between, such as a gateway whose target restarts, and
   // passes: the request is repeated. No source waits for a person, no token counts as revoked and nothing is listed again.
-  if (status >= 400 && status < 500 && type === null) return 'contract_broken';
+  if (status >= 400 && type === null) return 'contract_broken';
   if (status === 410) return 'cursor_expired';
   if (status === 401) return type === 'invalid_grant' ? 'reauthorize' : 'unauthorized';
   if (status === 403) return 'forbidden';
@@ -94,8 +94,7 @@ function hintOf(code: FaultCode, status: number, type: string | null): string | 
   if (code === 'reauthorize') return 'run `rosterd connect` to sign in again';
   if (code === 'contract_broken' && status >= 400) return hintOfBare(status);
   if (type === 'insufficient_scope') return 'the token lacks a scope: `rosterd doctor` shows which it has';
-  if (code === 'refused' && refusesVersion(status, type))
-    return 'set platform.version to one the platform serves';
+  if (refusesVersion(status, type)) return 'set platform.version to one the platform serves';
   if (code === 'forbidden') return '`rosterd doctor` shows what the token may see';
   return undefined;
 }

@@ -32,12 +32,24 @@ describe('judge response: a status becomes a fault', () => {
     [429, 'rate_limit_exceeded', 'rate_limited'],
     [500, 'internal_server_error', 'platform_error'],
     [501, 'not_implemented', 'platform_error'],
+    [300, 'multiple_choices', 'contract_broken'],
     [304, 'not_modified', 'contract_broken'],
   ])('ERR-01 CLIENT-13 judge response: %i %s is %s', (status, type, code) => {
-    expect(judge(status, envelope(type))).toMatchObject({
-      code,
-      about: { status, type, requestId: 'req_body1' },
-    });
+    const fault = judge(status, envelope(type));
+    expect(fault).toMatchObject({ code, about: { status, type, requestId: 'req_body1' } });
+    expect(fault?.about.retryAt !== undefined).toBe(code === 'rate_limited');
+  });
+
+  test.each([
+    [400, 'invalid_parameter', undefined],
+    [401, 'unauthorized', 'replace the token, or run `rosterd connect`'],
+    [403, 'insufficient_scope', 'the token lacks a scope: `rosterd doctor` shows which it has'],
+    [403, 'forbidden', '`rosterd doctor` shows what the token may see'],
+    [404, 'not_found', undefined],
+    [429, 'rate_limit_exceeded', expect.stringContaining('it allows fewer requests than the platform')],
+    [500, 'internal_server_error', undefined],
+  ])('judge response: the next step after %i %s', (status, type, hint) => {
+    expect(judge(status, envelope(type))?.about.hint).toEqual(hint);
   });
 
   test('judge response: a success is not a fault', () => {
@@ -77,11 +89,16 @@ describe('judge response: error bodies', () => {
   });
 
   test('ERR-04 CLIENT-17 judge response: an HTML 502 and an empty 503 become faults', () => {
-    expect(judge(502, '<html>Bad gateway</html>')).toMatchObject({
-      code: 'platform_error',
-      about: { status: 502 },
-    });
-    expect(judge(503)).toMatchObject({ code: 'platform_error', about: { status: 503 } });
+    for (const [status, body] of [
+      [500, ''],
+      [502, '<html>Bad gateway</html>'],
+      [503, ''],
+    ] as const)
+      expect(judge(status, body)).toMatchObject({
+        code: 'platform_error',
+        message: `GET /investments answered ${status}`,
+        about: { status },
+      });
   });
 
   test('ERR-03 CLIENT-17 judge response: a gateway 429 without request id or JSON becomes a fault', () => {
@@ -100,6 +117,10 @@ describe('judge response: error bodies', () => {
     expect(fault?.message).toContain('per_page [31m x');
     expect(fault?.message).not.toMatch(/\p{Cc}/u);
     expect(fault?.message.length).toBeLessThan(300);
+    const shown = (message: string) =>
+      judge(400, { error: { type: 'bad_request', message } }, {}, 'GET /x')?.message;
+    expect(shown('x'.repeat(200))).toBe(`GET /x answered 400 bad_request: ${'x'.repeat(200)}`);
+    expect(shown('x'.repeat(201))).toBe(`GET /x answered 400 bad_request: ${'x'.repeat(199)}…`);
   });
 
   test.each([
@@ -123,10 +144,24 @@ describe('judge response: error bodies', () => {
     expect(fault?.message).not.toContain('Mara');
   });
 
-  test('judge response: a 5xx message is not repeated', () => {
-    expect(
-      judge(500, envelope('internal_server_error', { message: 'PG: duplicate Mara' }))?.message,
-    ).not.toContain('Mara');
+  test.each([
+    [401, 'unauthorized'],
+    [410, 'gone'],
+    [429, 'rate_limit_exceeded'],
+    [500, 'internal_server_error'],
+  ])('judge response: the message of a %i is not repeated, since it may quote a person', (status, type) => {
+    const fault = judge(status, envelope(type, { message: 'PG: duplicate Mara' }), {}, 'GET /installations');
+    expect(fault?.message).toBe(`GET /installations answered ${status} ${type} (request req_body1)`);
+  });
+
+  test('judge response: what a refusal of the platform says is repeated', () => {
+    for (const [status, type] of [
+      [403, 'forbidden'],
+      [422, 'validation_error'],
+    ] as const)
+      expect(judge(status, envelope(type), {}, 'POST /installations')?.message).toBe(
+        `POST /installations answered ${status} ${type}: It is so. (request req_body1)`,
+      );
   });
 
   test.each([
@@ -199,6 +234,17 @@ describe('judge response: the wait after a 429', () => {
     expect(until('', { 'X-RateLimit-Reset': '90' })).toBe('2026-11-20T12:01:30.000Z');
   });
 
+  test.each([
+    [undefined, 42],
+    [null, 42],
+    ['7', 42],
+    [-5, 42],
+    [0, 1],
+  ])('a 429 with retry_after %j and a reset in 42 seconds waits for %i', (retryAfter, seconds) => {
+    const headers = { 'X-RateLimit-Reset': '42' };
+    expect(until(details(retryAfter), headers)).toBe(new Date(now + seconds * 1000).toISOString());
+  });
+
   test("RATE-14 a 429's Retry-After header is ignored", () => {
     expect(until('', { 'Retry-After': '900' })).toBe('2026-11-20T12:00:01.000Z');
   });
@@ -216,7 +262,7 @@ describe('judge response: the wait after a 429', () => {
     const hint = expect.stringContaining('a proxy or a gateway');
     for (const body of ['<html>busy</html>', details(null), details(0), details(-5)])
       expect(unstated(body, { 'Retry-After': '900' })).toMatchObject({ waitUnstated: true, hint });
-    expect(unstated('', { 'X-RateLimit-Reset': '1000000001' })).toMatchObject({ waitUnstated: true });
+    expect(unstated('', { 'X-RateLimit-Reset': '1000000000' })).toMatchObject({ waitUnstated: true });
     expect(unstated(details(1))).not.toHaveProperty('waitUnstated');
     expect(unstated(details(1))).not.toHaveProperty('hint');
     expect(unstated('', { 'X-RateLimit-Reset': '2' })).not.toHaveProperty('waitUnstated');
@@ -224,6 +270,7 @@ describe('judge response: the wait after a 429', () => {
 
   test('a 429 never waits longer than an hour', () => {
     expect(until(details(1e9))).toBe('2026-11-20T13:00:00.000Z');
-    expect(until('', { 'X-RateLimit-Reset': '9999999999' })).toBe('2026-11-20T13:00:00.000Z');
+    for (const reset of ['9999999999', '999999999'])
+      expect(until('', { 'X-RateLimit-Reset': reset })).toBe('2026-11-20T13:00:00.000Z');
   });
 });
