@@ -53,6 +53,53 @@ test.each([
   },
 );
 
+/** Lets the platform answer once with this time, or without one. */
+const hear = (time: PlatformTime, date: number | null) =>
+  time.listen(async () => ({
+    status: 200,
+    headers: new Headers(date === null ? {} : { date: new Date(date).toUTCString() }),
+    body: '',
+  }))(call);
+
+test('platform time: until a response has a time, the local clock is used and nothing is sure', async () => {
+  const time = new PlatformTime(new FakeClock());
+  for (const turn of ['no response', 'a response without a time']) {
+    if (turn !== 'no response') await hear(time, null);
+    expect(time).toMatchObject({ isUnsure: true, aheadMillis: 0 });
+    expect(time.sinceObservedMillis).toBe(Number.POSITIVE_INFINITY);
+  }
+});
+
+test('platform time: it is unsure as soon as the local clocks disagree by more than a second', async () => {
+  const clock = new FakeClock();
+  const time = new PlatformTime(clock);
+  await hear(time, clock.now());
+  clock.advance(60_000);
+  expect(time).toMatchObject({ isUnsure: false, sinceObservedMillis: 60_000 });
+  clock.jump(1000);
+  expect(time.isUnsure).toBe(false);
+  clock.jump(1);
+  expect(time.isUnsure).toBe(true);
+});
+
+test.each([
+  [0, -60_000, -60_000],
+  [1, -1000, -1001],
+  [0, -1000, 0],
+  [999, 0, 0],
+  [0, 1000, 1000],
+])(
+  'platform time: %i ms after a full second, a time that is %i ms off is a difference of %i ms',
+  async (millis, off, ahead) => {
+    const clock = new FakeClock();
+    const second = clock.now();
+    clock.advance(millis);
+    const time = new PlatformTime(clock);
+    await hear(time, second + off);
+    expect(time.aheadMillis).toBe(ahead);
+  },
+);
+
 test('platform time: while the machine slept only the wall clock advanced, and it is used', async () => {
   const clock = new FakeClock();
   const time = new PlatformTime(clock);
