@@ -110,7 +110,7 @@ function rateLimitWait(outcome: Outcome, attempts: number, parts: RetryParts): n
   }
   const least = rateLimitWaitMillis(outcome.answer, now);
   if (statedWaitMillis(outcome.answer, now) !== undefined) return least;
-  return least * 2 ** Math.min(attempts, 10);
+  return least * 2 ** attempts;
 }
 
 function logRetry(logger: Logger, call: Call, outcome: Outcome, attempt: number, waitMs: number): void {
