@@ -1,48 +1,21 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fileCredentials } from '../../../src/client/tokens/credential-store.js';
-import {
-  type Credentials,
-  readCredentials,
-  writeCredentials,
-} from '../../../src/client/tokens/credentials-file.js';
+import { readCredentials, writeCredentials } from '../../../src/client/tokens/credentials-file.js';
 import { refreshingToken } from '../../../src/client/tokens/refreshing-token.js';
-import type { Instant } from '../../../src/domain/instant.js';
-import { type Clock, systemClock } from '../../../src/runtime/clock.js';
+import { systemClock } from '../../../src/runtime/clock.js';
 import { silentLogger } from '../../../src/runtime/logger.js';
-import { type Disk, systemDisk } from '../../../src/runtime/replace-file.js';
-import { FakeClock } from '../fake-clock.js';
-import { response, TokenServer, type Wire } from './token-server.js';
+import { systemDisk } from '../../../src/runtime/replace-file.js';
+import { openSignIn, type SignIn, stored } from './signed-in.js';
+import { response, TokenServer } from './token-server.js';
 
 const signal = new AbortController().signal;
-const stored: Credentials = {
-  clientId: 'pk_test_1',
-  clientSecret: 'sk_test_1',
-  accessToken: 'at_old',
-  refreshToken: 'rt_0',
-  previousRefreshToken: null,
-  expiresAt: '2026-11-20T12:10:00.000Z' as Instant,
-  scope: 'read:investments',
-};
 
-let folder: string;
-let path: string;
-let clock: FakeClock;
-
+let { folder, path, clock, provider } = {} as SignIn;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'rosterd-tokens-'));
-  path = join(folder, 'credentials.json');
-  clock = new FakeClock();
-  await writeCredentials(path, stored);
+  ({ folder, path, clock, provider } = await openSignIn());
 });
 afterEach(() => rm(folder, { recursive: true }));
-
-function provider(server: TokenServer, disk: Disk = systemDisk, lockClock: Clock = clock) {
-  const store = fileCredentials(path, lockClock, disk);
-  return refreshingToken({ store, application: () => server.api(clock), clock, logger: silentLogger });
-}
 
 describe('refreshing token: an access token', () => {
   test('OAUTH-16 an access token is used until it expires, without a request', async () => {
@@ -64,9 +37,9 @@ describe('refreshing token: an access token', () => {
       clock,
       logger: silentLogger,
     });
-    clock.advance(9 * 60_000 + 29_000);
+    clock.advance(9 * 60_000 + 29_999);
     expect(await tokens.current(signal)).toBe('at_old');
-    clock.advance(1_000);
+    clock.advance(1);
     expect(await tokens.current(signal)).toBe('at_1');
     expect(sent).toBe('pk_test_1');
     expect(await readCredentials(path)).toEqual({
@@ -111,6 +84,26 @@ describe('refreshing token: an access token', () => {
     expect(server.use(await tokens.renew(refused, signal))).toBe(true);
   });
 
+  test('an access token of an answer that names no more is used without an end, and the rest of the sign-in is kept', async () => {
+    const before = { ...stored, previousRefreshToken: 'rt_before' };
+    await writeCredentials(path, before);
+    const server = new TokenServer();
+    server.wire = async () => response(200, { access_token: 'at_bare' });
+    const tokens = provider(server);
+    await tokens.renew('at_old', signal);
+    expect(await readCredentials(path)).toEqual({ ...before, accessToken: 'at_bare', expiresAt: null });
+    server.wire = async () => response(503, '');
+    clock.advance(365 * 24 * 3_600_000);
+    expect(await tokens.current(signal)).toBe('at_bare');
+  });
+
+  test('an access token is stored with the scope that the answer names', async () => {
+    const server = new TokenServer();
+    server.wire = async () => response(200, { access_token: 'at_less', scope: 'read:profile' });
+    await provider(server).renew('at_old', signal);
+    expect((await readCredentials(path)).scope).toBe('read:profile');
+  });
+
   test('an access token without a refresh token is never replaced', async () => {
     await writeCredentials(path, { ...stored, refreshToken: null });
     expect(await provider(new TokenServer()).renew('at_old', signal)).toBe('at_old');
@@ -153,6 +146,45 @@ describe('refreshing token: one refresh at a time', () => {
     expect(waited).toEqual({ status: 'fulfilled', value: 'at_1' });
   });
 
+  test('a caller with a token that was replaced meanwhile gets the new one, without a look at the file', async () => {
+    const tokens = provider(new TokenServer());
+    expect(await tokens.renew('at_old', signal)).toBe('at_1');
+    await rm(path);
+    expect(await tokens.renew('at_old', signal)).toBe('at_1');
+  });
+
+  /** Another process takes the lock while this one waits for its response. */
+  function overtaken(server: TokenServer) {
+    const store = fileCredentials(path, clock);
+    const lock = { isMine: false };
+    const tokens = refreshingToken({
+      store: { ...store, withLock: (_, work) => work(async () => lock.isMine) },
+      application: () => server.api(clock),
+      clock,
+      logger: silentLogger,
+    });
+    return { tokens, lock };
+  }
+
+  test('a process that lost the lock stores nothing over the pair of the one that took it', async () => {
+    const server = new TokenServer();
+    const others = { ...stored, accessToken: 'at_other', refreshToken: 'rt_other' };
+    server.wire = async (send) => {
+      await writeCredentials(path, others);
+      return send();
+    };
+    expect(await overtaken(server).tokens.renew('at_old', signal)).toBe('at_other');
+    expect(await readCredentials(path)).toEqual(others);
+  });
+
+  test('a process that lost the lock to one that stored nothing yet tries again later', async () => {
+    const { tokens, lock } = overtaken(new TokenServer());
+    await expect(tokens.renew('at_old', signal)).rejects.toMatchObject({ code: 'unreachable' });
+    expect(await readCredentials(path)).toEqual(stored);
+    lock.isMine = true;
+    expect(await tokens.renew('at_old', signal)).toBe('at_2');
+  });
+
   test('a new sign-in by a person is picked up after a rejected token', async () => {
     const server = new TokenServer();
     const tokens = provider(server);
@@ -185,201 +217,6 @@ describe('refreshing token: a sign-in that has ended', () => {
       return send();
     };
     expect(await provider(server).renew('at_old', signal)).toBe('at_human');
-  });
-});
-
-/*
- * Every point at which the process can die during a refresh, combined with every outcome of the request, on a
- * platform that keeps an unused pair and on one that voids it. After the crash a new process continues.
- */
-describe('refreshing token: crashes', () => {
-  class Crash extends Error {}
-  const crash = (): never => {
-    throw new Crash('the process died here');
-  };
-  const diskDyingAt = (step: keyof Disk, when: 'before' | 'after'): Disk => ({
-    ...systemDisk,
-    [step]: async (a: string, b: string) => {
-      if (when === 'before') crash();
-      await systemDisk[step](a, b);
-      crash();
-    },
-  });
-  const crashes: readonly { name: string; disk?: Disk; wire?: Wire }[] = [
-    { name: 'never' },
-    { name: 'before the request is sent', wire: async () => crash() },
-    {
-      name: 'after it was sent, before the answer',
-      wire: async (send) => {
-        await send();
-        return crash();
-      },
-    },
-    ...(['write', 'sync', 'rename', 'syncFolder'] as const).flatMap((step) =>
-      (['before', 'after'] as const).map((when) => ({
-        name: `${when} ${step}`,
-        disk: diskDyingAt(step, when),
-      })),
-    ),
-  ];
-  /** Created for each process: the accident happens to its first request. */
-  const answers: Record<string, () => Wire> = {
-    arrives: () => (send) => send(),
-    'is lost once': () =>
-      onceThen(async (send) => {
-        await send();
-        throw Object.assign(new Error('reset'), { code: 'ECONNRESET' });
-      }),
-    'is doubled, the first one counts': () =>
-      onceThen(async (send) => {
-        const first = await send();
-        await send();
-        return first;
-      }),
-    'is doubled, the second one counts': () =>
-      onceThen(async (send) => {
-        await send();
-        return send();
-      }),
-    'is lost and the request comes again late, after the next one': () => {
-      let late: (() => Promise<unknown>) | undefined;
-      return async (send) => {
-        if (late === undefined) {
-          late = send;
-          throw Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' });
-        }
-        const answer = await send();
-        await late();
-        late = async () => {};
-        return answer;
-      };
-    },
-  };
-
-  function onceThen(first: Wire): Wire {
-    let isFirst = true;
-    return (send) => {
-      if (!isFirst) return send();
-      isFirst = false;
-      return first(send);
-    };
-  }
-
-  for (const voids of [false, true]) {
-    for (const { name, disk, wire } of crashes) {
-      for (const [fate, answer] of Object.entries(answers)) {
-        test(`OAUTH-19 CLIENT-11 the process dies: ${name}; the response ${fate}; an unused pair is ${voids ? 'void' : 'kept'}`, async () => {
-          const server = new TokenServer({ voids });
-          server.wire = wire ?? answer();
-          await provider(server, disk)
-            .renew('at_old', signal)
-            .then((token) => server.use(token))
-            .catch(() => {});
-          // Runs the next process until it succeeds; four attempts are more than any case needs.
-          server.wire = answer();
-          const next = provider(server);
-          let isThrough = false;
-          for (let turn = 0; turn < 4 && !isThrough; turn += 1) {
-            const token = await next.current(signal);
-            isThrough = server.use(token);
-            if (!isThrough) await next.renew(token, signal).catch(transientOnly);
-          }
-          expect(isThrough).toBe(true);
-          const kept = await readCredentials(path);
-          expect(server.use(kept.accessToken)).toBe(true);
-          expect((await stat(path)).mode & 0o777).toBe(0o600);
-          expect((await readdir(folder)).filter((file) => file.includes('.lock'))).toEqual([]);
-          if (!voids) expect(server.invalidGrants).toBe(0);
-        });
-      }
-    }
-  }
-
-  function transientOnly(error: unknown): void {
-    expect(error).toMatchObject({ code: 'unreachable' });
-  }
-
-  test('the new pair is on disk before the new access token is handed out', async () => {
-    const order: string[] = [];
-    const disk: Disk = {
-      write: async (at, text) => {
-        order.push('write');
-        await systemDisk.write(at, text);
-      },
-      sync: async (at) => {
-        order.push('sync');
-        await systemDisk.sync(at);
-      },
-      rename: async (from, to) => {
-        order.push('rename');
-        await systemDisk.rename(from, to);
-      },
-      syncFolder: async (at) => {
-        order.push('syncFolder');
-        await systemDisk.syncFolder(at);
-      },
-    };
-    await provider(new TokenServer(), disk)
-      .renew('at_old', signal)
-      .then(() => order.push('handed out'));
-    expect(order).toEqual(['write', 'sync', 'rename', 'syncFolder', 'handed out']);
-  });
-
-  test('a full disk is reported, and the old refresh token still works when there is room', async () => {
-    const server = new TokenServer();
-    const full: Disk = {
-      ...systemDisk,
-      write: async () => {
-        throw Object.assign(new Error('full'), { code: 'ENOSPC' });
-      },
-    };
-    await expect(provider(server, full).renew('at_old', signal)).rejects.toMatchObject({
-      code: 'database_full',
-    });
-    expect(server.use(await provider(server).renew('at_old', signal))).toBe(true);
-    expect(server.invalidGrants).toBe(0);
-  });
-});
-
-describe('refreshing token: the credentials file', () => {
-  test('a credentials file that others can read is rejected, with the fix', async () => {
-    await chmod(path, 0o640);
-    await expect(readCredentials(path)).rejects.toMatchObject({
-      code: 'usage',
-      message: expect.stringContaining('mode 640'),
-      about: { hint: `chmod 600 ${path}` },
-    });
-  });
-
-  test.each([
-    ['nothing', ''],
-    ['no object', 'null'],
-    ['no access token', JSON.stringify({ ...stored, accessToken: '' })],
-    ['a nonsense expiry', JSON.stringify({ ...stored, expiresAt: 'soon' })],
-  ])('a credentials file with %s is rejected without being quoted', async (_, text) => {
-    await writeFile(path, text);
-    const refusal = readCredentials(path);
-    await expect(refusal).rejects.toMatchObject({ code: 'reauthorize' });
-    await expect(refusal).rejects.not.toThrow(/rt_0|sk_test_1/);
-  });
-
-  test('a credentials file that an editor saved with a byte order mark is read', async () => {
-    await writeFile(path, `\uFEFF${JSON.stringify(stored)}`);
-    expect(await readCredentials(path)).toMatchObject({ accessToken: stored.accessToken });
-  });
-
-  test('a missing credentials file asks for a sign-in', async () => {
-    await expect(readCredentials(join(folder, 'none.json'))).rejects.toMatchObject({
-      code: 'reauthorize',
-      about: { hint: expect.stringContaining('rosterd connect') },
-    });
-  });
-
-  test('a credentials file written over one that others can read is private', async () => {
-    await writeFile(`${path}.new`, 'leftover', { mode: 0o666 });
-    await writeCredentials(path, stored);
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect(await readFile(path, 'utf8')).toContain('at_old');
   });
 });
 
