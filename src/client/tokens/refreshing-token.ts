@@ -163,8 +163,17 @@ function dead(): Fault {
   });
 }
 
-/** What the token endpoint says of the application, or what is no answer of it. Its 401 is about the client secret. */
-const aboutRefresh: ReadonlySet<FaultCode> = new Set(['refused', 'unauthorized', 'contract_broken']);
+/**
+ * What the token endpoint says of the application, or what is no answer of it. Its 401 is about the client secret, its 403
+ * about no record, and its 410 about no cursor.
+ */
+const aboutRefresh: ReadonlySet<FaultCode> = new Set([
+  'refused',
+  'unauthorized',
+  'forbidden',
+  'cursor_expired',
+  'contract_broken',
+]);
 
 /** A refusal of the token endpoint, without its status: a 400 says nothing about the request that needed the token. */
 function failedRefresh({ code, message, about }: Fault): Fault {
