@@ -6,6 +6,7 @@ import type { Random } from '../runtime/random.js';
 import { isSameSecret } from '../runtime/same-secret.js';
 import { paths } from '../wire/paths.js';
 import type { Api } from './api.js';
+import { fieldsOf } from './resource.js';
 
 /** Servers reject headers from 8 KB on, and a token is sent in one. */
 export const tokenShape = /^[\x21-\x7e]{1,6000}$/;
@@ -172,8 +173,7 @@ async function askToken(
 }
 
 function parseTokenSet(body: unknown): TokenSet {
-  const fields = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>;
-  const { access_token, refresh_token, expires_in, scope } = fields;
+  const { access_token, refresh_token, expires_in, scope } = fieldsOf(body);
   // A value that a header cannot carry would be stored and then fail at every use.
   if (!isToken(access_token)) throw broken('access_token');
   if (refresh_token != null && !isToken(refresh_token)) throw broken('refresh_token');

@@ -81,6 +81,17 @@ describe('the authorization request', () => {
   });
 });
 
+test('the authorization link of a client that asks for no scope leaves the choice to the platform', () => {
+  const link = authorizeLink({
+    authorizeUrl: 'https://consent.test/oauth/authorize',
+    clientId: 'pk_test_1',
+    redirectUri: 'http://127.0.0.1:5/callback',
+    scopes: [],
+    challenge: newChallenge(seededRandom(1)),
+  });
+  expect(new URL(link).searchParams.has('scope')).toBe(false);
+});
+
 describe('the redirect back', () => {
   const challenge = newChallenge(seededRandom(1));
   const back = (query: Record<string, string>) => () =>
@@ -143,12 +154,18 @@ describe("the client's token endpoint", () => {
   });
 
   test('OAUTH-14 a missing expiry means never, and a missing refresh token means the old one stays valid', async () => {
-    const { refresh_token: _, expires_in: __, ...rest } = tokens;
-    tokenEndpoint(200, rest);
-    expect(await refreshTokens(api, confidential, 'rt_0', signal)).toMatchObject({
+    tokenEndpoint(200, { access_token: tokens.access_token });
+    expect(await refreshTokens(api, confidential, 'rt_0', signal)).toEqual({
+      accessToken: 'at_test_1',
       refreshToken: null,
       expiresInSeconds: null,
+      scope: '',
     });
+  });
+
+  test('a lifetime beyond ten years is one of ten years', async () => {
+    tokenEndpoint(200, { ...tokens, expires_in: 1e300 });
+    expect((await refreshTokens(api, confidential, 'rt_0', signal)).expiresInSeconds).toBe(315_360_000);
   });
 
   test('OAUTH-20 CLIENT-12 the client reports invalid_grant, in the flat form or in the envelope, as reauthorize', async () => {
@@ -165,6 +182,9 @@ describe("the client's token endpoint", () => {
     ['a token with a line break', { ...tokens, access_token: 'at\r\nx' }],
     ['a numeric refresh token', { ...tokens, refresh_token: 7 }],
     ['a lifetime in words', { ...tokens, expires_in: 'long' }],
+    ['a lifetime as text', { ...tokens, expires_in: '7200' }],
+    ['no lifetime at all', { ...tokens, expires_in: 0 }],
+    ['nothing but null', 'null'],
   ])('a token response with %s is contract_broken', async (_, body) => {
     tokenEndpoint(200, body);
     await expect(refreshTokens(api, confidential, 'rt_0', signal)).rejects.toMatchObject({
