@@ -104,7 +104,7 @@ function unseenFilter(error: Fault, { company, filters }: FeedScope): Fault {
 
 const isListing = ({ kind }: Position) => kind === 'start' || kind === 'page';
 
-function positionQuery(position: Position): Record<string, string> {
+function positionQuery(position: Position): { readonly cursor?: string; readonly updated_since?: string } {
   switch (position.kind) {
     case 'start':
       return {};
@@ -126,9 +126,7 @@ function refuseMismatch(position: Position, page: PageEnvelope): void {
   if (page.mode !== expected) {
     throw new Fault('contract_broken', `the feed answered a ${page.mode} page to a ${expected} request`);
   }
-  const asked =
-    position.kind === 'page' ? position.token : position.kind === 'cursor' ? position.cursor : null;
-  if (page.hasMore && page.next === asked) {
+  if (page.hasMore && page.next === positionQuery(position).cursor) {
     throw new Fault('contract_broken', 'the feed reports more pages but repeats the same cursor');
   }
 }

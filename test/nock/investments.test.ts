@@ -8,6 +8,7 @@ import {
   readInvestment,
   readOfferingStats,
 } from '../../src/client/investments.js';
+import type { Fault } from '../../src/domain/fault.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { Cursor, PageToken, Position } from '../../src/domain/position.js';
 import { systemClock } from '../../src/runtime/clock.js';
@@ -35,6 +36,10 @@ function listing(next: string, has_more: boolean) {
   };
 }
 
+function changes(next_cursor: string, has_more: boolean) {
+  return { data: [], meta: { ...deltaPage().meta, has_more, next_cursor } };
+}
+
 describe("the client's feed", () => {
   const read = (position: Position) => investmentFeed(api, scope, 'routine').page(position, signal);
   const base = { company_id: 'co_1', offering_id: 'ofr_1', per_page: '100' };
@@ -47,32 +52,43 @@ describe("the client's feed", () => {
     });
   });
 
-  test.each<[string, Position, object, string]>([
-    ['a cursor', { kind: 'cursor', cursor: 'c_1' as Cursor }, { parameter: 'cursor' }, 'filters_changed'],
-    ['a cursor, whatever the reason', { kind: 'cursor', cursor: 'c_1' as Cursor }, {}, 'filters_changed'],
-    ['a page', { kind: 'page', token: 'p_1' as PageToken }, { parameter: 'cursor' }, 'filters_changed'],
-    ['another parameter', { kind: 'cursor', cursor: 'c_1' as Cursor }, { parameter: 'per_page' }, 'refused'],
-    ['the beginning', { kind: 'start' }, {}, 'refused'],
-  ])('the client reports %s that the platform refuses as %4$s', async (_, position, details, code) => {
+  test.each<[string, string, Position, object]>([
+    ['a cursor', 'filters_changed', { kind: 'cursor', cursor: 'c_1' as Cursor }, { parameter: 'cursor' }],
+    ['a cursor without a reason', 'filters_changed', { kind: 'cursor', cursor: 'c_1' as Cursor }, {}],
+    ['a page', 'filters_changed', { kind: 'page', token: 'p_1' as PageToken }, { parameter: 'cursor' }],
+    ['another parameter', 'refused', { kind: 'cursor', cursor: 'c_1' as Cursor }, { parameter: 'per_page' }],
+    ['a time', 'refused', { kind: 'since', time: '2026-10-20T09:30:04.000Z' as Instant }, {}],
+    ['the beginning', 'refused', { kind: 'start' }, {}],
+  ])('the client reports %s that the platform refuses as %s', async (_, code, position, details) => {
     const error = { type: 'invalid_parameter', message: 'no', details };
     nock(host).get('/investments').query(true).reply(400, { error });
-    await expect(read(position)).rejects.toMatchObject({ code, about: { status: 400 } });
+    await expect(read(position)).rejects.toMatchObject({
+      code,
+      message: expect.not.stringContaining('does not exist'),
+      about: { status: 400 },
+    });
   });
 
-  test.each<[Partial<FeedScope>, string]>([
-    [{}, 'one of co_1, ofr_1 does not exist, or the token may not see it'],
-    [{ filters: {} }, 'co_1 does not exist, or the token may not see it'],
-  ])('the client names the filter that the platform does not know: %o', async (change, reason) => {
-    nock(host)
-      .get('/investments')
-      .query(true)
-      .reply(404, { error: { type: 'not_found', message: 'no' } });
+  const correct = expect.stringMatching(/^correct company or filters/);
+  test.each<[Partial<FeedScope>, string, unknown]>([
+    [{}, ': one of co_1, ofr_1 does not exist, or the token may not see it', correct],
+    [{ filters: {} }, ': co_1 does not exist, or the token may not see it', correct],
+    [{ company: null, filters: {} }, '', undefined],
+  ])('the client names the filter that the platform does not know: %o', async (change, reason, hint) => {
     const feed = investmentFeed(api, { ...scope, ...change }, 'routine');
-    await expect(feed.page({ kind: 'start' }, signal)).rejects.toMatchObject({
-      code: 'refused',
-      message: `GET /investments answered 404 not_found: ${reason}`,
-      about: { status: 404, hint: expect.stringMatching(/^correct company or filters/) },
-    });
+    for (const position of [{ kind: 'start' }, { kind: 'cursor', cursor: 'c_1' as Cursor }] as const) {
+      nock(host)
+        .get('/investments')
+        .query(true)
+        .reply(404, { error: { type: 'not_found', message: 'no' } });
+      const error: unknown = await feed.page(position, signal).catch((fault: unknown) => fault);
+      expect(error).toMatchObject({
+        code: 'refused',
+        message: `GET /investments answered 404 not_found${reason}`,
+        about: { status: 404 },
+      });
+      expect((error as Fault).about.hint).toEqual(hint);
+    }
   });
 
   test('the client reads the next position before it parses the page, for the requested kind', async () => {
@@ -81,6 +97,8 @@ describe("the client's feed", () => {
     const told = async (position: Position) => void next.push(position);
     nock(host).get('/investments').query(true).reply(200, listing('p2', true));
     await feed.page({ kind: 'start' }, signal, told);
+    nock(host).get('/investments').query(true).reply(200, listing('c1', false));
+    await feed.page({ kind: 'page', token: 'p2' as PageToken }, signal, told);
     const delta = { data: 'broken', meta: { ...deltaPage().meta, has_more: true, next_cursor: 'c2' } };
     nock(host).get('/investments').query(true).reply(200, delta);
     await expect(feed.page({ kind: 'cursor', cursor: 'c1' as Cursor }, signal, told)).rejects.toMatchObject({
@@ -144,16 +162,22 @@ describe("the client's feed", () => {
     });
   });
 
-  test('the client does not follow an unchanged cursor forever when the page announces more', async () => {
-    nock(host).get('/investments').query(true).reply(200, listing('c', true));
-    await expect(read({ kind: 'page', token: 'c' as PageToken })).rejects.toThrow('the same cursor');
-  });
+  test.each<[Position, object]>([
+    [{ kind: 'page', token: 'c' as PageToken }, listing('c', true)],
+    [{ kind: 'cursor', cursor: 'c' as Cursor }, changes('c', true)],
+  ])(
+    'the client does not follow an unchanged cursor forever when the page announces more: %o',
+    async (position, page) => {
+      nock(host).get('/investments').query(true).reply(200, page);
+      await expect(read(position)).rejects.toMatchObject({
+        code: 'contract_broken',
+        message: expect.stringContaining('the same cursor'),
+      });
+    },
+  );
 
   test('the client reads an unchanged cursor at the end as a feed without changes', async () => {
-    nock(host)
-      .get('/investments')
-      .query(true)
-      .reply(200, { data: [], meta: { ...deltaPage().meta, next_cursor: 'c' } });
+    nock(host).get('/investments').query(true).reply(200, changes('c', false));
     expect(await read({ kind: 'cursor', cursor: 'c' as Cursor })).toMatchObject({
       next: 'c',
       hasMore: false,
@@ -174,6 +198,8 @@ describe("the client's feed", () => {
 });
 
 describe("the client's requests for verify", () => {
+  const zero = { count: 0, committed_cents: 0, raised_cents: 0 };
+
   test('INV-12 the client reads one record as computed now, with published_matches', async () => {
     const record = wholeRecord();
     nock(host)
@@ -198,6 +224,25 @@ describe("the client's requests for verify", () => {
       .get('/investments/inv_1')
       .reply(403, { error: { type: 'insufficient_scope', message: 'No.' } });
     await expect(readInvestment(api, 'inv_1', signal)).rejects.toMatchObject({ code: 'forbidden' });
+    nock(host)
+      .get('/investments/inv_1')
+      .reply(400, { error: { type: 'invalid_parameter', message: 'No.' } });
+    await expect(readInvestment(api, 'inv_1', signal)).rejects.toMatchObject({ code: 'refused' });
+  });
+
+  test('a record that was never published matches nothing published', async () => {
+    const record = wholeRecord();
+    for (const meta of [
+      { published_matches: null, published_observed_at: null },
+      { published_matches: 'no' },
+      {},
+    ]) {
+      nock(host).get(`/investments/${record.id}`).reply(200, { data: record, meta });
+      expect(await readInvestment(api, String(record.id), signal)).toMatchObject({
+        publishedMatches: null,
+        publishedObservedAt: null,
+      });
+    }
   });
 
   test('the client reads the stats of an offering, by status and in total', async () => {
@@ -218,6 +263,37 @@ describe("the client's requests for verify", () => {
     expect(stats?.total).toEqual(tally);
     expect(stats?.byStatus.active).toEqual(tally);
     expect(stats?.publishedThrough).toBe('2026-10-20T09:32:05.000Z');
+    expect(stats?.currency).toBe('usd');
+  });
+
+  test('the client returns null for the stats of an offering that the token may not see', async () => {
+    nock(host)
+      .get('/offerings/ofr_1/stats')
+      .reply(404, { error: { type: 'not_found', message: 'No.' } });
+    expect(await readOfferingStats(api, 'ofr_1', signal)).toBeNull();
+  });
+
+  test('stats without a readable currency have none', async () => {
+    nock(host)
+      .get('/offerings/ofr_1/stats')
+      .reply(200, { data: { currency: 978, by_status: {}, total: zero } });
+    expect(await readOfferingStats(api, 'ofr_1', signal)).toMatchObject({
+      currency: null,
+      publishedThrough: null,
+    });
+  });
+
+  test('stats of 200 statuses are read, and no more', async () => {
+    const of = (statuses: number) => ({
+      by_status: Object.fromEntries(Array.from({ length: statuses }, (_, at) => [`status_${at}`, zero])),
+      total: zero,
+    });
+    for (const statuses of [200, 201])
+      nock(host)
+        .get('/offerings/ofr_1/stats')
+        .reply(200, { data: of(statuses) });
+    expect(Object.keys((await readOfferingStats(api, 'ofr_1', signal))?.byStatus ?? {})).toHaveLength(200);
+    await expect(readOfferingStats(api, 'ofr_1', signal)).rejects.toMatchObject({ code: 'contract_broken' });
   });
 
   test('sums in stats beyond 2^53 are read to the last digit', async () => {
