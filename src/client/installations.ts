@@ -11,6 +11,7 @@ import {
   listOf,
   type Resource,
   resourceOf,
+  sameAs,
   textIn,
   textOrNullIn,
   textsIn,
@@ -100,7 +101,7 @@ export async function getInstallation(
   signal: Interruption,
 ): Promise<Installation> {
   const { body } = await api({ path: paths.installation, params: { external_id: id }, signal });
-  return sameAs(id, installationOf(fieldsOf(body).data));
+  return sameAs(id, installationOf(fieldsOf(body).data), 'installation');
 }
 
 /**
@@ -149,14 +150,9 @@ export async function mintToken(
     signal,
   });
   const minted = mintedOf(body);
-  sameAs(id, minted.installation);
+  // The token of another installation would list another company under this one's name.
+  sameAs(id, minted.installation, 'installation');
   return minted;
-}
-
-/** The token of another installation would list another company under this one's name. */
-function sameAs(id: InstallationId, installation: Installation): Installation {
-  if (installation.id !== id) throw brokenResource('installation', 'id');
-  return installation;
 }
 
 function mintedOf(body: unknown): MintedToken {

@@ -138,7 +138,10 @@ export interface CurrentInvestment {
   readonly publishedObservedAt: Instant | null;
 }
 
-/** Returns null when the record is unknown to the platform or not visible to this token. */
+/**
+ * Returns null when the record is unknown to the platform or not visible to this token. Throws `contract_broken` for a
+ * readable record of another id: compared or synchronized in its place, it would be taken for a difference.
+ */
 export async function readInvestment(
   api: Api,
   id: string,
@@ -148,12 +151,21 @@ export async function readInvestment(
   if (reply === null) return null;
   const body = asObject(reply.body);
   const meta = asObject(body.meta);
+  const item = parseInvestment(body.data, () => storableText(reply.text));
+  const found = item.kind === 'record' ? item.investment.id : item.id;
+  if (found !== null && withoutPrefix(found) !== withoutPrefix(id)) throw otherThan('an investment');
   return {
-    item: parseInvestment(body.data, () => storableText(reply.text)),
+    item,
     publishedMatches: typeof meta.published_matches === 'boolean' ? meta.published_matches : null,
     publishedObservedAt: parseInstant(meta.published_observed_at) ?? null,
   };
 }
+
+/** An investment has one id with two prefixes. */
+const withoutPrefix = (id: string): string => id.replace(/^invt?_/, '');
+
+const otherThan = (requested: string): Fault =>
+  new Fault('contract_broken', `${requested} was requested, and the answer is about another one`);
 
 /** The platform knows about a dozen statuses. Each one that differs is a line of a receipt. */
 const statusesMax = 200;
@@ -185,8 +197,12 @@ export async function readOfferingStats(
   if (reply === null) return null;
   const body = asObject(mayBeRounded(reply.text) ? withExactIntegers(reply.text) : reply.body);
   const data = asObject(body.data);
+  if (typeof data.offering === 'string' && data.offering !== offering)
+    throw otherThan('the stats of an offering');
+  // Read as no statuses, it would be a difference in each.
+  if (!isObject(data.by_status)) throw brokenStats('by_status');
   const byStatus: Record<string, Tally> = Object.create(null);
-  const tallies = Object.entries(asObject(data.by_status));
+  const tallies = Object.entries(data.by_status);
   if (tallies.length > statusesMax)
     throw new Fault('contract_broken', `the offering's stats name more than ${statusesMax} statuses`);
   for (const [status, tally] of tallies) {
@@ -217,10 +233,13 @@ function withExactIntegers(text: string): unknown {
 function tallyOf(value: unknown, field: string): Tally {
   const { count, committed_cents, raised_cents } = asObject(value);
   if (!isWhole(count) || !isSum(committed_cents) || !isSum(raised_cents)) {
-    throw new Fault('contract_broken', `the offering's stats are not what the contract says: ${field}`);
+    throw brokenStats(field);
   }
   return { count, committed_cents, raised_cents };
 }
+
+const brokenStats = (field: string): Fault =>
+  new Fault('contract_broken', `the offering's stats are not what the contract says: ${field}`);
 
 function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value);
@@ -239,8 +258,7 @@ async function orNull(reply: Promise<Reply>): Promise<Reply | null> {
   }
 }
 
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {};
-}
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const asObject = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});

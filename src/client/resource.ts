@@ -19,6 +19,12 @@ export function resourceOf(value: unknown, type: string): Resource {
   return { id, attributes: fieldsOf(attributes) };
 }
 
+/** Returns the resource if it is the requested one. A mixed-up answer must not be used: it has other secrets and states. */
+export function sameAs<One extends { readonly id: string }>(requested: string, one: One, type: string): One {
+  if (one.id !== requested) throw brokenResource(type, 'id');
+  return one;
+}
+
 export function listOf(body: unknown, type: string): readonly unknown[] {
   const { data } = fieldsOf(body);
   if (!Array.isArray(data)) throw brokenResource(type, 'data');

@@ -1,7 +1,7 @@
 import type { InstallationId } from '../domain/ids.js';
 import { paths } from '../wire/paths.js';
 import type { Api } from './api.js';
-import { fieldsOf, listOf, resourceOf, textIn, textOrNullIn, textsIn } from './resource.js';
+import { fieldsOf, listOf, resourceOf, sameAs, textIn, textOrNullIn, textsIn } from './resource.js';
 
 export interface WebhookEndpoint {
   readonly id: string;
@@ -63,7 +63,7 @@ export async function listEndpoints(api: Api, signal: AbortSignal): Promise<Endp
 
 export async function getEndpoint(api: Api, id: string, signal: AbortSignal): Promise<WebhookEndpoint> {
   const { body } = await api({ path: paths.webhookEndpoint, params: { external_id: id }, signal });
-  return endpointOf(fieldsOf(body).data);
+  return requestedOf(body, id);
 }
 
 /** Not repeated after a lost response: the endpoint may exist already, with a secret that was never received. */
@@ -90,7 +90,7 @@ export async function updateEndpoint(
     replayable: true,
     signal,
   });
-  return endpointOf(fieldsOf(body).data);
+  return requestedOf(body, id);
 }
 
 /** Also cancels its pending deliveries. */
@@ -103,12 +103,14 @@ export async function deleteEndpoint(api: Api, id: string, signal: AbortSignal):
  * second rotation would end the overlap of the first.
  */
 export async function rotateSecret(api: Api, id: string, signal: AbortSignal): Promise<EndpointWithSecret> {
-  return withSecret(await act(api, id, '/rotate_secret', signal));
+  const body = await act(api, id, '/rotate_secret', signal);
+  requestedOf(body, id);
+  return withSecret(body);
 }
 
 /** Enables the endpoint again. The platform does not replay missed deliveries: sync afterwards. */
 export async function reenableEndpoint(api: Api, id: string, signal: AbortSignal): Promise<WebhookEndpoint> {
-  return endpointOf(fieldsOf(await act(api, id, '/reenable', signal, { replayable: true })).data);
+  return requestedOf(await act(api, id, '/reenable', signal, { replayable: true }), id);
 }
 
 /** Sends a test delivery. Without `event` the platform sends the first one the endpoint subscribes to. */
@@ -147,6 +149,9 @@ function withSecret(body: unknown): EndpointWithSecret {
     secret: textOrNullIn(fieldsOf(fieldsOf(data).attributes), 'secret'),
   };
 }
+
+const requestedOf = (body: unknown, id: string): WebhookEndpoint =>
+  sameAs(id, endpointOf(fieldsOf(body).data), 'webhook endpoint');
 
 function endpointOf(value: unknown): WebhookEndpoint {
   const { id, attributes } = resourceOf(value, 'webhook endpoint');

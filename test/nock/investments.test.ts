@@ -13,7 +13,7 @@ import type { Instant } from '../../src/domain/instant.js';
 import type { Cursor, PageToken, Position } from '../../src/domain/position.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { headerNames } from '../../src/wire/headers.js';
-import { deltaPage, wholeRecord } from '../client/fixtures.js';
+import { deltaPage, tombstone, wholeRecord } from '../client/fixtures.js';
 import { globalFetch } from './global-fetch.js';
 import { onlyMocked } from './nocked-api.js';
 
@@ -230,6 +230,25 @@ describe("the client's requests for verify", () => {
     await expect(readInvestment(api, 'inv_1', signal)).rejects.toMatchObject({ code: 'refused' });
   });
 
+  test('an answer about another record is refused, and the prefix of a session names the same record', async () => {
+    for (const data of [wholeRecord(), tombstone(), { id: 'inv_2' }]) {
+      nock(host).get('/investments/inv_1').reply(200, { data, meta: {} });
+      await expect(readInvestment(api, 'inv_1', signal)).rejects.toMatchObject({
+        code: 'contract_broken',
+        message: expect.stringContaining('the answer is about another one'),
+      });
+    }
+    const id = String(wholeRecord().id).replace('inv_', 'invt_');
+    nock(host).get(`/investments/${id}`).reply(200, { data: wholeRecord(), meta: {} });
+    expect(await readInvestment(api, id, signal)).toMatchObject({ item: { kind: 'record' } });
+    nock(host)
+      .get('/investments/inv_1')
+      .reply(200, { data: { id: 7 }, meta: {} });
+    expect(await readInvestment(api, 'inv_1', signal)).toMatchObject({
+      item: { kind: 'rejected', id: null },
+    });
+  });
+
   test('a record that was never published matches nothing published', async () => {
     const record = wholeRecord();
     for (const meta of [
@@ -336,10 +355,14 @@ describe("the client's requests for verify", () => {
     },
   );
 
-  test('stats without their sums are contract_broken', async () => {
-    nock(host)
-      .get('/offerings/ofr_1/stats')
-      .reply(200, { data: { total: { count: 1 } }, meta: {} });
+  test.each<[string, object]>([
+    ['without their sums', { by_status: {}, total: { count: 1 } }],
+    ['without the sums of a status', { by_status: { active: { count: 1 } }, total: zero }],
+    ['without any status', { total: zero }],
+    ['of a list of statuses', { by_status: [], total: zero }],
+    ['of another offering', { offering: 'ofr_2', by_status: {}, total: zero }],
+  ])('stats %s are contract_broken', async (_, data) => {
+    nock(host).get('/offerings/ofr_1/stats').reply(200, { data, meta: {} });
     await expect(readOfferingStats(api, 'ofr_1', signal)).rejects.toMatchObject({ code: 'contract_broken' });
   });
 });

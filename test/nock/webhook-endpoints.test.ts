@@ -118,6 +118,23 @@ test("a test send returns the endpoint's response", async () => {
   });
 });
 
+test('an answer about another endpoint is refused, and so is its secret', async () => {
+  const other = { data: { ...data, id: 'whe_2', attributes: { ...attributes, secret: 'whsec_2' } } };
+  const path = '/webhook_endpoints/whe_1';
+  nock(host).get(path).reply(200, other).patch(path).reply(200, other);
+  nock(host).post(`${path}/reenable`).reply(200, other).post(`${path}/rotate_secret`).reply(200, other);
+  for (const answered of [
+    getEndpoint(api, 'whe_1', signal),
+    updateEndpoint(api, 'whe_1', { events: [] }, signal),
+    reenableEndpoint(api, 'whe_1', signal),
+    rotateSecret(api, 'whe_1', signal),
+  ])
+    await expect(answered).rejects.toMatchObject({
+      code: 'contract_broken',
+      message: 'a response with a webhook endpoint has no usable `id`',
+    });
+});
+
 test('an id cannot change the path of a request', async () => {
   nock(host)
     .get('/webhook_endpoints/..%2Fusers%2Fme')
