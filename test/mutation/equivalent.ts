@@ -49,6 +49,18 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A budget that was loaded has two counts; the check is for the type.',
   "client/budgets.ts | throw new Error('a budget that was just … → ; | if (first === undefined) throw new Error('a budget that was just loade…":
     'A budget that was loaded has two counts; the check is for the type.',
+  'client/raw-items.ts | < → <= | for (let at = 0; at < text.length; at += 1) {':
+    'There is no character beyond the text, and none that is not there begins or ends an entry.',
+  'client/raw-items.ts | < → <= | const isBetween = depth === 2 && isData && itemFrom < 0;':
+    'No entry begins with the first character of a page.',
+  'client/raw-items.ts | 0x20 → 33 | const space = 0x20;':
+    'Outside its strings, JSON has no exclamation mark.',
+  'client/raw-items.ts | < → <= | while (at < text.length && text.charCodeAt(at) !== quote) at += text.c…':
+    'In a text that JSON.parse accepted, a quote ends each string before the text ends.',
+  'client/early-cursor.ts | < → <= | if (at < 0 || end - at > metaLengthMax) return null;':
+    'A text that begins with its meta is no JSON, so it is no page.',
+  'client/platform-time.ts | > → >= | const platformMillis = date < sentAt - 1000 || date > now ? date : now…':
+    'When both are equal, either is the same time.',
   'outbox/deliver.ts | > → >= | millisOf(dueAt) <= now || millisOf(dueAt) - now > noticeWaitMillisMax;':
     'The outbox applies the same limit to each notice: one that waits exactly as long is looked for, and not found.',
   'outbox/deliver.ts | 500 → 501 | const batch = 500;':

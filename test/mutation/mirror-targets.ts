@@ -14,6 +14,7 @@ const client = of('client');
 const inbox = of('inbox');
 const outbox = of('outbox');
 const verify = of('verify');
+const nock = of('nock');
 const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
 const ticks = sync('run-tick', 'perform-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
 
@@ -42,12 +43,34 @@ export const mirrorTargets: readonly Target[] = [
   target('client/budget', client('budget', 'budgets')),
   target('client/budgets', client('budget-store', 'budgets', 'budget'), sync('create-sync')),
   target('client/judge-response', client('judge-response', 'fetch/with-retry')),
-  target('client/rate-limit-wait', client('judge-response', 'fetch/with-retry', 'budgets')),
+  target('client/rate-limit-wait', client('judge-response', 'fetch/with-retry', 'create-client')),
   target('client/parse-page', client('parse-page', 'raw-items', 'parse-investment')),
-  target('client/parse-investment', client('parse-page', 'parse-investment')),
+  target('client/parse-investment', client('parse-page', 'parse-investment', 'parse-investment-limits')),
   target('client/raw-items', client('raw-items', 'parse-page')),
   target('client/early-cursor', client('early-cursor')),
   target('client/platform-time', client('platform-time', 'budget', 'budgets')),
+  target('client/fetch/with-retry', client('fetch/with-retry', 'create-client')),
+  target('client/fetch/with-budget', client('budgets', 'create-client')),
+  target('client/fetch/with-auth', client('fetch/with-auth')),
+  target('client/fetch/with-timeout', client('fetch/sockets')),
+  target('client/fetch/with-caps', client('fetch/sockets')),
+  target('client/fetch/body-limits', client('fetch/sockets')),
+  target('client/fetch/arriving-body', client('fetch/sockets')),
+  target('client/fetch/inflated', client('fetch/sockets')),
+  target('client/fetch/exchange', client('fetch/sockets', 'fetch/connector')),
+  target('client/fetch/unreachable', client('fetch/sockets', 'fetch/tls')),
+  target('client/fetch/connector', client('fetch/connector', 'fetch/tls', 'fetch/sockets')),
+  target('client/fetch/connection-pool', client('fetch/sockets', 'fetch/connector', 'fetch/tls')),
+  target('client/tokens/refreshing-token', client('tokens/refreshing-token', 'tokens/refresh-crashes')),
+  target('client/tokens/credentials-file', client('tokens/credentials-file', 'tokens/refreshing-token')),
+  target('client/tokens/static-token', client('fetch/with-auth')),
+  target('client/oauth', nock('oauth')),
+  target('client/investments', nock('investments'), client('create-client')),
+  target('client/installations', nock('installations'), client('installations')),
+  target('client/webhook-endpoints', nock('webhook-endpoints')),
+  target('client/resource', nock('installations', 'webhook-endpoints')),
+  target('client/api', nock('investments', 'oauth', 'webhook-endpoints'), client('create-client')),
+  target('client/create-client', client('create-client')),
   target('inbox/verify-signature', inbox('verify-signature', 'receiver')),
   target('inbox/parse-event', inbox('parse-event', 'receiver')),
   target('inbox/classify-events', inbox('classify-events', 'drain', 'shared-inbox')),
