@@ -64,7 +64,7 @@ export function queryFault(error: unknown, failing: Failing): unknown {
       undefined,
       mistakeIn(statement, String(message), placeOf(error, failing)),
     );
-  if (!/^(?:22|0A|2[135]|54|P0|38|39)/.test(code)) return postgresFault(error, url);
+  if (!/^(?:22|0A|2[13]|25(?!P0[34])|54|P0|38|39)/.test(code)) return postgresFault(error, url);
   return failedOnRows(masked ? withoutValues(code) : String(message));
 }
 

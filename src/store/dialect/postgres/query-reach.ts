@@ -102,7 +102,7 @@ const reached = `
        ELSE class IN ('pg_namespace'::regclass, 'pg_collation'::regclass, 'pg_constraint'::regclass) END) AS "ownCode",
     (SELECT coalesce(string_agg(DISTINCT p.proname, ' '), '')
      FROM reached r JOIN pg_rewrite w ON r.class = 'pg_class'::regclass AND w.ev_class = r.object
-     CROSS JOIN regexp_matches(w.ev_action::text, ':(?:func|aggfno|winfno|opfunc)id (\\d+)', 'g') AS called
+     CROSS JOIN regexp_matches(w.ev_action::text, ':(?:func|aggfno|winfno|opfunc)id ([0-9]+)', 'g') AS called
      JOIN pg_proc p ON p.oid = called[1]::oid) AS calls,
     (SELECT min(c.relname::text) FROM own JOIN pg_class c ON c.oid = own.object AND own.class = 'pg_class'::regclass
      WHERE c.relname = ANY ($3) AND c.relnamespace = (

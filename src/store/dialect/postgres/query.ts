@@ -118,11 +118,27 @@ const refuseStandby =
   };
 
 const opening = (timeoutMs: number, access: 'READ ONLY' | 'READ WRITE'): string =>
-  `BEGIN ISOLATION LEVEL REPEATABLE READ, ${access}; ${timeLimits(timeoutMs)}`;
+  `BEGIN ISOLATION LEVEL REPEATABLE READ, ${access}; ${sameOutput}; ${timeLimits(timeoutMs)}`;
+
+/**
+ * A role or a database may have other settings. Results are the same with any, but for the time zone, and the statement is read by
+ * the server as it is read here, where a backslash in a text is one.
+ */
+const sameOutput = [
+  'standard_conforming_strings = on',
+  "datestyle = 'ISO'",
+  'intervalstyle = postgres',
+  'bytea_output = hex',
+  'extra_float_digits = 1',
+]
+  .map((setting) => `SET LOCAL ${setting}`)
+  .join('; ');
 
 const timeLimits = (timeoutMs: number): string =>
   [
     `SET LOCAL statement_timeout = ${timeoutMs}`,
+    // Only PostgreSQL 17 and later have it. The connection has a limit of its own.
+    "SELECT set_config('transaction_timeout', '0', true) WHERE current_setting('transaction_timeout', true) IS NOT NULL",
     `SET LOCAL idle_in_transaction_session_timeout = ${timeoutMs + 120_000}`,
     'SET LOCAL client_connection_check_interval = 1000',
   ].join('; ');

@@ -64,11 +64,11 @@ export function holds(column: string, text: string): Expression<SqlBool> {
  */
 function holdsForm(column: string, text: string): Expression<SqlBool> {
   const letters = Array.from(text, lowered);
-  const pattern = `%${letters.join('').replaceAll(/[\\%_]/g, '\\$&')}%`;
+  const pattern = `%${letters.join('').replaceAll(/[!%_]/g, '!$&')}%`;
   let found = sql<string>`lower(${sql.ref(column)})`;
   for (const [upper, lower] of capitalsOf(letters))
     found = sql<string>`replace(${found}, ${upper}, ${lower})`;
-  return sql<SqlBool>`${found} LIKE ${pattern} ESCAPE '\\'`;
+  return sql<SqlBool>`${found} LIKE ${pattern} ESCAPE '!'`;
 }
 
 /** Keeps a letter whose small form is several characters: the replaced text has to stay comparable letter by letter. */

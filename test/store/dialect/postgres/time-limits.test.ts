@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/runtime/clock.js';
 import { backUpPostgres } from '../../../../src/store/dialect/postgres/backup.js';
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
+import { queryPostgres } from '../../../../src/store/dialect/postgres/query.js';
 import { openPostgresReader } from '../../../../src/store/dialect/postgres/reader.js';
 import { restorePostgres } from '../../../../src/store/dialect/postgres/restore.js';
 import { postgresRowSnapshot, postgresSnapshot } from '../../../../src/store/dialect/postgres/snapshot.js';
@@ -64,6 +65,10 @@ test('time limits that a database has apply to no transaction of rosterd that ma
   await postgresRowSnapshot(url, async (ask) => {
     for await (const row of ask(asked)) expect(row).toEqual({ limits: all('0') });
   });
+  // A query has a limit of its own.
+  const own = { timeoutMs: 20_000, rowsMax: null };
+  const query = await queryPostgres(url, asked, own, systemClock, new AbortController().signal);
+  for await (const row of query.rows) expect(row).toEqual([idle('140s').replace(/^0/, '20s')]);
   // What is read at once is limited as an administrator wants it.
   expect(await postgresSnapshot(url, (ask) => ask([asked] as unknown as TemplateStringsArray))).toEqual([
     { limits: all('1h') },
