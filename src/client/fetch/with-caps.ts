@@ -90,7 +90,7 @@ async function reach<Result>(call: Call, signal: AbortSignal, send: () => Promis
     return await send();
   } catch (error) {
     // The signal's reason is already a Fault: the timeout's, or the caller's stop.
-    if (signal.aborted && signal.reason instanceof Fault) throw signal.reason;
+    if (signal.reason instanceof Fault) throw signal.reason;
     if (signal.aborted) throw new Fault('stopped', `${callName(call)} was stopped`);
     if (error instanceof Fault) throw error;
     throw unreachable(call, error);

@@ -40,7 +40,7 @@ test('wire: a response arrives complete, decompressed, with its headers', async 
   expect(server.requests[0]?.headers['accept-encoding']).toBe('gzip');
 });
 
-test.each([200, 204, 401])(
+test.each([200, 204, 400, 401])(
   'wire: an empty %i response that a proxy marked as gzip is an empty response',
   async (status) => {
     const server = await listen((_, response) => {
@@ -185,7 +185,7 @@ test.each(['br', 'gzip, gzip', 'deflate', 'zstd'])(
   },
 );
 
-test.each([301, 302, 303, 307, 308])(
+test.each([300, 301, 302, 303, 307, 308])(
   'wire: a redirect (%i) is not followed, and the second address never receives the token',
   async (status) => {
     const other = await listen((_, response) => response.end('{}'));
