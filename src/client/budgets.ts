@@ -57,6 +57,10 @@ export interface CountLeft {
   readonly resetsInMillis: number;
 }
 
+/** Returns the count of which the least is left; null without a count. */
+export const leastOf = <Count extends CountLeft>(counts: readonly Count[]): Count | null =>
+  counts.reduce<Count | null>((least, one) => (least === null || one.left < least.left ? one : least), null);
+
 /** A reset this close to a full window of the epoch is one: `Date` and `retry_after` have whole seconds. */
 const phaseToleranceMillis = 3_000;
 
@@ -169,9 +173,8 @@ export class Budgets {
   /** Returns what is left under this key, for display. `resetsAt` is on our clock. */
   async quota(key: string, rule: BudgetRule): Promise<Quota> {
     await this.#get(key, rule);
-    const [first, ...others] = this.left(key, rule);
-    if (first === undefined) throw new Error('a budget that was just loaded is known');
-    const least = others.reduce((least, one) => (one.left < least.left ? one : least), first);
+    const least = leastOf(this.left(key, rule));
+    if (least === null) throw new Error('a budget that was just loaded is known');
     const resetsAt = instantFromMillis(this.#parts.time.clock.now() + least.resetsInMillis);
     return { limit: rule.limit, left: least.left, resetsAt };
   }

@@ -7,8 +7,8 @@ import type { HeaderNames } from '../wire/headers.js';
 import { paths } from '../wire/paths.js';
 import { type Api, createApi } from './api.js';
 import { addressRule, type BudgetRule, tokenEndpointRule, tokenRule } from './budget.js';
-import { Budgets, type CountLeft, type Quota } from './budgets.js';
-import type { Fetch, WireFetch } from './fetch/fetch.js';
+import { Budgets, type CountLeft, leastOf, type Quota } from './budgets.js';
+import type { Call, Fetch, WireFetch } from './fetch/fetch.js';
 import { withAuth } from './fetch/with-auth.js';
 import { addressKey, keyOfToken, tokenKey, withBudget } from './fetch/with-budget.js';
 import { type Caps, withCaps } from './fetch/with-caps.js';
@@ -122,7 +122,7 @@ export function createClient(options: ClientOptions): Client {
     rule === null || address === null
       ? wire
       : withBudget(wire, addressBudgets, time, address, () => addressKey);
-  const counted = (rule: BudgetRule, keyOf: Parameters<typeof withBudget>[4], isAside = false) =>
+  const counted = (rule: BudgetRule, keyOf: (call: Call) => string, isAside = false) =>
     withBudget(addressed, budgets, time, rule, keyOf, isAside);
   // A refreshed token has its own budget, so the token sent last counts.
   const lastKeys = new WeakMap<TokenProvider, string>();
@@ -146,12 +146,7 @@ export function createClient(options: ClientOptions): Client {
           .map((left) => ({ ...left, key: addressKey, kind: 'address' }));
   return {
     time,
-    addressLeft: () => {
-      const [first, ...others] = ofAddress();
-      return first === undefined
-        ? null
-        : others.reduce((least, one) => (one.left < least.left ? one : least), first);
-    },
+    addressLeft: () => leastOf(ofAddress()),
     askTime,
     besides: (tokens) => api(retriedBesides(withAuth(perToken(tokens, true), tokens))),
     as: (tokens) => api(retried(withAuth(perToken(tokens), tokens))),
@@ -168,13 +163,12 @@ export function createClient(options: ClientOptions): Client {
       await budgets.refresh(key, rule);
     },
     limitsOf: (tokens) => {
-      if (rule === null) return [];
       const key = lastKeys.get(tokens);
-      const ofToken = key === undefined ? [] : budgets.left(key, rule);
-      return [
-        ...ofToken.map((left): LimitLeft => ({ ...left, key: key ?? '', kind: 'token' })),
-        ...ofAddress(),
-      ];
+      const ofToken =
+        rule === null || key === undefined
+          ? []
+          : budgets.left(key, rule).map((left): LimitLeft => ({ ...left, key, kind: 'token' }));
+      return [...ofToken, ...ofAddress()];
     },
   };
 }
