@@ -20,15 +20,39 @@ test('a credentials file that others can read is rejected, with the fix', async 
 });
 
 test.each([
-  ['nothing', ''],
-  ['no object', 'null'],
-  ['no access token', JSON.stringify({ ...stored, accessToken: '' })],
-  ['a nonsense expiry', JSON.stringify({ ...stored, expiresAt: 'soon' })],
-])('a credentials file with %s is rejected without being quoted', async (_, text) => {
+  ['nothing', '', 'it is not JSON'],
+  ['no object', 'null', 'it is not an object'],
+  ['text only', '"rt_0"', 'it is not an object'],
+  ['no access token', JSON.stringify({ ...stored, accessToken: '' }), '"accessToken" is missing'],
+  ['a nonsense expiry', JSON.stringify({ ...stored, expiresAt: 'soon' }), '"expiresAt" is not a time'],
+])('a credentials file with %s is rejected without being quoted', async (_, text, problem) => {
   await writeFile(path, text);
-  const refusal = readCredentials(path);
-  await expect(refusal).rejects.toMatchObject({ code: 'reauthorize' });
-  await expect(refusal).rejects.not.toThrow(/rt_0|sk_test_1/);
+  await expect(readCredentials(path)).rejects.toMatchObject({
+    code: 'reauthorize',
+    message: `the credentials file ${path} is not usable: ${problem}`,
+  });
+});
+
+test('a credentials file without a readable scope, a secret or an expiry is one without them', async () => {
+  const { clientId, accessToken, refreshToken } = stored;
+  await writeFile(
+    path,
+    JSON.stringify({ clientId, accessToken, refreshToken, clientSecret: null, scope: 7 }),
+  );
+  expect(await readCredentials(path)).toEqual({
+    ...stored,
+    clientSecret: null,
+    previousRefreshToken: null,
+    expiresAt: null,
+    scope: '',
+  });
+});
+
+test('a credentials file that cannot be opened is a problem of the configuration, not of the sign-in', async () => {
+  await expect(readCredentials(join(path, 'below-a-file.json'))).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('cannot be opened (ENOTDIR)'),
+  });
 });
 
 test('a credentials file that an editor saved with a byte order mark is read', async () => {
