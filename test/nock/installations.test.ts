@@ -83,6 +83,14 @@ test('the client sends narrower scopes when it mints a token', async () => {
   expect((await mintToken(api, id, ['read:companies'], signal)).accessToken).toBe('at_test_9');
 });
 
+test('a token without a scope has those of its installation', async () => {
+  const { scope: _, ...token } = minted.token;
+  nock(host)
+    .post('/installations/inst_1/tokens')
+    .reply(201, { ...minted, token });
+  expect((await mintToken(api, id, undefined, signal)).scopes).toEqual(['read:investments']);
+});
+
 test('a mint response without its token is contract_broken, and the error quotes nothing', async () => {
   nock(host)
     .post('/installations/inst_1/tokens')
@@ -98,12 +106,21 @@ test('the client lists eligible companies, one of them installed', async () => {
       data: [
         { type: 'company', id: 'co_1', name: 'Acme', tier: 'founder', installed: true, installation: data },
         { type: 'company', id: 'co_2', name: 'Beta', tier: 'editor', installed: false, installation: null },
+        { type: 'company', id: 'co_3', name: 'Gone', tier: 'editor', installed: false, installation: data },
       ],
     });
   expect(await listEligible(api, 'company', signal)).toEqual([
     { type: 'company', id: 'co_1', name: 'Acme', tier: 'founder', installation: id },
     { type: 'company', id: 'co_2', name: 'Beta', tier: 'editor', installation: null },
+    { type: 'company', id: 'co_3', name: 'Gone', tier: 'editor', installation: null },
   ]);
+});
+
+test('an eligible company without an id is contract_broken', async () => {
+  nock(host)
+    .get('/installations/eligible')
+    .reply(200, { data: [{ type: 'company', name: 'Acme' }] });
+  await expect(listEligible(api, undefined, signal)).rejects.toThrow('a company has no usable `id`');
 });
 
 test('the client lists installations and reads one that was revoked', async () => {
@@ -131,12 +148,14 @@ test('a list with fewer entries than the platform counted, or with one that cann
   const short = await listInstallations(api, signal);
   expect(short.isComplete).toBe(false);
   expect(short.installations).toHaveLength(1);
-  nock(host)
-    .get('/installations')
-    .reply(200, { data: [{ type: 'installation' }, data], meta: { count: 2 } });
-  const broken = await listInstallations(api, signal);
-  expect(broken.isComplete).toBe(false);
-  expect(broken.installations.map((one) => one.id)).toEqual([id]);
+  for (const unreadable of [{ type: 'installation' }, { ...data, id: 'co_1' }, null]) {
+    nock(host)
+      .get('/installations')
+      .reply(200, { data: [unreadable, data], meta: { count: 2 } });
+    const broken = await listInstallations(api, signal);
+    expect(broken.isComplete).toBe(false);
+    expect(broken.installations.map((one) => one.id)).toEqual([id]);
+  }
 });
 
 test('a list of ten thousand installations is read', async () => {
