@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -9,8 +8,7 @@ import { withCaps } from '../../../src/client/fetch/with-caps.js';
 import { withTimeout } from '../../../src/client/fetch/with-timeout.js';
 import { type Clock, systemClock } from '../../../src/runtime/clock.js';
 import { callTo } from './calls.js';
-
-const pem = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
+import { pem } from './pem.js';
 
 /**
  * With TLS 1.3 a client may close before it has read the server's tickets, and the system then resets the connection by

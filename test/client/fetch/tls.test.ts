@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer as createPlainServer } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -13,12 +12,7 @@ import { seededRandom } from '../../../src/runtime/random.js';
 import { failureOf } from '../../../src/sync/failure-of.js';
 import { StandingClock } from '../../store/support/mirror.js';
 import { callTo } from './calls.js';
-
-/**
- * Throw-away certificates: two self-signed, for 127.0.0.1 and for another host, and three issued by an authority for
- * 127.0.0.1: one expired, one not valid yet, one valid.
- */
-const pem = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url), 'utf8');
+import { pem } from './pem.js';
 
 async function serve(name: string) {
   let requests = 0;
