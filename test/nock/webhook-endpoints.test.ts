@@ -45,6 +45,8 @@ test('the client reads the list of endpoints with the quota', async () => {
     .get('/webhook_endpoints')
     .reply(200, { data: [data], meta: { count: 1, quota: 10 } });
   expect(await listEndpoints(api, signal)).toEqual({ endpoints: [endpoint], quota: 10 });
+  nock(host).get('/webhook_endpoints').reply(200, { data: [] });
+  expect(await listEndpoints(api, signal)).toEqual({ endpoints: [], quota: null });
 });
 
 test('the client reads a bound endpoint with its hint and no url', async () => {
@@ -115,6 +117,17 @@ test("a test send returns the endpoint's response", async () => {
   expect(await testEndpoint(api, 'whe_1', undefined, signal)).toMatchObject({
     delivered: true,
     responseCode: 202,
+  });
+});
+
+test('a test send of which the platform says nothing was not delivered', async () => {
+  nock(host).post('/webhook_endpoints/whe_1/test', '').reply(200, {});
+  expect(await testEndpoint(api, 'whe_1', undefined, signal)).toEqual({
+    delivered: false,
+    responseCode: null,
+    error: null,
+    durationMs: null,
+    event: '',
   });
 });
 
