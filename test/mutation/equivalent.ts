@@ -45,9 +45,9 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
   'client/budgets.ts | > → >= | else if (others > 0)': 'Counting no further request changes no number.',
   'client/budgets.ts | this.#known.size >= this.#forgetAt → true | if (this.#known.size >= this.#forgetAt) this.#forgetIdle();':
     'Idle entries are looked for more often, which costs time only: their counts are in the store.',
-  "client/budgets.ts | first === undefined → false | if (first === undefined) throw new Error('a budget that was just loade…":
+  "client/budgets.ts | least === null → false | if (least === null) throw new Error('a budget that was just loaded is …":
     'A budget that was loaded has two counts; the check is for the type.',
-  "client/budgets.ts | throw new Error('a budget that was just … → ; | if (first === undefined) throw new Error('a budget that was just loade…":
+  "client/budgets.ts | throw new Error('a budget that was just … → ; | if (least === null) throw new Error('a budget that was just loaded is …":
     'A budget that was loaded has two counts; the check is for the type.',
   'client/raw-items.ts | < → <= | for (let at = 0; at < text.length; at += 1) {':
     'There is no character beyond the text, and none that is not there begins or ends an entry.',
@@ -61,6 +61,42 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A text that begins with its meta is no JSON, so it is no page.',
   'client/platform-time.ts | > → >= | const platformMillis = date < sentAt - 1000 || date > now ? date : now…':
     'When both are equal, either is the same time.',
+  'client/fetch/with-retry.ts | 5_000 → 5001 | backoff: { baseMillis: 250, capMillis: 5_000 },':
+    'Three retries after failures never wait that long.',
+  "client/fetch/with-retry.ts | isFault(error) → true | if (isFault(error)) return { kind: 'fault', fault: error };":
+    'An error without a code of a fault is neither a rate limit nor a failure, so it is thrown in any case.',
+  'client/fetch/with-timeout.ts | answered.aborted → false | if (answered.aborted) return;':
+    'Nothing listens to the end of a request that has ended.',
+  'client/fetch/body-limits.ts | 64 → 65 | #bytes = Buffer.allocUnsafe(64 * 1024);':
+    'The buffer grows with the body; its first size costs time only.',
+  'client/fetch/body-limits.ts | 1024 → 1025 | #bytes = Buffer.allocUnsafe(64 * 1024);':
+    'The buffer grows with the body; its first size costs time only.',
+  'client/fetch/body-limits.ts | <= → < | if (length <= this.#bytes.byteLength) return;':
+    'A buffer that is just large enough is replaced by a larger one.',
+  'client/fetch/body-limits.ts | 2 → 3 | const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#bytes.byt…':
+    'By how much the buffer grows costs time only.',
+  'client/fetch/body-limits.ts | < → <= | for (let at = this.#counted; at < this.#length; at += 1) {':
+    'The byte after the body is whatever memory holds there, so a test would notice it by chance only.',
+  'client/fetch/unreachable.ts | < → <= | for (let at = error, depth = 0; at instanceof Error && depth < 5; at =…':
+    'How many causes are followed is arbitrary: Node names the code in the error or its cause.',
+  'client/fetch/unreachable.ts | 5 → 6 | for (let at = error, depth = 0; at instanceof Error && depth < 5; at =…':
+    'How many causes are followed is arbitrary: Node names the code in the error or its cause.',
+  'client/tokens/credentials-file.ts | 2 → 3 | `${JSON.stringify(credentials, null, 2)}\\n`;':
+    'How far a file for programs is indented changes nothing.',
+  "client/oauth.ts | 32 → 33 | const verifier = random.bytes(32).toString('base64url');":
+    'The platform accepts verifiers of 43 to 128 characters.',
+  "client/oauth.ts | 24 → 25 | return { state: random.bytes(24).toString('base64url'), verifier, chal…":
+    'One more random byte is as hard to guess.',
+  "client/installations.ts | !isFault(error, 'contract_broken') → false | if (!isFault(error, 'contract_broken')) throw error;":
+    'Reading an installation throws nothing else.',
+  "client/installations.ts | throw error; → ; | if (!isFault(error, 'contract_broken')) throw error;":
+    'Reading an installation throws nothing else.',
+  'client/create-client.ts | address === null → false | address === null':
+    'Without a rule nothing is counted, so nothing is found; the check is for the type.',
+  'client/create-client.ts | rule === null || key === undefined → false | rule === null || key === undefined':
+    'Without a rule no key is known, and without a key no count; the check is for the type.',
+  'client/create-client.ts | || → && | rule === null || key === undefined':
+    'Without a rule no key is known, and without a key no count; the check is for the type.',
   'outbox/deliver.ts | > → >= | millisOf(dueAt) <= now || millisOf(dueAt) - now > noticeWaitMillisMax;':
     'The outbox applies the same limit to each notice: one that waits exactly as long is looked for, and not found.',
   'outbox/deliver.ts | 500 → 501 | const batch = 500;':
