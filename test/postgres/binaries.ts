@@ -7,6 +7,9 @@ import { dirname, join } from 'node:path';
 /** Names the folder of another package of PostgreSQL. */
 export const packageVariable = 'ROSTERD_TEST_POSTGRES_PACKAGE';
 
+/** Settings of the server besides those that tests rely on, as `name=value;name=value`. */
+export const settingsVariable = 'ROSTERD_TEST_POSTGRES_SETTINGS';
+
 /**
  * PostgreSQL refuses to run as root. The user nobody owns no files here, which suits the server of a test run.
  */

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../support/free-port.js';
-import { type Binaries, clusterOptions, findBinaries } from './binaries.js';
+import { type Binaries, clusterOptions, findBinaries, settingsVariable } from './binaries.js';
 import type { KeeperOptions } from './server.js';
 
 /*
@@ -34,7 +34,7 @@ const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 // A key pressed in the terminal signals the whole process group; this process ends when the pipe closes instead.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
-/** No data has to survive a power cut; everything else is a server's default. */
+/** No data has to survive a power cut; everything else is a server's default, unless a run of the tests asks for other settings. */
 const settings = [
   'fsync=off',
   'full_page_writes=off',
@@ -42,6 +42,7 @@ const settings = [
   'unix_socket_directories=',
   'max_connections=200',
   ...more,
+  ...(process.env[settingsVariable] ?? '').split(';').filter(Boolean),
 ];
 
 let binaries: Binaries | undefined;

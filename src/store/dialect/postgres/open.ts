@@ -10,6 +10,7 @@ import type { Database } from '../../schema.js';
 import { driverUrl } from './driver-url.js';
 import { rememberEnd } from './end-of-session.js';
 import { refusedParameter, withPostgresFaults } from './faults.js';
+import { readCommitted } from './isolation.js';
 import { namingHolders } from './lock-holders.js';
 import { checkPassword, clientsOf, makeClient, type ServerAddress, urlOf } from './make-client.js';
 import { retireReadOnly } from './retire-read-only.js';
@@ -125,12 +126,11 @@ async function openWith(
   // The pool listens only to idle connections. When the server ends one in the middle of a transaction, as it does after
   // its idle timeout, the next statement on it fails and reports the error.
   pool.on('connect', rememberEnd);
-  const statements = settings === 'statements' ? statementsFor(options) : '';
+  const statements = [readCommitted, ...(settings === 'statements' ? statementsFor(options) : [])].join('; ');
   // Before the first statement of the connection, and without waiting for the result.
-  if (statements !== '')
-    pool.on('connect', (client) => {
-      client.query(statements).catch(() => client.connection.stream.destroy());
-    });
+  pool.on('connect', (client) => {
+    client.query(statements).catch(() => client.connection.stream.destroy());
+  });
   if (options.readonly !== true) retireReadOnly(pool);
   try {
     const { schema, version } = await withPostgresFaults(safeUrl, () => checkServer(pool, safeUrl, options));
@@ -230,13 +230,13 @@ function readOnlyUrl(text: string): string {
   return url.href;
 }
 
-/** Returns the statements that make the settings of a session; empty without any. */
-function statementsFor({ readonly, statementTimeoutMs, lockTimeoutMs }: PostgresOptions): string {
+/** Returns the statements that make the settings of a session. */
+function statementsFor({ readonly, statementTimeoutMs, lockTimeoutMs }: PostgresOptions): readonly string[] {
   return [
     ...(readonly === true ? ['SET default_transaction_read_only = on'] : []),
     ...(statementTimeoutMs === undefined ? [] : [`SET statement_timeout = ${statementTimeoutMs}`]),
     ...(lockTimeoutMs === undefined ? [] : [`SET lock_timeout = ${lockTimeoutMs}`]),
-  ].join('; ');
+  ];
 }
 
 interface Server {

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { addressText } from '../../database-location.js';
 import { withPostgresFaults } from './faults.js';
+import { readCommitted } from './isolation.js';
 import { makeClient, type ServerAddress, urlOf } from './make-client.js';
 import { readOnlyCode } from './retire-read-only.js';
 import { valueTypes } from './values.js';
@@ -98,7 +99,7 @@ export class OwnConnection {
     });
     try {
       await client.connect();
-      await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+      await client.query(`${readCommitted}; LISTEN ${pg.escapeIdentifier(channel)}`);
     } catch (error) {
       this.#handleLoss(client);
       throw error;

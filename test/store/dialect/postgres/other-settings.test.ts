@@ -1,20 +1,23 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../../src/runtime/clock.js';
+import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { queryPostgres } from '../../../../src/store/dialect/postgres/query.js';
 import { queryFault } from '../../../../src/store/dialect/postgres/query-faults.js';
+import { inTransaction } from '../../../../src/store/dialect/postgres/transaction.js';
 import { withFoundPeople } from '../../../../src/store/reads/dashboard/find-people.js';
 import type { QueryLimits } from '../../../../src/store/reads/query.js';
 import { readMirror } from '../../../../src/store/reads/read-mirror.js';
 import { migratedDatabase } from '../../../postgres/fresh-database.js';
 import { withClient } from '../../../postgres/run-databases.js';
 
-/** Settings that change how values are written, and how a text in a statement is read. */
+/** Settings that change how values are written, how a text in a statement is read, and what beside another transaction fails. */
 const others = {
   standard_conforming_strings: 'off',
   datestyle: "'German, DMY'",
   intervalstyle: 'sql_standard',
   bytea_output: 'escape',
   extra_float_digits: '-3',
+  default_transaction_isolation: 'serializable',
 };
 
 /** A mirror in a database with these settings. */
@@ -62,6 +65,27 @@ test('whatever the settings of the database, people are found by parts of their 
   expect(await readMirror(place, (db) => withFoundPeople(db, { person }))).toEqual({
     ...{ person, ids: [], onlyPeople: true },
   });
+});
+
+test('whatever the settings of the database, a transaction goes on with what the one that it waited for has committed', async () => {
+  const { url } = await withOtherSettings();
+  const databases = [await openPostgres(url), await openPostgres(url)];
+  onTestFinished(async () => {
+    for (const database of databases) await database.close();
+  });
+  const add = 'UPDATE feed_counter SET last_seq = last_seq + 1 RETURNING last_seq';
+  const counted = await Promise.all(
+    databases.flatMap((database) =>
+      Array.from({ length: 20 }, () =>
+        inTransaction(database, async (transaction) => {
+          // Its snapshot, if it keeps one, is from before it waits.
+          await transaction.row('SELECT 1');
+          return (await transaction.row<{ last_seq: number }>(add))?.last_seq;
+        }),
+      ),
+    ),
+  );
+  expect(counted.sort((a = 0, b = 0) => a - b)).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
 });
 
 test.each(['25P03', '25P04'])(

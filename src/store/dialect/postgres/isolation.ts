@@ -1,0 +1,5 @@
+/**
+ * A role or a database may have another level by default. What hosts, daemons and commands write beside one another relies on this one:
+ * a statement that waited for a lock goes on with what the other transaction committed. At a stricter level it would fail.
+ */
+export const readCommitted = "SET default_transaction_isolation = 'read committed'";
