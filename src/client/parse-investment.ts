@@ -116,7 +116,7 @@ function fullRecord(wire: Wire, unmapped: Unmapped): FeedItem {
       average_share_price: decimal(wire.average_share_price, 'average_share_price'),
       // The platform sends this both as a status and as a flag; either one counts.
       needs_whitelisting:
-        flag(wire.needs_whitelisting, 'needs_whitelisting') ?? status === 'needs_whitelisting',
+        flag(wire.needs_whitelisting, 'needs_whitelisting') === true || status === 'needs_whitelisting',
       visible: flag(wire.visible, 'visible') ?? missing('visible'),
       converted_to: id('investment', wire.converted_to, 'converted_to'),
       converted_from: id('investment', wire.converted_from, 'converted_from'),

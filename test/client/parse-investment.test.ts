@@ -112,10 +112,20 @@ describe('parse investment: a complete record', () => {
     });
   });
 
-  test('INV-20 INV-25 needs_whitelisting comes from the status when the flag is absent', () => {
-    const { needs_whitelisting: _, ...record } = wholeRecord();
-    expect(recordOf({ ...record, status: 'needs_whitelisting' }).investment.needs_whitelisting).toBe(true);
-  });
+  test.each([
+    [undefined, 'needs_whitelisting', true],
+    [null, 'needs_whitelisting', true],
+    [false, 'needs_whitelisting', true],
+    [true, 'active', true],
+    [false, 'active', false],
+    [undefined, 'active', false],
+  ])(
+    'INV-20 INV-25 a record with the flag %j and the status %s needs whitelisting: %j',
+    (flag, status, needs) => {
+      const record = { ...wholeRecord(), needs_whitelisting: flag, status };
+      expect(recordOf(record).investment.needs_whitelisting).toBe(needs);
+    },
+  );
 
   test('VERS-17 CLIENT-19 unknown fields are kept under their own path, as canonical JSON', () => {
     const record = wholeRecord();
