@@ -10,6 +10,8 @@ import { rateLimitWaitMillis, statedWaitMillis } from './rate-limit-wait.js';
 /** The readable parts of the platform's error body. */
 export interface Problem {
   readonly type: string | null;
+  /** Whether it has the form of OAuth errors, whose `invalid_request` is not about a version. */
+  readonly isFlat: boolean;
   readonly message: string | null;
   readonly requestId: string | null;
   readonly details: Readonly<Record<string, unknown>>;
@@ -32,7 +34,7 @@ export function judgeResponse(
   const code = codeOf(status, problem.type);
   const quoted = code === 'refused' || code === 'forbidden' ? repeatable(what, status, problem) : null;
   const waitUnstated = code === 'rate_limited' && (statedWaitMillis(answer, now) ?? 0) <= 0;
-  const hint = waitUnstated ? hintOfBare(status) : hintOf(code, status, problem.type);
+  const hint = waitUnstated ? hintOfBare(status) : hintOf(code, status, problem);
   return new Fault(code, sentence(what, status, problem, quoted), {
     status,
     details: problem.details,
@@ -87,14 +89,14 @@ const nextOfBare: Readonly<Record<number, string>> = {
 const hintOfBare = (status: number): string =>
   `a proxy or a gateway may have answered: ${nextOfBare[status] ?? 'is `platform.baseUrl` the address of the API?'}`;
 
-function hintOf(code: FaultCode, status: number, type: string | null): string | undefined {
+function hintOf(code: FaultCode, status: number, { type, isFlat }: Problem): string | undefined {
   if (type === 'invalid_client')
     return 'compare clientId and clientSecret with the keys of the application; only a public client has no secret';
   if (code === 'unauthorized') return 'replace the token, or run `rosterd connect`';
   if (code === 'reauthorize') return 'run `rosterd connect` to sign in again';
   if (code === 'contract_broken' && status >= 400) return hintOfBare(status);
   if (type === 'insufficient_scope') return 'the token lacks a scope: `rosterd doctor` shows which it has';
-  if (refusesVersion(status, type)) return 'set platform.version to one the platform serves';
+  if (!isFlat && refusesVersion(status, type)) return 'set platform.version to one the platform serves';
   if (code === 'forbidden') return '`rosterd doctor` shows what the token may see';
   return undefined;
 }
@@ -109,10 +111,11 @@ function sentence(what: string, status: number, problem: Problem, quoted: string
 function readProblem(answer: Answer, names: HeaderNames): Problem {
   const body = record(parsed(answer.body));
   // The token endpoint uses the flat OAuth form: `error` is the type itself.
-  const flat = typeof body.error === 'string';
-  const error = flat ? { type: body.error, message: body.error_description } : record(body.error);
+  const isFlat = typeof body.error === 'string';
+  const error = isFlat ? { type: body.error, message: body.error_description } : record(body.error);
   return {
     type: word(error.type),
+    isFlat,
     message: typeof error.message === 'string' ? printable(error.message) : null,
     requestId: requestIdOf(answer.headers, names) ?? word(error.request_id) ?? word(body.request_id),
     details: record(error.details),

@@ -144,6 +144,15 @@ describe('judge response: error bodies', () => {
     expect(fault?.message).not.toContain('Mara');
   });
 
+  test("judge response: the token endpoint's invalid_request is not about the API version", () => {
+    const body = { error: 'invalid_request', error_description: 'The parameter code is missing.' };
+    const fault = judge(400, body, {}, 'POST /oauth/token');
+    expect(fault?.message).toBe(
+      'POST /oauth/token answered 400 invalid_request: The parameter code is missing.',
+    );
+    expect(fault?.about.hint).toBeUndefined();
+  });
+
   test.each([
     [401, 'unauthorized'],
     [410, 'gone'],
