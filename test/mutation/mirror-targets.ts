@@ -57,7 +57,7 @@ export const mirrorTargets: readonly Target[] = [
   target('client/fetch/body-limits', client('fetch/body-limits', 'fetch/with-caps')),
   target('client/fetch/arriving-body', client('fetch/arriving-body', 'fetch/sockets')),
   target('client/fetch/inflated', client('fetch/sockets')),
-  target('client/fetch/exchange', client('fetch/sockets', 'fetch/connector')),
+  target('client/fetch/exchange', client('fetch/exchange', 'fetch/sockets', 'fetch/connector')),
   target('client/fetch/unreachable', client('fetch/unreachable', 'fetch/sockets')),
   target('client/fetch/connector', client('fetch/connector', 'fetch/tls', 'fetch/sockets')),
   target('client/fetch/connection-pool', client('fetch/sockets', 'fetch/connector', 'fetch/tls')),
