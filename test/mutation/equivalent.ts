@@ -175,4 +175,8 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A set without lanes stays in memory and is read like a missing one.',
   'inbox/drain.ts | this.#sources.of(lane).length === 0 → false | if (this.#sources.of(lane).length === 0) return;':
     'A lane of no known source would stay in memory: no tick asks for it.',
+  'sync/due-queue.ts | < → <= | return one.entry.dueAt === other.entry.dueAt ? one.no < other.no : one…':
+    'No two entries have the same number.',
+  'sync/due-queue.ts | < → <= | return one.entry.dueAt === other.entry.dueAt ? one.no < other.no : one… #2':
+    'Equal times are compared by the numbers of their entries.',
 };

@@ -9,7 +9,8 @@ interface Entry {
 
 test('due queue: takes what a sorted list takes, whatever was added and removed before', () => {
   const step = fc.oneof(
-    fc.record({ kind: fc.constant('add' as const), value: fc.integer({ min: 0, max: 9 }) }),
+    // Queues get long only if more is added than taken.
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('add' as const), value: fc.nat(9) }) },
     fc.record({ kind: fc.constant('take' as const), value: fc.constant(0) }),
     fc.record({ kind: fc.constant('remove' as const), value: fc.nat(20) }),
   );
@@ -33,6 +34,8 @@ test('due queue: takes what a sorted list takes, whatever was added and removed 
         }
         expect(queue.size).toBe(model.length);
       }
+      expect(model.map(() => queue.take())).toEqual(model);
+      expect([queue.take(), queue.size]).toEqual([undefined, 0]);
     }),
   );
 });
