@@ -77,6 +77,7 @@ describe('receiver: internal failures', () => {
     await clock.advance(1_999);
     expect(its.receiver.status().results.unavailable).toBe(0);
     await clock.advance(1);
+    expect(its.receiver.status().results.unavailable).toBe(1);
     expect((await delivery).status).toBe(503);
     expect(its.nudged).toEqual([]);
     expect(lines).toEqual([line(new Error('the database did not answer in time'), 1)]);
