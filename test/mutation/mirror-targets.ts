@@ -82,7 +82,11 @@ export const mirrorTargets: readonly Target[] = [
   target('inbox/ports', inbox('ports')),
   target('inbox/refusal', inbox('receiver', 'receiver-failures')),
   target('inbox/read-body', inbox('read-body', 'receiver', 'receiver-failures', 'raw-requests')),
-  target('inbox/receiver', inbox('receiver', 'receiver-failures', 'raw-requests', 'connections')),
+  target(
+    'inbox/receiver',
+    inbox('receiver', 'receiver-failures', 'raw-requests', 'connections'),
+    of('environment')('receiver-errors'),
+  ),
   target('inbox/redact-body', inbox('redact-body', 'receiver')),
   target('outbox/decide-notices', outbox('decide-notices')),
   target('outbox/decide-alerts', outbox('decide-alerts', 'aggregate-alerts')),

@@ -224,6 +224,8 @@ const startTests = (folder: string, listener: Listener): Promise<Vitest> =>
     server: { deps: { external: [/\/m-?\d+\//] } },
     testTimeout,
     hookTimeout: testTimeout,
+    // Vitest's second is too short on a busy machine.
+    expect: { poll: { timeout: testTimeout / 2 } },
     reporters: [
       {
         onTestModuleStart: () => listener.started(),
