@@ -61,6 +61,7 @@ describe('receiver: internal failures', () => {
       const answer = await its.deliver();
       expect(answer).toMatchObject({ status: 503, text: '' });
       expect(answer.headers.get('retry-after')).toBe('5');
+      expect(answer.headers.get('connection'), 'for the next attempt').toBe('keep-alive');
     }
     its.inbox.failure = undefined;
     its.nothingHappened();

