@@ -263,6 +263,22 @@ test('drain: a busy database delays settling and loses no event', async () => {
   expect(inbox.states()).toEqual(['worked']);
 });
 
+test('drain: when the database is back, events that could not be settled are settled at once', async () => {
+  await arrive();
+  clock.jump(1);
+  inbox.failure = new Fault('database_busy', 'made up');
+  await ticks.end(acme, { publishedThrough: now() });
+  expect(warned.splice(0)).toHaveLength(1);
+  inbox.failure = undefined;
+  drain.databaseIsBack();
+  await settled();
+  expect(inbox.states()).toEqual(['worked']);
+  const read = vi.spyOn(inbox, 'pending');
+  drain.databaseIsBack();
+  await settled();
+  expect(read, 'nothing is left').not.toHaveBeenCalled();
+});
+
 test('drain: a database busy for hours is logged at first and once an hour, and again when it recurs', async () => {
   await arrive();
   clock.jump(1);
