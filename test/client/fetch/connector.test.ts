@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import net, { type AddressInfo, Socket } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openConnectionPool, type PoolOptions } from '../../../src/client/fetch/connection-pool.js';
+import { openConnector } from '../../../src/client/fetch/connector.js';
 import { withCaps } from '../../../src/client/fetch/with-caps.js';
 import { withTimeout } from '../../../src/client/fetch/with-timeout.js';
 import { type Clock, systemClock } from '../../../src/runtime/clock.js';
@@ -75,3 +76,27 @@ test('connection: it is reset when no head of a response came in time', async ()
   await expect(open({ headersMillis: 50 }).send(callTo(url))).rejects.toMatchObject({ code: 'unreachable' });
   expect(await ended).toBe('ECONNRESET');
 });
+
+test.each([
+  ['http:', '', '80'],
+  ['https:', '', '443'],
+  ['https:', '8443', '8443'],
+])(
+  'connection: over %s to the port %j of the address it is opened to the port %s',
+  async (protocol, port, opened) => {
+    const ports: unknown[] = [];
+    const connect = vi.spyOn(net, 'connect').mockImplementation((options: unknown) => {
+      ports.push((options as { port: unknown }).port);
+      const socket = new Socket();
+      setImmediate(() => socket.destroy(new Error('no network')));
+      return socket;
+    });
+    onTestFinished(() => connect.mockRestore());
+    const open = openConnector({ timeoutMillis: 60_000, ca: null, isAwaited: () => false });
+    const failed = new Promise((resolve) =>
+      open({ hostname: 'api.test', protocol, port }, (...[error]) => resolve(error)),
+    );
+    expect(await failed).toMatchObject({ message: 'no network' });
+    expect(ports).toEqual([opened]);
+  },
+);
