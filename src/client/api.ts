@@ -25,6 +25,8 @@ export interface Ask {
   readonly limits?: BodyLimits;
   /** The `etag` of a resource that is known: a platform that supports it answers 304 while it is the same. */
   readonly etag?: string;
+  /** Whether the status says everything, so a response without JSON is accepted too. */
+  readonly isStatusEnough?: boolean;
   /** Called with the body of a successful response before it is parsed. */
   readonly onText?: (text: string) => Promise<void>;
 }
@@ -69,7 +71,7 @@ export function createApi(parts: ApiParts): Api {
     await ask.onText?.(answer.body);
     return {
       status: answer.status,
-      body: parseJson(call, answer.status, answer.body),
+      body: ask.isStatusEnough === true ? null : parseJson(call, answer.status, answer.body),
       text: answer.body,
       requestId: requestIdOf(answer.headers, parts.names),
     };

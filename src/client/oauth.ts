@@ -135,7 +135,7 @@ export function refreshTokens(
   return askToken(api, client, signal, true, { grant_type: 'refresh_token', refresh_token: refreshToken });
 }
 
-/** Revokes the whole authorization that a token belongs to. An unknown token is not an error. */
+/** Revokes the whole authorization that a token belongs to. An unknown token is not an error, and a body is ignored (RFC 7009). */
 export async function revokeTokens(
   api: Api,
   client: OAuthClient,
@@ -147,6 +147,7 @@ export async function revokeTokens(
     path: paths.revoke,
     form: { token, ...clientFields(client) },
     replayable: true,
+    isStatusEnough: true,
     signal,
   });
 }

@@ -6,6 +6,7 @@ import {
   exchangeCode,
   newChallenge,
   refreshTokens,
+  revokeTokens,
   s256,
 } from '../../src/client/oauth.js';
 import { seededRandom } from '../../src/runtime/random.js';
@@ -28,10 +29,10 @@ afterEach(() => {
 });
 
 /** Replies once and keeps the form it received. */
-function tokenEndpoint(status: number, body: nock.Body) {
+function tokenEndpoint(status: number, body: nock.Body, path = '/oauth/token') {
   const seen: { form?: Record<string, string>; contentType?: string | undefined } = {};
   nock(host)
-    .post('/oauth/token')
+    .post(path)
     .reply(async (request: Request) => {
       seen.form = Object.fromEntries(new URLSearchParams(await request.text()));
       seen.contentType = String(request.headers.get('content-type'));
@@ -190,5 +191,21 @@ describe("the client's token endpoint", () => {
     await expect(refreshTokens(api, confidential, 'rt_0', signal)).rejects.toMatchObject({
       code: 'contract_broken',
     });
+  });
+});
+
+test.each(['', '{}', 'OK'])(
+  'the client takes 200 for a revoked token, whatever the body: %j',
+  async (body) => {
+    const seen = tokenEndpoint(200, body, '/oauth/revoke');
+    await revokeTokens(api, confidential, 'at_1', signal);
+    expect(seen.form).toEqual({ token: 'at_1', client_id: 'pk_test_1', client_secret: 'sk_test_1' });
+  },
+);
+
+test('the client reports a token that the platform did not revoke', async () => {
+  tokenEndpoint(503, '', '/oauth/revoke');
+  await expect(revokeTokens(api, confidential, 'at_1', signal)).rejects.toMatchObject({
+    code: 'platform_error',
   });
 });
