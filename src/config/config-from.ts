@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { defined } from '../domain/defined.js';
 import { type IdKind, parseId, parseSourceName } from '../domain/ids.js';
 import { fileBehind } from '../runtime/file-behind.js';
+import type { ProxyVariables } from '../runtime/proxy.js';
 import { headerNames } from '../wire/headers.js';
 import type {
   AfterSyncConfig,
@@ -102,8 +103,13 @@ export function configFrom(settings: Settings, around: Surroundings): Config {
     notices: settings.notices.map((notice, index) => noticeFrom(notice, index, secret)),
     afterSync: settings.afterSync.map((hook, index) => afterSyncFrom(hook, index, secret)),
     log: settings.log,
+    proxy: proxyFrom(around.env),
   });
 }
+
+/** The configuration keeps nothing else of the environment. */
+const proxyFrom = ({ https_proxy, HTTPS_PROXY, no_proxy, NO_PROXY }: Surroundings['env']): ProxyVariables =>
+  defined({ https_proxy, HTTPS_PROXY, no_proxy, NO_PROXY });
 
 const millisOrNull = (every: string | null): number | null =>
   every === null ? null : checked(parsePeriod(every));

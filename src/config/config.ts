@@ -1,5 +1,6 @@
 import type { CompanyId, InstallationId, OfferingId, SourceName, UserId } from '../domain/ids.js';
 import type { Role } from '../domain/role.js';
+import type { ProxyVariables } from '../runtime/proxy.js';
 import type { HeaderNames } from '../wire/headers.js';
 import type { Version } from '../wire/versions.js';
 import type { DatabaseConfig } from './database.js';
@@ -42,6 +43,8 @@ export interface Config {
   readonly notices: readonly NoticeConfig[];
   readonly afterSync: readonly AfterSyncConfig[];
   readonly log: Settings['log'];
+  /** Of the environment. They are checked when the first connection is prepared, so that commands without one do not care. */
+  readonly proxy: ProxyVariables;
 }
 
 export interface SourceConfig {

@@ -9,6 +9,7 @@ import { sendSigned } from '../outbox/send-http.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthRegister } from '../runtime/health-register.js';
 import type { Logger } from '../runtime/logger.js';
+import { proxiesOf } from '../runtime/proxy.js';
 import type { Random } from '../runtime/random.js';
 import { afterSyncProblem } from './alert-conditions.js';
 
@@ -33,7 +34,11 @@ export async function startAfterSyncHooks(parts: AfterSyncHooksParts): Promise<A
   // A hook that is new begins here, before the first tick changes anything.
   for (const { name } of config.afterSync) await store.state(name);
   // How long a run may take is up to its hook, and hooks run beside one another: the pool limits neither.
-  const pool = openConnectionPool({ connections: Math.max(1, config.afterSync.length), headersMillis: 0 });
+  const pool = openConnectionPool({
+    connections: Math.max(1, config.afterSync.length),
+    headersMillis: 0,
+    proxyFor: proxiesOf(config.proxy),
+  });
   const env = environmentWithoutSecrets(config, process.env);
   const hooks = config.afterSync.map((hook) => {
     const { name, sources, delayMillis } = hook;

@@ -12,6 +12,7 @@ import { authoritiesIn, untimely } from '../runtime/authority.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import { readNamedFile } from '../runtime/named-file.js';
+import { proxiesOf } from '../runtime/proxy.js';
 import type { Random } from '../runtime/random.js';
 import type { Vault } from '../vault/ports.js';
 import { credentialsAt } from './credentials-at.js';
@@ -39,7 +40,7 @@ export interface PlatformConnection {
 }
 
 /** Returns one client for all sources: they share connections, request budgets and the measured platform time. */
-export function connectPlatform({ platform }: Config, parts: PlatformParts): PlatformConnection {
+export function connectPlatform({ platform, proxy }: Config, parts: PlatformParts): PlatformConnection {
   const { clock, random, logger, budgets, vault } = parts;
   const pool =
     parts.wire === undefined
@@ -48,6 +49,7 @@ export function connectPlatform({ platform }: Config, parts: PlatformParts): Pla
           headersMillis: platform.requestTimeoutMillis,
           bodyMillis: platform.requestTimeoutMillis,
           extraCa: platform.caFile === null ? null : readAuthority(platform.caFile, parts),
+          proxyFor: proxiesOf(proxy),
         })
       : { fetch: parts.wire, close: async () => {} };
   const client = createClient({

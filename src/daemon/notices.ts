@@ -7,6 +7,7 @@ import type { PostFetch, Send } from '../outbox/ports.js';
 import { type CommandParts, sendToCommand } from '../outbox/send-command.js';
 import { sendSigned, sendToSlack } from '../outbox/send-http.js';
 import type { Clock } from '../runtime/clock.js';
+import { proxiesOf } from '../runtime/proxy.js';
 import type { NoticeHooks } from '../store/committed-change.js';
 
 /** Returns the hooks with which commits enqueue notices; undefined when no notices are configured. */
@@ -26,7 +27,10 @@ export interface NoticeTargets {
  * independent, and each gets one request at a time: there is a connection for each, even when all are on one host.
  */
 export function noticeTargets(config: Config, clock: Clock): NoticeTargets {
-  const pool = openConnectionPool({ connections: Math.max(1, config.notices.length) });
+  const pool = openConnectionPool({
+    connections: Math.max(1, config.notices.length),
+    proxyFor: proxiesOf(config.proxy),
+  });
   const env = environmentWithoutSecrets(config, process.env);
   const targets = new Map(
     config.notices.map((notice) => [notice.name, sendTo(notice, pool.fetch, { clock, env })]),

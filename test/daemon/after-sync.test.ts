@@ -14,7 +14,9 @@ import type { AfterSyncMessage, AfterSyncStore } from '../../src/outbox/ports.js
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { Lifecycle } from '../../src/runtime/lifecycle.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import type { ProxyVariables } from '../../src/runtime/proxy.js';
 import { seededRandom } from '../../src/runtime/random.js';
+import { startProxy } from '../client/fetch/proxy-server.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
 /** undici counts its own timeouts; `tick` lets that many milliseconds pass at once. */
@@ -23,7 +25,7 @@ const undiciTimers = createRequire(import.meta.url)('undici/lib/util/timers.js')
 };
 
 /** Hooks with one message each, and a receiver that holds every request until the test answers it. */
-async function hooksOf(names: readonly string[], timeoutMillis: number) {
+async function hooksOf(names: readonly string[], timeoutMillis: number, proxy: ProxyVariables = {}) {
   const held: ServerResponse[] = [];
   const server = createServer((request, response) => {
     request.resume();
@@ -31,7 +33,8 @@ async function hooksOf(names: readonly string[], timeoutMillis: number) {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/run`;
+  const local = `http://127.0.0.1:${(server.address() as AddressInfo).port}/run`;
+  const url = proxy.HTTPS_PROXY === undefined ? local : 'https://hooks.test/run';
   const at = '2026-10-01T00:00:00.000Z' as Instant;
   const messages = new Map<string, AfterSyncMessage>(
     names.map((name) => [name, { body: '{}', lastSeq: 1, queuedAt: at, nextAt: at, attempts: 0 }]),
@@ -60,7 +63,7 @@ async function hooksOf(names: readonly string[], timeoutMillis: number) {
     ...{ kind: 'http', name, url, secret, sources: null, delayMillis: 0, timeoutMillis },
   }));
   const started = await startAfterSyncHooks({
-    config: { afterSync: hooks } as unknown as Config,
+    config: { afterSync: hooks, proxy } as unknown as Config,
     store,
     register: new HealthRegister(),
     clock: new VirtualClock(),
@@ -86,6 +89,13 @@ test('after-sync hooks: an address may take as long as its timeout to respond', 
   await expect.poll(() => outcomes).toEqual(['jobs succeeded']);
 });
 
+test('after-sync hooks: an https address is reached through the proxy', async () => {
+  const proxy = await startProxy(0, { answer: 'HTTP/1.1 407 Who\r\n\r\n' });
+  const { outcomes } = await hooksOf(['jobs'], 60_000, { HTTPS_PROXY: proxy.url });
+  await expect.poll(() => outcomes).toEqual(['jobs failed']);
+  expect(proxy.asked.map(({ to }) => to)).toEqual(['hooks.test:443']);
+});
+
 test('after-sync hooks: those of one host run beside one another', async () => {
   const { held, outcomes } = await hooksOf(['dbt', 'jobs', 'report'], 60_000);
   await expect.poll(() => held).toHaveLength(3);
@@ -104,6 +114,7 @@ test('after-sync hooks: a daemon that begins to lead reports a hook whose last r
       afterSync: [
         { kind: 'command', name: 'dbt', command: ['dbt'], sources: null, delayMillis: 0, timeoutMillis: 1 },
       ],
+      proxy: {},
     } as unknown as Config,
     store: { state: async () => failed, firstChange: async () => null } as unknown as AfterSyncStore,
     ...{ register, clock, random: seededRandom(1), logger: silentLogger },
@@ -155,7 +166,7 @@ test('after-sync hooks: a listing that changed companies or rounds makes them lo
   };
   const hook = { kind: 'command', name: 'dbt', command: ['dbt'], sources: null, delayMillis: 10_000 };
   const parts = {
-    config: { afterSync: [hook] },
+    config: { afterSync: [hook], proxy: {} },
     clock: new VirtualClock(),
     random: seededRandom(1),
     logger: silentLogger,

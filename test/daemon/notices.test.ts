@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
+import { configFromObject } from '../../src/config/from-object.js';
 import { Secret } from '../../src/config/secrets.js';
 import type { Engine, EngineParts } from '../../src/daemon/engine.js';
 import { noticeTargets } from '../../src/daemon/notices.js';
@@ -13,6 +14,7 @@ import { Lifecycle } from '../../src/runtime/lifecycle.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import type { TickListener } from '../../src/sync/sync.js';
+import { startProxy } from '../client/fetch/proxy-server.js';
 import { dueNotice } from '../outbox/samples.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
@@ -32,7 +34,7 @@ test('notices: receivers of one host that hang do not keep another one of that h
   const notices = ['hangs', 'hangs-too', 'works'].map((name) => ({
     ...{ kind: 'http', name, url: `http://127.0.0.1:${port}/${name}`, secret, about: ['changes'], rules: {} },
   }));
-  const { targets, close } = noticeTargets({ notices } as unknown as Config, new VirtualClock());
+  const { targets, close } = noticeTargets({ notices, proxy: {} } as unknown as Config, new VirtualClock());
   onTestFinished(async () => {
     await close();
     server.closeAllConnections();
@@ -49,6 +51,26 @@ test('notices: receivers of one host that hang do not keep another one of that h
   expect(ended).toEqual([{ kind: 'delivered' }]);
   for (const response of held) response.writeHead(204).end();
   await Promise.all(hanging);
+});
+
+test('notices: an https receiver is reached through the proxy, whose refusal is the cause', async () => {
+  const proxy = await startProxy(0, { answer: 'HTTP/1.1 407 Who\r\n\r\n' });
+  const config = configFromObject(
+    {
+      platform: { baseUrl: 'https://api.example.com' },
+      database: 'sqlite:mirror.db',
+      sources: [{ name: 'acme', token: { env: 'KEY' } }],
+      notices: [{ kind: 'http', name: 'ops', url: 'https://ops.test/hook', secret: { env: 'KEY' } }],
+    },
+    { cwd: '/', env: { KEY: 'a-secret-for-signing', HTTPS_PROXY: proxy.url } },
+  );
+  const { targets, close } = noticeTargets(config, new VirtualClock());
+  onTestFinished(close);
+  expect(await targets.get('ops')?.(dueNotice({ target: 'ops' }), never)).toEqual({
+    kind: 'failed',
+    why: 'could not be reached (PROXY_407)',
+  });
+  expect(proxy.asked.map(({ to }) => to)).toEqual(['ops.test:443']);
 });
 
 test('notices: only a tick that changed rows makes the daemon look for notices', async () => {
@@ -72,7 +94,7 @@ test('notices: only a tick that changed rows makes the daemon look for notices',
       },
     },
   } as unknown as Engine;
-  const config = { notices: [] } as unknown as Config;
+  const config = { notices: [], proxy: {} } as unknown as Config;
   const parts = { config, clock, random: seededRandom(1), logger: silentLogger } as unknown as EngineParts;
   deliverNotices(engine, parts, alone, lifecycle);
   onTestFinished(() => lifecycle.close());

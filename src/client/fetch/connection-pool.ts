@@ -1,5 +1,6 @@
 import { rootCertificates } from 'node:tls';
 import { Agent } from 'undici';
+import { noProxy, type ProxyFor } from '../../runtime/proxy.js';
 import { answerBytesMax } from './body-limits.js';
 import { openConnector } from './connector.js';
 import { exchange } from './exchange.js';
@@ -18,6 +19,8 @@ export interface PoolOptions {
    */
   readonly extraCa?: string | null;
   readonly wireBytesMax?: number;
+  /** Which servers are reached through a proxy. Default: none. */
+  readonly proxyFor?: ProxyFor;
 }
 
 export interface ConnectionPool {
@@ -40,6 +43,7 @@ export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
       timeoutMillis: options.connectMillis ?? 10_000,
       ca: options.extraCa == null ? null : [...rootCertificates, options.extraCa],
       isAwaited: () => awaited > 0,
+      proxyFor: options.proxyFor ?? noProxy,
     }),
   });
   return {

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
+import type { ProxyFor, WebProxy } from '../../runtime/proxy.js';
+import { openTunnel, unreachableProxy } from './tunnel.js';
 
 export interface ConnectorOptions {
   /** Once for the connection, and once more for TLS. */
@@ -7,6 +9,7 @@ export interface ConnectorOptions {
   readonly ca: readonly string[] | null;
   /** Whether a request waits for the head of its response. */
   readonly isAwaited: () => boolean;
+  readonly proxyFor: ProxyFor;
 }
 
 /**
@@ -15,18 +18,51 @@ export interface ConnectorOptions {
  * the network, a request could arrive after its own repetition: a refresh token that is used again looks stolen and
  * ends the sign-in.
  */
-export function openConnector({ timeoutMillis, ca, isAwaited }: ConnectorOptions): buildConnector.connector {
+export function openConnector({
+  timeoutMillis,
+  ca,
+  isAwaited,
+  proxyFor,
+}: ConnectorOptions): buildConnector.connector {
+  const trusted = ca === null ? {} : { ca: [...ca] };
   const plain = buildConnector({ timeout: timeoutMillis });
-  const secure = buildConnector({ timeout: timeoutMillis, ...(ca === null ? {} : { ca: [...ca] }) });
+  const secure = buildConnector({ timeout: timeoutMillis, ...trusted });
+  // A tunnel is asked for in HTTP/1.1.
+  const secureToProxy = buildConnector({ timeout: timeoutMillis, ...trusted, allowH2: false });
+
+  const connect = (hostname: string, port: string, callback: buildConnector.Callback) =>
+    plain({ hostname, protocol: 'http:', port }, (error, socket) => {
+      if (error !== null) return callback(error, null);
+      resetWhenGivenUp(socket, isAwaited);
+      callback(null, socket);
+    });
+
+  const connectThrough = (proxy: WebProxy, to: string, callback: buildConnector.Callback) => {
+    const { hostname, port, isSecure } = proxy;
+    const ask: buildConnector.Callback = (error, socket) => {
+      if (error !== null) callback(unreachableProxy(proxy, error), null);
+      else openTunnel(socket, { proxy, to, timeoutMillis }, callback);
+    };
+    connect(hostname, port, (error, socket) => {
+      if (error !== null) ask(error, null);
+      else if (isSecure)
+        secureToProxy({ hostname, host: hostname, protocol: 'https:', port, httpSocket: socket }, ask);
+      else ask(null, socket);
+    });
+  };
+
   return (options, callback) => {
     const isSecure = options.protocol === 'https:';
     const port = options.port || (isSecure ? '443' : '80');
-    plain({ hostname: options.hostname, protocol: 'http:', port }, (error, socket) => {
-      if (error !== null) return callback(error, null);
-      resetWhenGivenUp(socket, isAwaited);
-      if (isSecure) secure({ ...options, httpSocket: socket }, callback);
+    const opened: buildConnector.Callback = (error, socket) => {
+      if (error !== null) callback(error, null);
+      else if (isSecure) secure({ ...options, httpSocket: socket }, callback);
       else callback(null, socket);
-    });
+    };
+    const host = options.hostname.includes(':') ? `[${options.hostname}]` : options.hostname;
+    const proxy = proxyFor(new URL(`${options.protocol}//${host}:${port}`));
+    if (proxy === null) connect(options.hostname, port, opened);
+    else connectThrough(proxy, `${host}:${port}`, opened);
   };
 }
 

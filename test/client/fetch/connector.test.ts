@@ -8,6 +8,7 @@ import { openConnector } from '../../../src/client/fetch/connector.js';
 import { withCaps } from '../../../src/client/fetch/with-caps.js';
 import { withTimeout } from '../../../src/client/fetch/with-timeout.js';
 import { type Clock, systemClock } from '../../../src/runtime/clock.js';
+import { noProxy } from '../../../src/runtime/proxy.js';
 import { callTo } from './calls.js';
 import { pem } from './pem.js';
 
@@ -92,7 +93,12 @@ test.each([
       return socket;
     });
     onTestFinished(() => connect.mockRestore());
-    const open = openConnector({ timeoutMillis: 60_000, ca: null, isAwaited: () => false });
+    const open = openConnector({
+      timeoutMillis: 60_000,
+      ca: null,
+      isAwaited: () => false,
+      proxyFor: noProxy,
+    });
     const failed = new Promise((resolve) =>
       open({ hostname: 'api.test', protocol, port }, (...[error]) => resolve(error)),
     );

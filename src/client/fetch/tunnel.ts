@@ -1,0 +1,92 @@
+import { Agent, request } from 'node:http';
+import type { Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+import { proxyName, type WebProxy } from '../../runtime/proxy.js';
+
+/** A proxy that could not be reached, or that did not connect to the server. */
+export class ProxyFailure extends Error {
+  constructor(
+    readonly what: string,
+    readonly next: string,
+    /** Stands where the code of an error of Node stands. */
+    readonly code: string,
+    /** Whether it stays until a person does something. */
+    readonly lasting: boolean,
+    cause?: unknown,
+  ) {
+    super(what, { cause });
+  }
+}
+
+/** Returns the failure of a connection to the proxy itself. */
+export function unreachableProxy(proxy: WebProxy, error: unknown): ProxyFailure {
+  const { code } = error as { readonly code?: unknown };
+  const known = typeof code === 'string' ? code : 'no answer';
+  return new ProxyFailure(
+    `the proxy ${proxyName(proxy)} could not be reached: ${known}`,
+    'HTTPS_PROXY names the proxy, NO_PROXY what is reached without it',
+    `PROXY_${known.replace(/[^A-Z0-9_]/g, '_')}`,
+    false,
+    error,
+  );
+}
+
+export interface TunnelOptions {
+  readonly proxy: WebProxy;
+  /** The server behind the proxy, as `host:port`. */
+  readonly to: string;
+  readonly timeoutMillis: number;
+}
+
+/** Asks a proxy, over a connection to it, to connect to a server. After that, the connection is one to that server. */
+export function openTunnel(
+  socket: Socket,
+  { proxy, to, timeoutMillis }: TunnelOptions,
+  callback: buildConnector.Callback,
+): void {
+  // Without an agent, the timeout would not reach the socket.
+  const agent = Object.assign(new Agent(), { createConnection: () => socket });
+  const asking = request({
+    method: 'CONNECT',
+    path: to,
+    headers: {
+      host: to,
+      'user-agent': 'rosterd',
+      ...(proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization }),
+    },
+    timeout: timeoutMillis,
+    agent,
+  });
+  let isOver = false;
+  const end = (error: Error | null) => {
+    if (isOver) return;
+    isOver = true;
+    if (error === null) return callback(null, socket);
+    socket.destroy();
+    callback(error, null);
+  };
+  // Node reports every answer to a CONNECT this way.
+  asking.once('connect', ({ statusCode = 0 }, _, early) => {
+    if (statusCode < 200 || statusCode > 299) end(refusal(proxy, to, statusCode));
+    else if (early.length > 0) end(unreachableProxy(proxy, { code: 'EARLY_BYTES' }));
+    else end(null);
+  });
+  asking.once('timeout', () => end(unreachableProxy(proxy, { code: 'ETIMEDOUT' })));
+  asking.on('error', (error) => end(unreachableProxy(proxy, error)));
+  asking.end();
+}
+
+function refusal(proxy: WebProxy, to: string, status: number): ProxyFailure {
+  const next =
+    status === 407
+      ? 'the proxy asks who you are: put user and password into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT'
+      : status === 403
+        ? `the proxy does not permit ${to}: ask who runs it`
+        : `the proxy did not connect to ${to}: check the address, and whether the proxy can reach it`;
+  return new ProxyFailure(
+    `the proxy ${proxyName(proxy)} answered ${status}`,
+    next,
+    `PROXY_${status}`,
+    status >= 400 && status < 500,
+  );
+}

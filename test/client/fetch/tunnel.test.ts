@@ -1,0 +1,94 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openConnectionPool, type PoolOptions } from '../../../src/client/fetch/connection-pool.js';
+import { withCaps } from '../../../src/client/fetch/with-caps.js';
+import { proxiesOf } from '../../../src/runtime/proxy.js';
+import { freePort } from '../../support/free-port.js';
+import { callTo } from './calls.js';
+import { pem } from './pem.js';
+import { startOther, startProxy } from './proxy-server.js';
+
+const address = 'https://other.test:4443/investments?cursor=c_1';
+
+function open(proxy: string, options: PoolOptions = {}) {
+  const extraCa = `${pem('other-host.cert')}\n${pem('loopback.cert')}`;
+  const pool = openConnectionPool({ extraCa, proxyFor: proxiesOf({ HTTPS_PROXY: proxy }), ...options });
+  onTestFinished(() => pool.close());
+  return withCaps(pool.fetch);
+}
+
+test.each(['http', 'https'] as const)(
+  'proxy: requests reach the server through one tunnel, over %s',
+  async (scheme) => {
+    const heads: unknown[] = [];
+    const port = await startOther(({ url, headers }, response) => {
+      heads.push([url, headers.host, headers['proxy-authorization']]);
+      response.end('{"ok":true}');
+    });
+    const proxy = await startProxy(port, { scheme });
+    const send = open(proxy.url.replace('://', '://ann:Zq7secret@'), { connections: 1 });
+    for (const _ of [1, 2])
+      expect(await send(callTo(address))).toMatchObject({ status: 200, body: '{"ok":true}' });
+    expect(proxy.asked).toEqual([
+      { to: 'other.test:4443', authorization: `Basic ${Buffer.from('ann:Zq7secret').toString('base64')}` },
+    ]);
+    // The server does not learn who signs in at the proxy.
+    expect(heads).toEqual(
+      Array.from({ length: 2 }, () => ['/investments?cursor=c_1', 'other.test:4443', undefined]),
+    );
+  },
+);
+
+const lost = (why: RegExp) => ({
+  code: 'unreachable',
+  message: expect.stringMatching(
+    new RegExp(`^other\\.test:4443 could not be reached for GET /investments: ${why.source}$`),
+  ) as unknown,
+});
+
+test.each<[string, RegExp, boolean | undefined]>([
+  ['HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic\r\n\r\n', /the proxy \S+ answered 407/, true],
+  ['HTTP/1.1 403 No\r\ncontent-length: 3\r\n\r\nno!', /the proxy \S+ answered 403/, true],
+  ['HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy \S+ answered 502/, undefined],
+  ['SSH-2.0-OpenSSH_9\r\n', /the proxy \S+ could not be reached: HPE_\w+/, undefined],
+  ['HTTP/1.1 200 OK\r\n\r\nearly', /the proxy \S+ could not be reached: EARLY_BYTES/, undefined],
+])('proxy: %j is reported as its answer, without what signs in there', async (answer, why, lasting) => {
+  const proxy = await startProxy(0, { answer });
+  const failed = await open(proxy.url.replace('://', '://ann:Zq7secret@'))(callTo(address)).catch(
+    (error: unknown) => error,
+  );
+  expect(failed).toMatchObject(lost(why));
+  expect(failed).toMatchObject({ about: { hint: expect.stringMatching(/proxy|HTTPS_PROXY/) as unknown } });
+  expect((failed as { about: { lasting?: boolean } }).about.lasting).toBe(lasting);
+  expect(JSON.stringify([failed, String(failed)])).not.toMatch(/Zq7|YW5u/);
+});
+
+test('proxy: one that is not there is reported as such, not the platform', async () => {
+  const sending = open(`http://127.0.0.1:${await freePort()}`)(callTo(address));
+  await expect(sending).rejects.toMatchObject(lost(/the proxy \S+ could not be reached: ECONNREFUSED/));
+});
+
+test('proxy: one that never answers is given up like a server that accepts no connection', async () => {
+  const proxy = await startProxy(0, { answer: '' });
+  const sending = open(proxy.url, { connectMillis: 200 })(callTo(address));
+  await expect(sending).rejects.toMatchObject(lost(/the proxy \S+ could not be reached: ETIMEDOUT/));
+  expect(proxy.asked).toHaveLength(1);
+});
+
+test('proxy: a certificate of another host is not trusted because of it', async () => {
+  const port = await startOther((_, response) => response.end('{}'));
+  const proxy = await startProxy(port);
+  const sending = open(proxy.url)(callTo('https://api.example.com/'));
+  await expect(sending).rejects.toMatchObject({
+    code: 'unreachable',
+    message: expect.stringContaining('ERR_TLS_CERT_ALTNAME_INVALID') as unknown,
+  });
+});
+
+test('proxy: the tunnel is reset when a request is given up, so that the request cannot arrive later', async () => {
+  const stopping = new AbortController();
+  const port = await startOther(() => setImmediate(() => stopping.abort()));
+  const proxy = await startProxy(port);
+  const sending = open(proxy.url)(callTo(address, { signal: stopping.signal }));
+  await expect(sending).rejects.toMatchObject({ code: 'stopped' });
+  expect(await proxy.ended).toBe('ECONNRESET');
+});
