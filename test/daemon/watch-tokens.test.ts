@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../src/config/secrets.js';
@@ -71,6 +71,7 @@ async function withTokenFile() {
   const token = new Secret('sources[0].token', { file }, { env: {}, folder });
   return {
     company,
+    folder,
     keep: (text: string) => writeFileSync(file, `${text}\n`, { mode: 0o600 }),
     config: {
       ...config,
@@ -81,6 +82,30 @@ async function withTokenFile() {
 }
 
 const never = new AbortController().signal;
+
+test('a daemon notices a token that is replaced as Kubernetes does it: a link to a folder moves to another one', async () => {
+  const { company, config, folder } = await withTokenFile();
+  const keep = (text: string) => {
+    const version = `..${text.length}`;
+    mkdirSync(join(folder, version));
+    writeFileSync(join(folder, version, 'acme.token'), text, { mode: 0o400 });
+    symlinkSync(version, join(folder, '..data_tmp'));
+    renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
+  };
+  keep('at_test_revoked');
+  symlinkSync('..data/acme.token', join(folder, 'acme.token'));
+  const daemon = await startDaemon(partsFor(config));
+  try {
+    await daemon.engine.sync.idle();
+    const reader = readerOf(config);
+    const state = () => reader.prepare('SELECT state FROM sources').pluck().get();
+    expect(state()).toBe('halted');
+    keep(company.token);
+    await expect.poll(state, seconds).toBe('following');
+  } finally {
+    await daemon.close();
+  }
+});
 
 test('a source that began with a placeholder for its token continues with the right one, also after a restart', async () => {
   const { company, keep, config, reader } = await withTokenFile();
