@@ -54,7 +54,7 @@ export async function databaseFromFlag(told: string, cwd: string, flag: string):
   if (!isPostgres(told)) return await sqlite(resolve(cwd, told.replace(/^sqlite:/, '')));
   if (!isPostgresUrl(told))
     throw new Fault('usage', `${flag} is not the address of a PostgreSQL database`, {
-      hint: 'postgres://USER@HOST:PORT/DATABASE, with %25 for %, and options such as sslmode=verify-full after "?"; give the password in PGPASSWORD: an address is visible in the process list',
+      hint: 'postgres://USER@HOST:PORT/DATABASE (HOST is %2Frun%2Fpostgresql for a Unix socket), with %25 for %, and options such as sslmode=verify-full after "?"; give the password in PGPASSWORD: an address is visible in the process list',
     });
   const { url, password } = withoutPassword(told);
   return { kind: 'postgres', url, password: password === null ? null : { reveal: async () => password } };

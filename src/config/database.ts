@@ -69,9 +69,26 @@ function isDecodable(part: string): boolean {
 /** Splits the password from the address; null when there is none. */
 export function withoutPassword(text: string): { readonly url: string; readonly password: string | null } {
   const url = new URL(text);
+  if (url.hostname === '') moveHost(url);
   const password = url.password === '' ? null : decodeURIComponent(url.password);
   url.password = '';
   return { url: url.href, password };
+}
+
+/**
+ * Moves host, port and user from the options to the places that a URL has for them: a URL without a host cannot contain the password
+ * that `databasePassword` adds.
+ */
+function moveHost(url: URL): void {
+  const take = (option: string): string => {
+    const value = url.searchParams.get(option) ?? '';
+    url.searchParams.delete(option);
+    return value;
+  };
+  url.hostname = encodeURIComponent(take('host'));
+  url.port = take('port');
+  const user = take('user');
+  if (user !== '') url.username = encodeURIComponent(user);
 }
 
 /** Returns the address for printing, without a password even when the URL is malformed. A user name may contain an `@`. */

@@ -87,7 +87,7 @@ export const databaseAddress = z
   .refine(formats['database-address'], {
     error: ({ input }) =>
       isPostgres(String(input))
-        ? 'postgres://USER@HOST:PORT/DATABASE, with %25 for %, and connection options such as sslmode=verify-full after "?" but no password there'
+        ? 'postgres://USER@HOST:PORT/DATABASE (HOST is %2Frun%2Fpostgresql for a Unix socket), with %25 for %, and connection options such as sslmode=verify-full after "?" but no password there'
         : 'sqlite:PATH, for example sqlite:./data/mirror.db, or postgres://USER@HOST:PORT/DATABASE',
   })
   .meta({ format: 'database-address' });

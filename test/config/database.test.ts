@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { shownAddress, sqliteFileOf } from '../../src/config/database.js';
+import { shownAddress, sqliteFileOf, withoutPassword } from '../../src/config/database.js';
 import { effectiveSettings } from '../../src/config/describe.js';
 import { load, minimal, problems } from './load-config.js';
 
@@ -91,4 +91,16 @@ test('a password for a SQLite file, and two passwords, are reported', () => {
 
 test('sqliteFileOf throws for a PostgreSQL address', () => {
   expect(() => sqliteFileOf(databaseOf({ database: withPassword }))).toThrow('is not a file');
+});
+
+test.each([
+  ['postgres:///mirror?host=/run/postgresql', 'postgres://%2Frun%2Fpostgresql/mirror'],
+  [
+    'postgres:///mirror?host=/run/postgresql&port=5433&user=a%40b&sslmode=disable',
+    'postgres://a%40b@%2Frun%2Fpostgresql:5433/mirror?sslmode=disable',
+  ],
+  ['postgresql:///mirror?user=app&host=db.example.com', 'postgresql://app@db.example.com/mirror'],
+  ['postgres://app@db/mirror?host=/run/postgresql', 'postgres://app@db/mirror?host=/run/postgresql'],
+])('the host of %s is where a password can stand before it', (address, url) => {
+  expect(withoutPassword(address)).toEqual({ url, password: null });
 });
