@@ -1,11 +1,12 @@
 import { lookup } from 'node:dns/promises';
 import { connect } from 'node:net';
-import { connect as connectTls, rootCertificates } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import { openConnector } from '../client/fetch/connector.js';
 import { ProxyFailure } from '../client/fetch/tunnel.js';
 import type { Config } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
+import { trustedWith } from '../runtime/authority.js';
 import { readNamedFile } from '../runtime/named-file.js';
 import { proxiesOf, proxyName, type WebProxy } from '../runtime/proxy.js';
 import { platformPeer, tlsProblem } from '../runtime/tls-problem.js';
@@ -118,7 +119,7 @@ interface Server {
 function tunnels(proxy: WebProxy, { host, port, timeout, caFile }: Server): Promise<Error | null> {
   const open = openConnector({
     timeoutMillis: timeout,
-    ca: caFile === null ? null : [...rootCertificates, readNamedFile(caFile)],
+    ca: caFile === null ? null : trustedWith(readNamedFile(caFile)),
     isAwaited: () => false,
     proxyFor: () => proxy,
   });
@@ -164,7 +165,7 @@ function secured(host: string, port: number, timeout: number, caFile: string | n
     port,
     timeout,
     ...(/^[\d.:]+$/.test(host) ? {} : { servername: host }),
-    ...(caFile === null ? {} : { ca: [...rootCertificates, readNamedFile(caFile)] }),
+    ...(caFile === null ? {} : { ca: trustedWith(readNamedFile(caFile)) }),
   });
 }
 

@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { getCACertificates } from 'node:tls';
 
 const block = /-----BEGIN ([A-Z0-9 ]+)-----[^-]*-----END \1-----/g;
 
@@ -39,3 +40,6 @@ export function untimely(authorities: readonly Authority[], now: number): readon
     return validFrom > now ? [`certificate ${place} is not valid before ${day(validFrom)}`] : [];
   });
 }
+
+/** Returns what Node trusts, with NODE_EXTRA_CA_CERTS and the authorities of the system if it was told to, and one more. */
+export const trustedWith = (pem: string): string[] => [...getCACertificates('default'), pem];

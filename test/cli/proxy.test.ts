@@ -101,7 +101,8 @@ test('a proxy that is not there is the cause that doctor names', async () => {
 test('with the platform in NO_PROXY, the proxy is not asked', async () => {
   const { run, proxy } = await behindProxy({}, { NO_PROXY: 'other.test' });
   const checks = checksOf((await run('doctor', '--json')).out);
-  expect(checks.find(({ name }) => name === 'platform.dns')).toMatchObject({ verdict: 'fail' });
+  // Whether this machine knows the name or not, it is looked up here.
+  expect(checks.find(({ name }) => name === 'platform.dns')?.verdict).toMatch(/^(?:pass|fail)$/);
   expect(proxy.asked).toEqual([]);
 });
 

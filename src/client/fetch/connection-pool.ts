@@ -1,5 +1,5 @@
-import { rootCertificates } from 'node:tls';
 import { Agent } from 'undici';
+import { trustedWith } from '../../runtime/authority.js';
 import { noProxy, type ProxyFor } from '../../runtime/proxy.js';
 import { answerBytesMax } from './body-limits.js';
 import { openConnector } from './connector.js';
@@ -14,7 +14,7 @@ export interface PoolOptions {
   /** Timeout between two chunks of a body. */
   readonly bodyMillis?: number;
   /**
-   * Additional trusted certificate authorities in PEM, besides the ones Node brings. Verification cannot be turned
+   * Additional trusted certificate authorities in PEM, besides those that Node trusts. Verification cannot be turned
    * off.
    */
   readonly extraCa?: string | null;
@@ -41,7 +41,7 @@ export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
     maxResponseSize: options.wireBytesMax ?? answerBytesMax,
     connect: openConnector({
       timeoutMillis: options.connectMillis ?? 10_000,
-      ca: options.extraCa == null ? null : [...rootCertificates, options.extraCa],
+      ca: options.extraCa == null ? null : trustedWith(options.extraCa),
       isAwaited: () => awaited > 0,
       proxyFor: options.proxyFor ?? noProxy,
     }),

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer as createPlainServer } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { openConnectionPool } from '../../../src/client/fetch/connection-pool.js';
 import { withCaps } from '../../../src/client/fetch/with-caps.js';
@@ -58,6 +59,14 @@ test('tls: an untrusted certificate is rejected, and nothing is sent', async () 
 test('tls: an authority in the configuration is trusted', async () => {
   const server = await serve('loopback');
   expect((await open(pem('loopback.cert'))(callTo(server.url))).status).toBe(200);
+});
+
+test('tls: an authority that Node was told to trust is trusted beside the one in the configuration', async () => {
+  const server = await serve('loopback');
+  const usual = getCACertificates('default');
+  setDefaultCACertificates([...usual, pem('loopback.cert')]);
+  onTestFinished(() => setDefaultCACertificates(usual));
+  expect((await open(pem('authority.cert'))(callTo(server.url))).status).toBe(200);
 });
 
 test('tls: a trusted certificate of another host is rejected', async () => {
