@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Agent } from 'undici';
 import { trustedWith } from '../../runtime/authority.js';
 import { noProxy, type ProxyFor } from '../../runtime/proxy.js';
@@ -34,6 +35,7 @@ export interface ConnectionPool {
  */
 export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
   let awaited = 0;
+  const open = new Set<Socket>();
   const agent = new Agent({
     connections: options.connections ?? 8,
     headersTimeout: options.headersMillis ?? 20_000,
@@ -44,6 +46,7 @@ export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
       ca: options.extraCa == null ? null : trustedWith(options.extraCa),
       isAwaited: () => awaited > 0,
       proxyFor: options.proxyFor ?? noProxy,
+      open,
     }),
   });
   return {
@@ -58,6 +61,10 @@ export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
         awaited -= 1;
       }
     },
-    close: () => agent.destroy(),
+    async close() {
+      await agent.destroy();
+      // undici does not close those that are not ready yet. The process would not end before their timeouts.
+      for (const socket of open) socket.destroy();
+    },
   };
 }

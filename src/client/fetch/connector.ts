@@ -10,6 +10,8 @@ export interface ConnectorOptions {
   /** Whether a request waits for the head of its response. */
   readonly isAwaited: () => boolean;
   readonly proxyFor: ProxyFor;
+  /** Receives each connection until it is closed, also before undici knows it. */
+  readonly open?: Set<Socket>;
 }
 
 /**
@@ -23,6 +25,7 @@ export function openConnector({
   ca,
   isAwaited,
   proxyFor,
+  open = new Set(),
 }: ConnectorOptions): buildConnector.connector {
   const trusted = ca === null ? {} : { ca: [...ca] };
   const plain = buildConnector({ timeout: timeoutMillis });
@@ -34,6 +37,8 @@ export function openConnector({
     plain({ hostname, protocol: 'http:', port }, (error, socket) => {
       if (error !== null) return callback(error, null);
       resetWhenGivenUp(socket, isAwaited);
+      open.add(socket);
+      socket.once('close', () => open.delete(socket));
       callback(null, socket);
     });
 

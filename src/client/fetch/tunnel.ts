@@ -1,6 +1,8 @@
-import { Agent, request } from 'node:http';
+import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
+import { systemClock } from '../../runtime/clock.js';
+import { Interrupter } from '../../runtime/interruption.js';
 import { proxyName, type WebProxy } from '../../runtime/proxy.js';
 
 /** A proxy that could not be reached, or that did not connect to the server. */
@@ -44,8 +46,6 @@ export function openTunnel(
   { proxy, to, timeoutMillis }: TunnelOptions,
   callback: buildConnector.Callback,
 ): void {
-  // Without an agent, the timeout would not reach the socket.
-  const agent = Object.assign(new Agent(), { createConnection: () => socket });
   const asking = request({
     method: 'CONNECT',
     path: to,
@@ -54,13 +54,14 @@ export function openTunnel(
       'user-agent': 'rosterd',
       ...(proxy.authorization === null ? {} : { 'proxy-authorization': proxy.authorization }),
     },
-    timeout: timeoutMillis,
-    agent,
+    createConnection: () => socket,
   });
+  const answered = new Interrupter();
   let isOver = false;
   const end = (error: Error | null) => {
     if (isOver) return;
     isOver = true;
+    answered.abort();
     if (error === null) return callback(null, socket);
     socket.destroy();
     callback(error, null);
@@ -71,7 +72,10 @@ export function openTunnel(
     else if (early.length > 0) end(unreachableProxy(proxy, { code: 'EARLY_BYTES' }));
     else end(null);
   });
-  asking.once('timeout', () => end(unreachableProxy(proxy, { code: 'ETIMEDOUT' })));
+  // For the whole answer: between two bytes of it, a proxy that sends one a second would never be late.
+  void systemClock
+    .wait(timeoutMillis, answered)
+    .then(() => end(unreachableProxy(proxy, { code: 'ETIMEDOUT' })));
   asking.on('error', (error) => end(unreachableProxy(proxy, error)));
   asking.end();
 }

@@ -24,22 +24,32 @@ export interface ProxyServerOptions {
   readonly scheme?: 'http' | 'https';
   /** What it writes instead of connecting; the connection stays open behind it. */
   readonly answer?: string;
+  /** Writes `answer` again and again, and so never a complete one. */
+  readonly repeats?: boolean;
 }
+
+/** With TLS 1.3 the system resets a connection whose tickets were not read, whatever a client does. */
+const older = { maxVersion: 'TLSv1.2' } as const;
 
 /** Starts a proxy that reaches the server on `port` of this host under every name. */
 export async function startProxy(
   port: number,
-  { scheme = 'http', answer }: ProxyServerOptions = {},
+  { scheme = 'http', answer, repeats = false }: ProxyServerOptions = {},
 ): Promise<ProxyServer> {
   const asked: Connecting[] = [];
   const server =
     scheme === 'http'
       ? createServer()
-      : createSecureServer({ cert: pem('loopback.cert'), key: pem('loopback.key') });
+      : createSecureServer({ cert: pem('loopback.cert'), key: pem('loopback.key'), ...older });
   server.on('connect', (request: { url: string; headers: Record<string, string> }, client: Socket) => {
     asked.push({ to: request.url, authorization: request.headers['proxy-authorization'] ?? null });
     client.on('error', () => {});
-    if (answer !== undefined) return void client.write(answer);
+    if (answer !== undefined) {
+      client.write(answer);
+      client.on('end', () => client.end()).resume();
+      const again = repeats ? setInterval(() => client.write(answer), 20) : undefined;
+      return void client.on('close', () => clearInterval(again));
+    }
     const behind = connect(port, '127.0.0.1', () => {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n');
       behind.pipe(client).pipe(behind);
@@ -48,7 +58,7 @@ export async function startProxy(
     client.on('close', () => behind.destroy());
   });
   const ended = new Promise<string | null>((resolve) => {
-    server.once('connection', (socket: Socket) => {
+    server.once(scheme === 'http' ? 'connection' : 'secureConnection', (socket: Socket) => {
       let code: string | null = null;
       socket.on('error', (error: NodeJS.ErrnoException) => {
         code = error.code ?? 'no code';

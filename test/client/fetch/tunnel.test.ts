@@ -13,7 +13,7 @@ function open(proxy: string, options: PoolOptions = {}) {
   const extraCa = `${pem('other-host.cert')}\n${pem('loopback.cert')}`;
   const pool = openConnectionPool({ extraCa, proxyFor: proxiesOf({ HTTPS_PROXY: proxy }), ...options });
   onTestFinished(() => pool.close());
-  return withCaps(pool.fetch);
+  return Object.assign(withCaps(pool.fetch), { close: () => pool.close() });
 }
 
 test.each(['http', 'https'] as const)(
@@ -67,12 +67,20 @@ test('proxy: one that is not there is reported as such, not the platform', async
   await expect(sending).rejects.toMatchObject(lost(/the proxy \S+ could not be reached: ECONNREFUSED/));
 });
 
-test('proxy: one that never answers is given up like a server that accepts no connection', async () => {
-  const proxy = await startProxy(0, { answer: '' });
-  const sending = open(proxy.url, { connectMillis: 200 })(callTo(address));
-  await expect(sending).rejects.toMatchObject(lost(/the proxy \S+ could not be reached: ETIMEDOUT/));
-  expect(proxy.asked).toHaveLength(1);
-});
+test.each([
+  { answer: '' },
+  { answer: 'H' },
+  { answer: 'HTTP/1.1 200 OK\r\n' },
+  { answer: 'HTTP/1.1 200 OK\r\nx: ', repeats: true },
+])(
+  'proxy: one that never completes its answer is given up like a server that accepts no connection: %j',
+  async (never) => {
+    const proxy = await startProxy(0, never);
+    const sending = open(proxy.url, { connectMillis: 200 })(callTo(address));
+    await expect(sending).rejects.toMatchObject(lost(/the proxy \S+ could not be reached: ETIMEDOUT/));
+    expect(proxy.asked).toHaveLength(1);
+  },
+);
 
 test('proxy: a certificate of another host is not trusted because of it', async () => {
   const port = await startOther((_, response) => response.end('{}'));
@@ -84,11 +92,28 @@ test('proxy: a certificate of another host is not trusted because of it', async 
   });
 });
 
-test('proxy: the tunnel is reset when a request is given up, so that the request cannot arrive later', async () => {
-  const stopping = new AbortController();
-  const port = await startOther(() => setImmediate(() => stopping.abort()));
-  const proxy = await startProxy(port);
-  const sending = open(proxy.url)(callTo(address, { signal: stopping.signal }));
-  await expect(sending).rejects.toMatchObject({ code: 'stopped' });
-  expect(await proxy.ended).toBe('ECONNRESET');
-});
+test.each(['http', 'https'] as const)(
+  'proxy: the tunnel is reset when a request is given up, so that the request cannot arrive later, over %s',
+  async (scheme) => {
+    const stopping = new AbortController();
+    const port = await startOther(() => setImmediate(() => stopping.abort()));
+    const proxy = await startProxy(port, { scheme });
+    const sending = open(proxy.url)(callTo(address, { signal: stopping.signal }));
+    await expect(sending).rejects.toMatchObject({ code: 'stopped' });
+    expect(await proxy.ended).toBe('ECONNRESET');
+  },
+);
+
+test.each(['', 'HTTP/1.1 200 OK\r\n\r\n'])(
+  'proxy: closing the pool ends a connection that is not ready, after the answer %j',
+  async (answer) => {
+    const proxy = await startProxy(0, { answer });
+    const send = open(proxy.url, { connectMillis: 600_000 });
+    const sending = send(callTo(address));
+    sending.catch(() => {});
+    await expect.poll(() => proxy.asked).toHaveLength(1);
+    await send.close();
+    await expect(sending).rejects.toMatchObject({ code: 'unreachable' });
+    expect(await proxy.ended).toBe(null);
+  },
+);
