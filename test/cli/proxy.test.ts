@@ -79,7 +79,7 @@ test('a proxy that refuses is the cause that sync and doctor name, with what to 
   const { run } = await behindProxy({ answer: 'HTTP/1.1 407 Who\r\n\r\n' });
   const synced = await run('sync');
   expect([synced.code, synced.err]).toEqual([1, expect.stringMatching(/the proxy http:\S+ answered 407/)]);
-  expect(synced.err).toContain('put user and password into HTTPS_PROXY');
+  expect(synced.err).toContain('does not accept the user and password in HTTPS_PROXY');
   const checks = checksOf((await run('doctor', '--json')).out);
   expect(checks.find(({ verdict }) => verdict === 'fail')).toMatchObject({
     name: 'platform.tls',

@@ -82,8 +82,11 @@ export function openTunnel(
 
 function refusal(proxy: WebProxy, to: string, status: number): ProxyFailure {
   const next =
-    status === 407
-      ? 'the proxy asks who you are: put user and password into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT'
+    // tinyproxy answers wrong ones with 401.
+    status === 407 || status === 401
+      ? proxy.authorization === null
+        ? 'the proxy asks who you are: put user and password into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT'
+        : 'the proxy does not accept the user and password in HTTPS_PROXY: correct them; NTLM and Kerberos are not supported'
       : status === 403
         ? `the proxy does not permit ${to}: ask who runs it`
         : `the proxy did not connect to ${to}: check the address, and whether the proxy can reach it`;

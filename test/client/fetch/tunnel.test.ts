@@ -47,6 +47,7 @@ const lost = (why: RegExp) => ({
 
 test.each<[string, RegExp, boolean | undefined]>([
   ['HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic\r\n\r\n', /the proxy \S+ answered 407/, true],
+  ['HTTP/1.1 401 Who\r\n\r\n', /the proxy \S+ answered 401/, true],
   ['HTTP/1.1 403 No\r\ncontent-length: 3\r\n\r\nno!', /the proxy \S+ answered 403/, true],
   ['HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy \S+ answered 502/, undefined],
   ['SSH-2.0-OpenSSH_9\r\n', /the proxy \S+ could not be reached: HPE_\w+/, undefined],
@@ -60,6 +61,19 @@ test.each<[string, RegExp, boolean | undefined]>([
   expect(failed).toMatchObject({ about: { hint: expect.stringMatching(/proxy|HTTPS_PROXY/) as unknown } });
   expect((failed as { about: { lasting?: boolean } }).about.lasting).toBe(lasting);
   expect(JSON.stringify([failed, String(failed)])).not.toMatch(/Zq7|YW5u/);
+});
+
+test('proxy: one that asks who you are, before you have said so, is told from one that does not accept it', async () => {
+  const proxy = await startProxy(0, { answer: 'HTTP/1.1 407 Who\r\n\r\n' });
+  const hints = await Promise.all(
+    [proxy.url, proxy.url.replace('://', '://ann:wrong@')].map((url) =>
+      open(url)(callTo(address)).catch((error: { about?: { hint?: string } }) => error.about?.hint),
+    ),
+  );
+  expect(hints).toEqual([
+    expect.stringContaining('put user and password into HTTPS_PROXY'),
+    expect.stringContaining('does not accept the user and password in HTTPS_PROXY'),
+  ]);
 });
 
 test('proxy: one that is not there is reported as such, not the platform', async () => {
