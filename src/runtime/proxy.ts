@@ -13,7 +13,7 @@ export interface WebProxy {
 
 /** Without user and password, which no message and no log contains. */
 export const proxyName = ({ hostname, port, isSecure }: WebProxy): string =>
-  `${isSecure ? 'https' : 'http'}://${hostname}:${port}`;
+  `${isSecure ? 'https' : 'http'}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
 
 /** Returns the proxy for an address, or null for those that are connected to directly. */
 export type ProxyFor = (url: URL) => WebProxy | null;
@@ -51,6 +51,9 @@ function proxyFrom(env: ProxyVariables): WebProxy | null {
   if (url === null || url.hostname === '') throw noAddress(variable, 'is not the address of a proxy');
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw noAddress(variable, `names a proxy for ${url.protocol.slice(0, -1)}, which rosterd cannot use`);
+  // A password with a / that is not encoded: what comes before it would be taken for the proxy, and shown.
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    throw noAddress(variable, 'has something behind the port of the proxy');
   const isSecure = url.protocol === 'https:';
   return {
     hostname: url.hostname.replace(/^\[|\]$/g, ''),
@@ -73,7 +76,7 @@ function authorizationOf({ username, password }: URL, variable: string): string 
 /** Does not show the value, which may contain a password. */
 const noAddress = (variable: string, what: string) =>
   new Fault('usage', `${variable} ${what}`, {
-    hint: 'Write it as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, or remove it from the environment.',
+    hint: 'Write it as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with %2F for a / and %23 for a # in the password, or remove it from the environment.',
   });
 
 const thisHost = new BlockList();
@@ -105,10 +108,14 @@ function exceptionOf(entry: string): IsExcepted {
   if (network !== null) return (host) => isWithin(network, host);
   const [, name = entry, port] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
   const wanted = name.replace(/^\[|\]$/g, '').replace(/^\*?\./, '');
+  // An address may be written in several ways.
+  const address = networkOf(`${wanted}/${isIP(wanted) === 4 ? 32 : 128}`);
   return (host, at) =>
     (port === undefined || port === at) &&
     wanted !== '' &&
-    (host === wanted || (isIP(host) === 0 && host.endsWith(`.${wanted}`)));
+    (address === null
+      ? isIP(host) === 0 && (host === wanted || host.endsWith(`.${wanted}`))
+      : isWithin(address, host));
 }
 
 function networkOf(entry: string): BlockList | null {

@@ -112,7 +112,7 @@ test('a variable that names no proxy is a mistake that commands without the netw
   expect([synced.code, synced.err]).toEqual([
     2,
     `error: https_proxy names a proxy for socks5, which rosterd cannot use
-Try: Write it as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, or remove it from the environment.
+Try: Write it as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with %2F for a / and %23 for a # in the password, or remove it from the environment.
 `,
   ]);
   expect((await run('query', 'SELECT 1 AS one')).code).toBe(0);

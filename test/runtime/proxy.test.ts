@@ -9,7 +9,7 @@ test.each<[string, string, string, string | null]>([
   ['proxy.example:3128', 'http://proxy.example:3128', '3128', null],
   ['http://proxy.example', 'http://proxy.example:80', '80', null],
   ['https://proxy.example/', 'https://proxy.example:443', '443', null],
-  ['http://[2001:db8::1]:3128', 'http://2001:db8::1:3128', '3128', null],
+  ['http://[2001:db8::1]:3128', 'http://[2001:db8::1]:3128', '3128', null],
   ['http://ann:p%40ss%3A@proxy.example:3128', 'http://proxy.example:3128', '3128', 'ann:p@ss:'],
   ['http://ann@proxy.example:3128', 'http://proxy.example:3128', '3128', 'ann:'],
 ])('proxy: HTTPS_PROXY=%s', (value, name, port, user) => {
@@ -28,6 +28,10 @@ test.each([
   ],
   ['http://', 'HTTPS_PROXY is not the address of a proxy'],
   ['http://ann:Zq7secret@proxy.example:99999', 'HTTPS_PROXY is not the address of a proxy'],
+  ['http://ann:12/Zq7secret@proxy.example', 'HTTPS_PROXY has something behind the port of the proxy'],
+  ['http://ann:12#Zq7secret@proxy.example', 'HTTPS_PROXY has something behind the port of the proxy'],
+  ['http://ann:12?Zq7secret@proxy.example', 'HTTPS_PROXY has something behind the port of the proxy'],
+  ['http://proxy.example/Zq7.pac', 'HTTPS_PROXY has something behind the port of the proxy'],
   ['http://ann:Zq7%secret@proxy.example', /^HTTPS_PROXY has a user or password with a %/],
 ])('proxy: %s is refused without showing it', (value, message) => {
   expect(() => found({ HTTPS_PROXY: value })).toThrow(message);
@@ -76,6 +80,9 @@ test.each<[string, string, boolean]>([
   ['[2001:db8::7]', 'https://[2001:db8::7]', false],
   ['[2001:db8::7]:8443', 'https://[2001:db8::7]', true],
   ['2001:db8::7', 'https://[2001:db8::7]', false],
+  ['2001:DB8:0::7', 'https://[2001:db8::7]', false],
+  ['2001:db8::8', 'https://[2001:db8::7]', true],
+  ['10.1.2.3', 'https://[::ffff:10.1.2.3]', false],
   ['.', 'https://api.example.com', true],
 ])('proxy: NO_PROXY=%s, %s is reached through it: %s', (except, address, through) => {
   expect(found({ HTTPS_PROXY: 'http://a:1', NO_PROXY: except }, address) !== null).toBe(through);
