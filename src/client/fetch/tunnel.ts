@@ -4,6 +4,7 @@ import type { buildConnector } from 'undici';
 import { systemClock } from '../../runtime/clock.js';
 import { Interrupter } from '../../runtime/interruption.js';
 import { proxyName, type WebProxy } from '../../runtime/proxy.js';
+import { type TlsPeer, tlsProblem } from '../../runtime/tls-problem.js';
 
 /** A proxy that could not be reached, or that did not connect to the server. */
 export class ProxyFailure extends Error {
@@ -20,15 +21,18 @@ export class ProxyFailure extends Error {
   }
 }
 
+const proxyPeer: TlsPeer = { trust: 'platform.ca or in NODE_EXTRA_CA_CERTS', address: 'HTTPS_PROXY' };
+
 /** Returns the failure of a connection to the proxy itself. */
 export function unreachableProxy(proxy: WebProxy, error: unknown): ProxyFailure {
   const { code } = error as { readonly code?: unknown };
   const known = typeof code === 'string' ? code : 'no answer';
+  const problem = proxy.isSecure ? tlsProblem(known, proxyPeer) : null;
   return new ProxyFailure(
-    `the proxy ${proxyName(proxy)} could not be reached: ${known}`,
-    'HTTPS_PROXY names the proxy, NO_PROXY what is reached without it',
+    `the proxy ${proxyName(proxy)} could not be reached: ${problem === null ? known : `${problem.what} (${known})`}`,
+    problem?.next ?? 'HTTPS_PROXY names the proxy, NO_PROXY what is reached without it',
     `PROXY_${known.replace(/[^A-Z0-9_]/g, '_')}`,
-    false,
+    problem !== null,
     error,
   );
 }
@@ -80,6 +84,9 @@ export function openTunnel(
   asking.end();
 }
 
+/** Request Timeout and Too Many Requests: the same request may succeed later. */
+const passing: ReadonlySet<number> = new Set([408, 429]);
+
 function refusal(proxy: WebProxy, to: string, status: number): ProxyFailure {
   const next =
     // tinyproxy answers wrong ones with 401.
@@ -94,6 +101,6 @@ function refusal(proxy: WebProxy, to: string, status: number): ProxyFailure {
     `the proxy ${proxyName(proxy)} answered ${status}`,
     next,
     `PROXY_${status}`,
-    status >= 400 && status < 500,
+    status >= 400 && status < 500 && !passing.has(status),
   );
 }

@@ -49,6 +49,8 @@ test.each<[string, RegExp, boolean | undefined]>([
   ['HTTP/1.1 407 Who\r\nProxy-Authenticate: Basic\r\n\r\n', /the proxy \S+ answered 407/, true],
   ['HTTP/1.1 401 Who\r\n\r\n', /the proxy \S+ answered 401/, true],
   ['HTTP/1.1 403 No\r\ncontent-length: 3\r\n\r\nno!', /the proxy \S+ answered 403/, true],
+  ['HTTP/1.1 408 Late\r\n\r\n', /the proxy \S+ answered 408/, undefined],
+  ['HTTP/1.1 429 Many\r\n\r\n', /the proxy \S+ answered 429/, undefined],
   ['HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy \S+ answered 502/, undefined],
   ['SSH-2.0-OpenSSH_9\r\n', /the proxy \S+ could not be reached: HPE_\w+/, undefined],
   ['HTTP/1.1 200 OK\r\n\r\nearly', /the proxy \S+ could not be reached: EARLY_BYTES/, undefined],
@@ -95,6 +97,25 @@ test.each([
     expect(proxy.asked).toHaveLength(1);
   },
 );
+
+test('proxy: one whose own certificate is not trusted is named with what to do, and is not tried again', async () => {
+  const proxy = await startProxy(0, { scheme: 'https' });
+  const failed = await open(proxy.url, { extraCa: pem('other-host.cert') })(callTo(address)).catch(
+    (error: unknown) => error,
+  );
+  expect(failed).toMatchObject(
+    lost(
+      /the proxy \S+ could not be reached: its certificate is self-signed \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
+    ),
+  );
+  expect(failed).toMatchObject({
+    about: {
+      lasting: true,
+      hint: expect.stringContaining('as platform.ca or in NODE_EXTRA_CA_CERTS') as unknown,
+    },
+  });
+  expect(proxy.asked).toEqual([]);
+});
 
 test('proxy: a certificate of another host is not trusted because of it', async () => {
   const port = await startOther((_, response) => response.end('{}'));
