@@ -27,7 +27,7 @@ export interface MirrorOptions {
   readonly config: ConfigInput;
   /** The base of relative paths (default: the working directory). */
   readonly cwd?: string;
-  /** The environment of secrets written as `{"env": "NAME"}` (default: that of the process). */
+  /** The environment of secrets written as `{"env": "NAME"}`, and of a proxy (default: that of the process). */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: nothing is logged. */
   readonly logger?: Logger;
