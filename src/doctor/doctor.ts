@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.js';
 import type { LoadedConfig } from '../config/document.js';
-import { openSession } from '../daemon/platform-session.js';
+import { openSession, type PlatformSession } from '../daemon/platform-session.js';
 import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { askDaemons } from '../reading/daemon-address.js';
@@ -62,6 +62,15 @@ export async function diagnose(
   };
 }
 
+/** The file of `platform.ca` or a variable of a proxy may be wrong. */
+function sessionOf(open: () => PlatformSession): PlatformSession | Check {
+  try {
+    return open();
+  } catch (error) {
+    return failedBy('config', error, 'rosterd config show');
+  }
+}
+
 async function configured(
   { config, file }: LoadedConfig,
   parts: DoctorParts,
@@ -74,7 +83,11 @@ async function configured(
   checks.push(await vaultCheck(vault));
   const database = await checksOf(config.database, clock, signal);
   checks.push(...database.checks);
-  const session = openSession({ config, ...parts, vault });
+  const session = sessionOf(() => openSession({ config, ...parts, vault }));
+  if ('verdict' in session) {
+    await vault.close();
+    return [session, ...checks.filter(({ name }) => name !== session.name)];
+  }
   const reader = database.usable ? await openReader(config.database, { lockMillis: lockMillisMax }) : null;
   try {
     const network = await platformChecks(config, session, signal);

@@ -116,4 +116,9 @@ Try: Write it as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with %2F fo
 `,
   ]);
   expect((await run('query', 'SELECT 1 AS one')).code).toBe(0);
+  const checks = checksOf((await run('doctor', '--json')).out);
+  expect(checks.filter(({ verdict }) => verdict === 'fail')).toMatchObject([
+    { name: 'config', message: expect.stringContaining('https_proxy names a proxy for socks5') as unknown },
+  ]);
+  expect((await run('support-bundle', 'bundle.json')).code).toBe(0);
 });
