@@ -51,7 +51,10 @@ export function openConnector({
     connect(hostname, port, (error, socket) => {
       if (error !== null) ask(error, null);
       else if (isSecure)
-        secureToProxy({ hostname, host: hostname, protocol: 'https:', port, httpSocket: socket }, ask);
+        secureToProxy(
+          { hostname, host: bracketed(hostname), protocol: 'https:', port, httpSocket: socket },
+          ask,
+        );
       else ask(null, socket);
     });
   };
@@ -59,17 +62,20 @@ export function openConnector({
   return (options, callback) => {
     const isSecure = options.protocol === 'https:';
     const port = options.port || (isSecure ? '443' : '80');
+    const host = bracketed(options.hostname);
     const opened: buildConnector.Callback = (error, socket) => {
       if (error !== null) callback(error, null);
-      else if (isSecure) secure({ ...options, httpSocket: socket }, callback);
+      else if (isSecure) secure({ ...options, host, httpSocket: socket }, callback);
       else callback(null, socket);
     };
-    const host = options.hostname.includes(':') ? `[${options.hostname}]` : options.hostname;
     const proxy = proxyFor(new URL(`${options.protocol}//${host}:${port}`));
     if (proxy === null) connect(options.hostname, port, opened);
     else connectThrough(proxy, `${host}:${port}`, opened);
   };
 }
+
+/** As undici has to have it: of an IPv6 address without brackets, it would take the first digits for the name of the server. */
+const bracketed = (hostname: string): string => (hostname.includes(':') ? `[${hostname}]` : hostname);
 
 /** A connection with TLS destroys the one below it, too. */
 function resetWhenGivenUp(socket: Socket, isAwaited: () => boolean): void {

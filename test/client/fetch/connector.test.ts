@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import net, { type AddressInfo, Socket } from 'node:net';
+import tls, { TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openConnectionPool, type PoolOptions } from '../../../src/client/fetch/connection-pool.js';
 import { openConnector } from '../../../src/client/fetch/connector.js';
 import { withCaps } from '../../../src/client/fetch/with-caps.js';
 import { withTimeout } from '../../../src/client/fetch/with-timeout.js';
 import { type Clock, systemClock } from '../../../src/runtime/clock.js';
-import { noProxy } from '../../../src/runtime/proxy.js';
+import { noProxy, proxiesOf } from '../../../src/runtime/proxy.js';
 import { callTo } from './calls.js';
 import { pem } from './pem.js';
 
@@ -104,5 +105,40 @@ test.each([
     );
     expect(await failed).toMatchObject({ message: 'no network' });
     expect(ports).toEqual([opened]);
+  },
+);
+
+test.each([
+  ['https://[2001:db8::1]:3128', '192.0.2.1'],
+  ['', '2001:db8::7'],
+])(
+  'connection: no part of an IPv6 address is taken for the name in a certificate: proxy %j, server %s',
+  async (proxy, hostname) => {
+    const names: unknown[] = [];
+    const connect = vi.spyOn(net, 'connect').mockImplementation(() => {
+      const socket = new Socket();
+      setImmediate(() => socket.emit('connect'));
+      return socket;
+    });
+    const secured = vi.spyOn(tls, 'connect').mockImplementation((options: unknown) => {
+      names.push((options as { servername: unknown }).servername);
+      const socket = new TLSSocket(new Socket());
+      setImmediate(() => socket.destroy(new Error('no network')));
+      return socket;
+    });
+    onTestFinished(() => {
+      connect.mockRestore();
+      secured.mockRestore();
+    });
+    const open = openConnector({
+      timeoutMillis: 60_000,
+      ca: null,
+      isAwaited: () => false,
+      proxyFor: proxiesOf({ HTTPS_PROXY: proxy }),
+    });
+    await new Promise((resolve) =>
+      open({ hostname, host: hostname, protocol: 'https:', port: '' }, (...[error]) => resolve(error)),
+    );
+    expect(names).toEqual([null]);
   },
 );
