@@ -75,9 +75,9 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A buffer that is just large enough is replaced by a larger one.',
   'client/fetch/body-limits.ts | 2 → 3 | const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#bytes.byt…':
     'By how much the buffer grows costs time only.',
-  'client/fetch/unreachable.ts | < → <= | for (let at = error, depth = 0; at instanceof Error && depth < 5; at =…':
+  'client/fetch/unreachable.ts | < → <= | for (let at = error; at instanceof Error && all.length < 5; at = at.ca…':
     'How many causes are followed is arbitrary: Node names the code in the error or its cause.',
-  'client/fetch/unreachable.ts | 5 → 6 | for (let at = error, depth = 0; at instanceof Error && depth < 5; at =…':
+  'client/fetch/unreachable.ts | 5 → 6 | for (let at = error; at instanceof Error && all.length < 5; at = at.ca…':
     'How many causes are followed is arbitrary: Node names the code in the error or its cause.',
   'client/tokens/credentials-file.ts | 2 → 3 | `${JSON.stringify(credentials, null, 2)}\\n`;':
     'How far a file for programs is indented changes nothing.',
