@@ -101,6 +101,8 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A millisecond more is as good: after 30 seconds the whole request ends in any case.',
   'client/fetch/connection-pool.ts | 10_000 → 10001 | timeoutMillis: options.connectMillis ?? 10_000,':
     'A millisecond more is as good: after 30 seconds the whole request ends in any case.',
+  'runtime/proxy.ts | proxy === null → false | if (proxy === null) return noProxy;':
+    'Without a proxy, the exceptions that are read decide nothing.',
   'outbox/deliver.ts | > → >= | millisOf(dueAt) <= now || millisOf(dueAt) - now > noticeWaitMillisMax;':
     'The outbox applies the same limit to each notice: one that waits exactly as long is looked for, and not found.',
   'outbox/deliver.ts | 500 → 501 | const batch = 500;':
