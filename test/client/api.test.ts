@@ -75,6 +75,13 @@ test.each([undefined, '', '.', '..'])(
   },
 );
 
+test('api: a response without JSON is refused unless its status is enough', async () => {
+  const ask = { path: '/oauth/revoke', form: { token: 'at_1' } };
+  await expect(open(answer(200, '')).ask(ask)).rejects.toMatchObject({ code: 'contract_broken' });
+  const revoked = await open(answer(200, '')).ask({ ...ask, isStatusEnough: true });
+  expect(revoked).toEqual({ status: 200, body: null, text: '', requestId: null });
+});
+
 test('api: 304 answers a conditional request, and no other', async () => {
   const unchanged = answer(304, '', { 'x-service-request-id': 'req_2' });
   expect(await open(unchanged).ask({ path: '/companies', etag: 'v1' })).toEqual({
