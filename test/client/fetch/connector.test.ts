@@ -80,15 +80,17 @@ test('connection: it is reset when no head of a response came in time', async ()
 });
 
 test.each([
-  ['http:', '', '80'],
-  ['https:', '', '443'],
-  ['https:', '8443', '8443'],
+  ['http:', 'api.test', '', 'api.test:80'],
+  ['https:', 'api.test', '', 'api.test:443'],
+  ['https:', 'api.test', '8443', 'api.test:8443'],
+  ['https:', '::1', '8443', '::1:8443'],
 ])(
-  'connection: over %s to the port %j of the address it is opened to the port %s',
-  async (protocol, port, opened) => {
-    const ports: unknown[] = [];
+  'connection: over %s to the host %s and the port %j it is opened to %s',
+  async (protocol, hostname, port, opened) => {
+    const addresses: unknown[] = [];
     const connect = vi.spyOn(net, 'connect').mockImplementation((options: unknown) => {
-      ports.push((options as { port: unknown }).port);
+      const { host, port } = options as { host: string; port: string };
+      addresses.push(`${host}:${port}`);
       const socket = new Socket();
       setImmediate(() => socket.destroy(new Error('no network')));
       return socket;
@@ -101,10 +103,10 @@ test.each([
       proxyFor: noProxy,
     });
     const failed = new Promise((resolve) =>
-      open({ hostname: 'api.test', protocol, port }, (...[error]) => resolve(error)),
+      open({ hostname, protocol, port }, (...[error]) => resolve(error)),
     );
     expect(await failed).toMatchObject({ message: 'no network' });
-    expect(ports).toEqual([opened]);
+    expect(addresses).toEqual([opened]);
   },
 );
 
