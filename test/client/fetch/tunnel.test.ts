@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { openConnectionPool, type PoolOptions } from '../../../src/client/fetch/connection-pool.js';
+import { openTunnel, unreachableProxy } from '../../../src/client/fetch/tunnel.js';
 import { withCaps } from '../../../src/client/fetch/with-caps.js';
 import { proxiesOf } from '../../../src/runtime/proxy.js';
 import { freePort } from '../../support/free-port.js';
@@ -63,6 +67,48 @@ test.each<[string, RegExp, boolean | undefined]>([
   expect(failed).toMatchObject({ about: { hint: expect.stringMatching(/proxy|HTTPS_PROXY/) as unknown } });
   expect((failed as { about: { lasting?: boolean } }).about.lasting).toBe(lasting);
   expect(JSON.stringify([failed, String(failed)])).not.toMatch(/Zq7|YW5u/);
+});
+
+const check =
+  'the proxy did not connect to other.test:4443: check the address, and whether the proxy can reach it';
+
+test.each([
+  [300, check, undefined],
+  [399, check, undefined],
+  [400, check, true],
+  [402, check, true],
+  [403, 'the proxy does not permit other.test:4443: ask who runs it', true],
+  [404, check, true],
+  [499, check, true],
+  [500, check, undefined],
+])(
+  'proxy: what helps against a refusal with %i, and whether it is one that stays',
+  async (status, hint, lasting) => {
+    const proxy = await startProxy(0, { answer: `HTTP/1.1 ${status} No\r\n\r\n` });
+    const failed = await open(proxy.url)(callTo(address)).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: 'unreachable', about: { hint } });
+    expect((failed as { about: { lasting?: boolean } }).about.lasting).toBe(lasting);
+    expect(proxy.asked).toEqual([{ to: 'other.test:4443', authorization: null }]);
+  },
+);
+
+test('proxy: a tunnel that failed is reported once, however its connection ends', async () => {
+  const { port } = await startProxy(0, { answer: '' });
+  const socket = connect(port, '127.0.0.1');
+  const proxy = { hostname: '127.0.0.1', port: String(port), isSecure: false, authorization: null };
+  const ends: unknown[] = [];
+  const closed = once(socket, 'close');
+  openTunnel(socket, { proxy, to: 'other.test:4443', timeoutMillis: 50 }, (...end) => ends.push(end));
+  await closed;
+  await turn();
+  expect(ends).toEqual([[expect.objectContaining({ code: 'PROXY_ETIMEDOUT' }), null]]);
+});
+
+test('proxy: an error without a code is no answer, and is not shown', () => {
+  const proxy = { hostname: 'proxy.test', port: '3128', isSecure: true, authorization: null };
+  expect(unreachableProxy(proxy, new Error('Mara')).message).toBe(
+    'the proxy https://proxy.test:3128 could not be reached: no answer',
+  );
 });
 
 test('proxy: one that asks who you are, before you have said so, is told from one that does not accept it', async () => {
