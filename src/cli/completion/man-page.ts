@@ -64,7 +64,7 @@ const common = ['--log-level', '--log-format', '--help'];
 const environment: readonly (readonly [string, string])[] = [
   ['ROSTERD_CONFIG', 'The configuration file, unless --config names one.'],
   ['ROSTERD_SECTION__OPTION', 'Any option: ROSTERD_SYNC__INTERVAL_SECONDS=30 sets sync.intervalSeconds.'],
-  ['HTTPS_PROXY', 'The proxy through which the platform and receivers of notices are reached.'],
+  ['HTTPS_PROXY', 'The proxy for https addresses of the platform, notices and after-sync hooks.'],
   ['NO_PROXY', 'Names, addresses and networks that are reached without it.'],
   ['NODE_EXTRA_CA_CERTS', 'A PEM file of certificate authorities to trust besides the public ones.'],
   ['NO_COLOR', 'Any value except the empty one turns colour off.'],
