@@ -101,6 +101,8 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A millisecond more is as good: after 30 seconds the whole request ends in any case.',
   'client/fetch/connection-pool.ts | 10_000 → 10001 | timeoutMillis: options.connectMillis ?? 10_000,':
     'A millisecond more is as good: after 30 seconds the whole request ends in any case.',
+  'client/fetch/tunnel.ts | proxy.isSecure → true | const problem = proxy.isSecure ? tlsProblem(known, proxyPeer) : null;':
+    'A connection without TLS fails with no code of TLS.',
   'runtime/proxy.ts | proxy === null → false | if (proxy === null) return noProxy;':
     'Without a proxy, the exceptions that are read decide nothing.',
   'outbox/deliver.ts | > → >= | millisOf(dueAt) <= now || millisOf(dueAt) - now > noticeWaitMillisMax;':

@@ -92,6 +92,17 @@ test.each([
   },
 );
 
+test.each([200, 299])('proxy: its answer with %i opens the tunnel', async (status) => {
+  const { port } = await startProxy(0, { answer: `HTTP/1.1 ${status} Fine\r\n\r\n` });
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  const proxy = { hostname: '127.0.0.1', port: String(port), isSecure: false, authorization: null };
+  const opened = new Promise((resolve) =>
+    openTunnel(socket, { proxy, to: 'other.test:4443', timeoutMillis: 60_000 }, (...end) => resolve(end)),
+  );
+  expect(await opened).toEqual([null, socket]);
+});
+
 test('proxy: a tunnel that failed is reported once, however its connection ends', async () => {
   const { port } = await startProxy(0, { answer: '' });
   const socket = connect(port, '127.0.0.1');
