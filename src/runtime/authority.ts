@@ -41,5 +41,5 @@ export function untimely(authorities: readonly Authority[], now: number): readon
   });
 }
 
-/** Returns what Node trusts, with NODE_EXTRA_CA_CERTS and the authorities of the system if it was told to, and one more. */
+/** Returns the authorities that Node trusts, also those of NODE_EXTRA_CA_CERTS and --use-system-ca, and one more. */
 export const trustedWith = (pem: string): string[] => [...getCACertificates('default'), pem];

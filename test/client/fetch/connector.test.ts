@@ -11,6 +11,7 @@ import { withTimeout } from '../../../src/client/fetch/with-timeout.js';
 import { type Clock, systemClock } from '../../../src/runtime/clock.js';
 import { noProxy, proxiesOf } from '../../../src/runtime/proxy.js';
 import { callTo } from './calls.js';
+import { endOfFirst } from './end-of-first.js';
 import { pem } from './pem.js';
 
 /**
@@ -25,15 +26,7 @@ async function serve(scheme: 'http' | 'https', handle: RequestListener) {
     scheme === 'http'
       ? createServer(handle)
       : createSecureServer({ cert: pem('loopback.cert'), key: pem('loopback.key'), ...older }, handle);
-  const ended = new Promise<string | null>((resolve) => {
-    server.once(scheme === 'http' ? 'connection' : 'secureConnection', (socket: Socket) => {
-      let code: string | null = null;
-      socket.on('error', (error: NodeJS.ErrnoException) => {
-        code = error.code ?? 'no code';
-      });
-      socket.on('close', () => resolve(code));
-    });
-  });
+  const ended = endOfFirst(server, scheme);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());

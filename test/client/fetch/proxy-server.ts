@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { endOfFirst } from './end-of-first.js';
 import { pem } from './pem.js';
 
 interface Connecting {
@@ -57,15 +58,7 @@ export async function startProxy(
     behind.on('error', () => client.destroy());
     client.on('close', () => behind.destroy());
   });
-  const ended = new Promise<string | null>((resolve) => {
-    server.once(scheme === 'http' ? 'connection' : 'secureConnection', (socket: Socket) => {
-      let code: string | null = null;
-      socket.on('error', (error: NodeJS.ErrnoException) => {
-        code = error.code ?? 'no code';
-      });
-      socket.on('close', () => resolve(code));
-    });
-  });
+  const ended = endOfFirst(server, scheme);
   const own = await listen(server);
   return { url: `${scheme}://127.0.0.1:${own}`, port: own, asked, ended };
 }

@@ -61,7 +61,7 @@ test('tls: an authority in the configuration is trusted', async () => {
   expect((await open(pem('loopback.cert'))(callTo(server.url))).status).toBe(200);
 });
 
-test('tls: an authority that Node was told to trust is trusted beside the one in the configuration', async () => {
+test('tls: an authority that Node trusts by its environment is trusted beside the one in the configuration', async () => {
   const server = await serve('loopback');
   const usual = getCACertificates('default');
   setDefaultCACertificates([...usual, pem('loopback.cert')]);
