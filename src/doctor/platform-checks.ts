@@ -2,13 +2,12 @@ import { lookup } from 'node:dns/promises';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { openConnector } from '../client/fetch/connector.js';
-import { ProxyFailure } from '../client/fetch/tunnel.js';
 import type { Config } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
 import { trustedWith } from '../runtime/authority.js';
 import { readNamedFile } from '../runtime/named-file.js';
-import { proxiesOf, proxyName, type WebProxy } from '../runtime/proxy.js';
+import { ProxyFailure, proxiesOf, proxyName, type WebProxy } from '../runtime/proxy.js';
 import { platformPeer, tlsProblem } from '../runtime/tls-problem.js';
 import { paths } from '../wire/paths.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
@@ -104,7 +103,8 @@ async function proxyChecks(proxy: WebProxy, { platform, host, port }: Way): Prom
 
   const failed = await tunnels(proxy, { host, port, timeout, caFile: platform.caFile });
   if (failed === null) return [...checks, trusted];
-  if (failed instanceof ProxyFailure) return [...checks, fail('platform.tls', failed.what, failed.next)];
+  if (failed instanceof ProxyFailure)
+    return [...checks, fail('platform.tls', `no way to ${host}:${port}: ${failed.what}`, failed.next)];
   return [...checks, untrusted((failed as NodeJS.ErrnoException).code ?? 'unknown reason')];
 }
 

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { Fault } from '../domain/fault.js';
+import { causesOf } from './error-codes.js';
 
 /** A server that connects to others on behalf of this host, as in networks that let nothing else out. */
 export interface WebProxy {
@@ -14,6 +15,25 @@ export interface WebProxy {
 /** Without user and password, which no message and no log contains. */
 export const proxyName = ({ hostname, port, isSecure }: WebProxy): string =>
   `${isSecure ? 'https' : 'http'}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
+
+/** A proxy that could not be reached, or that did not connect to the server. Its texts name the proxy, and not the server. */
+export class ProxyFailure extends Error {
+  constructor(
+    readonly what: string,
+    readonly next: string,
+    /** Stands where the code of an error of Node stands. */
+    readonly code: string,
+    /** Whether it stays until a person does something. */
+    readonly lasting: boolean,
+    cause?: unknown,
+  ) {
+    super(what, { cause });
+  }
+}
+
+/** Returns the failure of the proxy among an error and its causes, or null. */
+export const proxyFailureIn = (error: unknown): ProxyFailure | null =>
+  causesOf(error).find((one) => one instanceof ProxyFailure) ?? null;
 
 /** Returns the proxy for an address, or null for those that are connected to directly. */
 export type ProxyFor = (url: URL) => WebProxy | null;

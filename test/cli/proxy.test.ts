@@ -3,26 +3,27 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Check } from '../../src/doctor/check.js';
-import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { pem } from '../client/fetch/pem.js';
 import { type ProxyServerOptions, startOther, startProxy } from '../client/fetch/proxy-server.js';
+import { makeClient } from '../conformance/credentials.js';
+import { company, type RunningPlatform, startPlatform, user } from '../conformance/running-platform.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { freePort } from '../support/free-port.js';
 import { placeMigrated } from '../support/migrated-file.js';
-import { startSeededSandbox } from '../support/seeded-sandbox.js';
+import { consent, start } from './connect-session.js';
 import { fakeIo, rosterd } from './fake-io.js';
 
-let sandbox: Sandbox;
+let world: RunningPlatform;
 beforeAll(async () => {
-  sandbox = await startSeededSandbox({ companies: 1, records: 20 });
+  world = await startPlatform({ clock: systemClock, companies: 1, records: 20 });
 });
-afterAll(() => sandbox.close());
+afterAll(() => world.close());
 
 /** A machine that reaches https://other.test, the sandbox with a certificate, only through a proxy. */
 async function behindProxy(options: ProxyServerOptions = {}, variables: Record<string, string> = {}) {
   const folder = tempFolder();
-  const { port: behind } = new URL(sandbox.ready.baseUrl);
+  const { port: behind } = new URL(world.url);
   const port = await startOther((asked, answer) => {
     const { method, url: path, headers } = asked;
     const onward = request({ host: '127.0.0.1', port: behind, method, path, headers }, (response) => {
@@ -45,16 +46,18 @@ async function behindProxy(options: ProxyServerOptions = {}, variables: Record<s
   );
   placeMigrated(join(folder, 'mirror.db'));
   const env = {
-    ACME_TOKEN: sandbox.ready.companies[0]?.token ?? '',
+    ACME_TOKEN: company(world).token,
     HTTPS_PROXY: proxy.url.replace('://', '://ann:Zq7secret@'),
     ...variables,
   };
+  const io = (more: Record<string, string> = {}) =>
+    fakeIo({ cwd: folder, env: { ...env, ...more }, clock: systemClock });
   const run = async (...args: string[]) => {
-    const { code, out, err } = await rosterd(args, fakeIo({ cwd: folder, env, clock: systemClock }));
+    const { code, out, err } = await rosterd(args, io());
     expect(out + err).not.toContain('Zq7secret');
     return { code, out, err };
   };
-  return { run, proxy };
+  return { io, run, proxy };
 }
 
 const checksOf = (out: string) => (JSON.parse(out) as { checks: Check[] }).checks;
@@ -75,6 +78,25 @@ test('behind a proxy, sync reads the platform through it, and doctor says so', a
   ]);
 });
 
+test('behind a proxy, connect signs in and installs through it', async () => {
+  const { io, proxy } = await behindProxy();
+  const scopes = ['read:investments', 'read:companies', 'read:investors:pii', 'write:installations'];
+  const redirectUris = ['http://127.0.0.1/callback'];
+  const { clientId, secret } = makeClient(world, { scopes, redirectUris, piiApproved: true });
+  const args = ['connect', '--client-id', clientId, '--client-secret-env', 'PARTNER_SECRET', '--all'];
+  const session = start(args, io({ PARTNER_SECRET: secret }));
+  const link = await session.link();
+  expect([link, proxy.asked]).toEqual([expect.stringMatching(/^https:\/\/other\.test\//), []]);
+  // The browser has a proxy of its own.
+  const { email } = world.ready.users.find(({ id }) => id === company(world).founder) ?? user(world);
+  await fetch(await consent(world, link.replace('https://other.test', ''), email));
+  expect(await session.ended).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(company(world).id) as unknown,
+  });
+  expect(new Set(proxy.asked.map(({ to }) => to))).toEqual(new Set(['other.test:443']));
+});
+
 test('a proxy that refuses is the cause that sync and doctor name, with what to do', async () => {
   const { run } = await behindProxy({ answer: 'HTTP/1.1 407 Who\r\n\r\n' });
   const synced = await run('sync');
@@ -83,7 +105,7 @@ test('a proxy that refuses is the cause that sync and doctor name, with what to 
   const checks = checksOf((await run('doctor', '--json')).out);
   expect(checks.find(({ verdict }) => verdict === 'fail')).toMatchObject({
     name: 'platform.tls',
-    message: expect.stringContaining('answered 407') as unknown,
+    message: expect.stringMatching(/^no way to other\.test:443: the proxy http:\S+ answered 407$/) as unknown,
   });
 });
 

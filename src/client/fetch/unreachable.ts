@@ -1,8 +1,9 @@
 import { Fault } from '../../domain/fault.js';
+import { codeOf } from '../../runtime/error-codes.js';
 import { descriptorsFault } from '../../runtime/file-descriptors.js';
+import { proxyFailureIn } from '../../runtime/proxy.js';
 import { platformPeer, tlsProblem } from '../../runtime/tls-problem.js';
 import { type Call, callName } from './fetch.js';
-import { ProxyFailure } from './tunnel.js';
 
 /** Returns the fault for a connection error. undici wraps the cause in `fetch failed`; nock throws it directly. */
 export function unreachable(call: Call, error: unknown): Fault {
@@ -44,18 +45,3 @@ const excesses: Readonly<Record<string, string>> = {
 
 /** llhttp, Node's HTTP parser, could not parse the response. */
 const isNoHttp = (code: string) => code.startsWith('HPE_');
-
-const proxyFailureIn = (error: unknown): ProxyFailure | null =>
-  causes(error).find((one) => one instanceof ProxyFailure) ?? null;
-
-const codeOf = (error: unknown): string | undefined =>
-  causes(error)
-    .map((one) => (one as { code?: unknown }).code)
-    .find((code): code is string => typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code));
-
-/** The error and what caused it. */
-function causes(error: unknown): readonly Error[] {
-  const all: Error[] = [];
-  for (let at = error; at instanceof Error && all.length < 5; at = at.cause) all.push(at);
-  return all;
-}

@@ -25,6 +25,8 @@ export interface ProxyServerOptions {
   readonly scheme?: 'http' | 'https';
   /** What it writes instead of connecting; the connection stays open behind it. */
   readonly answer?: string;
+  /** Ends the connection behind `answer`. */
+  readonly ends?: boolean;
   /** Writes `answer` again and again, and so never a complete one. */
   readonly repeats?: boolean;
 }
@@ -35,7 +37,7 @@ const older = { maxVersion: 'TLSv1.2' } as const;
 /** Starts a proxy that reaches the server on `port` of this host under every name. */
 export async function startProxy(
   port: number,
-  { scheme = 'http', answer, repeats = false }: ProxyServerOptions = {},
+  { scheme = 'http', answer, ends = false, repeats = false }: ProxyServerOptions = {},
 ): Promise<ProxyServer> {
   const asked: Connecting[] = [];
   const server =
@@ -47,6 +49,7 @@ export async function startProxy(
     client.on('error', () => {});
     if (answer !== undefined) {
       client.write(answer);
+      if (ends) client.end();
       client.on('end', () => client.end()).resume();
       const again = repeats ? setInterval(() => client.write(answer), 20) : undefined;
       return void client.on('close', () => clearInterval(again));

@@ -56,8 +56,15 @@ test.each<[string, RegExp, boolean | undefined]>([
   ['HTTP/1.1 408 Late\r\n\r\n', /the proxy \S+ answered 408/, undefined],
   ['HTTP/1.1 429 Many\r\n\r\n', /the proxy \S+ answered 429/, undefined],
   ['HTTP/1.1 502 Bad Gateway\r\n\r\n', /the proxy \S+ answered 502/, undefined],
-  ['SSH-2.0-OpenSSH_9\r\n', /the proxy \S+ could not be reached: HPE_\w+/, undefined],
+  ['HTTP/1.1 103 Hints\r\nlink: <a>\r\n\r\nHTTP/1.0 407 Who\n\n', /the proxy \S+ answered 407/, true],
   ['HTTP/1.1 200 OK\r\n\r\nearly', /the proxy \S+ could not be reached: EARLY_BYTES/, undefined],
+  ...['SSH-2.0', 'HTTP/1.1 2000 OK\n\n', 'HTTP/1.1 099 OK\n\n', 'HTTP/2 200\n\n'].map(
+    (answer): [string, RegExp, undefined] => [
+      answer,
+      /the proxy \S+ could not be reached: NO_HTTP/,
+      undefined,
+    ],
+  ),
 ])('proxy: %j is reported as its answer, without what signs in there', async (answer, why, lasting) => {
   const proxy = await startProxy(0, { answer });
   const failed = await open(proxy.url.replace('://', '://ann:Zq7secret@'))(callTo(address)).catch(
@@ -69,15 +76,14 @@ test.each<[string, RegExp, boolean | undefined]>([
   expect(JSON.stringify([failed, String(failed)])).not.toMatch(/Zq7|YW5u/);
 });
 
-const check =
-  'the proxy did not connect to other.test:4443: check the address, and whether the proxy can reach it';
+const check = 'the proxy did not connect: check the address, and whether the proxy can reach it';
 
 test.each([
   [300, check, undefined],
   [399, check, undefined],
   [400, check, true],
   [402, check, true],
-  [403, 'the proxy does not permit other.test:4443: ask who runs it', true],
+  [403, 'the proxy does not permit this host and port: ask who runs it', true],
   [404, check, true],
   [499, check, true],
   [500, check, undefined],
@@ -92,15 +98,40 @@ test.each([
   },
 );
 
-test.each([200, 299])('proxy: its answer with %i opens the tunnel', async (status) => {
-  const { port } = await startProxy(0, { answer: `HTTP/1.1 ${status} Fine\r\n\r\n` });
+/** The socket is the answer to the callback. */
+async function openedBy(answer: string, ends = false) {
+  const { port } = await startProxy(0, { answer, ends });
   const socket = connect(port, '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   const proxy = { hostname: '127.0.0.1', port: String(port), isSecure: false, authorization: null };
-  const opened = new Promise((resolve) =>
+  const opened = new Promise<unknown[]>((resolve) =>
     openTunnel(socket, { proxy, to: 'other.test:4443', timeoutMillis: 60_000 }, (...end) => resolve(end)),
   );
-  expect(await opened).toEqual([null, socket]);
+  return { socket, end: await opened };
+}
+
+test.each([
+  'HTTP/1.1 200 Fine\r\n\r\n',
+  'HTTP/1.1 299 Fine\r\n\r\n',
+  'HTTP/1.0 200\n\n',
+  'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nlink: <a>\r\n\r\nHTTP/1.1 200 Fine\r\n\r\n',
+])('proxy: its answer %j opens the tunnel', async (answer) => {
+  const { socket, end } = await openedBy(answer);
+  expect(end).toEqual([null, socket]);
+});
+
+test.each([
+  ['nothing', '', 'PROXY_ECONNRESET'],
+  ['only an interim answer', 'HTTP/1.1 100 Continue\r\n\r\n', 'PROXY_ECONNRESET'],
+  ['a head without an end', `HTTP/1.1 200 Fine\r\nx: ${'y'.repeat(16_384)}`, 'PROXY_NO_HTTP'],
+])('proxy: one that sends %s and ends the connection has opened no tunnel', async (_, answer, code) => {
+  const { end } = await openedBy(answer, true);
+  expect(end).toEqual([expect.objectContaining({ code }), null]);
+});
+
+test('proxy: an answer that is not HTTP is met with the advice to check port and scheme', async () => {
+  const { end } = await openedBy('\x15\x03\x03\0\x02');
+  expect(end[0]).toMatchObject({ next: expect.stringContaining('begins with http or https') as unknown });
 });
 
 test('proxy: a tunnel that failed is reported once, however its connection ends', async () => {
@@ -168,7 +199,7 @@ test('proxy: one whose own certificate is not trusted is named with what to do, 
   expect(failed).toMatchObject({
     about: {
       lasting: true,
-      hint: expect.stringContaining('as platform.ca or in NODE_EXTRA_CA_CERTS') as unknown,
+      hint: expect.stringContaining('as NODE_EXTRA_CA_CERTS in the environment of rosterd') as unknown,
     },
   });
   expect(proxy.asked).toEqual([]);
