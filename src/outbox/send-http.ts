@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../runtime/clock.js';
+import { codeOf } from '../runtime/error-codes.js';
 import { descriptorsFault } from '../runtime/file-descriptors.js';
+import { proxyFailureIn } from '../runtime/proxy.js';
 import { tlsProblem } from '../runtime/tls-problem.js';
 import type { DueNotice, PostFetch, Send, Sent } from './ports.js';
 
@@ -143,7 +145,9 @@ function judge(status: number, afterMillis: number | null): Sent {
 function whyUnreachable(error: unknown): string {
   const spent = descriptorsFault(error);
   if (spent !== null) return spent.message;
-  const code = codeOf(error);
+  const proxy = proxyFailureIn(error);
+  if (proxy !== null) return `could not be reached: ${proxy.what}; ${proxy.next}`;
+  const code = codeOf(error) ?? 'no answer';
   const problem = tlsProblem(code, {
     trust: 'NODE_EXTRA_CA_CERTS in the environment of rosterd',
     address: 'the address of the notice',
@@ -151,12 +155,4 @@ function whyUnreachable(error: unknown): string {
   return problem === null
     ? `could not be reached (${code})`
     : `could not be reached: ${problem.what} (${code}); ${problem.next}`;
-}
-
-function codeOf(error: unknown): string {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    const code = (at as { code?: unknown }).code;
-    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code)) return code;
-  }
-  return 'no answer';
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openConnectionPool } from '../../src/client/fetch/connection-pool.js';
+import { unreachableProxy } from '../../src/client/fetch/tunnel.js';
 import type { PostFetch } from '../../src/outbox/ports.js';
 import { messageId, sendSigned, sendToSlack } from '../../src/outbox/send-http.js';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
@@ -167,6 +168,18 @@ describe('send: signed HTTP', () => {
       ),
       expect.stringContaining('cannot open more files'),
     ]);
+  });
+
+  test('a proxy that fails is named, not the receiver, with what to do about the proxy', async () => {
+    const proxy = { hostname: 'proxy.test', port: '3128', isSecure: true, authorization: null };
+    const failure = unreachableProxy(proxy, { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    const sent = await sentTo(async () => {
+      throw new Error('SECRET', { cause: failure });
+    });
+    expect(sent).toEqual({
+      kind: 'failed',
+      why: 'could not be reached: the proxy https://proxy.test:3128 could not be reached: its certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT); if this server is the right one, name a PEM file with its certificate as NODE_EXTRA_CA_CERTS in the environment of rosterd',
+    });
   });
 
   test('a signed notice without a timely response fails this attempt', async () => {
