@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
 import { Fault } from '../domain/fault.js';
 import { causesOf } from './error-codes.js';
 
@@ -57,7 +58,7 @@ export function proxiesOf(env: ProxyVariables): ProxyFor {
   if (proxy === null) return noProxy;
   const isExcepted = exceptionsIn(env.no_proxy ?? env.NO_PROXY ?? '');
   return (url) => {
-    const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
+    const host = url.hostname.replace(/^\[|\]$|\.$/g, '').toLowerCase();
     const port = url.port === '' ? '443' : url.port;
     return url.protocol !== 'https:' || isOwn(host) || isExcepted(host, port) ? null : proxy;
   };
@@ -126,8 +127,12 @@ function exceptionOf(entry: string): IsExcepted {
   if (entry === '*') return () => true;
   const network = networkOf(entry);
   if (network !== null) return (host) => isWithin(network, host);
-  const [, name = entry, port] = /^(\[.*\]|[^:]*):(\d+)$/.exec(entry) ?? [];
-  const wanted = name.replace(/^\[|\]$/g, '').replace(/^\*?\./, '');
+  // Of an address such as https://example.com/path, host and port.
+  const place = entry.replace(/^[a-z]+:\/\/([^/]*).*$/, '$1');
+  const [, name = place, port] = /^(\[.*\]|[^:]*):(\d+)$/.exec(place) ?? [];
+  const plain = name.replace(/^\[|\]$/g, '').replace(/^\*?\.|\.$/g, '');
+  // The host of an address is in ASCII.
+  const wanted = /^[ -~]*$/.test(plain) ? plain : domainToASCII(plain);
   // An address may be written in several ways.
   const address = networkOf(`${wanted}/${isIP(wanted) === 4 ? 32 : 128}`);
   return (host, at) =>
