@@ -14,6 +14,7 @@ import { Fault } from '../domain/fault.js';
 import { shellWord } from '../domain/shell-word.js';
 import { makeFolders } from '../runtime/file-owner.js';
 import { packageRoot } from '../runtime/package-root.js';
+import type { ProxyVariables } from '../runtime/proxy.js';
 
 export interface ServiceRequest {
   /** The folder that the paths are below: `/`, or the root of an image. */
@@ -25,6 +26,8 @@ export interface ServiceRequest {
   readonly dryRun: boolean;
   /** Replaces files that differ. */
   readonly force: boolean;
+  /** The environment of the person who installs, which the service does not have. */
+  readonly env: ProxyVariables;
 }
 
 export interface ServiceStep {
@@ -67,7 +70,7 @@ export async function installService(
   request: ServiceRequest,
   machine: ServiceMachine = thisMachine,
 ): Promise<ServicePlan> {
-  const { root, config, command, dryRun, force } = request;
+  const { root, config, command, dryRun, force, env } = request;
   const below = (path: string) => join(root, path);
   const folder = dirname(config);
   refuseShared(below(folder), config);
@@ -113,6 +116,7 @@ export async function installService(
           (path) =>
             `${below(path)} exists and stays as it is, but the service cannot read it; to let it: chgrp rosterd ${shellWord(below(path))} && chmod 750 ${shellWord(below(path))}`,
         ),
+      ...proxyWarning(env, below(join(folder, 'secrets.env'))),
     ],
   };
   if (dryRun) return plan;
@@ -140,6 +144,23 @@ function refuseShared(folder: string, config: string): void {
   throw new Fault('usage', `${folder} is not a folder of rosterd alone: it contains ${other}`, {
     hint: 'put the configuration into a folder of its own, such as /etc/rosterd, and name it with --config',
   });
+}
+
+/** Warns of a proxy that this shell has and the service will not. Shows no value, which may contain a password. */
+function proxyWarning(env: ProxyVariables, file: string): readonly string[] {
+  if ((env.https_proxy ?? env.HTTPS_PROXY ?? '') === '' || /^https_proxy=/im.test(textOf(file))) return [];
+  return [
+    `HTTPS_PROXY and NO_PROXY of this shell are not in the environment of the service; if it needs the proxy, write both into ${file}, one NAME=VALUE a line`,
+  ];
+}
+
+/** Returns an empty text for what is not there, or where this user may not look. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** Returns undefined for what is not there, or where this user may not look. */

@@ -38,7 +38,11 @@ test('service install --dry-run prints the steps, the commands and the unit, and
   expect([image.code, image.out]).toEqual([0, expect.stringContaining(`would write  ${unitIn(root)}\n`)]);
   expect(image.out).toContain('\n[Service]\n');
   expect(existsSync(join(root, 'etc'))).toBe(false);
-  const here = await rosterd(['service', 'install', '--dry-run'], fakeIo());
+  const env = { HTTPS_PROXY: 'http://proxy.test:3128' };
+  const here = await rosterd(['service', 'install', '--dry-run'], fakeIo({ env }));
+  expect(here.err).toContain(
+    'HTTPS_PROXY and NO_PROXY of this shell are not in the environment of the service',
+  );
   expect(here.out).toMatch(/^would run {2}systemd-sysusers \/etc\/sysusers\.d\/rosterd\.conf$/m);
   expect(here.out).toMatch(/^would run {2}systemctl daemon-reload$/m);
 });

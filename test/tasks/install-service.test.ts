@@ -5,7 +5,7 @@ import { installService, type ServiceMachine } from '../../src/tasks/install-ser
 import { tempFolder } from '../store/temp-folder.js';
 
 const command = ['/usr/bin/node', '/usr/lib/node_modules/rosterd/bin/rosterd.js'];
-const request = { root: '/', command, dryRun: true, force: false } as const;
+const request = { root: '/', command, dryRun: true, force: false, env: {} } as const;
 const unitOf = (root: string) => join(root, 'etc/systemd/system/rosterd.service');
 
 const runs = async (config: string) =>
@@ -92,6 +92,23 @@ test('service install warns of a configuration that systemd hides from the servi
   for (const config of ['/home/ann/rosterd/config.json', '/root/config.json'])
     expect(await warningsFor(config)).toEqual([expect.stringContaining(`systemd hides ${config} from`)]);
   expect(await warningsFor('/srv/home/rosterd/config.json')).toEqual([]);
+});
+
+test('service install warns of a proxy of the shell until the service has one in its own environment', async () => {
+  const folder = join(tempFolder(), 'rosterd');
+  const config = join(folder, 'config.json');
+  const warnings = async (env: Record<string, string>) =>
+    (await installService({ ...request, config, env })).warnings.filter((one) => one.includes('PROXY'));
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'secrets.env'), '# HTTPS_PROXY=\nACME_TOKEN=t\n', { mode: 0o600 });
+  for (const name of ['HTTPS_PROXY', 'https_proxy']) {
+    const told = await warnings({ [name]: 'http://ann:Zq7secret@proxy.test' });
+    expect(told).toEqual([expect.stringContaining(`write both into ${folder}/secrets.env`)]);
+    expect(told[0]).not.toContain('Zq7');
+  }
+  expect(await warnings({ HTTPS_PROXY: '', NO_PROXY: '*' })).toEqual([]);
+  writeFileSync(join(folder, 'secrets.env'), 'ACME_TOKEN=t\nhttps_proxy=http://proxy.test\n');
+  expect(await warnings({ HTTPS_PROXY: 'http://proxy.test' })).toEqual([]);
 });
 
 test('service install changes nothing on a machine that cannot run the service', async () => {

@@ -20,7 +20,7 @@ export const serviceInstall: Command = {
     { flags: '--force', summary: 'replace files that differ' },
   ],
   async run(context) {
-    const { out, options } = context;
+    const { io, out, options } = context;
     const { installService } = await import('../../tasks/install-service.js');
     const dryRun = options.flag('dryRun');
     const config = pathOption(context, 'config', '--config') ?? configUsual;
@@ -30,6 +30,7 @@ export const serviceInstall: Command = {
       command: [process.execPath, join(packageRoot, 'bin', 'rosterd.js')],
       dryRun,
       force: options.flag('force'),
+      env: io.env,
     });
     for (const { kind, what } of steps) {
       if (kind === 'unchanged') out.line(`unchanged  ${what}`);
