@@ -156,22 +156,25 @@ test('immutable misses rows that a running daemon has committed, as the page war
 });
 
 if (process.getuid?.() === 0)
-  test('another user can read as the page says, with and without the -wal and -shm files', () => {
+  test('another user can read through a group as the page says, with and without the -wal and -shm files', () => {
     const shared = mkdtempSync(join(tmpdir(), 'rosterd-shared-'));
     const moved = join(shared, 'mirror.db');
     renameSync(file, moved);
-    const open = (uri: string) =>
+    const open = (uri: string, group = 65_534) =>
       python(
-        `import os, sqlite3; os.setuid(65534); print(sqlite3.connect("file:${moved}?${uri}", uri=True).execute("SELECT count(*) FROM investments").fetchone()[0])`,
+        `import os, sqlite3; os.setgroups([]); os.setgid(${group}); os.setuid(65534); print(sqlite3.connect("file:${moved}?${uri}", uri=True).execute("SELECT count(*) FROM investments").fetchone()[0])`,
       );
-    const allow = () => run('chmod', ['-R', 'a+rX', shared]);
     const database = openSqlite(moved);
     database.raw.exec("UPDATE sources SET name = 'acme'");
-    allow();
+    run('bash', [
+      '-c',
+      `chgrp 65534 "${shared}" "${moved}"* && chmod 2750 "${shared}" && chmod 644 "${moved}"*`,
+    ]);
     expect(open('mode=ro').out).toBe('2\n');
     database.close();
-    allow();
+    openSqlite(moved).close();
     expect(open('mode=ro').out).toBe('2\n');
+    expect(open('mode=ro', 65_533).err).toContain('unable to open database file');
     for (const end of ['-wal', '-shm']) rmSync(`${moved}${end}`);
     expect(open('mode=ro').err).toContain('attempt to write a readonly database');
     expect(open('mode=ro&immutable=1').out).toBe('2\n');
