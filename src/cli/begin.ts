@@ -1,16 +1,19 @@
 import { descriptorLimit, descriptorsFault, raiseLimit } from '../runtime/file-descriptors.js';
 import { incompleteInstallation, newerNode } from '../runtime/incomplete-installation.js';
-import { nodeTooOld } from '../runtime/supported-node.js';
+import { nodeTooOld, notNode } from '../runtime/supported-node.js';
 import { exitCodes } from './exit-codes.js';
 
 /**
- * Loads the rest of the program and runs it. Prints an error and a hint instead when this Node is too old or a file of
- * the installation is missing. Only `load` may import the rest: a module that an old Node cannot parse would otherwise
+ * Loads the rest of the program and runs it. Prints an error and a hint instead when this is not Node, or one that is too
+ * old, or a file of the installation is missing. Only `load` may import the rest: a module that an old Node cannot parse would otherwise
  * end the process with a stack trace before the first statement here runs.
  */
 export function begin(load: () => Promise<unknown>): void {
+  const other = notNode(process.versions);
   const refusal = nodeTooOld(process.versions.node);
-  if (refusal !== null) refuse({ message: refusal.message, hint: newerNode(process.env) }, exitCodes.usage);
+  if (other !== null) refuse(other, exitCodes.usage);
+  else if (refusal !== null)
+    refuse({ message: refusal.message, hint: newerNode(process.env) }, exitCodes.usage);
   else {
     // Read the limit while a file can still be opened: the message for "too many open files" needs it.
     descriptorLimit();

@@ -18,4 +18,22 @@ export function nodeTooOld(version: string): { message: string; hint: string } |
   };
 }
 
+/**
+ * Returns a message and a hint for what is not Node itself; null for Node. Bun and Deno lack parts of Node that rosterd uses, and
+ * Yarn Plug'n'Play replaces its files by some that cannot be synced to the disk.
+ */
+export function notNode(
+  versions: Readonly<Record<string, string | undefined>>,
+): { message: string; hint: string } | null {
+  const { bun, deno, pnp } = versions;
+  const other = bun === undefined ? deno && `Deno ${deno}` : `Bun ${bun}`;
+  if (other !== undefined)
+    return { message: `rosterd needs Node, and this is ${other}`, hint: 'npx rosterd …' };
+  if (pnp === undefined) return null;
+  return {
+    message: "rosterd cannot run with Yarn Plug'n'Play, which cannot sync a file to the disk",
+    hint: 'yarn config set nodeLinker node-modules && yarn install',
+  };
+}
+
 const numbers = (version: string) => version.split('.').map(Number);

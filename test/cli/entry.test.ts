@@ -9,9 +9,10 @@ import { tempFolder } from '../store/temp-folder.js';
 
 const at = (path: string) => join(packageRoot, path);
 
-/** Runs a process that reports an older Node version from its first statement on. */
-async function onNode(version: string, args: readonly string[]) {
-  const lie = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
+/** Runs a process that reports another version of one component of its runtime from its first statement on. */
+async function onRuntime(component: string, version: string, args: readonly string[]) {
+  const versions = `{ ...process.versions, ${component}: '${version}' }`;
+  const lie = `Object.defineProperty(process, 'versions', { value: ${versions} })`;
   const child = spawn(
     process.execPath,
     ['--import', `data:text/javascript,${encodeURIComponent(lie)}`, ...args],
@@ -33,7 +34,7 @@ test.each([
   ['dist/cli/main.js', ['no-such-command']],
   ['dist/cli/start.js', []],
 ])('on Node 20, %s %j reports the required Node version and exits 2', async (entry, args) => {
-  expect(await onNode('20.20.2', [entry, ...args])).toEqual({
+  expect(await onRuntime('node', '20.20.2', [entry, ...args])).toEqual({
     code: 2,
     said: `error: Node 20.20.2 is too old for rosterd, which needs Node ${oldestNode} or later\nTry: npx rosterd …\n`,
   });
@@ -41,11 +42,36 @@ test.each([
 
 test('on Node 20, importing the library throws an error of one sentence', async () => {
   const program = `import('${at('dist/index.js')}').catch((error) => console.log(error.stack))`;
-  expect(await onNode('20.20.2', ['-e', program])).toEqual({
+  expect(await onRuntime('node', '20.20.2', ['-e', program])).toEqual({
     code: 0,
     said: `Error: Node 20.20.2 is too old for rosterd, which needs Node ${oldestNode} or later. Try: nvm install 24\n`,
   });
 });
+
+const notNode = [
+  ['bun', 'rosterd needs Node, and this is Bun 3', 'npx rosterd …'],
+  ['deno', 'rosterd needs Node, and this is Deno 3', 'npx rosterd …'],
+  [
+    'pnp',
+    "rosterd cannot run with Yarn Plug'n'Play, which cannot sync a file to the disk",
+    'yarn config set nodeLinker node-modules && yarn install',
+  ],
+] as const;
+
+test.each(notNode)(
+  'a runtime with "%s" among its versions is refused, with what to do',
+  async (component, message, hint) => {
+    const program = `import('${at('dist/index.js')}').catch((error) => console.log(error.stack))`;
+    expect(await onRuntime(component, '3', ['dist/cli/main.js', 'status'])).toEqual({
+      code: 2,
+      said: `error: ${message}\nTry: ${hint}\n`,
+    });
+    expect(await onRuntime(component, '3', ['-e', program])).toEqual({
+      code: 0,
+      said: `Error: ${message}. Try: ${hint}\n`,
+    });
+  },
+);
 
 test.skipIf(process.platform === 'win32')(
   'a command in a folder that was deleted says so and exits 1',
