@@ -40,7 +40,9 @@ afterAll(() => {
 });
 
 function run(program: string, args: readonly string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' });
+  // A locale of the caller that this machine lacks would make bash warn.
+  const env = { ...process.env, LC_ALL: 'C' };
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, env, encoding: 'utf8' });
   return { code: status, out: stdout, err: stderr };
 }
 const python = (code: string) => run('python3', ['-c', code]);

@@ -11,5 +11,7 @@ export function askDuckDb(file: string, sql: string): unknown {
     console.log(JSON.stringify(read.getRowsJson()));`;
   const statement = sql.replace('FILE', `'${file.replaceAll("'", "''")}'`);
   const args = ['--input-type=module', '-e', script, statement];
-  return JSON.parse(execFileSync(process.execPath, args, { cwd: packageRoot, encoding: 'utf8' }));
+  // The driver formats times in the zone of the process, whatever that of the connection.
+  const env = { ...process.env, TZ: 'UTC' };
+  return JSON.parse(execFileSync(process.execPath, args, { cwd: packageRoot, env, encoding: 'utf8' }));
 }

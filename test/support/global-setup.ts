@@ -9,9 +9,11 @@ const freeBytesMin = 6 * 1024 ** 3;
 /**
  * Builds dist/, from which the tests start the product's processes, and puts their temporary files into memory
  * where there is room: tests create thousands of databases, and each commit waits for its disk. The simulator
- * tests machine crashes with its own disk.
+ * tests machine crashes with its own disk. What the caller's environment sets for rosterd or for clients of PostgreSQL is
+ * removed, because it would apply to the tests.
  */
 export default async function setup(): Promise<() => void> {
+  forgetSettings();
   const { ensureBuilt } = (await import('../../.ci/build.mjs' as string)) as { ensureBuilt(): Promise<void> };
   await ensureBuilt();
   process.env.BUILT_CHILDREN = '1';
@@ -23,6 +25,11 @@ export default async function setup(): Promise<() => void> {
   chmodSync(folder, 0o755);
   process.env.TMPDIR = folder;
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+function forgetSettings(): void {
+  for (const name of Object.keys(process.env))
+    if (/^(?:ROSTERD_(?!TEST_)|PG)/.test(name)) delete process.env[name];
 }
 
 function hasRoom(): boolean {
