@@ -28,10 +28,10 @@ export function notNode(
   const { bun, deno, pnp } = versions;
   const other = bun === undefined ? deno && `Deno ${deno}` : `Bun ${bun}`;
   if (other !== undefined)
-    return { message: `rosterd needs Node, and this is ${other}`, hint: 'npx rosterd …' };
+    return { message: `this is ${other}, and rosterd needs Node`, hint: 'npx rosterd …' };
   if (pnp === undefined) return null;
   return {
-    message: "rosterd cannot run with Yarn Plug'n'Play, which cannot sync a file to the disk",
+    message: "Yarn Plug'n'Play cannot sync a file to the disk, and rosterd needs that",
     hint: 'yarn config set nodeLinker node-modules && yarn install',
   };
 }

@@ -49,11 +49,11 @@ test('on Node 20, importing the library throws an error of one sentence', async 
 });
 
 const notNode = [
-  ['bun', 'rosterd needs Node, and this is Bun 3', 'npx rosterd …'],
-  ['deno', 'rosterd needs Node, and this is Deno 3', 'npx rosterd …'],
+  ['bun', 'this is Bun 3, and rosterd needs Node', 'npx rosterd …'],
+  ['deno', 'this is Deno 3, and rosterd needs Node', 'npx rosterd …'],
   [
     'pnp',
-    "rosterd cannot run with Yarn Plug'n'Play, which cannot sync a file to the disk",
+    "Yarn Plug'n'Play cannot sync a file to the disk, and rosterd needs that",
     'yarn config set nodeLinker node-modules && yarn install',
   ],
 ] as const;
