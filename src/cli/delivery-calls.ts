@@ -8,6 +8,6 @@ export async function deliveryCalls(context: CommandContext): Promise<SandboxCal
   const { url, isSandbox } = await platformUrlOf(context, () => configOf(context, { draft: true }));
   if (!isSandbox) return null;
   const { hasControlApi } = await import('../tasks/deliveries.js');
-  const calls = { fetch: globalThis.fetch, url, signal: context.signal };
+  const calls = { url, signal: context.signal };
   return (await hasControlApi(calls)) ? calls : null;
 }

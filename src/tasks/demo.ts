@@ -12,6 +12,7 @@ import { startActivity } from '../platform/sandbox/activity.js';
 import { statusOf } from '../reading/status.js';
 import type { Blocking } from '../runtime/blocking.js';
 import type { Clock } from '../runtime/clock.js';
+import { fetchDirectly } from '../runtime/direct-fetch.js';
 import { makeFolders } from '../runtime/file-owner.js';
 import { type Closable, Lifecycle } from '../runtime/lifecycle.js';
 import { isProcessGone, processName } from '../runtime/process-identity.js';
@@ -186,7 +187,7 @@ async function startListening(
       const config = withListeners(parts.config, ports, webhook.secret);
       return { daemon: await startDaemon({ ...parts, config }), receiverUrl };
     } catch (error) {
-      await fetch(`${sandbox.ready.control}/webhooks/${webhook.id}`, { method: 'DELETE' });
+      await fetchDirectly(`${sandbox.ready.control}/webhooks/${webhook.id}`, { method: 'DELETE' });
       throw error;
     }
   });
@@ -228,12 +229,15 @@ const nameOf = (company: string): string =>
     .replaceAll(/^-|-$/g, '');
 
 async function registerWebhook(sandbox: Sandbox, url: string): Promise<{ id: string; secret: string }> {
-  const response = await fetch(`${sandbox.ready.control}/webhooks`, {
+  const response = await fetchDirectly(`${sandbox.ready.control}/webhooks`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ url, events: ['investment.changed'] }),
   });
-  const { id, secret } = (await response.json()) as { readonly id?: unknown; readonly secret?: unknown };
+  const { id, secret } = JSON.parse(await response.text()) as {
+    readonly id?: unknown;
+    readonly secret?: unknown;
+  };
   if (typeof id !== 'string' || typeof secret !== 'string')
     throw new Error(`the sandbox did not take the webhook: ${response.status}`);
   return { id, secret };

@@ -1,7 +1,9 @@
 import { Fault } from '../domain/fault.js';
+import { type DirectAnswer, type DirectInit, fetchDirectly } from '../runtime/direct-fetch.js';
 
 export interface SandboxCalls {
-  readonly fetch: typeof fetch;
+  /** Replaces the network in tests. */
+  readonly fetch?: typeof fetchDirectly;
   /** Address of the sandbox, without the path of its control API. */
   readonly url: string;
   readonly signal: AbortSignal;
@@ -31,13 +33,13 @@ export function control(
 export async function answered(
   calls: SandboxCalls,
   path: string,
-  init: RequestInit,
+  init: Omit<DirectInit, 'signal'>,
 ): Promise<Record<string, unknown>> {
   const url = `${calls.url}${path}`;
-  let response: Response;
+  let response: DirectAnswer;
   let text: string;
   try {
-    response = await calls.fetch(url, { ...init, signal: calls.signal });
+    response = await (calls.fetch ?? fetchDirectly)(url, { ...init, signal: calls.signal });
     text = await response.text();
   } catch (cause) {
     if (calls.signal.aborted) throw new Fault('stopped', 'stopped before the sandbox answered', { cause });

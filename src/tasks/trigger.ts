@@ -99,7 +99,7 @@ async function chosen(ask: TriggerAsk, calls: SandboxCalls): Promise<readonly st
   do {
     const query = new URLSearchParams({ company_id: company, per_page: '100', ...(cursor && { cursor }) });
     const headers = { authorization: `Bearer ${token}` };
-    const page = await answered(calls, `/investments?${query}`, { headers });
+    const page = await answered(calls, `/investments?${query}`, { method: 'GET', headers });
     const data = Array.isArray(page.data) ? (page.data as Record<string, unknown>[]) : [];
     const open = data.filter(canChange);
     ids.push(...open.map(({ id }) => String(id)));

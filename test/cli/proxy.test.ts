@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Check } from '../../src/doctor/check.js';
 import { systemClock } from '../../src/runtime/clock.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
 import { pem } from '../client/fetch/pem.js';
 import { type ProxyServerOptions, startOther, startProxy } from '../client/fetch/proxy-server.js';
 import { makeClient } from '../conformance/credentials.js';
@@ -126,6 +129,20 @@ test('with the platform in NO_PROXY, the proxy is not asked', async () => {
   // Whether this machine knows the name or not, it is looked up here.
   expect(checks.find(({ name }) => name === 'platform.dns')?.verdict).toMatch(/^(?:pass|fail)$/);
   expect(proxy.asked).toEqual([]);
+});
+
+test('a sandbox of this machine is reached without the proxy that Node is told to use', async () => {
+  const main = join(packageRoot, 'dist', 'cli', 'main.js');
+  const proxy = `http://127.0.0.1:${await freePort()}`;
+  const trigger = spawn(process.execPath, [main, 'trigger', 'churn', '--changes', '1', '--url', world.url], {
+    env: { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy },
+  });
+  let out = '';
+  trigger.stdout.on('data', (piece) => {
+    out += String(piece);
+  });
+  expect(await once(trigger, 'close')).toEqual([0, null]);
+  expect(out).toMatch(/^inv_\w+\n$/);
 });
 
 test('a variable that names no proxy is a mistake that commands without the network do not care about', async () => {

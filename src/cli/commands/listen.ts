@@ -70,7 +70,7 @@ export const listen: Command = {
       const url = await deliveringSandbox(context);
       const { listenToSandbox } = await import('../../tasks/listen.js');
       const ask = { forwardTo, events };
-      await untilEnded(await listenToSandbox(ask, { fetch: globalThis.fetch, url }, parts), ask);
+      await untilEnded(await listenToSandbox(ask, { url }, parts), ask);
     } else {
       const ask = await publicAsk(context, forwardTo, events);
       const [{ listenToPlatform }, { managing }] = await Promise.all([

@@ -64,7 +64,7 @@ export const trigger: Command = {
         advanceSeconds: secondsIn(options.text('advance')),
         now: timeIn(options.text('now')),
       },
-      { fetch: globalThis.fetch, url: await sandboxUrl(context), signal },
+      { url: await sandboxUrl(context), signal },
     );
     if (options.flag('json')) out.json(done);
     else if (event === 'clock') out.line(`the sandbox's clock is at ${String(done.answer.now)}`);
