@@ -1,3 +1,6 @@
+-- How many records the platform says a first listing will read. Null where it does not say.
+ALTER TABLE sources ADD COLUMN rows_expected INTEGER;
+
 -- What the platform's stats endpoint said beyond the other columns. Null in rows of earlier versions until the platform is
 -- asked again.
 ALTER TABLE round_stat_rows ADD COLUMN extra TEXT;

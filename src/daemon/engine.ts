@@ -21,7 +21,7 @@ import { leaseMillis } from './mirror-parts.js';
 import { NameBook } from './name-book.js';
 import { createSourceSet, type SourceSet } from './source-set.js';
 import { openDimensions, reportingRounds } from './start-dimensions.js';
-import { type PageListener, syncSource } from './sync-sources.js';
+import { type CountListener, type PageListener, syncSource } from './sync-sources.js';
 import { openWatchedMirror, type WatchedMirror, type WatchedMirrorParts } from './watched-mirror.js';
 
 export interface EngineParts extends WatchedMirrorParts {
@@ -31,6 +31,7 @@ export interface EngineParts extends WatchedMirrorParts {
   /** The sources to sync (default: all configured ones). */
   readonly sources?: readonly SourceConfig[];
   readonly onPage?: PageListener;
+  readonly onCount?: CountListener;
   readonly wire?: WireFetch;
   /** Called before every request. Throwing prevents the request. */
   readonly beforeCall?: () => void;
@@ -85,7 +86,13 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     };
     const prepareSync = async (source: SourceConfig): Promise<SyncSource> => {
       await learnNames([source.name]);
-      const { mayReadIdentity, ...rest } = await syncSource(config, source, platform, parts.onPage);
+      const { mayReadIdentity, ...rest } = await syncSource(
+        config,
+        source,
+        platform,
+        parts.onPage,
+        parts.onCount,
+      );
       return parts.asksGrants === false ? rest : { ...rest, ...defined({ mayReadIdentity }) };
     };
     const sources: SyncSource[] = [];

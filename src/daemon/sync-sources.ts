@@ -4,13 +4,17 @@ import { defined } from '../domain/defined.js';
 import type { PageToken, Position } from '../domain/position.js';
 import type { Interruption } from '../runtime/interruption.js';
 import { readPage } from '../store/page-facts.js';
-import type { Feed, SourceIdentity, SyncSource, Urgency } from '../sync/ports.js';
+import type { Feed, PageEnvelope, SourceIdentity, SyncSource, Urgency } from '../sync/ports.js';
 import type { PlatformConnection } from './connect-platform.js';
+import { expectedRows } from './expected-rows.js';
 import { fingerprintsOf, realmOfAccess } from './fingerprint.js';
 import { dropsIdentity, withoutIdentity } from './without-identity.js';
 
 /** Called after each page, so that a command can show progress. */
-export type PageListener = (source: string, rows: number) => void;
+export type PageListener = (source: string, page: PageEnvelope) => void;
+
+/** Called when the platform said about how many records the listing of a source reads. */
+export type CountListener = (source: string, rows: number) => void;
 
 const never = new AbortController().signal;
 
@@ -36,6 +40,7 @@ export async function syncSource(
   source: SourceConfig,
   platform: PlatformConnection,
   onPage: PageListener = () => {},
+  onCount: CountListener = () => {},
 ): Promise<SyncSource> {
   const tokens = platform.tokensOf(source.access);
   const api = platform.client.as(tokens);
@@ -49,7 +54,7 @@ export async function syncSource(
   };
   const isDropped = dropsIdentity(config, source);
   const feed = (urgency: Urgency): Feed => {
-    const read = watched(investmentFeed(api, scope, urgency), (rows) => onPage(source.name, rows));
+    const read = watched(investmentFeed(api, scope, urgency), (page) => onPage(source.name, page));
     return isDropped ? withoutIdentity(read) : read;
   };
   const identify = async (): Promise<SourceIdentity> => ({
@@ -57,12 +62,19 @@ export async function syncSource(
     ...fingerprintsOf(config, source, source.followed?.realm ?? (await realmOfAccess(source.access, tokens))),
     isFollowed: source.followed !== undefined,
   });
+  // Besides the feed: a count that cannot be had holds nothing up.
+  const besides = platform.client.besides(tokens);
   // A token of the other realm reads other records, and a file may get one at any time.
   const mayChange = source.access.kind === 'token' && source.access.token.file !== null;
   return {
     identity: await identify(),
     ...(mayChange ? { identify } : {}),
     feed,
+    expectedRows: async (signal) => {
+      const rows = await expectedRows(besides, source.filters, signal);
+      if (rows !== null) onCount(source.name, rows);
+      return rows;
+    },
     limits: () => platform.client.limitsOf(tokens),
     refreshLimits: () => platform.client.refreshLimits(tokens, never),
     // `"identity": "drop"` erases what was stored before when the mirror is opened. For that of a rule, the first check does it
@@ -96,11 +108,11 @@ async function shownGrant(
   }
 }
 
-function watched(feed: Feed, onPage: (rows: number) => void): Feed {
+function watched(feed: Feed, onPage: (page: PageEnvelope) => void): Feed {
   return {
     page: async (position, signal, onNext) => {
       const page = await feed.page(position, signal, onNext);
-      onPage(page.size);
+      onPage(page);
       return page;
     },
   };

@@ -74,7 +74,7 @@ export const hideSource = `UPDATE sources SET erasing_since = coalesce(erasing_s
   state = 'empty', cursor = NULL, cursor_saved_at = NULL, published_through = NULL, listed_at = NULL, listed_seq = NULL,
   rows_held = 0, rows_incoming = 0, pages_incoming = 0, quarantined = 0, identity_included = NULL, last_error = NULL,
   retry_at = NULL, halted_from = NULL, halted_code = NULL, halted_message = NULL, halted_at = NULL, history_from = NULL,
-  awaiting_deletion = 0, names_from_generation = NULL WHERE no = ?`;
+  awaiting_deletion = 0, names_from_generation = NULL, rows_expected = NULL WHERE no = ?`;
 
 export const hiddenSources = 'SELECT name FROM sources WHERE erasing_since IS NOT NULL ORDER BY no';
 

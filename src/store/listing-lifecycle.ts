@@ -42,6 +42,7 @@ export function withPage(source: SourceRow, listing: ListingRow, page: FeedPage,
   const pages = listing.pages + 1;
   source.rows_incoming = rows;
   source.pages_incoming = pages;
+  source.rows_expected = page.rowsExpected ?? source.rows_expected;
   moveTo(source, stateOf(listing));
   const { hasMore, next } = page;
   return {
@@ -146,6 +147,7 @@ export function endListing(source: SourceRow, listing: ListingRow, final: Cursor
 function clearIncoming(source: SourceRow): void {
   source.rows_incoming = 0;
   source.pages_incoming = 0;
+  source.rows_expected = null;
 }
 
 const stateOf = ({ kind }: Pick<ListingRow, 'kind'>) => (kind === 'first' ? 'listing' : 'relisting');

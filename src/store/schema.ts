@@ -145,6 +145,7 @@ export interface SourcesTable {
   awaiting_deletion: Generated<number>;
   names_from_generation: number | null;
   erasing_since: string | null;
+  rows_expected: number | null;
 }
 
 export interface ListingsTable {

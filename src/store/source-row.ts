@@ -24,6 +24,7 @@ export const sourceColumns = [
   'awaiting_deletion',
   'rows_incoming',
   'pages_incoming',
+  'rows_expected',
   'quarantined',
   'identity_included',
   'names_from_generation',

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { defined } from '../domain/defined.js';
 import { isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Interruption } from '../runtime/interruption.js';
@@ -12,6 +13,7 @@ import {
   type Applied,
   type Ending,
   type Feed,
+  type FeedPage,
   type Lease,
   nothingApplied,
   type Opened,
@@ -156,7 +158,7 @@ export class Tick {
         };
       }
       case 'store_listing_page': {
-        const page = this.#pageAtHand().parse();
+        const page = await this.#withExpected(this.#pageAtHand().parse(), phase);
         const { progress, applied } = await mirror.addListingPage(this.lease, page);
         this.leaseIsLater = false;
         this.#count(applied);
@@ -205,6 +207,19 @@ export class Tick {
         this.#awaitingDeleted = applied !== null;
         return { kind: 'awaiting_deleted' };
       }
+    }
+  }
+
+  /** Adds how many records the listing will read to the page at which that is asked. No failure to find out ends the tick. */
+  async #withExpected(page: FeedPage, phase: Phase): Promise<FeedPage> {
+    const { expectedRows } = this.source;
+    if (phase.kind !== 'listing' || phase.listing.kind !== 'first' || expectedRows === undefined) return page;
+    if (!page.hasMore || phase.listing.pages + 1 !== pagesBeforeCount) return page;
+    try {
+      return { ...page, ...defined({ rowsExpected: (await expectedRows(this.signal)) ?? undefined }) };
+    } catch (error) {
+      this.parts.logger.debug({ error }, 'how many records the listing will read is not known');
+      return page;
     }
   }
 
@@ -292,6 +307,9 @@ export class Tick {
     this.#applied = total(this.#applied, more);
   }
 }
+
+/** A first listing of so many pages takes long enough to ask how many there are, which costs one to five requests. */
+const pagesBeforeCount = 30;
 
 export const feedOf = (source: SyncSource, trigger: Trigger): Feed =>
   source.feed(trigger === 'webhook' ? 'webhook' : 'routine');

@@ -26,6 +26,8 @@ export interface ReceivedPage extends PageEnvelope {
 /** One page of the platform's feed with its entries. */
 export interface FeedPage extends PageEnvelope {
   readonly items: readonly FeedItem[];
+  /** About how many records the listing of this page will read. Absent where that was not asked, or is not known. */
+  readonly rowsExpected?: number;
 }
 
 /**
@@ -63,6 +65,11 @@ export interface SyncSource {
   readonly mayReadIdentity?: (signal: Interruption) => Promise<boolean | null>;
   /** Whether `mayReadIdentity` returns false without a request, because no names of this source are kept any more. */
   readonly dropsIdentity?: boolean;
+  /**
+   * Asks the platform about how many records a listing of this source reads. Returns null when it does not say. Called
+   * once in a first listing that takes long.
+   */
+  readonly expectedRows?: (signal: Interruption) => Promise<number | null>;
   /** Returns what is left of each limit that the requests of this source count against. Absent without limits. */
   readonly limits?: () => readonly BudgetLeft[];
   /**

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test as sqliteTest } from 'vitest';
+import type { Cursor } from '../../src/domain/position.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { documentedQueries } from '../../src/store/documented-queries.js';
 import { test } from './both-databases.js';
@@ -19,6 +20,25 @@ test('rows of a first listing are invisible until it is complete, then all visib
   expect(await rows('SELECT state, rows_incoming, pages_incoming, rows_held FROM sources')).toEqual([
     { state: 'sweeping', rows_incoming: 0, pages_incoming: 0, rows_held: 2 },
   ]);
+});
+
+test('how many records a first listing will read is kept until it is published or begins again', async () => {
+  const { mirror, lease, rows } = await mirrorFixture();
+  const expected = () => rows('SELECT rows_expected FROM sources');
+  const first = { kind: 'first', fingerprint: 'f1', restarts: 0, notBefore: null } as const;
+  await mirror.beginListing(lease, first);
+  const page = { mode: 'listing', size: 1, hasMore: true, publishedThrough: null } as const;
+  await mirror.addListingPage(lease, { ...page, next: 'a', items: [record('inv_1')], rowsExpected: 400 });
+  await mirror.addListingPage(lease, { ...page, next: 'b', items: [record('inv_2')] });
+  expect(await expected()).toEqual([{ rows_expected: 400 }]);
+  await mirror.beginListing(lease, first);
+  expect(await expected()).toEqual([{ rows_expected: null }]);
+  const last = { ...page, hasMore: false, next: 'c', items: [record('inv_1')], rowsExpected: 400 };
+  await mirror.addListingPage(lease, last);
+  expect(await expected()).toEqual([{ rows_expected: 400 }]);
+  const final = 'c' as Cursor;
+  await mirror.publishListing(lease, final, { share: 0, rows: 0, accepted: false });
+  expect(await expected()).toEqual([{ rows_expected: null }]);
 });
 
 test('publishing a first listing writes one snapshot change and rewrites no rows', async () => {

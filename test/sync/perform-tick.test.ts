@@ -149,6 +149,43 @@ describe('the requests of a tick', () => {
     expect(announced).toEqual(['true 0', 'true 1', 'true 2', 'false 3', 'false 4', 'false 5']);
   });
 
+  test('a first listing asks once how many records there are, after thirty pages, and a re-listing does not', async () => {
+    for (let number = 1; number <= 100; number += 1) truth.publish(number, number);
+    let asked = 0;
+    const stored: unknown[] = [];
+    const over: Partial<Mirror> = {
+      addListingPage: async (lease, page) => {
+        const { active } = mirror.of(acme);
+        if (page.rowsExpected !== undefined)
+          stored.push([page.rowsExpected, active.kind === 'listing' && active.listing.pages]);
+        return await mirror.addListingPage(lease, page);
+      },
+    };
+    const expectedRows = async () => {
+      asked += 1;
+      return 100;
+    };
+    const run = (ask: Partial<TickAsk>) =>
+      runTick(
+        { ...sourceOf(truth), expectedRows },
+        { trigger: 'timer', ...ask },
+        partsOf(replaced(mirror, over), clock),
+        never,
+      );
+    expect((await run({})).report.outcome).toBe('done');
+    expect([asked, stored]).toEqual([1, [[100, 29]]]);
+    expect((await run({ resync: true })).report).toMatchObject({ outcome: 'done', mode: 'relisting' });
+    expect(asked).toBe(1);
+  });
+
+  test('a listing goes on when the platform does not say how many records there are', async () => {
+    for (let number = 1; number <= 100; number += 1) truth.publish(number, number);
+    const expectedRows = () => Promise.reject(fault('platform_error'));
+    const source = { ...sourceOf(truth), expectedRows };
+    const { report } = await runTick(source, { trigger: 'timer' }, partsOf(mirror, clock), never);
+    expect(report).toMatchObject({ outcome: 'done', code: null, applied: { added: 100 } });
+  });
+
   test('a tick that stops while it reads ahead requests nothing more', async () => {
     const stop = new AbortController();
     const over: Partial<Mirror> = {

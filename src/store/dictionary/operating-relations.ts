@@ -208,6 +208,12 @@ export const operatingRelations: readonly RelationEntry[] = [
         'When the erasure of the source began: it is deleted in slices, and no view shows what is left',
         'it is not being erased',
       ),
+      column(
+        'rows_expected',
+        'integer',
+        'About how many records the first listing in progress will read, as counted by the platform',
+        'no first listing is in progress, it is short, or the platform does not say',
+      ),
     ],
   },
   {
