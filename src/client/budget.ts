@@ -1,6 +1,6 @@
 import { defined } from '../domain/defined.js';
 import type { Urgency } from '../sync/ports.js';
-import { rateLimits } from '../wire/limits.js';
+import { rateLimits, webhookReserve } from '../wire/limits.js';
 
 /**
  * The platform counts requests per token in fixed windows but does not report how many are left, so the client counts
@@ -37,18 +37,11 @@ export interface BudgetRule {
  */
 export const settleMillis = 2_000;
 
-/**
- * The reserve is a twentieth of the limit, but at least twenty requests: enough for twenty pages after a webhook.
- * `reserveShare` belongs with `ownShare` of `sync/webhook-spacing.ts`: change both.
- */
-const reserveShare = 0.05;
-const reserveMin = 20;
-
 export function tokenRule(limit: number = rateLimits.token.limit): BudgetRule {
   return {
     limit,
     windowMillis: rateLimits.token.seconds * 1000,
-    reserve: Math.min(limit - 1, Math.max(reserveMin, Math.ceil(limit * reserveShare))),
+    reserve: webhookReserve(limit),
   };
 }
 

@@ -125,9 +125,10 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
 
 /** Serializes what a page shows without its own time and the ages derived from it. */
 export const markOf = (seen: object): string =>
-  JSON.stringify(seen, (key, value: unknown) =>
-    key === 'at' || key === 'cursor_age_seconds' ? undefined : value,
-  );
+  JSON.stringify(seen, (key, value: unknown) => (ages.has(key) ? undefined : value));
+
+/** The time left of a listing counts by the minute of its text. */
+const ages: ReadonlySet<string> = new Set(['at', 'cursor_age_seconds', 'seconds_left', 'seconds_waiting']);
 
 /** A lone carriage return, which a name may contain, ends a line of the stream too. */
 const frame = (fragment: string): string =>

@@ -25,6 +25,8 @@ export interface SourceHealth {
   /** Whether a configuration names the source. */
   readonly followed: boolean;
   readonly webhook_spacing: SpacingSeen | null;
+  /** How far the listing in progress is, in words; null when there is none. */
+  readonly listing: { readonly text: string; readonly rows_expected: number | null } | null;
 }
 
 /** Figures over all sources, also where only some are described. */

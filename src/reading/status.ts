@@ -23,16 +23,20 @@ import {
 import type { Vault } from '../vault/ports.js';
 import { type BackupsSeen, backupsSeen } from './backups.js';
 import type { DaemonSeen } from './daemon-address.js';
+import type { ListingLeft } from './listing-left.js';
 import type { ExportsSeen, LakeSeen } from './publications.js';
 import type { WebhookSpacing, WebhookSpacings } from './webhook-spacing.js';
 
 export type { EndpointHealth } from '../endpoint/state.js';
 export type { StatusDocument } from '../store/reads/status.js';
+export type { ListingLeft } from './listing-left.js';
 export type { WebhookSpacing } from './webhook-spacing.js';
 
 export interface SourceStatus extends StoredStatus {
   /** Reported by the daemon that follows the source; null when none on this host answers. */
   readonly webhook_spacing: WebhookSpacing | null;
+  /** How far the listing in progress is; null when there is none. */
+  readonly listing: ListingLeft | null;
 }
 
 /** The status of the mirror, of its daemons and of the webhook endpoint. */
@@ -111,9 +115,14 @@ export async function statusOf(
     };
   };
   const document = 'take' in location ? await location.take(read) : await inSnapshot(location, read);
+  const listings = await listingsOf(document, config ?? null, spacings, clock.now());
   return {
     ...document,
-    sources: document.sources.map((one) => ({ ...one, webhook_spacing: spacingOf(spacings, one.source) })),
+    sources: document.sources.map((one) => ({
+      ...one,
+      webhook_spacing: spacingOf(spacings, one.source),
+      listing: listings.get(one.source) ?? null,
+    })),
     endpoint: config == null ? null : await endpointHealth(config, clock, vault),
     backup: backupsSeen(config, clock.now()),
     ...(await publicationsSeen(config, clock.now())),
@@ -133,6 +142,25 @@ const shortMember = (member: FleetMember): FleetSeen => ({
 /** The sources that living daemons of the fleet follow. */
 export const sourcesElsewhere = (fleet: readonly FleetMember[] | null): readonly string[] =>
   (fleet ?? []).flatMap(({ alive, follows }) => (alive === 1 ? follows : []));
+
+/** Loads what estimates listings only where one is in progress. */
+async function listingsOf(
+  { sources, counts }: StatusDocument,
+  config: Config | null,
+  spacings: Known['spacings'],
+  now: number,
+): Promise<ReadonlyMap<string, ListingLeft | null>> {
+  const listed = sources.filter(({ listing_started_at }) => listing_started_at !== null);
+  if (listed.length === 0) return new Map();
+  const { listingOf } = await import('./listing-status.js');
+  const of = { config, listing: listed.map(({ source }) => source), sourcesCount: counts.sources, now };
+  return new Map(
+    listed.map((source) => [
+      source.source,
+      listingOf({ ...of, source, spacing: spacingOf(spacings, source.source) }),
+    ]),
+  );
+}
 
 const spacingOf = (spacings: Known['spacings'], source: string): WebhookSpacing | null =>
   typeof spacings === 'function' ? spacings(source) : (spacings[source] ?? null);

@@ -48,7 +48,7 @@ export interface WebhookSpacing {
 const plentyShare = 0.5;
 /**
  * The share of what is left that spaced webhook ticks may use, and the share of a window that is theirs alone.
- * `ownShare` belongs with `reserveShare` of `client/budget.ts`: change both.
+ * `ownShare` belongs with `reserveShare` of `wire/limits.ts`: change both.
  */
 const spacedShare = 0.5;
 const ownShare = 0.05;

@@ -22,6 +22,17 @@ export interface RateLimit {
 }
 export type RateLimitName = keyof typeof rateLimits;
 
+/**
+ * A client reserves a twentieth of a token's limit for webhooks, but at least twenty requests: enough for twenty pages after
+ * a webhook. `reserveShare` belongs with `ownShare` of `sync/webhook-spacing.ts`: change both.
+ */
+const reserveShare = 0.05;
+const reserveMin = 20;
+
+/** Returns how many of a token's requests in a window routine work leaves unused. */
+export const webhookReserve = (limit: number): number =>
+  Math.min(limit - 1, Math.max(reserveMin, Math.ceil(limit * reserveShare)));
+
 export const perPage = { default: 25, max: 100 } as const;
 /** Page size of the company tabs. */
 export const tabPerPage = { default: 20, max: 50 } as const;

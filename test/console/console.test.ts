@@ -32,6 +32,7 @@ const acme: SourceHealth = {
   paused_at: null,
   followed: true,
   webhook_spacing: null,
+  listing: null,
 };
 
 const status = (...sources: SourceHealth[]): StatusSeen => ({

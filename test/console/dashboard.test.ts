@@ -99,7 +99,7 @@ test('the overview shows what each company raised and by how many investors, and
   expect(text).toMatch(new RegExp(`Withdrawn: \\$1,000\\.00 committed, active inv_gone .*${companyName}`));
   expect(text).toMatch(/hostile : Stopped: a person has to help, see last_error\. See Operations/);
   expect(text).toMatch(
-    /newcomer Catching up First listing in progress: 95,000 rows so far, since 60 min ago/,
+    /newcomer Catching up First listing in progress since 60 min ago : 95,000 of about 140,000 records; time left not known; continues at \d\d:\d\d UTC/,
   );
   expect(text).not.toContain('Recent ticks');
   expect(body).not.toContain(person);
@@ -111,7 +111,7 @@ test('the page of operations shows the state of every source and the queues', as
   expect(text).toMatch(/hostile Needs a person Stopped: a person has to help/);
   expect(text).toMatch(/newcomer Catching up First listing under way/);
   expect(text).toMatch(/hourly request quota is used up: continues at \d\d:\d\d , in \d+ min \./);
-  expect(text).toMatch(/95,000 rows in 950 pages since 60 min ago/);
+  expect(text).toMatch(/95,000 of about 140,000 records; .* 950 pages since 60 min ago/);
   expect(text).toMatch(/Requests left this hour 640 of 1,000, resets in (?:39|40) min/);
   expect(text).toMatch(/70 d ago , 19 days of 90 left/);
   expect(text).toMatch(/Webhooks 1 1 given up/);

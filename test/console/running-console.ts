@@ -204,6 +204,7 @@ function fill(database: SqliteDatabase, rows: number): void {
     last_error: 'the budget is spent',
     rows_incoming: 95_000,
     pages_incoming: 950,
+    rows_expected: 140_000,
   });
   seedRow(database, 'listings', { source_no: 3, kind: 'first', generation: 1, started_at: at(-60) });
   named(database, 1, company, companyName, rounds);

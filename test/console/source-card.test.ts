@@ -38,6 +38,7 @@ const acme: SourceSeen = {
   cursor_old: false,
   quota: null,
   webhook_spacing: null,
+  listing: null,
 };
 
 const card = (over: Partial<SourceSeen>) => sourceCard({ ...acme, ...over }, now).text;
@@ -47,6 +48,19 @@ test('a source card shows how many rows await deletion, and the command that del
   expect(text).toContain('2 rows missing from the last listing await deletion');
   expect(text).toContain('rosterd sync --source acme --accept-deletions');
   expect(card({})).not.toContain('deletion');
+});
+
+test('a source card shows how far a listing is, with a bar once it is known how many records there are', () => {
+  const far = (rows_expected: number | null) =>
+    card({
+      ...{ rows_incoming: 300, pages_incoming: 3, listing_started_at: at },
+      listing: { text: 'so far', rows_expected },
+    });
+  expect(far(1_200)).toMatch(/So far\..*3 pages since.*<progress max="1200" value="300">/s);
+  expect(far(200)).toContain('<progress max="300" value="300">');
+  expect(far(null)).toContain('So far.');
+  expect(far(null)).not.toContain('<progress');
+  expect(card({})).not.toContain('class="progress"');
 });
 
 test('a source card shows that names are incomplete, and why', () => {

@@ -148,6 +148,7 @@ function remarks(source: SourceStatus): string[] {
   if (state === 'empty' && source.last_tick_at === null)
     lines.push(`not started: rosterd sync --source ${source.source}`);
   else if (health === 'working' || health === 'failing' || state === 'halted') lines.push(source.meaning);
+  if (source.listing !== null) lines.push(`listing: ${source.listing.text}`);
   if (source.last_error !== null && health !== 'ok' && source.last_outcome !== 'done')
     lines.push(source.last_error);
   for (const { text } of source.concerns) lines.push(text);

@@ -163,9 +163,9 @@ ${rows.map((one) => {
 function unreadCard(source: Source, now: number): Html {
   const title = `unread-${source.source}`;
   const sofar =
-    source.listing_started_at === null
+    source.listing === null || source.listing_started_at === null
       ? 'The first listing has not started.'
-      : html`First listing in progress: ${counted(source.rows_incoming, 'row')} so far, since ${age(source.listing_started_at, now)}.`;
+      : html`First listing in progress since ${age(source.listing_started_at, now)}: ${source.listing.text}.`;
   return html`<article class="card" aria-labelledby="${title}">
 <header><h3 id="${title}">${source.source}</h3><span class="state" data-state="${source.health}">${healthWords[source.health]}</span></header>
 <p>${sofar}</p><p class="soft">Its figures appear when the listing is complete. <a href="/operations">See Operations</a></p></article>`;

@@ -52,13 +52,14 @@ function waiting({ retry_at, last_error_code }: SourceSeen, now: number): Html |
   return html`<p class="note">${why} at ${clockTime(retry_at)}, ${age(retry_at, now)}.</p>`;
 }
 
-/** Shows a progress bar for a re-listing, which expects about as many rows as are stored; a first listing has no total. */
-function progress(source: SourceSeen, now: number): Html | null {
-  if (source.listing_started_at === null) return null;
-  const { rows_incoming: rows, pages_incoming: pages, rows: stored } = source;
-  const sofar = html`${counted(rows, 'row')} in ${counted(pages, 'page')} since ${age(source.listing_started_at, now)}`;
-  if (stored === 0) return html`<p class="progress">${sofar}</p>`;
-  return html`<p class="progress"><label>${sofar} <progress max="${Math.max(stored, rows)}" value="${rows}"></progress></label></p>`;
+/** Shows how far a listing is, with a progress bar if it is known how many records there are. */
+function progress({ listing, ...source }: SourceSeen, now: number): Html | null {
+  if (source.listing_started_at === null || listing === null) return null;
+  const { rows_incoming: rows, pages_incoming: pages } = source;
+  const sofar = html`${sentence(listing.text)} ${counted(pages, 'page')} since ${age(source.listing_started_at, now)}`;
+  const { rows_expected: expected } = listing;
+  if (expected === null || expected === 0) return html`<p class="progress">${sofar}</p>`;
+  return html`<p class="progress"><label>${sofar} <progress max="${Math.max(expected, rows)}" value="${rows}"></progress></label></p>`;
 }
 
 function awaiting({ source, awaiting_deletion: rows }: SourceSeen): Html | null {

@@ -17,6 +17,8 @@ export type { SourceCounts } from './source-counts.js';
 
 export interface SourceStatus extends SyncStatusView, JudgedSource {
   readonly generation: number;
+  /** About how many records the first listing in progress will read; null where the platform does not say. */
+  readonly rows_expected: number | null;
   /** Null while there is no cursor. */
   readonly cursor_age_seconds: number | null;
   /** Whether the cursor has not moved for 60 days: it expires within a month, and then everything is listed again. */
@@ -151,6 +153,7 @@ async function describeSources(
     );
     for (const row of await ask<FullRow>(text, ...some)) rows.set(row.source, row);
   }
+  const expected = await expectedRows(ask, [...rows.values()]);
   const described: SourceStatus[] = [];
   for (const one of judged) {
     const row = rows.get(one.source) ?? { ...one, ...unstarted };
@@ -164,6 +167,7 @@ async function describeSources(
     described.push({
       ...columns,
       ...one,
+      rows_expected: expected.get(one.source) ?? null,
       names_note: namesNote(row, names_from !== null && row.generation >= names_from),
       cursor_age_seconds: age,
       cursor_old: age !== null && age >= cursorWarningSeconds,
@@ -172,6 +176,24 @@ async function describeSources(
     });
   }
   return described;
+}
+
+/**
+ * Returns what the first listings in progress expect, by source. All columns are read, because the tables of an earlier version
+ * lack this one.
+ */
+async function expectedRows(ask: Ask, rows: readonly FullRow[]): Promise<ReadonlyMap<string, number | null>> {
+  const names = rows.flatMap((row) =>
+    row.readable === 0 && row.listing_started_at !== null ? [row.source] : [],
+  );
+  const expected = new Map<string, number | null>();
+  for (let from = 0; from < names.length; from += namesPerStatement) {
+    const some = names.slice(from, from + namesPerStatement);
+    const text = withList('SELECT * FROM sources WHERE name IN (', some.length, ')');
+    for (const row of await ask<{ name: string; rows_expected?: number | null }>(text, ...some))
+      expected.set(row.name, row.rows_expected ?? null);
+  }
+  return expected;
 }
 
 /** The further columns of a source that is not in the mirror. */
