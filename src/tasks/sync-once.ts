@@ -4,9 +4,16 @@ import { pausedResults } from '../daemon/paused-result.js';
 import type { SourceResult } from '../daemon/source-result.js';
 import { followOnce } from '../daemon/start-following.js';
 import { type Fault, isFault } from '../domain/fault.js';
+import type { SourceName } from '../domain/ids.js';
+import { type Instant, millisOf } from '../domain/instant.js';
+import type { ListingLeft } from '../reading/listing-left.js';
 import { statusOf } from '../reading/status.js';
+import type { Clock } from '../runtime/clock.js';
 import type { ManualAsk } from '../sync/schedule-state.js';
+import type { TickResult } from '../sync/tick-parts.js';
+import { total } from '../sync/total.js';
 import { listCatalog } from './list-catalog.js';
+import { type SyncedSoFar, SyncProgress } from './sync-progress.js';
 
 export interface SyncedOnce extends SourceResult {
   /** Records of the source in quarantine now, including those of earlier ticks. */
@@ -15,6 +22,8 @@ export interface SyncedOnce extends SourceResult {
   readonly awaitingDeletion: number;
   /** Why names are incomplete; null when they are complete. */
   readonly namesNote: string | null;
+  /** How far the listing is that the run did not finish; null when none is in progress. */
+  readonly listing: ListingLeft | null;
 }
 
 /** What else is reported about a run. */
@@ -26,8 +35,13 @@ export interface SyncOnceEvents {
   onUnfollowed?(rule: string, error: unknown): void;
   /** Called with a failure after the ticks, such as a backup with erased people that cannot be deleted. Default: it is thrown. */
   onUnfinished?(error: Fault): void;
-  /** Called before sources are listed again because `resync` was asked, with the number of their rows. */
-  onRelisting?(rows: number): void;
+  /** Called after each page, and before each wait. */
+  onProgress?(sofar: () => SyncedSoFar): void;
+  /**
+   * Called when a source has to wait until `until`, because the request quota is used up. If it is given, the run waits and
+   * goes on, until the source is read to its end. Otherwise that ends the run.
+   */
+  onWait?(source: string, until: Instant): void;
 }
 
 /** Runs one tick of each source, as many at once as the configuration allows. */
@@ -37,7 +51,15 @@ export async function syncOnce(
   signal: AbortSignal,
   events: SyncOnceEvents = {},
 ): Promise<readonly SyncedOnce[]> {
-  const engine = await startEngine(parts);
+  let progress: SyncProgress | null = null;
+  const engine = await startEngine({
+    ...parts,
+    onPage: (source, page) => {
+      progress?.page(source, page);
+      events.onProgress?.(() => progress?.sofar ?? nothingYet);
+    },
+    onCount: (source, rows) => progress?.expects(source, rows),
+  });
   const stop = () => {
     // Running ticks finish the page they write; their results are still returned below.
     void engine.sync.close();
@@ -55,13 +77,17 @@ export async function syncOnce(
       const only = sources.map(({ name }) => name);
       return statusOf(parts.config.database, parts.clock, null, undefined, { only, ticksMax: 0 });
     };
-    if (ask.resync === true && events.onRelisting !== undefined) {
-      const listed = (await statusNow()).sources.filter(({ source }) => !paused.has(source));
-      events.onRelisting(listed.reduce((sum, { rows }) => sum + rows, 0));
-    }
+    const before = (await statusNow()).sources;
+    const following = new SyncProgress(
+      sources.filter(({ name }) => !paused.has(name)),
+      before,
+      ask.resync === true,
+      { ...parts, platform: engine.platform },
+    );
+    progress = following;
     const ticks = sources.map(async ({ name }) => ({
       source: name,
-      ...(paused.get(name) ?? (await engine.sync.tick(name, ask))),
+      ...(paused.get(name) ?? (await ticked(engine, name, { ...parts, ask, signal, events, following }))),
     }));
     // The signal may have fired while the mirror was opened: the ticks then end before their first page.
     if (signal.aborted) stop();
@@ -80,12 +106,70 @@ export async function syncOnce(
         quarantineOpen: now?.quarantine_open ?? 0,
         awaitingDeletion: now?.awaiting_deletion ?? 0,
         namesNote: now?.names_note ?? null,
+        listing: now?.listing_started_at == null ? null : following.leftOf(result.source),
       };
     });
   } finally {
     signal.removeEventListener('abort', stop);
     await engine.close();
   }
+}
+
+const nothingYet: SyncedSoFar = { pages: 0, rows: 0, listing: null };
+
+interface TickWish {
+  readonly ask: ManualAsk;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly events: SyncOnceEvents;
+  readonly following: SyncProgress;
+}
+
+/** Runs one tick of a source and, if the run waits for the quota, those that finish it. Returns their sum. */
+async function ticked(engine: Engine, name: SourceName, wish: TickWish): Promise<TickResult> {
+  const { ask, clock, signal, events, following } = wish;
+  let result = await engine.sync.tick(name, ask);
+  // The approval covers the listing that was asked for with it, of which the ticks after a wait do not know.
+  let isApproved = ask.resync === true && ask.acceptDeletions === true;
+  let hasWaited = false;
+  while (events.onWait !== undefined && !signal.aborted) {
+    const { outcome, code, retryAt } = result.report;
+    if (code === 'rate_limited' && retryAt !== null) {
+      hasWaited = true;
+      events.onWait(name, retryAt);
+      events.onProgress?.(() => following.sofar);
+      const begun = clock.monotonic();
+      await clock.wait(Math.max(waitMillisMin, millisOf(retryAt) - clock.now()), signal);
+      following.waited(name, clock.monotonic() - begun);
+      if (signal.aborted) break;
+      const paused = (await pausedResults(engine, clock)).get(name);
+      if (paused !== undefined) return sumOf(result, paused);
+      result = sumOf(result, await engine.sync.tick(name));
+      continue;
+    }
+    if (outcome !== 'done' || !hasWaited || !isApproved) break;
+    isApproved = false;
+    result = sumOf(result, await engine.sync.tick(name, { acceptDeletions: true }));
+  }
+  return result;
+}
+
+/** A platform that asks to wait no time at all is not asked again at once. */
+const waitMillisMin = 1_000;
+
+/** Returns the later result, with what both did. */
+function sumOf(one: TickResult, { report, ...later }: TickResult): TickResult {
+  const { startedAt, tookMs, pages, applied } = one.report;
+  return {
+    ...later,
+    report: {
+      ...report,
+      startedAt,
+      tookMs: tookMs + report.tookMs,
+      pages: pages + report.pages,
+      applied: total(applied, report.applied),
+    },
+  };
 }
 
 /** Finishes erasures of sources that were interrupted. With follow rules, following them does. */

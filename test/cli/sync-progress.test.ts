@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 
 let world: FilledMirror;
@@ -24,4 +24,17 @@ test('sync ends when the quota is spent, and says after what time to go on', asy
   const { code, err } = await world.run(['sync', '--resync']);
   expect(code).toBe(5);
   expect(err).toMatch(/pages are kept\. Try: rosterd sync after \S+Z \(in \d+ min \d+ s\)$/m);
+});
+
+test('sync shows how many records a long first listing has, as the platform counts them', async () => {
+  const large = await filledMirror(900);
+  onTestFinished(() => large.close());
+  const env = { ACME: large.company.token, ROSTERD_SYNC__PER_PAGE: '10' };
+  const { code, err } = await large.run(['sync'], { tty: true, columns: 200, env });
+  expect(code).toBe(0);
+  const rows = large.inFile((raw) => raw.prepare('SELECT count(*) FROM investments').pluck().get());
+  expect(err).toMatch(
+    new RegExp(`\\[#+\\.+\\] \\d+ % {2}\\d+ of about ${rows} records, some \\d+ (?:s|min) left`),
+  );
+  expect(err).toMatch(new RegExp(`100 % {2}${rows} rows, \\d+ pages`));
 });

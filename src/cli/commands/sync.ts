@@ -1,15 +1,17 @@
 import { counted } from '../../domain/counted.js';
 import { Fault, isFault } from '../../domain/fault.js';
 import { parseId } from '../../domain/ids.js';
-import { millisOf } from '../../domain/instant.js';
+import { type Instant, millisOf } from '../../domain/instant.js';
 import type { SyncedOnce } from '../../tasks/sync-once.js';
 import type { Part, syncPart as SyncPart } from '../../tasks/sync-part.js';
+import type { SyncedSoFar } from '../../tasks/sync-progress.js';
 import { type Command, type CommandContext, configOptions, jsonOption } from '../command.js';
 import { configOf } from '../config-options.js';
 import { chosenSources, enginePartsOf } from '../engine-of.js';
 import { type ExitCode, exitCodeOfFault, exitCodes, worstOf } from '../exit-codes.js';
 import { nextStep } from '../next-step.js';
 import type { Options } from '../options.js';
+import type { ProgressState } from '../output/progress.js';
 import { duration } from '../output/words.js';
 import { quarantineQuery } from '../quarantine-query.js';
 
@@ -20,6 +22,7 @@ export const sync: Command = {
     ['rosterd sync', 'every source; exit 1 if a record could not be read'],
     ['rosterd sync --source acme --resync', 'list acme again; its stored rows stay readable meanwhile'],
     ['rosterd sync --accept-deletions', 'delete the rows that await deletion'],
+    ['rosterd sync --wait', 'a first listing of more records than one hour allows'],
     ['rosterd sync --round ofr_…', 'read the investments of one round again'],
   ],
   options: [
@@ -30,6 +33,10 @@ export const sync: Command = {
       flags: '--accept-deletions',
       summary:
         'delete the rows that await deletion; with --resync, every row the new listing does not contain',
+    },
+    {
+      flags: '--wait',
+      summary: "when the hour's quota is used up, wait for the next and go on to the end",
     },
     { flags: '--investment <id>', summary: 'only read this investment again; deletes nothing', once: true },
     {
@@ -49,14 +56,7 @@ export const sync: Command = {
     const { syncOnce } = await import('../../tasks/sync-once.js');
     const progress = out.progress('sync', io.clock);
     let pages = 0;
-    let rows = 0;
-    let rowsTotal: number | undefined;
-    const onPage = (_source: string, more: number) => {
-      pages += 1;
-      rows += more;
-      if (io.stderr.isTTY === true || pages > 1) progress.update({ pages, rows, rowsTotal });
-    };
-    const parts = { ...(await enginePartsOf(context, loaded)), sources, onPage };
+    const parts = { ...(await enginePartsOf(context, loaded)), sources };
     const ask = { resync: options.flag('resync'), acceptDeletions: options.flag('acceptDeletions') };
     const codes: ExitCode[] = [];
     const onUnfollowed = (rule: string, error: unknown) => {
@@ -69,19 +69,22 @@ export const sync: Command = {
         if (hint !== undefined) out.note(`Try: ${hint}`);
         codes.push(exitCodeOfFault[code]);
       },
-      onRelisting: (stored) => {
-        rowsTotal = stored;
+      onProgress: (sofar) => {
+        pages += 1;
+        if (io.stderr.isTTY === true || pages > 1) progress.update(() => stateOf(sofar()));
       },
+      ...(options.flag('wait') ? { onWait: (source, until) => explainWait(source, until, context) } : {}),
     });
     if (io.stderr.isTTY === true && pages > 0) progress.finish();
     if (options.flag('json'))
       out.json(
-        results.map(({ source, report, quarantineOpen, awaitingDeletion, namesNote }) => ({
+        results.map(({ source, report, quarantineOpen, awaitingDeletion, namesNote, listing }) => ({
           source,
           ...report,
           quarantineOpen,
           awaitingDeletion,
           namesNote,
+          listing,
         })),
       );
     else out.table(columns, results.map(rowOf));
@@ -89,6 +92,19 @@ export const sync: Command = {
     return worstOf([...results.map(exitCodeOf), ...codes]);
   },
 };
+
+const stateOf = ({ pages, rows, rowsTotal, listing }: SyncedSoFar): ProgressState => ({
+  ...{ pages, rows, rowsTotal },
+  left: listing?.text,
+});
+
+/** Says what a run waits for, once for each wait. */
+function explainWait(source: string, until: Instant, { out, io }: CommandContext): void {
+  const wait = duration(millisOf(until) - io.clock.now());
+  out.note(
+    `${source}: the request quota is used up; waits until ${until} (in ${wait}) and goes on. Ctrl-C ends it: the fetched pages are kept, and the next rosterd sync goes on`,
+  );
+}
 
 /** Says why the installations of a rule could not be read; its known sources were synced all the same. */
 function explainRule(rule: string, error: unknown, { out }: CommandContext): ExitCode {
@@ -103,7 +119,7 @@ function explainRule(rule: string, error: unknown, { out }: CommandContext): Exi
 function partOf(options: Options): Part | null {
   const [investment, round] = [options.text('investment'), options.text('round')];
   if (investment === undefined && round === undefined) return null;
-  const also = ['resync', 'acceptDeletions'].some((name) => options.flag(name));
+  const also = ['resync', 'acceptDeletions', 'wait'].some((name) => options.flag(name));
   if ((investment !== undefined && round !== undefined) || also)
     throw new Fault('usage', '--investment and --round stand alone: each reads one part again', {
       hint: 'rosterd sync --round ofr_…',
@@ -155,8 +171,8 @@ function rowOf({ source, report }: SyncedOnce): string[] {
 }
 
 function explain(
-  { source, report, phase, quarantineOpen, awaitingDeletion, namesNote }: SyncedOnce,
-  { out, io, signal }: Parameters<Command['run']>[0],
+  { source, report, phase, quarantineOpen, awaitingDeletion, namesNote, listing }: SyncedOnce,
+  { out, io, signal, options }: Parameters<Command['run']>[0],
 ): void {
   const { quarantined: unreadable } = report.applied;
   if (unreadable > 0)
@@ -176,6 +192,7 @@ function explain(
   if (namesNote !== null) out.warn(`${source}: ${namesNote}`);
   if (report.outcome === 'done') return;
   out.error(`${source}: ${report.message ?? report.outcome}`);
+  if (listing !== null) out.note(`${source}: ${listing.text}`);
   // The message of a `usage` fault names what to change. The command line was understood.
   if (report.outcome === 'failed' && report.retryAt === null && report.code !== 'usage')
     out.note(`Try: ${nextStep[report.code ?? 'internal'].replace('NAME', source)}`);
@@ -188,6 +205,8 @@ function explain(
   else if (report.retryAt !== null && phase?.kind !== 'halted') {
     const wait = duration(millisOf(report.retryAt) - io.clock.now());
     out.note(`The fetched pages are kept. Try: rosterd sync after ${report.retryAt} (in ${wait})`);
+    if (report.code === 'rate_limited' && !options.flag('wait'))
+      out.note('To wait for the quota and go on: rosterd sync --wait');
   }
 }
 

@@ -10,6 +10,8 @@ export interface ProgressState {
   readonly rowsTotal?: number | undefined;
   /** The finished share, from 0 to 1, of work that is not counted in rows. */
   readonly share?: number;
+  /** What the listings in progress still have to do, in words; it says the number of rows too. */
+  readonly left?: string | undefined;
 }
 
 /** Redraws at most ten times a second; more would flicker. */
@@ -22,7 +24,7 @@ const barWidth = 20;
 export class Progress {
   readonly #startedAt: number;
   #shownAt: number;
-  #last: ProgressState = { pages: 0, rows: 0 };
+  #last: () => ProgressState = () => ({ pages: 0, rows: 0 });
 
   constructor(
     private readonly label: string,
@@ -34,9 +36,10 @@ export class Progress {
     this.#shownAt = stream.redraws ? Number.NEGATIVE_INFINITY : this.#startedAt;
   }
 
-  update(state: ProgressState): void {
+  /** `state` may be a function: it is called only when the line is shown. */
+  update(state: ProgressState | (() => ProgressState)): void {
     const now = this.clock.monotonic();
-    this.#last = state;
+    this.#last = typeof state === 'function' ? state : () => state;
     if (now - this.#shownAt >= (this.stream.redraws ? redrawMillis : plainLineMillis)) {
       this.#shownAt = now;
       this.#show(now);
@@ -44,14 +47,14 @@ export class Progress {
   }
 
   /** Prints the last state and ends its line. */
-  finish(state: ProgressState = this.#last): void {
-    this.#last = state;
+  finish(state: ProgressState = this.#last()): void {
+    this.#last = () => state;
     this.#show(this.clock.monotonic());
     this.stream.settle();
   }
 
   #show(now: number): void {
-    const text = progressText(this.label, this.#last, now - this.#startedAt);
+    const text = progressText(this.label, this.#last(), now - this.#startedAt);
     if (this.stream.redraws) this.stream.draw(text);
     else this.stream.write(`${text}\n`);
   }
@@ -64,6 +67,7 @@ export function progressText(label: string, state: ProgressState, workedMillis: 
   const share = state.share ?? (rowsTotal === undefined || rowsTotal === 0 ? null : rows / rowsTotal);
   if (share !== null) parts.push(barOf(Math.min(1, share)));
   if (state.share !== undefined) return parts.join('  ');
+  if (state.left !== undefined) return [...parts, state.left, counted(pages, 'page')].join('  ');
   parts.push(counted(rows, 'row') + (pages > 0 ? `, ${counted(pages, 'page')}` : ''));
   if (perSecond > 0) {
     parts.push(`${grouped(Math.round(perSecond))} rows/s`);
