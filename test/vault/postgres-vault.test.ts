@@ -449,4 +449,7 @@ test.each([
   const vaults = [vaultWith({ url: empty.url }), vaultWith({ url: empty.url })];
   await Promise.all(vaults.map((vault, at) => vault.write(`sign-in/crm-${at}`, canary)));
   expect(await vaults[0]?.keys('')).toEqual(['sign-in/crm-0', 'sign-in/crm-1']);
+  const comments = `SELECT obj_description('rosterd_vault.vault_entries'::regclass) AS entries,
+    obj_description('rosterd_vault.vault_locks'::regclass) AS locks`;
+  expect(await run(comments, empty.url)).toEqual(await run(comments));
 });

@@ -39,3 +39,13 @@ export const innerRelations: Readonly<Record<string, string>> = {
   followed_revision: 'Grows with every write to `followed_sources`.',
   migrations: 'Schema migrations that ran, and the version of rosterd that ran them.',
 };
+
+/** Tables that PostgreSQL keeps in the identity schema. In the schema of the mirror, views have their names. */
+export const identityTables = ['identity_rows', 'staged_rows', 'quarantine_rows', 'webhook_inbox'] as const;
+
+/** Tables that PostgreSQL keeps in the schema of the vault. SQLite has files instead. */
+export const vaultRelations: Readonly<Record<string, string>> = {
+  vault_entries:
+    'Tokens, sign-ins and signing secrets that rosterd writes itself, encrypted with keys that the server never sees.',
+  vault_locks: 'Which process may write each entry of the vault, and until when.',
+};

@@ -154,6 +154,39 @@ test('on PostgreSQL every public table, view and column has its meaning as a com
   });
 });
 
+test('on PostgreSQL every table of identity and of the vault has a comment, as its columns have where they are public', async () => {
+  const database = await postgres();
+  const found = await rows(
+    database,
+    `SELECT c.relnamespace::regnamespace::text || '.' || c.relname AS name, obj_description(c.oid, 'pg_class') AS meaning
+     FROM pg_class c WHERE c.relnamespace IN ('rosterd_identity'::regnamespace, 'rosterd_vault'::regnamespace)
+       AND c.relkind IN ('r', 'v', 'm', 'p') ORDER BY 1`,
+  );
+  const [differing] = await rows(
+    database,
+    `SELECT count(*)::int AS columns FROM pg_attribute t JOIN pg_attribute v ON v.attname = t.attname
+     WHERE t.attrelid = 'rosterd_identity.webhook_inbox'::regclass AND v.attrelid = 'public.webhook_inbox'::regclass
+       AND t.attnum > 0 AND col_description(t.attrelid, t.attnum) IS DISTINCT FROM col_description(v.attrelid, v.attnum)`,
+  );
+  await database.close();
+  const inner = 'Internal, may change with any version.';
+  expect(found).toEqual([
+    { name: 'rosterd_identity.identity_rows', meaning: `${inner} Rows behind identities.` },
+    { name: 'rosterd_identity.quarantine_rows', meaning: `${inner} Rows behind quarantine.` },
+    {
+      name: 'rosterd_identity.staged_rows',
+      meaning: `${inner} Rows of a re-listing that differ from the stored rows.`,
+    },
+    { name: 'rosterd_identity.webhook_inbox', meaning: expect.stringContaining('webhook') },
+    {
+      name: 'rosterd_vault.vault_entries',
+      meaning: expect.stringContaining('encrypted with keys that the server never sees'),
+    },
+    { name: 'rosterd_vault.vault_locks', meaning: expect.stringMatching(/^Internal.*until when\.$/) },
+  ]);
+  expect(differing).toEqual({ columns: 0 });
+});
+
 test('the analyst role reads the typed views without names only', async () => {
   const database = await postgres();
   const may = await rows(
@@ -215,10 +248,11 @@ test('beside a schema analytics that another role owns, a second start writes no
   await database.close();
 });
 
-test('a login that may not create the schema analytics writes nothing at a second start', async () => {
+test('a login that may create no schema analytics and owns no vault writes nothing at a second start', async () => {
   const database = await postgres();
   await database.pool.query(
-    'DROP SCHEMA analytics CASCADE; GRANT DELETE, INSERT ON data_dictionary TO rosterd_analyst',
+    `DROP SCHEMA analytics CASCADE; GRANT DELETE, INSERT ON data_dictionary TO rosterd_analyst;
+     COMMENT ON TABLE rosterd_vault.vault_entries IS NULL`,
   );
   const why = expect.stringContaining('GRANT CREATE ON DATABASE') as unknown;
   expect(await describedAs(database, 'rosterd_analyst')).toEqual({ why, wrote: 0 });

@@ -3,12 +3,12 @@ import pg from 'pg';
 import { Fault } from '../../../domain/fault.js';
 import type { ColumnEntry } from '../../dictionary/column.js';
 import { dictionaryRows, plain } from '../../dictionary/data-dictionary.js';
-import { innerRelations } from '../../dictionary/inner-relations.js';
+import { identityTables, innerRelations, vaultRelations } from '../../dictionary/inner-relations.js';
 import { publicRelations } from '../../dictionary/relations.js';
 import { moneyName, type TypedView, typedViews } from '../../dictionary/typed-views.js';
 import type { PostgresDatabase } from './open.js';
 import { readerRoles } from './roles.js';
-import { analyticsSchemaOf } from './schema-names.js';
+import { analyticsSchemaOf, vaultSchemaOf } from './schema-names.js';
 import type { Transaction } from './transaction.js';
 
 const [analyst, withNames] = readerRoles;
@@ -18,8 +18,8 @@ const id = pg.escapeIdentifier;
 type AnalyticsState = 'ours' | 'free' | 'taken' | 'forbidden';
 
 /**
- * Fills `data_dictionary`, comments every table, view and column with its meaning, and creates the typed views in the
- * schema `analytics`. Writes only what differs from what is there. Returns why there are no typed views, or null.
+ * Fills `data_dictionary`, comments every table, view and column with its meaning, also in the schemas of identity and of the
+ * vault, and creates the typed views in the schema `analytics`. Writes only what differs from what is there. Returns why there are no typed views, or null.
  */
 export async function describePostgres(
   transaction: Transaction,
@@ -30,7 +30,8 @@ export async function describePostgres(
   const mark = markOf(database.schema, roles);
   if (state === 'ours' && comment === mark) return null;
   await fillDictionary(transaction);
-  const missing = await missingComments(transaction);
+  const commented = [...commentedIn(database), ...commentedInVault(database)];
+  const missing = await missingComments(transaction, database, commented);
   if (missing.length > 0) await transaction.run(missing.join(';\n'));
   if (state === 'taken')
     return `the schema ${analytics} exists and was not made by rosterd; rename it to get the typed views`;
@@ -112,7 +113,13 @@ export const ownMark = 'Typed views of the mirror, made by rosterd';
 /** Identifies what this version creates, so that it is created once. */
 function markOf(schema: string, roles: readonly string[]): string {
   const analytics = analyticsSchemaOf(schema);
-  const all = [dictionaryRows, [...comments], typedViews.map((view) => viewSql(view, analytics)), roles];
+  const all = [
+    dictionaryRows,
+    [...comments],
+    vaultRelations,
+    typedViews.map((view) => viewSql(view, analytics)),
+    roles,
+  ];
   const digest = createHash('sha256').update(JSON.stringify(all)).digest('hex').slice(0, 16);
   return `${ownMark} (${digest})`;
 }
@@ -123,10 +130,12 @@ interface Comment {
   readonly text: string;
 }
 
+const internal = (meaning: string): string => `Internal, may change with any version. ${plain(meaning)}`;
+
 const comments: ReadonlyMap<string, readonly Comment[]> = new Map([
   ...Object.entries(innerRelations).map(([name, meaning]): [string, Comment[]] => [
     name,
-    [{ column: null, text: `Internal, may change with any version. ${plain(meaning)}` }],
+    [{ column: null, text: internal(meaning) }],
   ]),
   ...publicRelations.map(({ name }): [string, Comment[]] => [
     name,
@@ -155,28 +164,72 @@ async function fillDictionary(transaction: Transaction): Promise<void> {
 
 const wantedRows = 'SELECT * FROM json_populate_recordset(NULL::data_dictionary, $1::json)';
 
+/** Comments the tables of a vault that was made after the mirror, as after a restore. */
+export async function describeVault(transaction: Transaction, database: PostgresDatabase): Promise<void> {
+  const missing = await missingComments(transaction, database, commentedInVault(database));
+  if (missing.length > 0) await transaction.run(missing.join(';\n'));
+}
+
+interface Commented {
+  readonly schema: string;
+  readonly name: string;
+  readonly comments: readonly Comment[];
+}
+
+/** Returns what is commented in the schemas of the mirror and of identity. */
+function commentedIn({ schema, identitySchema }: PostgresDatabase): readonly Commented[] {
+  return [
+    ...[...comments].map(([name, own]) => ({ schema, name, comments: own })),
+    ...identityTables.map((name) => ({
+      schema: identitySchema,
+      name,
+      comments: comments.get(name) ?? [],
+    })),
+  ];
+}
+
+const commentedInVault = ({ schema }: PostgresDatabase): readonly Commented[] =>
+  Object.entries(vaultRelations).map(([name, meaning]) => ({
+    schema: vaultSchemaOf(schema),
+    name,
+    comments: [{ column: null, text: internal(meaning) }],
+  }));
+
 /**
  * Returns the COMMENT statements for those relations of this database whose comment differs. Some internal tables exist
- * on SQLite only, and the tables of the identity schema appear in the mirror's as views.
+ * on SQLite only, and the tables of the identity schema appear in the mirror's as views. Those of a vault that an
+ * administrator gave to a role of its own are left to that role.
  */
-async function missingComments(transaction: Transaction): Promise<string[]> {
-  const rows = await transaction.rows<{ name: string; view: 0 | 1; stored: string }>(
-    `SELECT name, (c.relkind = 'v')::int AS view,
+async function missingComments(
+  transaction: Transaction,
+  database: PostgresDatabase,
+  wanted: readonly Commented[],
+): Promise<string[]> {
+  const rows = await transaction.rows<{ at: number; view: 0 | 1; stored: string }>(
+    `SELECT w.at::int, (c.relkind = 'v')::int AS view,
        (SELECT coalesce(json_object_agg(coalesce(a.attname::text, ''), d.description), '{}')::text
         FROM pg_description d LEFT JOIN pg_attribute a ON a.attrelid = d.objoid AND a.attnum = d.objsubid AND d.objsubid > 0
         WHERE d.objoid = c.oid AND d.classoid = 'pg_class'::regclass) AS stored
-     FROM unnest($1::text[]) AS name JOIN pg_class c ON c.oid = to_regclass(quote_ident(name))`,
-    [...comments.keys()],
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w (schema, name, at)
+     JOIN pg_namespace n ON n.nspname = w.schema
+     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = w.name
+     WHERE w.schema <> $3 OR pg_has_role(c.relowner, 'USAGE')
+     ORDER BY w.at`,
+    wanted.map(({ schema }) => schema),
+    wanted.map(({ name }) => name),
+    vaultSchemaOf(database.schema),
   );
-  return rows.flatMap(({ name, view, stored }) => {
+  return rows.flatMap(({ at, view, stored }) => {
+    const one = wanted[at - 1];
     const present = new Map(Object.entries(JSON.parse(stored) as Record<string, string>));
-    return (comments.get(name) ?? [])
+    return (one?.comments ?? [])
       .filter(({ column, text }) => present.get(column ?? '') !== text)
       .map(({ column, text }) => {
+        const relation = `${id(one?.schema ?? '')}.${id(one?.name ?? '')}`;
         const target =
           column === null
-            ? `${view === 1 ? 'VIEW' : 'TABLE'} ${id(name)}`
-            : `COLUMN ${id(name)}.${id(column)}`;
+            ? `${view === 1 ? 'VIEW' : 'TABLE'} ${relation}`
+            : `COLUMN ${relation}.${id(column)}`;
         return `COMMENT ON ${target} IS ${pg.escapeLiteral(text)}`;
       });
   });

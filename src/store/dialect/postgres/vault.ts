@@ -1,6 +1,7 @@
 import { isFault } from '../../../domain/fault.js';
 import type { SealedEntries, SealedEntry } from '../../../vault/ports.js';
 import type { PostgresLocation } from '../../database-location.js';
+import { describeVault } from './described-schema.js';
 import { openPostgres, type PostgresDatabase } from './open.js';
 import { vaultSchemaOf } from './schema-names.js';
 import { schemaSql, vaultSchemaSql } from './schema-sql.js';
@@ -230,7 +231,10 @@ function prepared(database: PostgresDatabase, schema: string): Promise<boolean> 
     // As in a migration: two hosts that start at once take turns.
     await transaction.run("SELECT pg_advisory_xact_lock(x'726f7374'::int, hashtext($1))", schema);
     const { owner } = await readState(transaction, database.schema);
-    if (owner === null) await transaction.run(schemaSql('0021_vault.sql', database));
+    if (owner === null) {
+      await transaction.run(schemaSql('0021_vault.sql', database));
+      await describeVault(transaction, database);
+    }
     if (hasRole && owner !== vaultRole) await transaction.run(given(schema));
     return hasRole;
   });
