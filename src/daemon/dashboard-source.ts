@@ -41,6 +41,7 @@ import {
 import { withFoundPeople } from '../store/reads/dashboard/find-people.js';
 import { companyFigures, readOverview, weeksOf } from '../store/reads/dashboard/overview.js';
 import { readPast } from '../store/reads/dashboard/past.js';
+import { readPastCompanies, readPastCompany } from '../store/reads/dashboard/past-company.js';
 import { readRecord } from '../store/reads/dashboard/record.js';
 import { rosterChoices, rosterCount, rosterPage, rosterRows } from '../store/reads/dashboard/roster.js';
 import { sourcesCompletingNames } from '../store/reads/nameless-sources.js';
@@ -122,6 +123,14 @@ export function dashboardSource({
     overviewAsOf: (at, gone) => read((db) => readPast(db, at, changeRows), gone),
     companies: () => read((db) => companiesShown(db)),
     company: (source, company, gone) => read((db) => companyOf(db, source, company, clock.now()), gone),
+    companiesAsOf: (at, gone) => read((db) => readPastCompanies(db, at), gone),
+    companyAsOf: (source, company, at, gone) =>
+      read(async (db) => {
+        const then = await readPastCompany(db, source, company, at, clock.now(), largestRows);
+        const isEmpty = then.name === null && then.byStatus.length === 0 && then.leftByDay.length === 0;
+        if (isEmpty && (await companyOf(db, source, company, clock.now())) === null) return null;
+        return then;
+      }, gone),
     roster: (wanted, gone) =>
       read(async (db) => {
         const { asOf } = wanted;

@@ -385,6 +385,23 @@ test('the overview as of a past day shows the totals and changes of then, and le
   expect(body).not.toContain('live.js');
 });
 
+test('the pages of companies as of a past day show the figures of then, and lead to each other and back to now', async () => {
+  const all = await ask(world.port, '/companies?as-of=2026-10-15');
+  expect([all.status, texts(all.body)]).toEqual([
+    200,
+    expect.stringMatching(/As of 2026-10-15 23:59:59 UTC \. Back to now.* Copper Labs co_1 acme /),
+  ]);
+  expect(all.body).toContain('href="/companies/acme/co_1?currency=usd&amp;as-of=2026-10-15"');
+  const then = await ask(world.port, '/companies/acme/co_1?currency=usd&as-of=2026-10-15');
+  expect([then.status, texts(then.body)]).toEqual([
+    200,
+    expect.stringMatching(/As of 2026-10-15 23:59:59 UTC \. Back to now.* By status .* reserved 31 /),
+  ]);
+  expect(texts(then.body)).not.toContain('inv_gone');
+  expect(texts((await ask(world.port, '/companies/acme/co_1?currency=usd')).body)).toContain('inv_gone');
+  expect((await ask(world.port, '/companies/acme/co_unknown?as-of=2026-10-15')).status).toBe(404);
+});
+
 test('the roster as of a past day shows the rows of then, and its links and its file stay in the past', async () => {
   const visitor = new Visitor(world.port);
   const then = await visitor.get('/roster?id=inv_ada&as-of=2026-10-15');
@@ -413,6 +430,9 @@ test.each([
   ['/?as-of=soon', 'as-of is &quot;soon&quot;'],
   ['/?as-of=9998-01-01', 'as-of is in the future'],
   ['/?as-of=2001-01-01', 'the history of this mirror begins at 2026-10-01'],
+  ['/companies?as-of=2001-01-01', 'the history of this mirror begins at 2026-10-01'],
+  ['/companies/acme/co_1?as-of=soon', 'as-of is &quot;soon&quot;'],
+  ['/companies/acme/co_1?as-of=2001-01-01', 'the history of acme begins at 2026-10-01'],
   ['/roster?as-of=soon', 'as-of is &quot;soon&quot;'],
   ['/roster?as-of=2001-01-01', 'the history of this mirror begins at 2026-10-01'],
   ['/sql?query=latest-changes&as-of=2001-01-01', 'the history of this mirror begins at 2026-10-01'],

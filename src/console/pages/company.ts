@@ -1,4 +1,6 @@
+import type { Fault } from '../../domain/fault.js';
 import { type Html, html } from '../../runtime/html.js';
+import { type AsOf, asOfBanner, asOfField, asOfProblem } from '../parts/as-of.js';
 import { chart } from '../parts/chart.js';
 import { statusWords } from '../parts/columns.js';
 import { count, currencyCode, day, moment, money, moneyOrNothing } from '../parts/format.js';
@@ -6,25 +8,44 @@ import { idText } from '../parts/id.js';
 import { named } from '../parts/named.js';
 import { share, table } from '../parts/table.js';
 import type { CompanySeen, LargeChange, RoundSeen } from '../ports/company.js';
-import { companyPath } from './companies.js';
+import { companyAddress, companyPath } from './companies.js';
 import { companyFigures, currencyWords } from './company-figures.js';
 import { recordLink } from './record-link.js';
 
 type Currency = string | null;
 
+/** Which page of a company is shown. */
+export interface CompanyShown {
+  readonly source: string;
+  readonly company: string | null;
+  /** The currency in the address. Null without one; empty for investments that have none. */
+  readonly currency: string | null;
+  /** Null for the present. */
+  readonly asOf: AsOf | null;
+  readonly now: number;
+}
+
 /** Returns the charts of one company in one currency: amounts in different currencies are never added. */
-export function companyBody(source: string, company: string | null, seen: CompanySeen, wanted: string): Html {
+export function companyBody(shown: CompanyShown, seen: CompanySeen): Html {
+  const { source, company, currency: wanted, asOf } = shown;
+  const past = asOf?.text ?? '';
   const currencies = currenciesOf(seen);
-  const currency = currencies.find((one) => (one ?? '') === wanted) ?? currencies[0] ?? null;
+  const currency =
+    wanted === null
+      ? (currencies[0] ?? null)
+      : (currencies.find((one) => (one ?? '') === wanted) ?? currencies[0] ?? null);
   const own = <Row extends { readonly currency: Currency }>(rows: readonly Row[]) =>
     rows.filter((row) => row.currency === currency);
   const byStatus = own(seen.byStatus);
   const [figures] = own(seen.figures);
   return html`<div class="heading"><div><p class="crumb"><a href="/companies">Companies</a></p><h1>${seen.name ?? source}</h1><p class="under soft">${seen.name === null ? null : `${source} `}${company === null ? 'no company' : idText(company)}</p></div>
-${currencies.length > 1 ? chooseCurrency(source, company, currencies, currency) : null}
-<a class="button" href="/roster?source=${encodeURIComponent(source)}${company === null ? '' : `&company=${encodeURIComponent(company)}`}">See the roster</a></div>
-${figures === undefined ? html`<p class="empty">${noneNow(seen, currency)}</p>` : html`<div class="card owner">${companyFigures(seen.name ?? source, figures, seen.weeks)}</div>`}
-${raisedOverTime(own(seen.byDay), currency)}
+${currencies.length > 1 ? chooseCurrency(shown, currencies, currency) : null}
+${asOfForm(shown)}
+<a class="button" href="${rosterOf(source, company, past)}">See the roster</a></div>
+${asOf === null ? null : asOfBanner(asOf, companyAddress(source, company, wanted === null ? {} : { currency: wanted }))}
+${figures === undefined ? html`<p class="empty">${noneNow(seen, currency, asOf)}</p>` : html`<div class="card owner">${companyFigures(seen.name ?? source, figures, seen.weeks)}</div>`}
+${asOf === null ? null : html`<p class="soft">The last seven days are those from ${seen.weeks.from} to ${seen.weeks.to} in UTC.</p>`}
+${raisedOverTime(own(seen.byDay), currency, asOf)}
 <div class="pair">
 ${totals(
   'status',
@@ -44,6 +65,32 @@ ${comingAndGoing(seen, currency)}
 ${largest(source, own(seen.largest))}`;
 }
 
+/** Says why a past time of a company cannot be shown. */
+export const noPastCompany = (
+  { source, company, currency, now }: CompanyShown,
+  asOf: string,
+  problem: Fault,
+): Html =>
+  html`<div class="heading"><div><p class="crumb"><a href="/companies">Companies</a></p><h1>${source}</h1><p class="under soft">${company === null ? 'no company' : idText(company)}</p></div>
+${asOfForm({ source, company, currency, now, asOf: { text: asOf } })}</div>${asOfProblem(problem, companyPath(source, company))}`;
+
+/** The currency stays the same at another time. */
+const asOfForm = ({
+  source,
+  company,
+  currency,
+  asOf,
+  now,
+}: Omit<CompanyShown, 'asOf'> & { readonly asOf: Pick<AsOf, 'text'> | null }): Html =>
+  html`<form class="as-of" method="get" action="${companyPath(source, company)}">${currency === null ? null : html`<input type="hidden" name="currency" value="${currency}">`}${asOfField(asOf?.text ?? '', now)} <button>Show</button></form>`;
+
+function rosterOf(source: string, company: string | null, asOf: string): string {
+  const query = new URLSearchParams({ source });
+  if (company !== null) query.set('company', company);
+  if (asOf !== '') query.set('as-of', asOf);
+  return `/roster?${query}`;
+}
+
 /** The currency with the most money first; last those in which all investments were withdrawn. */
 function currenciesOf({ byStatus, leftByDay }: CompanySeen): Currency[] {
   const raised = new Map<Currency, number>();
@@ -52,23 +99,23 @@ function currenciesOf({ byStatus, leftByDay }: CompanySeen): Currency[] {
   return [...new Set([...current, ...leftByDay.map(({ currency }) => currency)])];
 }
 
-function noneNow({ byStatus, leftByDay }: CompanySeen, currency: Currency): string {
-  if (leftByDay.length === 0) return 'It has no investments yet.';
-  return `All its investments${byStatus.length === 0 ? '' : ` in ${currencyWords(currency)}`} were withdrawn.`;
+function noneNow({ byStatus, leftByDay }: CompanySeen, currency: Currency, asOf: AsOf | null): string {
+  if (leftByDay.length === 0)
+    return asOf === null ? 'It has no investments yet.' : 'It had no investments then.';
+  return `All its investments${byStatus.length === 0 ? '' : ` in ${currencyWords(currency)}`} ${asOf === null ? 'were' : 'had been'} withdrawn.`;
 }
 
 const chooseCurrency = (
-  source: string,
-  company: string | null,
+  { source, company, asOf }: CompanyShown,
   all: readonly Currency[],
   now: Currency,
 ): Html =>
   html`<nav aria-label="Currency"><ul class="chips">${all.map(
     (one) =>
-      html`<li><a href="${companyPath(source, company)}?currency=${encodeURIComponent(one ?? '')}"${one === now ? html` aria-current="true"` : null}>${currencyCode(one) || 'none'}</a></li>`,
+      html`<li><a href="${companyAddress(source, company, { currency: one, asOf: asOf?.text ?? '' })}"${one === now ? html` aria-current="true"` : null}>${currencyCode(one) || 'none'}</a></li>`,
   )}</ul></nav>`;
 
-function raisedOverTime(days: CompanySeen['byDay'], currency: Currency): Html {
+function raisedOverTime(days: CompanySeen['byDay'], currency: Currency, asOf: AsOf | null): Html {
   let sofar = 0;
   const rows = days.map((one) => {
     sofar += one.raised_cents;
@@ -83,7 +130,7 @@ function raisedOverTime(days: CompanySeen['byDay'], currency: Currency): Html {
     title: 'Raised over time',
     kind: 'line',
     unit: currencyCode(currency),
-    note: 'Current investments, by the day (UTC) the investor applied.',
+    note: `${asOf === null ? 'Current investments' : 'The investments of then'}, by the day (UTC) the investor applied.`,
     columns: [
       { title: 'Day' },
       { title: 'Raised', number: true },

@@ -10,7 +10,7 @@ import { processProblems } from '../parts/process-problems.js';
 import { table } from '../parts/table.js';
 import type { CompanyFigures, OverviewSeen, PastOverviewSeen, Sums, Weeks } from '../ports/overview.js';
 import { changesTable } from './changes-table.js';
-import { companyPath } from './companies.js';
+import { companyAddress, companyPath } from './companies.js';
 import { companyFigures, currencyWords, figure, weekTable } from './company-figures.js';
 import { healthWords, sentence } from './source-card.js';
 import { stateBadge } from './sources.js';
@@ -46,7 +46,10 @@ ${table(
     ...['Investments', 'Committed', 'Raised'].map((title) => ({ title, number: true })),
   ],
   seen.totals.map((one) => [
-    named(one.company_name, one.company_id, 'no company', companyPath(one.source, one.company_id)),
+    named(
+      ...([one.company_name, one.company_id, 'no company'] as const),
+      companyAddress(one.source, one.company_id, { currency: one.currency, asOf }),
+    ),
     ...[one.source, statusWords(one.status), currencyCode(one.currency) || (one.currency ?? '–')],
     ...[count(one.investments), money(one.committed_cents, one.currency)],
     money(one.raised_cents, one.currency),

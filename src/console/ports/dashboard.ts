@@ -1,7 +1,7 @@
 import type { Instant } from '../../domain/instant.js';
 import type { OperationsSeen, SourcePageSeen } from './activity.js';
 import type { CompanySeen } from './company.js';
-import type { CompanyTotals, OverviewSeen, PastOverviewSeen } from './overview.js';
+import type { CompanyTotals, OverviewSeen, PastCompanies, PastOverviewSeen } from './overview.js';
 import type { FileFormat, QueryFormat, QueryReading, QuerySeen, ReadyQuery, RelationSeen } from './query.js';
 import type { RecordSeen, RosterSeen, RosterWanted } from './roster.js';
 import type { SourcesSeen, SourcesWanted } from './sources.js';
@@ -24,6 +24,14 @@ export interface DashboardSource {
   companies(): Promise<readonly CompanyTotals[]>;
   /** Returns null when the source has no investment in that company. */
   company(source: string, company: string | null, gone: AbortSignal): Promise<CompanySeen | null>;
+  companiesAsOf(at: Instant, gone: AbortSignal): Promise<PastCompanies>;
+  /** Returns null when the mirror has nothing of that company, not even now. */
+  companyAsOf(
+    source: string,
+    company: string | null,
+    at: Instant,
+    gone: AbortSignal,
+  ): Promise<CompanySeen | null>;
   roster(wanted: RosterWanted, gone: AbortSignal): Promise<RosterSeen>;
   /** Returns null when the mirror never had the record. Reads personal data only with `identity`. */
   record(source: string, id: string, identity: boolean): Promise<RecordSeen | null>;

@@ -75,6 +75,12 @@ export interface PastOverviewSeen {
   readonly changes: readonly ChangeSeen[];
 }
 
+/** The totals of companies at a past time. */
+export interface PastCompanies {
+  readonly totals: readonly CompanyTotals[];
+  readonly younger: PastOverviewSeen['younger'];
+}
+
 export interface Amounts {
   readonly currency: string | null;
   readonly investments: number;

@@ -1,20 +1,23 @@
 import type { KyselyPlugin } from 'kysely';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { RosterWanted } from '../../../src/console/ports/roster.js';
+import { presentState } from '../../../src/domain/as-of.js';
 import type { Instant } from '../../../src/domain/instant.js';
 import { readActivity } from '../../../src/store/reads/dashboard/activity.js';
 import {
   companiesShown,
   goneByDay,
   largestChanges,
+  roundsShown,
   totalsByDay,
   totalsByRound,
   totalsByStatus,
 } from '../../../src/store/reads/dashboard/company.js';
 import { withFoundPeople } from '../../../src/store/reads/dashboard/find-people.js';
 import { latestChanges } from '../../../src/store/reads/dashboard/latest-changes.js';
-import { readOverview } from '../../../src/store/reads/dashboard/overview.js';
+import { companyFigures, readOverview } from '../../../src/store/reads/dashboard/overview.js';
 import { readPast } from '../../../src/store/reads/dashboard/past.js';
+import { readPastCompanies, readPastCompany } from '../../../src/store/reads/dashboard/past-company.js';
 import { readRecord } from '../../../src/store/reads/dashboard/record.js';
 import {
   rosterChoices,
@@ -340,6 +343,54 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
       { day: '2026-10-11', raised_cents: 700 },
     ]);
     expect(await read((db) => totalsByStatus(db, 'source1', null))).toEqual([]);
+  });
+
+  const companyAt = (at: string) =>
+    read((db) =>
+      readPastCompany(db, 'source1', 'co_1', at as Instant, Date.parse('2026-10-13T12:00:00Z'), 5),
+    );
+
+  test('the page of a company as of the present has the figures of the present page', async () => {
+    const past = await companyAt(presentState);
+    const present = await read(async (db) => ({
+      byStatus: await totalsByStatus(db, 'source1', 'co_1'),
+      byRound: await totalsByRound(db, 'source1', 'co_1'),
+      byDay: await totalsByDay(db, 'source1', 'co_1'),
+      leftByDay: await goneByDay(db, 'source1', 'co_1', 'valid_to'),
+      goneByDay: await goneByDay(db, 'source1', 'co_1', 'applied_at'),
+      largest: await largestChanges(db, 'source1', 'co_1', 5),
+      figures: await companyFigures(db, past.weeks, [{ source: 'source1', company_id: 'co_1' }]),
+      rounds: await roundsShown(db, 'source1', 'co_1'),
+    }));
+    const sorted = (rows: readonly object[]) =>
+      rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort();
+    for (const [name, rows] of Object.entries(present))
+      expect([name, sorted(past[name as keyof typeof present])]).toEqual([name, sorted(rows)]);
+    expect(past.figures).toMatchObject([{ investments: 3, raised_cents: 1_000, week: { investments: 2 } }]);
+    const [one] = await read(async (db) => (await readPastCompanies(db, presentState)).totals);
+    expect(one).toMatchObject({ source: 'source1', company_id: 'co_1', investments: 3, raised_cents: 1_000 });
+  });
+
+  test('the page of a company as of a past time has the investments of then, and what had been withdrawn by then', async () => {
+    const then = await companyAt('2026-10-11T23:59:59.999Z');
+    expect(then).toMatchObject({
+      byStatus: expect.arrayContaining([
+        expect.objectContaining({ status: 'active', investments: 3, raised_cents: 500 }),
+        expect.objectContaining({ status: 'reserved', investments: 1, raised_cents: 0 }),
+      ]),
+      ...{ leftByDay: [], goneByDay: [], largest: [] },
+      figures: [{ investments: 4, raised_cents: 500, week: { investments: expect.any(Number) } }],
+      weeks: { from: '2026-10-05', to: '2026-10-11', beforeFrom: '2026-09-28', beforeTo: '2026-10-04' },
+    });
+    const changed = await companyAt('2026-10-12T12:00:00.000Z');
+    expect(changed.byStatus.find(({ status }) => status === 'active')).toMatchObject({
+      ...{ investments: 3, raised_cents: 1_100 },
+    });
+    expect(changed.largest).toMatchObject([{ id: 'inv_c', before_cents: 100, after_cents: 700 }]);
+    expect((await companyAt('2026-10-13T00:00:00.000Z')).leftByDay).toEqual([
+      { day: '2026-10-13', currency: 'usd', investments: 1 },
+    ]);
+    await expect(companyAt('2026-09-30T00:00:00.000Z')).rejects.toMatchObject({ code: 'usage' });
   });
 
   test('withdrawn investments count on their day of withdrawal or of application; changed ones do not count', async () => {

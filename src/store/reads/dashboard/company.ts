@@ -1,7 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { DayCount, RoundSeen } from '../../../console/ports/company.js';
 import type { Amounts, CompanyTotals } from '../../../console/ports/overview.js';
+import type { Instant } from '../../../domain/instant.js';
 import { sql } from '../../query-builder.js';
+import { namesOf } from '../names.js';
 import type { ReadDatabase } from '../views.js';
 
 /*
@@ -74,8 +76,12 @@ export async function roundsShown(db: Db, source: string, company: string | null
     .where('company_id', company === null ? 'is' : '=', company)
     .orderBy('id')
     .execute();
+  return latestOpenedFirst(rows);
+}
+
+export function latestOpenedFirst(rounds: readonly RoundSeen[]): RoundSeen[] {
   const opened = ({ opened_at }: RoundSeen) => opened_at ?? '9';
-  return rows.sort((one, other) => (opened(one) > opened(other) ? -1 : 1));
+  return rounds.toSorted((one, other) => (opened(one) > opened(other) ? -1 : 1));
 }
 
 export async function totalsByStatus(db: Db, source: string, company: string | null) {
@@ -150,11 +156,21 @@ export async function goneByDay(
   return rows.map((row) => ({ ...row, investments: Number(row.investments) }));
 }
 
-/** Returns those of the newest changes that moved the most money, in either direction. */
-export async function largestChanges(db: Db, source: string, company: string | null, rowsMax: number) {
+/**
+ * Returns those of the newest changes, or of the newest ones by `at`, that moved the most money, in either direction. With
+ * `at`, rounds are called as they were then.
+ */
+export async function largestChanges(
+  db: Db,
+  source: string,
+  company: string | null,
+  rowsMax: number,
+  at?: Instant,
+) {
   const { seq } = await db
     .selectFrom('change_rows')
     .select(({ fn }) => fn.max<number | null>('seq').as('seq'))
+    .$if(at !== undefined, (query) => query.where('at', '<=', at ?? ''))
     .executeTakeFirstOrThrow();
   const after = sql<number>`coalesce(i.raised_cents, n.raised_cents, 0)`;
   const before = sql<number>`coalesce(h.raised_cents, 0)`;
@@ -202,8 +218,9 @@ export async function largestChanges(db: Db, source: string, company: string | n
     .select(['c.seq', 'c.at', 'c.kind', 'c.id', before.as('before_cents'), after.as('after_cents')])
     .select(moved.as('moved'))
     .select(sql<string | null>`coalesce(i.currency, n.currency, h.currency)`.as('currency'))
-    .select('o.name as round_name')
+    .select(['o.name as round_name', 'o.id as offering_id'])
     .where('c.seq', '>', Number(seq ?? 0) - changesSearched)
+    .$if(at !== undefined, (query) => query.where('c.at', '<=', at ?? ''))
     .where('c.source', '=', source)
     .where('s.listed_at', 'is not', null)
     .where('c.id', 'is not', null)
@@ -213,8 +230,10 @@ export async function largestChanges(db: Db, source: string, company: string | n
     .orderBy('c.seq', 'desc')
     .limit(rowsMax)
     .execute();
-  return rows.map(({ moved: _, ...row }) => ({
+  const names = at === undefined ? null : await namesOf(db, { at, source });
+  return rows.map(({ moved: _, offering_id, ...row }) => ({
     ...row,
+    round_name: names === null ? row.round_name : names.round(source, offering_id),
     id: row.id ?? '',
     seq: Number(row.seq),
     before_cents: Number(row.before_cents),
