@@ -56,7 +56,7 @@ export function openTunnel(
   let text = '';
   const read = () => {
     text += (socket.read() as Buffer | null)?.toString('latin1') ?? '';
-    const answer = lastAnswerIn(text);
+    const answer = text.length > bytesMax ? 'no HTTP' : lastAnswerIn(text);
     if (answer === 'incomplete') return;
     if (answer === 'no HTTP') fail('NO_HTTP');
     else if (answer.status > 299) end(refusal(proxy, answer.status));
@@ -74,14 +74,13 @@ export function openTunnel(
   );
 }
 
-/** As many as Node accepts in the head of any response. */
+/** For the heads of all answers: as many as Node accepts in the head of any response. */
 const bytesMax = 16_384;
 
 /** Skips interim answers, such as 100 and 103. Returns the status of the last answer, and what follows its head. */
 function lastAnswerIn(text: string): { status: number; early: string } | 'incomplete' | 'no HTTP' {
   const [head] = /^.*?\r?\n\r?\n/s.exec(text) ?? [];
-  if (head === undefined)
-    return 'HTTP/1.'.startsWith(text.slice(0, 7)) && text.length <= bytesMax ? 'incomplete' : 'no HTTP';
+  if (head === undefined) return 'HTTP/1.'.startsWith(text.slice(0, 7)) ? 'incomplete' : 'no HTTP';
   const status = Number(/^HTTP\/1\.\d (\d{3})\b/.exec(head)?.[1] ?? 0);
   const early = text.slice(head.length);
   if (status < 100) return 'no HTTP';

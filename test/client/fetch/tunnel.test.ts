@@ -124,6 +124,7 @@ test.each([
   ['nothing', '', 'PROXY_ECONNRESET'],
   ['only an interim answer', 'HTTP/1.1 100 Continue\r\n\r\n', 'PROXY_ECONNRESET'],
   ['a head without an end', `HTTP/1.1 200 Fine\r\nx: ${'y'.repeat(16_384)}`, 'PROXY_NO_HTTP'],
+  ['interim answers without an end', 'HTTP/1.1 103 Hints\r\n\r\n'.repeat(800), 'PROXY_NO_HTTP'],
 ])('proxy: one that sends %s and ends the connection has opened no tunnel', async (_, answer, code) => {
   const { end } = await openedBy(answer, true);
   expect(end).toEqual([expect.objectContaining({ code }), null]);
