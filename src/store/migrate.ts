@@ -46,9 +46,14 @@ function readMigrations(folder: string): readonly Migration[] {
   return migrations;
 }
 
+/** Reads them once: a process that opens many mirrors, or whose package is replaced meanwhile, uses the same ones. */
 export function shippedMigrations(database: 'sqlite' | 'postgres'): readonly Migration[] {
-  return readMigrations(schemaPath(database));
+  const known = shipped.get(database) ?? readMigrations(schemaPath(database));
+  shipped.set(database, known);
+  return known;
 }
+
+const shipped = new Map<string, readonly Migration[]>();
 
 /**
  * Returns the migrations that have not run yet. Throws `database_unusable` when a later version of rosterd migrated the
