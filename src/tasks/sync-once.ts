@@ -128,31 +128,41 @@ interface TickWish {
 /** Runs one tick of a source and, if the run waits for the quota, those that finish it. Returns their sum. */
 async function ticked(engine: Engine, name: SourceName, wish: TickWish): Promise<TickResult> {
   const { ask, clock, signal, events, following } = wish;
-  let result = await engine.sync.tick(name, ask);
+  const tick = async (wanted: ManualAsk) => {
+    const done = await engine.sync.tick(name, wanted);
+    const until = waitOf(done);
+    if (until !== null) following.waits(name, until);
+    return done;
+  };
+  let result = await tick(ask);
   // The approval covers the listing that was asked for with it, of which the ticks after a wait do not know.
   let isApproved = ask.resync === true && ask.acceptDeletions === true;
   let hasWaited = false;
   while (events.onWait !== undefined && !signal.aborted) {
-    const { outcome, code, retryAt } = result.report;
-    if (code === 'rate_limited' && retryAt !== null) {
+    const until = waitOf(result);
+    if (until !== null) {
       hasWaited = true;
-      events.onWait(name, retryAt);
+      events.onWait(name, until);
       events.onProgress?.(() => following.sofar);
       const begun = clock.monotonic();
-      await clock.wait(Math.max(waitMillisMin, millisOf(retryAt) - clock.now()), signal);
+      await clock.wait(Math.max(waitMillisMin, millisOf(until) - clock.now()), signal);
       following.waited(name, clock.monotonic() - begun);
       if (signal.aborted) break;
       const paused = (await pausedResults(engine, clock)).get(name);
       if (paused !== undefined) return sumOf(result, paused);
-      result = sumOf(result, await engine.sync.tick(name));
+      result = sumOf(result, await tick({}));
       continue;
     }
-    if (outcome !== 'done' || !hasWaited || !isApproved) break;
+    if (result.report.outcome !== 'done' || !hasWaited || !isApproved) break;
     isApproved = false;
-    result = sumOf(result, await engine.sync.tick(name, { acceptDeletions: true }));
+    result = sumOf(result, await tick({ acceptDeletions: true }));
   }
   return result;
 }
+
+/** Returns until when a tick has to wait for requests; null when it does not. */
+const waitOf = ({ report: { code, retryAt } }: TickResult): Instant | null =>
+  code === 'rate_limited' ? retryAt : null;
 
 /** A platform that asks to wait no time at all is not asked again at once. */
 const waitMillisMin = 1_000;

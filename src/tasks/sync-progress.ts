@@ -1,10 +1,11 @@
 import type { Config, SourceConfig } from '../config/config.js';
 import type { PlatformConnection } from '../daemon/connect-platform.js';
+import { type Instant, millisOf } from '../domain/instant.js';
 import { type ListingLeft, type ListingQuota, listingLeft, together } from '../reading/listing-left.js';
 import type { SourceStatus } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import type { PageEnvelope } from '../sync/ports.js';
-import { webhookReserve } from '../wire/limits.js';
+import { rateLimits, webhookReserve } from '../wire/limits.js';
 
 /** How far a run is. */
 export interface SyncedSoFar {
@@ -30,6 +31,8 @@ interface Seen {
   rows: number;
   rowsExpected: number | null;
   waitedMillis: number;
+  /** Until when the platform or the quota asked to wait; 0 before the first time. */
+  waitsUntil: number;
 }
 
 /** With fewer pages, the speed is not known yet. */
@@ -62,6 +65,7 @@ export class SyncProgress {
         rows: continues ? status.rows_incoming : 0,
         rowsExpected: (continues ? status.rows_expected : null) ?? (readable ? status.rows : null),
         waitedMillis: 0,
+        waitsUntil: 0,
       });
     }
   }
@@ -77,6 +81,11 @@ export class SyncProgress {
     seen.pages += 1;
     seen.rows += size;
     if (mode === 'listing') seen.lists = hasMore;
+  }
+
+  waits(source: string, until: Instant): void {
+    const seen = this.#seen.get(source);
+    if (seen !== undefined) seen.waitsUntil = millisOf(until);
   }
 
   waited(source: string, millis: number): void {
@@ -128,8 +137,15 @@ export class SyncProgress {
     return Math.max(0, clock.monotonic() - this.#begun - waitedMillis) / pages;
   }
 
-  #quotasOf({ config: { access } }: Seen, listing: readonly Seen[]): readonly ListingQuota[] | null {
+  #quotasOf(
+    { config: { access }, waitsUntil }: Seen,
+    listing: readonly Seen[],
+  ): readonly ListingQuota[] | null {
     const { platform, config, clock } = this.#parts;
+    if (waitsUntil > clock.now()) {
+      const limit = config.platform.requestsPerHour ?? rateLimits.token.limit;
+      return [{ limit, left: 0, kept: webhookReserve(limit), sharedBy: 1, resetsAt: waitsUntil }];
+    }
     if (config.platform.requestsPerHour === null) return [];
     const limits = (of: SourceConfig['access']) => platform.client.limitsOf(platform.tokensOf(of));
     // A limit has several counts, of windows that begin at different times.

@@ -24,6 +24,7 @@ test('sync ends when the quota is spent, and says after what time to go on', asy
   const { code, err } = await world.run(['sync', '--resync']);
   expect(code).toBe(5);
   expect(err).toMatch(/pages are kept\. Try: rosterd sync after \S+Z \(in \d+ min \d+ s\)$/m);
+  expect(err).toMatch(/acme: 0 of about \d+ records; time left not known; continues at \d\d:\d\d UTC/);
 });
 
 test('sync shows how many records a long first listing has, as the platform counts them', async () => {
