@@ -17,6 +17,8 @@ export const pages = {
   sources: '/sources',
   source: '/sources/acme',
   'overview-then': '/?as-of=2026-10-15',
+  'companies-then': '/companies?as-of=2026-10-15',
+  'company-then': '/companies/acme/co_1?as-of=2026-10-15',
   'roster-then': '/roster?source=acme&as-of=2026-10-15',
   'sql-then': '/sql?as-of=2026-10-15',
   'hostile-company': `/companies/hostile/${hostileAddress}`,
@@ -33,6 +35,7 @@ export const refusals = {
   'no-company': '/companies/acme/co_never',
   'no-source': '/sources/never',
   'no-time': '/roster?as-of=soon',
+  'no-company-then': '/companies/acme/co_1?as-of=soon',
 } as const;
 
 export interface Look {
