@@ -372,6 +372,10 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
   });
 
   test('the page of a company as of a past time has the investments of then, and what had been withdrawn by then', async () => {
+    await superseded('inv_e', {
+      ...{ valid_from: '2026-10-12T13:00:00.000Z', change_seq: 2, raised_cents: 100 },
+      ...{ valid_to: '2026-10-12T18:00:00.000Z', ended_by: 'tombstone' },
+    });
     const then = await companyAt('2026-10-11T23:59:59.999Z');
     expect(then).toMatchObject({
       byStatus: expect.arrayContaining([
@@ -388,6 +392,7 @@ describe.each(databases)('dashboard queries on $database', ({ open }) => {
     });
     expect(changed.largest).toMatchObject([{ id: 'inv_c', before_cents: 100, after_cents: 700 }]);
     expect((await companyAt('2026-10-13T00:00:00.000Z')).leftByDay).toEqual([
+      { day: '2026-10-12', currency: 'usd', investments: 1 },
       { day: '2026-10-13', currency: 'usd', investments: 1 },
     ]);
     await expect(companyAt('2026-09-30T00:00:00.000Z')).rejects.toMatchObject({ code: 'usage' });
