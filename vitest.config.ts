@@ -6,7 +6,9 @@ import { defineConfig } from 'vitest/config';
  * that what they import is loaded once; `npm run test:flicker` runs them in random order to prove that they may.
  */
 export const sharedFolders = [
+  'assistants',
   'bench',
+  'browser',
   'cli',
   'client',
   'config',
@@ -35,8 +37,11 @@ export const sharedFolders = [
   'sync',
   'tasks',
   'tools',
+  'torture',
   'upgrade',
+  'vault',
   'verify',
+  'years',
 ];
 const sharedFiles = sharedFolders.map((folder) => `test/${folder}/**/*.test.ts`);
 /** Slow proofs, most with processes, servers or browsers of their own. `npm test` leaves them to `npm run test:long`. */
