@@ -75,10 +75,6 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A buffer that is just large enough is replaced by a larger one.',
   'client/fetch/body-limits.ts | 2 → 3 | const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#bytes.byt…':
     'By how much the buffer grows costs time only.',
-  'client/fetch/unreachable.ts | < → <= | for (let at = error; at instanceof Error && all.length < 5; at = at.ca…':
-    'How many causes are followed is arbitrary: Node names the code in the error or its cause.',
-  'client/fetch/unreachable.ts | 5 → 6 | for (let at = error; at instanceof Error && all.length < 5; at = at.ca…':
-    'How many causes are followed is arbitrary: Node names the code in the error or its cause.',
   'client/tokens/credentials-file.ts | 2 → 3 | `${JSON.stringify(credentials, null, 2)}\\n`;':
     'How far a file for programs is indented changes nothing.',
   "client/oauth.ts | 32 → 33 | const verifier = random.bytes(32).toString('base64url');":
@@ -109,10 +105,6 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The outbox applies the same limit to each notice: one that waits exactly as long is looked for, and not found.',
   'outbox/deliver.ts | 500 → 501 | const batch = 500;':
     'How many notices are read at once; a round sends all that are due in any case.',
-  'outbox/send-http.ts | < → <= | for (let at = error, depth = 0; at instanceof Error && depth < 5; at =…':
-    'How many causes are followed is arbitrary: Node names the code in the error or its cause.',
-  'outbox/send-http.ts | 5 → 6 | for (let at = error, depth = 0; at instanceof Error && depth < 5; at =…':
-    'How many causes are followed is arbitrary: Node names the code in the error or its cause.',
   "sync/perform-tick.ts | && → || | return last.kind === 'finish' && last.halt === null ? last.end : null;":
     'A page that could be applied never ends in a halt, and what does not finish has no end.',
   "sync/perform-tick.ts | this.#mode === 'none' → true | if (this.#mode === 'none') this.#mode = modeOf(phase); #2":
