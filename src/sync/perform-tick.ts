@@ -309,7 +309,7 @@ export class Tick {
 }
 
 /** A first listing of so many pages takes long enough to ask how many there are, which costs one to five requests. */
-const pagesBeforeCount = 30;
+const pagesBeforeCount = 100;
 
 export const feedOf = (source: SyncSource, trigger: Trigger): Feed =>
   source.feed(trigger === 'webhook' ? 'webhook' : 'routine');

@@ -30,7 +30,7 @@ test('sync ends when the quota is spent, and says after what time to go on', asy
 test('sync shows how many records a long first listing has, as the platform counts them', async () => {
   const large = await filledMirror(900);
   onTestFinished(() => large.close());
-  const env = { ACME: large.company.token, ROSTERD_SYNC__PER_PAGE: '10' };
+  const env = { ACME: large.company.token, ROSTERD_SYNC__PER_PAGE: '4' };
   const { code, err } = await large.run(['sync'], { tty: true, columns: 200, env });
   expect(code).toBe(0);
   const rows = large.inFile((raw) => raw.prepare('SELECT count(*) FROM investments').pluck().get());

@@ -149,8 +149,8 @@ describe('the requests of a tick', () => {
     expect(announced).toEqual(['true 0', 'true 1', 'true 2', 'false 3', 'false 4', 'false 5']);
   });
 
-  test('a first listing asks once how many records there are, after thirty pages, and a re-listing does not', async () => {
-    for (let number = 1; number <= 100; number += 1) truth.publish(number, number);
+  test('a first listing asks once how many records there are, after a hundred pages, and a re-listing does not', async () => {
+    for (let number = 1; number <= 400; number += 1) truth.publish(number, number);
     let asked = 0;
     const stored: unknown[] = [];
     const over: Partial<Mirror> = {
@@ -163,7 +163,7 @@ describe('the requests of a tick', () => {
     };
     const expectedRows = async () => {
       asked += 1;
-      return 100;
+      return 400;
     };
     const run = (ask: Partial<TickAsk>) =>
       runTick(
@@ -173,17 +173,17 @@ describe('the requests of a tick', () => {
         never,
       );
     expect((await run({})).report.outcome).toBe('done');
-    expect([asked, stored]).toEqual([1, [[100, 29]]]);
+    expect([asked, stored]).toEqual([1, [[400, 99]]]);
     expect((await run({ resync: true })).report).toMatchObject({ outcome: 'done', mode: 'relisting' });
     expect(asked).toBe(1);
   });
 
   test('a listing goes on when the platform does not say how many records there are', async () => {
-    for (let number = 1; number <= 100; number += 1) truth.publish(number, number);
+    for (let number = 1; number <= 400; number += 1) truth.publish(number, number);
     const expectedRows = () => Promise.reject(fault('platform_error'));
     const source = { ...sourceOf(truth), expectedRows };
     const { report } = await runTick(source, { trigger: 'timer' }, partsOf(mirror, clock), never);
-    expect(report).toMatchObject({ outcome: 'done', code: null, applied: { added: 100 } });
+    expect(report).toMatchObject({ outcome: 'done', code: null, applied: { added: 400 } });
   });
 
   test('a tick that stops while it reads ahead requests nothing more', async () => {
