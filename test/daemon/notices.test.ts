@@ -68,7 +68,7 @@ test('notices: an https receiver is reached through the proxy, whose refusal is 
   onTestFinished(close);
   expect(await targets.get('ops')?.(dueNotice({ target: 'ops' }), never)).toEqual({
     kind: 'failed',
-    why: 'could not be reached (PROXY_407)',
+    why: expect.stringMatching(/^could not be reached: the proxy \S+ answered 407; .*HTTPS_PROXY/) as unknown,
   });
   expect(proxy.asked.map(({ to }) => to)).toEqual(['ops.test:443']);
 });

@@ -192,7 +192,8 @@ function explain(
   if (namesNote !== null) out.warn(`${source}: ${namesNote}`);
   if (report.outcome === 'done') return;
   out.error(`${source}: ${report.message ?? report.outcome}`);
-  if (listing !== null) out.note(`${source}: ${listing.text}`);
+  if (listing !== null && (listing.rows > 0 || listing.rows_expected !== null))
+    out.note(`${source}: ${listing.text}`);
   // The message of a `usage` fault names what to change. The command line was understood.
   if (report.outcome === 'failed' && report.retryAt === null && report.code !== 'usage')
     out.note(`Try: ${nextStep[report.code ?? 'internal'].replace('NAME', source)}`);
