@@ -124,13 +124,15 @@ export async function totalsByDay(db: Db, source: string, company: string | null
 
 /**
  * Returns the number of deleted investments, by the day they were deleted or the day they were applied for. One that
- * came back does not count. One deleted before the first listing was never stored.
+ * came back does not count. One deleted before the first listing was never stored. With `at`, those are counted that had been
+ * deleted by then and had not come back.
  */
 export async function goneByDay(
   db: Db,
   source: string,
   company: string | null,
   by: 'applied_at' | 'valid_to',
+  at?: Instant,
 ): Promise<DayCount[]> {
   const day = sql<string>`substr(${sql.ref(`h.${by}`)}, 1, 10)`;
   const rows = await db
@@ -146,7 +148,22 @@ export async function goneByDay(
           selectFrom('investments as i')
             .select('i.id')
             .whereRef('i.source', '=', 'h.source')
-            .whereRef('i.id', '=', 'h.id'),
+            .whereRef('i.id', '=', 'h.id')
+            .$if(at !== undefined, (query) => query.where('i.valid_from', '<=', at ?? '')),
+        ),
+      ),
+    )
+    .$if(at !== undefined, (query) =>
+      query.where('h.valid_to', '<=', at ?? '').where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('investment_history as v')
+              .select('v.id')
+              .whereRef('v.source', '=', 'h.source')
+              .whereRef('v.id', '=', 'h.id')
+              .where('v.valid_from', '<=', at ?? '')
+              .where('v.valid_to', '>', at ?? ''),
+          ),
         ),
       ),
     )

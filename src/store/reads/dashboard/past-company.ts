@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { CompanySeen, DayCount } from '../../../console/ports/company.js';
+import type { CompanySeen } from '../../../console/ports/company.js';
 import type {
   Amounts,
   CompanyFigures,
@@ -13,15 +13,13 @@ import { sql } from '../../query-builder.js';
 import { investmentsAsOf, versionsAt, youngerSources } from '../as-of.js';
 import { namesOf } from '../names.js';
 import type { ReadDatabase } from '../views.js';
-import { largestChanges, latestOpenedFirst } from './company.js';
+import { goneByDay, largestChanges, latestOpenedFirst } from './company.js';
 import { weeksOf } from './overview.js';
+import { sumOf } from './past.js';
 
 /* The data of the pages of companies as of a past time. */
 
 type Db = Kysely<ReadDatabase>;
-
-/** As in company.ts: exact within 2^53, and never an error. */
-const sumOf = (cents: string) => sql<number>`coalesce(sum(CAST(${sql.ref(cents)} AS double precision)), 0)`;
 
 const amounts = [
   sql<number>`count(*)`.as('investments'),
@@ -102,8 +100,8 @@ export async function readPastCompany(
     byDay: totalsBy(groups, ({ currency, day }) => [day, currency]).flatMap(({ of, sums }) =>
       of.day === null ? [] : [{ day: of.day, currency: of.currency, ...sums }],
     ),
-    leftByDay: await goneByDay(db, source, company, at, 'valid_to'),
-    goneByDay: await goneByDay(db, source, company, at, 'applied_at'),
+    leftByDay: await goneByDay(db, source, company, 'valid_to', at),
+    goneByDay: await goneByDay(db, source, company, 'applied_at', at),
     largest: await largestChanges(db, source, company, largestMax, at),
     figures,
     weeks,
@@ -146,52 +144,6 @@ async function investorsOf(
     .groupBy('t.currency')
     .execute();
   return new Map(rows.map(({ currency, investors }) => [currency, Number(investors)]));
-}
-
-/** As `goneByDay` of company.ts: the investments that had been deleted by then, and had not come back. */
-async function goneByDay(
-  db: Db,
-  source: string,
-  company: string | null,
-  at: Instant,
-  by: 'applied_at' | 'valid_to',
-): Promise<DayCount[]> {
-  const day = sql<string>`substr(${sql.ref(`h.${by}`)}, 1, 10)`;
-  const rows = await db
-    .selectFrom('investment_history as h')
-    .select(['h.currency', day.as('day'), sql<number>`count(distinct h.id)`.as('investments')])
-    .where('h.source', '=', source)
-    .where('h.company_id', company === null ? 'is' : '=', company)
-    .where('h.ended_by', 'in', ['tombstone', 'relist'])
-    .where('h.valid_to', '<=', at)
-    .where(`h.${by}`, 'is not', null)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('investments as i')
-            .select('i.id')
-            .whereRef('i.source', '=', 'h.source')
-            .whereRef('i.id', '=', 'h.id')
-            .where('i.valid_from', '<=', at),
-        ),
-      ),
-    )
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('investment_history as v')
-            .select('v.id')
-            .whereRef('v.source', '=', 'h.source')
-            .whereRef('v.id', '=', 'h.id')
-            .where('v.valid_from', '<=', at)
-            .where('v.valid_to', '>', at),
-        ),
-      ),
-    )
-    .groupBy(['h.currency', day])
-    .orderBy(day)
-    .execute();
-  return rows.map((row) => ({ ...row, investments: Number(row.investments) }));
 }
 
 async function roundsAsOf(db: Db, source: string, company: string | null, at: Instant) {

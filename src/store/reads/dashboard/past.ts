@@ -8,7 +8,8 @@ import type { ReadDatabase } from '../views.js';
 import { latestChanges } from './latest-changes.js';
 
 /** As in company.ts: exact within 2^53, and never an error. */
-const sumOf = (cents: string) => sql<number>`coalesce(sum(CAST(${sql.ref(cents)} AS double precision)), 0)`;
+export const sumOf = (cents: string) =>
+  sql<number>`coalesce(sum(CAST(${sql.ref(cents)} AS double precision)), 0)`;
 
 /** Returns the overview as of a past time. Throws `usage` when the history does not reach back to it. */
 export async function readPast(
