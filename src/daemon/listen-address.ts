@@ -1,3 +1,4 @@
+import { hostAndPort } from '../domain/host-and-port.js';
+
 /** Returns the URL a browser can open. */
-export const addressOf = (host: string, port: number): string =>
-  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+export const addressOf = (host: string, port: number): string => `http://${hostAndPort(host, port)}`;

@@ -1,4 +1,5 @@
 import { Fault } from '../domain/fault.js';
+import { hostAndPort } from '../domain/host-and-port.js';
 
 /** Returns a `usage` fault that names the option for an address that cannot be listened on; other errors unchanged. */
 export function listenFault(
@@ -7,7 +8,7 @@ export function listenFault(
   at: { readonly host: string; readonly port: number },
 ): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const where = `${option}: ${at.host}:${at.port}`;
+  const where = `${option}: ${hostAndPort(at.host, at.port)}`;
   if (code === 'EADDRINUSE') {
     return new Fault('usage', `${where} is in use by another program`, {
       hint: `choose another port, or find who has it: ss -ltnp 'sport = :${at.port}'`,

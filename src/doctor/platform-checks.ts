@@ -5,6 +5,7 @@ import { openConnector } from '../client/fetch/connector.js';
 import type { Config } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
+import { hostAndPort } from '../domain/host-and-port.js';
 import { trustedWith } from '../runtime/authority.js';
 import { readNamedFile } from '../runtime/named-file.js';
 import { ProxyFailure, proxiesOf, proxyName, type WebProxy } from '../runtime/proxy.js';
@@ -60,11 +61,11 @@ async function directChecks({ platform, host, port, isSecure }: Way): Promise<re
       ...checks,
       fail(
         'platform.tcp',
-        `${host}:${port} accepts no connection (${refused})`,
+        `${hostAndPort(host, port)} accepts no connection (${refused})`,
         `curl -v ${platform.baseUrl}`,
       ),
     ];
-  checks.push(pass('platform.tcp', `${host}:${port} accepts connections`));
+  checks.push(pass('platform.tcp', `${hostAndPort(host, port)} accepts connections`));
 
   if (!isSecure) return [...checks, skip('platform.tls', 'plain HTTP, which only this machine may use')];
   const distrusted = await opens(() => secured(host, port, timeout, platform.caFile), 'secureConnect');
@@ -104,7 +105,10 @@ async function proxyChecks(proxy: WebProxy, { platform, host, port }: Way): Prom
   const failed = await tunnels(proxy, { host, port, timeout, caFile: platform.caFile });
   if (failed === null) return [...checks, trusted];
   if (failed instanceof ProxyFailure)
-    return [...checks, fail('platform.tls', `no way to ${host}:${port}: ${failed.what}`, failed.next)];
+    return [
+      ...checks,
+      fail('platform.tls', `no way to ${hostAndPort(host, port)}: ${failed.what}`, failed.next),
+    ];
   return [...checks, untrusted((failed as NodeJS.ErrnoException).code ?? 'unknown reason')];
 }
 

@@ -4,11 +4,13 @@ import { listEndpoints, type WebhookEndpoint } from '../client/webhook-endpoints
 import type { Config, EndpointConfig } from '../config/config.js';
 import type { PlatformSession } from '../daemon/platform-session.js';
 import { isFault } from '../domain/fault.js';
+import { hostAndPort } from '../domain/host-and-port.js';
 import { ofOtherMode } from '../endpoint/bound.js';
 import { isSameAddress } from '../endpoint/same-address.js';
 import { type EndpointState, liveSecrets } from '../endpoint/state.js';
 import { endpointStore } from '../endpoint/state-store.js';
 import { type Check, fail, failedBy, pass, skip, warn } from './check.js';
+import { isOwnAddress } from './own-address.js';
 
 type Listen = NonNullable<Config['console']>['listen'];
 
@@ -27,7 +29,13 @@ export async function portCheck(
 ): Promise<Check> {
   if (listen === null) return skip(name, `${option} is not configured`);
   const { host, port } = listen;
-  const where = `${host}:${port}`;
+  const where = hostAndPort(host, port);
+  if (!isOwnAddress(host))
+    return fail(
+      name,
+      `${where} is no address of this machine`,
+      `ip address; then ${option}.listen in config.json`,
+    );
   if (port === 0) return pass(name, 'any free port is taken');
   const answer = await healthOf(listen);
   if (answer === 'free') return pass(name, `${where} is free: no daemon runs on it`);

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { Fault } from '../domain/fault.js';
+import { hostAndPort } from '../domain/host-and-port.js';
 import { causesOf } from './error-codes.js';
 
 /** A server that connects to others on behalf of this host, as in networks that let nothing else out. */
@@ -15,7 +16,7 @@ export interface WebProxy {
 
 /** Without user and password, which no message and no log contains. */
 export const proxyName = ({ hostname, port, isSecure }: WebProxy): string =>
-  `${isSecure ? 'https' : 'http'}://${hostname.includes(':') ? `[${hostname}]` : hostname}:${port}`;
+  `${isSecure ? 'https' : 'http'}://${hostAndPort(hostname, port)}`;
 
 /** A proxy that could not be reached, or that did not connect to the server. Its texts name the proxy, and not the server. */
 export class ProxyFailure extends Error {
