@@ -165,13 +165,7 @@ function judged(endpoint: WebhookEndpoint | undefined, state: EndpointState, now
     endpoint.enabled
       ? pass(enabled, `${id} is switched on`)
       : fail(enabled, `${id} is switched off: nothing is delivered`, `rosterd endpoints reenable ${id}`),
-    failingSince === null
-      ? pass(deliveries, 'deliveries arrive')
-      : warn(
-          deliveries,
-          `deliveries fail since ${failingSince} (${lastDeliveryStatus ?? 'no answer'})`,
-          `rosterd endpoints test ${id}`,
-        ),
+    deliveriesCheck(deliveries, endpoint),
     known && !refused
       ? pass(secret, 'the signing secret is known')
       : fail(
@@ -182,4 +176,17 @@ function judged(endpoint: WebhookEndpoint | undefined, state: EndpointState, now
           'rosterd run, which replaces the secret',
         ),
   ];
+}
+
+function deliveriesCheck(name: string, endpoint: WebhookEndpoint): Check {
+  const { id, failingSince, lastDeliveryAt, lastDeliveryStatus } = endpoint;
+  if (failingSince !== null)
+    return warn(
+      name,
+      `deliveries fail since ${failingSince} (${lastDeliveryStatus ?? 'no answer'})`,
+      `rosterd endpoints test ${id}`,
+    );
+  return lastDeliveryAt === null
+    ? skip(name, 'the platform has delivered nothing yet')
+    : pass(name, `the last delivery, at ${lastDeliveryAt}, was answered ${lastDeliveryStatus ?? ''}`);
 }

@@ -330,7 +330,9 @@ class Care implements EndpointCare {
       );
     } else if (changed && health.state === 'failing')
       logger.warn({ state: health.lastDeliveryStatus ?? '' }, 'webhooks do not arrive; polling continues');
-    else if (changed && before !== null) logger.info({}, 'webhooks arrive again');
+    else if (changed && before?.state === 'failing') logger.info({}, 'webhooks arrive again');
+    else if (changed && before?.state === 'blocked')
+      logger.info({}, 'the webhook endpoint can be managed again');
     // Other hosts see by the time whether a check is due.
     const stale =
       this.#parts.store.shared || before === null || now - millisOf(before.checkedAt) >= rewriteMillis;

@@ -14,6 +14,7 @@ import type { Sandbox } from '../../src/platform/sandbox/sandbox.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { partsFor } from '../daemon/daemon-fixture.js';
 import { tempFolder } from '../store/temp-folder.js';
+import { controlOf } from '../support/control-sandbox.js';
 import { freePort } from '../support/free-port.js';
 import { placeMigrated } from '../support/migrated-file.js';
 import { startSeededSandbox } from '../support/seeded-sandbox.js';
@@ -417,21 +418,10 @@ const breakages: readonly Breakage[] = [
   },
 ];
 
-const fault = async (status: number, type: string, message: string) => {
-  const response = await fetch(`${sandbox.ready.control}/faults`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify([
-      {
-        method: 'GET',
-        path: '/investments',
-        times: 1,
-        action: { status, body: { error: { type, message } } },
-      },
-    ]),
-  });
-  expect(response.ok).toBe(true);
-};
+const fault = (status: number, type: string, message: string) =>
+  controlOf({ url: sandbox.ready.baseUrl })('POST', '/faults', [
+    { method: 'GET', path: '/investments', times: 1, action: { status, body: { error: { type, message } } } },
+  ]);
 
 test.each([
   [403, 'insufficient_scope', 'lacks read:investments', 'scopes.acme', /rosterd/],
@@ -451,7 +441,7 @@ test('doctor reports an endpoint that does not exist yet, one that the daemon ma
   const token = sandbox.ready.users[0]?.liveToken ?? '';
   const tokenFile = join(folder, 'manager.token');
   writeFileSync(tokenFile, token, { mode: 0o600 });
-  const publicUrl = `http://127.0.0.1:${await freePort()}/webhooks`;
+  const publicUrl = `http://${await squatter((_, response) => response.end())}/webhooks`;
   const listen = `127.0.0.1:${await freePort()}`;
   const configured = (mode: string) =>
     configure({
@@ -471,18 +461,16 @@ test('doctor reports an endpoint that does not exist yet, one that the daemon ma
   expect((await findings())[0]).toEqual(['fail', 'rosterd connect --management --write']);
   rmSync(join(folder, 'endpoint.json'));
 
-  const endpoints = (body: unknown) =>
-    fetch(`${sandbox.ready.baseUrl}/webhook_endpoints`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  const created = await endpoints({ url: publicUrl, events: ['investment.changed'], mode: 'test' });
+  const created = await fetch(`${sandbox.ready.baseUrl}/webhook_endpoints`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: publicUrl, events: ['investment.changed'], mode: 'test' }),
+  });
   expect(created.status).toBe(201);
   const { data } = (await created.json()) as { data: { id: string } };
   expect(await findings()).toEqual([
     ['pass', null],
-    ['pass', null],
+    ['skip', null],
     ['fail', 'rosterd run, which replaces the secret'],
     ['pass', null],
   ]);
@@ -490,7 +478,13 @@ test('doctor reports an endpoint that does not exist yet, one that the daemon ma
   writeFileSync(join(folder, 'endpoint.json'), JSON.stringify({ id: data.id, secrets: [known] }), {
     mode: 0o600,
   });
-  expect((await findings()).map(([verdict]) => verdict)).toEqual(['pass', 'pass', 'pass', 'pass']);
+  expect((await findings()).map(([verdict]) => verdict)).toEqual(['pass', 'skip', 'pass', 'pass']);
+  await controlOf({ url: sandbox.ready.baseUrl })('POST', '/investments', {
+    company: sandbox.ready.companies[0]?.id,
+  });
+  await expect
+    .poll(async () => (await findings()).map(([verdict]) => verdict))
+    .toEqual(['pass', 'pass', 'pass', 'pass']);
 
   configured('live');
   expect(await findings()).toEqual([

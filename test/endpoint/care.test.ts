@@ -198,11 +198,20 @@ test('an endpoint whose creation response was lost is found by its address and n
   await town.world.control('POST', '/faults', [
     { method: 'POST', path: '/webhook_endpoints', times: 1, action: { truncate: 20 } },
   ]);
-  await town.daemon();
+  const messages: string[] = [];
+  const logger: Logger = {
+    ...silentLogger,
+    info: (_, message) => void messages.push(message),
+    child: () => logger,
+  };
+  await town.daemon(logger);
   await town.until('the answer is lost', () => town.endpoint().health?.state === 'blocked');
   town.clock.advance(300_000);
   await town.until('its secret is known', () => town.endpoint().secrets.length === 1);
   expect(await town.asked('POST', '/rotate_secret')).toBe(1);
+  expect(messages.filter((message) => message.includes('again'))).toEqual([
+    'the webhook endpoint can be managed again',
+  ]);
   await invest(town);
   await town.until('the change is mirrored', inStep(town));
 });
