@@ -40,6 +40,8 @@ function wordOf(pattern: RegExp, complaint: string): string | null {
 }
 
 function relationMeant(name: string): string | null {
+  if (relations.includes(name))
+    return `Every mirror of this version has ${name}. \`rosterd sync\` makes one or brings one up to date; on PostgreSQL, the search_path has to name its schema.`;
   const meant = closest(name, relations);
   return meant === undefined ? null : `Did you mean ${meant}?`;
 }
@@ -56,7 +58,7 @@ function columnMeant(name: string, statement: string): string | null {
     name,
     named.flatMap((relation) => columnsOf.get(relation) ?? []),
   );
-  if (meant !== undefined) return `Did you mean ${meant}?`;
+  if (meant !== undefined && meant !== name) return `Did you mean ${meant}?`;
   const elsewhere = relations.filter(
     (relation) => columnsOf.get(relation)?.includes(name.toLowerCase()) === true,
   );

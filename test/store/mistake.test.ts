@@ -15,6 +15,8 @@ test.each([
   ['SELECT email FROM investments', 'no such column: email', 7, 'email is a column of'],
   ['SELECT * FROM investment', 'no such table: investment', 14, 'Did you mean investments?'],
   ["SELECT 'stauts', -- stauts\n stauts FROM ticks", 'no such column: stauts', 28, null],
+  ['SELECT * FROM investments', 'relation "investments" does not exist', 14, '`rosterd sync` makes one'],
+  ['SELECT t.id FROM ticks t, roster r', 'no such column: t.id', 9, 'id is a column of'],
   ['SELECT * FROM "Investment"', 'relation "Investment" does not exist', 15, 'Did you mean investments?'],
 ])(
   'a name that does not exist is found in its statement, with the nearest one: %s',
