@@ -1,4 +1,4 @@
-import type { Operations, Wish } from '../console/ports/operations.js';
+import type { Actor, Operations, OperatorAction, Wish } from '../console/ports/operations.js';
 import { counted } from '../domain/counted.js';
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
@@ -36,9 +36,15 @@ export function operationsOf(parts: OperationsParts): Operations {
     return sources.find((one) => one.source === name && isFollowed(one)) ?? null;
   };
 
-  const seenSource = async (name: string) => {
+  const requireSource = async (name: string) => {
     const seen = await findSource(name);
     if (seen === null) throw new Fault('usage', `no source of the configuration is called ${name}`);
+    return seen;
+  };
+
+  const requireUnpaused = async (name: string) => {
+    const seen = await requireSource(name);
+    if (seen.paused_at !== null) throw new Fault('usage', `${name} is paused`, { hint: 'Resume it first.' });
     return seen;
   };
 
@@ -46,12 +52,59 @@ export function operationsOf(parts: OperationsParts): Operations {
   const request = async (
     kind: 'resync' | 'accept_deletions' | 'retry_quarantine',
     { source, rows }: Wish,
-    actor: { readonly name: string; readonly role: Parameters<Operations['perform']>[1]['role'] },
+    { name, role }: Actor,
   ) => {
     const confirmed_rows = kind === 'accept_deletions' ? rows : null;
-    const { name, role } = actor;
     await mirror.requests.add({ source, kind, confirmed_rows, actor: name, role, asked_at: now() });
     parts.onRequest();
+  };
+
+  const perform: Record<OperatorAction, Operations['perform']> = {
+    async resend_notice({ notice }) {
+      if (!(await mirror.outbox.resend(notice, now())))
+        throw new Fault('usage', `notice ${notice} was delivered or does not exist`);
+      parts.onNotice();
+      return `Notice ${notice} is sent again now. ${ifItFails}`;
+    },
+    async resend_alert({ alert }) {
+      if (!(await mirror.alerts.resend(alert, now())))
+        throw new Fault('usage', `alert ${alert} was delivered or does not exist`);
+      parts.onAlert();
+      return `Alert ${alert} is sent again now. ${ifItFails}`;
+    },
+    async pause({ source }) {
+      await requireSource(source);
+      await mirror.pauses.pause([source], now());
+      return `${source} is paused. A page that is being written is finished first; webhooks are still accepted.`;
+    },
+    async resume({ source }) {
+      await requireSource(source);
+      await mirror.pauses.resume([source]);
+      return `${source} goes on within a second.`;
+    },
+    async resync(wish, actor) {
+      const { source } = await requireUnpaused(wish.source);
+      await request('resync', wish, actor);
+      return `${source} is listed again from its beginning, starting within seconds. Its stored rows stay readable meanwhile.`;
+    },
+    async accept_deletions(wish, actor) {
+      const { source, awaiting_deletion: awaiting } = await requireUnpaused(wish.source);
+      if (awaiting !== wish.rows)
+        throw new Fault(
+          'usage',
+          `${counted(awaiting, 'row')} of ${source} ${awaiting === 1 ? 'awaits' : 'await'} deletion now, not ${wish.rows}: nothing was deleted`,
+          { hint: 'Look at them, and confirm again.' },
+        );
+      if (awaiting === 0) throw new Fault('usage', `no row of ${source} awaits deletion`);
+      await request('accept_deletions', wish, actor);
+      return `${counted(wish.rows, 'row')} of ${source} ${wish.rows === 1 ? 'is' : 'are'} deleted within seconds.`;
+    },
+    async retry_quarantine(wish, actor) {
+      const { source, quarantine_open: open } = await requireUnpaused(wish.source);
+      if (open === 0) throw new Fault('usage', `${source} has no record in quarantine`);
+      await request('retry_quarantine', wish, actor);
+      return `The records of ${source} in quarantine are read again within seconds. The audit log says how many could be read.`;
+    },
   };
 
   return {
@@ -80,50 +133,6 @@ export function operationsOf(parts: OperationsParts): Operations {
       };
     },
     source: findSource,
-    perform: async (wish, actor) => {
-      const { action, source, notice, alert } = wish;
-      if (action === 'resend_notice') {
-        if (!(await mirror.outbox.resend(notice, now())))
-          throw new Fault('usage', `notice ${notice} was delivered or does not exist`);
-        parts.onNotice();
-        return `Notice ${notice} is sent again now. ${ifItFails}`;
-      }
-      if (action === 'resend_alert') {
-        if (!(await mirror.alerts.resend(alert, now())))
-          throw new Fault('usage', `alert ${alert} was delivered or does not exist`);
-        parts.onAlert();
-        return `Alert ${alert} is sent again now. ${ifItFails}`;
-      }
-      const seen = await seenSource(source);
-      if (action === 'pause') {
-        await mirror.pauses.pause([source], now());
-        return `${source} is paused. A page that is being written is finished first; webhooks are still accepted.`;
-      }
-      if (action === 'resume') {
-        await mirror.pauses.resume([source]);
-        return `${source} goes on within a second.`;
-      }
-      if (seen.paused_at !== null)
-        throw new Fault('usage', `${source} is paused`, { hint: 'Resume it first.' });
-      switch (action) {
-        case 'resync':
-          await request('resync', wish, actor);
-          return `${source} is listed again from its beginning, starting within seconds. Its stored rows stay readable meanwhile.`;
-        case 'accept_deletions':
-          if (seen.awaiting_deletion !== wish.rows)
-            throw new Fault(
-              'usage',
-              `${counted(seen.awaiting_deletion, 'row')} of ${source} ${seen.awaiting_deletion === 1 ? 'awaits' : 'await'} deletion now, not ${wish.rows}: nothing was deleted`,
-              { hint: 'Look at them, and confirm again.' },
-            );
-          if (seen.awaiting_deletion === 0) throw new Fault('usage', `no row of ${source} awaits deletion`);
-          await request('accept_deletions', wish, actor);
-          return `${counted(wish.rows, 'row')} of ${source} ${wish.rows === 1 ? 'is' : 'are'} deleted within seconds.`;
-        case 'retry_quarantine':
-          if (seen.quarantine_open === 0) throw new Fault('usage', `${source} has no record in quarantine`);
-          await request('retry_quarantine', wish, actor);
-          return `The records of ${source} in quarantine are read again within seconds. The audit log says how many could be read.`;
-      }
-    },
+    perform: (wish, actor) => perform[wish.action](wish, actor),
   };
 }
