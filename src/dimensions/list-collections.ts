@@ -4,20 +4,19 @@ import type { Clock } from '../runtime/clock.js';
 import type { Interruption } from '../runtime/interruption.js';
 import { tabPerPage } from '../wire/limits.js';
 import { paths } from '../wire/paths.js';
+import { companies, namedRounds, parseCompany, parseMyCompanies } from './collections/companies.js';
 import {
-  type CompanyRecord,
-  companies,
-  hiddenCompany,
-  namedRounds,
-  parseCompany,
-  parseMyCompanies,
-  type RoundSummary,
-} from './collections/companies.js';
-import { companyUpdates, keptPosts, parseUpdates } from './collections/company-updates.js';
+  companyUpdates,
+  keptPosts,
+  parseUpdates,
+  type UnreadablePost,
+} from './collections/company-updates.js';
 import { collections } from './collections/index.js';
 import { parseStats, roundStats } from './collections/round-stats.js';
 import { hiddenRound, parseRound, type RoundRecord, rounds } from './collections/rounds.js';
 import { about } from './fields.js';
+import { finishRows } from './finish-rows.js';
+import { type CompanyFound, type MentionedRound, mentionedRounds } from './mentioned-rounds.js';
 import type {
   Catalog,
   Collection,
@@ -29,7 +28,7 @@ import type {
   RoundLabels,
   Row,
 } from './ports.js';
-import { keptRound, nameRounds } from './round-names.js';
+import { keptRound } from './round-names.js';
 import { type Trouble, troubles } from './troubles.js';
 
 /** The configuration of a source. */
@@ -90,18 +89,18 @@ function problemOf(fault: Fault): string | null {
   return fault.message;
 }
 
-interface CompanyFound {
-  readonly id: string;
-  readonly record: CompanyRecord | null;
-  readonly rounds: readonly RoundSummary[];
-  readonly reason: string | null;
-  readonly isUnreadable: boolean;
+interface PostsFound {
+  readonly rows: readonly Row[];
+  readonly unreadable: readonly UnreadablePost[];
+  /** Why the platform serves no more of them; null after the last page. */
+  readonly refusal: string | null;
 }
 
 class Run {
   #companies: readonly CompanyFound[] | null = null;
   #names: ReadonlyMap<string, string | null> = new Map();
   readonly #companyTroubles: Trouble[] = [];
+  readonly #roundTroubles: Trouble[] = [];
   #rounds: readonly RoundRecord[] | null = null;
   #stats: readonly Row[] | null = null;
   #unreadable: Fault | null = null;
@@ -116,7 +115,8 @@ class Run {
     switch (name) {
       case 'companies': {
         const found = await this.#findCompanies();
-        return complete(companies, [], troubles([...this.#companyTroubles, ...found]));
+        const hidden = found.filter((company) => company.kind !== 'served');
+        return complete(companies, [], troubles([...this.#companyTroubles, ...hidden]));
       }
       case 'rounds': {
         await this.#findRounds();
@@ -129,65 +129,21 @@ class Run {
     }
   }
 
-  /** Fills in the rows of companies and rounds, which need what the other collections say: names and currencies. */
+  /** Returns the listings with the rows of companies and rounds filled in. */
   finished(listings: readonly Listing[]): readonly Listing[] {
-    const found = this.#rounds ?? [];
-    const names = nameRounds(found);
-    const currencyOf = this.#currencies();
-    const roundRows = found.map(({ row }) => ({
-      ...row,
-      name: names.get(String(row.id)) ?? null,
-      currency: currencyOf(String(row.id)),
-    }));
+    const rows = finishRows({
+      known: this.parts.known,
+      companies: this.#companies ?? [],
+      namesOfCompanies: this.#names,
+      rounds: this.#rounds,
+      stats: this.#stats ?? [],
+    });
     return listings.map((listing) => {
       if (listing.kind === 'incomplete') return listing;
-      if (listing.collection === rounds) return { ...listing, rows: roundRows };
-      if (listing.collection === companies) return { ...listing, rows: this.#companyRows(roundRows) };
-      return listing;
+      const { name } = listing.collection;
+      return name === 'rounds' || name === 'companies' ? { ...listing, rows: rows[name] } : listing;
     });
   }
-
-  #companyRows(roundRows: readonly Row[]): readonly Row[] {
-    const currencies = new Map<unknown, Set<Row[string]>>();
-    for (const { company_id, currency } of roundRows) {
-      if (currency == null) continue;
-      const known = currencies.get(company_id);
-      if (known === undefined) currencies.set(company_id, new Set([currency]));
-      else known.add(currency);
-    }
-    const stored = firsts(this.parts.known.stored.get('companies') ?? [], ({ id }) => id);
-    const naming = (this.#rounds ?? []).filter(({ companyName }) => companyName !== null);
-    const named = firsts(naming, ({ row }) => row.company_id);
-    return (this.#companies ?? []).map(({ id, record, reason, isUnreadable }) => {
-      const own = [...(currencies.get(id) ?? [])];
-      const before = stored.get(id);
-      if (isUnreadable && before !== undefined) return before;
-      const currency = own.length > 1 ? null : (own[0] ?? before?.currency ?? null);
-      if (record !== null) return { ...record.row, currency };
-      const once = this.#rounds === null && before?.unavailable === reason ? before?.name : null;
-      const name =
-        this.#names.get(id) ?? named.get(id)?.companyName ?? (typeof once === 'string' ? once : null);
-      return { ...hiddenCompany(id, reason ?? '', name), currency };
-    });
-  }
-
-  /** Looks up the currency of a round: of its investments, else the one of its stats, else the one stored. */
-  #currencies(): (id: string) => string | null {
-    const { investedRounds, stored } = this.parts.known;
-    const invested = firsts(investedRounds, ({ id }) => id);
-    const counted = firsts(this.#stats ?? [], (row) => row.offering_id);
-    const before = firsts(stored.get('rounds') ?? [], ({ id }) => id);
-    return (id) => {
-      const known = [
-        invested.get(id)?.currency ?? null,
-        counted.get(id)?.currency ?? null,
-        before.get(id)?.currency ?? null,
-      ];
-      return known.find((currency) => typeof currency === 'string') ?? null;
-    };
-  }
-
-  readonly #roundTroubles: Trouble[] = [];
 
   async #findCompanies(): Promise<readonly CompanyFound[]> {
     if (this.#companies !== null) return this.#companies;
@@ -200,21 +156,18 @@ class Run {
       for (const id of this.#names.keys()) ids.add(id);
     }
     const found: CompanyFound[] = [];
-    for (const id of [...ids].sort()) {
-      const answer = await this.#look({ path: paths.company, params: { id }, isPublic: true });
-      if (answer.kind !== 'found') {
-        found.push({ id, record: null, rounds: [], reason: reasonOf(answer), isUnreadable: false });
-        continue;
-      }
-      const record = this.#readable(() => about('company', id, parseCompany(answer.body)));
-      found.push(
-        record instanceof Fault
-          ? { id, record: null, rounds: namedRounds(answer.body), reason: record.message, isUnreadable: true }
-          : { id, record, rounds: record.rounds, reason: null, isUnreadable: false },
-      );
-    }
+    for (const id of [...ids].sort()) found.push(await this.#findCompany(id));
     this.#companies = found;
     return found;
+  }
+
+  async #findCompany(id: string): Promise<CompanyFound> {
+    const answer = await this.#look({ path: paths.company, params: { id }, isPublic: true });
+    if (answer.kind !== 'found') return { kind: 'hidden', id, reason: reasonOf(answer) };
+    const record = this.#readable(() => about('company', id, parseCompany(answer.body)));
+    return record instanceof Fault
+      ? { kind: 'unreadable', id, reason: record.message, rounds: namedRounds(answer.body) }
+      : { kind: 'served', id, record };
   }
 
   /**
@@ -235,63 +188,51 @@ class Run {
     if (this.#rounds !== null) return this.#rounds;
     const found = await this.#findCompanies();
     const { known, source, cache } = this.parts;
-    const invested = new Map(known.investedRounds.map((round) => [round.id, round]));
-    const summaries = new Map(
-      found.flatMap(({ id, rounds: named }) =>
-        named.map((summary) => [summary.id, { summary, companyId: id }] as const),
-      ),
-    );
-    const here = new Set(found.map(({ id }) => id));
-    const unreadable = new Set<unknown>(found.filter(({ isUnreadable }) => isUnreadable).map(({ id }) => id));
-    // A round without investments that its company no longer names may still be served, such as a canceled one.
-    const rows = firsts(known.stored.get('rounds') ?? [], ({ id }) => id);
-    const stored = [...rows.values()].filter(({ company_id: of }) => typeof of === 'string' && here.has(of));
-    const ids = new Set([...invested.keys(), ...summaries.keys(), ...stored.map(({ id }) => String(id))]);
     const records: RoundRecord[] = [];
-    for (const id of [...ids].sort()) {
-      if (source.offering !== null && id !== source.offering) continue;
-      const before = cache.get(id);
-      const answer = await this.#look({
-        path: paths.offering,
-        params: { external_id: id },
-        catalog: true,
-        isPublic: true,
-        ...(before?.etag == null ? {} : { etag: before.etag }),
-      });
-      const { summary, companyId } = summaries.get(id) ?? { summary: undefined, companyId: null };
-      const of = companyId ?? invested.get(id)?.companyId ?? null;
-      if (answer.kind === 'same' && before !== undefined) {
-        records.push(before);
-        continue;
-      }
-      const record =
-        answer.kind === 'found' ? this.#readable(() => about('offering', id, parseRound(answer.body))) : null;
-      if (record !== null && !(record instanceof Fault)) {
-        const { row } = record;
-        records.push({ ...record, row: { ...row, company_id: row.company_id ?? of } });
-        continue;
-      }
-      const reason = record?.message ?? reasonOf(answer);
-      const kept = rows.get(id);
-      // What its company says of a round that the platform hides is unknown while the company cannot be read.
-      const isKept = kept !== undefined && (record !== null || unreadable.has(kept.company_id));
-      if (!isKept) cache.delete(id);
-      if (!isKept && summary === undefined && !invested.has(id)) continue;
-      if (record !== null || (answer.kind === 'unavailable' && answer.forbidden))
-        this.#roundTroubles.push({ id, reason });
-      const labels = !isKept && invested.has(id) ? await this.parts.labelsOf(id) : null;
-      records.push(
-        isKept ? keptRound(kept, before) : hiddenRound({ id, companyId: of, reason }, summary, labels),
-      );
+    for (const round of mentionedRounds(found, known)) {
+      if (source.offering !== null && round.id !== source.offering) continue;
+      const record = await this.#findRound(round);
+      if (record !== null) records.push(record);
     }
     for (const record of records) if (record.etag !== null) cache.set(String(record.row.id), record);
     this.#rounds = records;
     return records;
   }
 
+  /** Returns the round as served, as stored, or as a hidden one; null if it was only stored and is not served any more. */
+  async #findRound(round: MentionedRound): Promise<RoundRecord | null> {
+    const { id, companyId } = round;
+    const { cache, labelsOf } = this.parts;
+    const before = cache.get(id);
+    const answer = await this.#look({
+      path: paths.offering,
+      params: { external_id: id },
+      catalog: true,
+      isPublic: true,
+      ...(before?.etag == null ? {} : { etag: before.etag }),
+    });
+    if (answer.kind === 'same' && before !== undefined) return before;
+    const record =
+      answer.kind === 'found' ? this.#readable(() => about('offering', id, parseRound(answer.body))) : null;
+    if (record !== null && !(record instanceof Fault)) {
+      const { row } = record;
+      return { ...record, row: { ...row, company_id: row.company_id ?? companyId } };
+    }
+    const reason = record?.message ?? reasonOf(answer);
+    // What its company says of a round that the platform hides is unknown while the company cannot be read.
+    const kept = record !== null || round.companyIsUnreadable ? round.stored : undefined;
+    if (kept === undefined) cache.delete(id);
+    if (kept === undefined && round.summary === undefined && !round.isInvested) return null;
+    if (record !== null || (answer.kind === 'unavailable' && answer.forbidden))
+      this.#roundTroubles.push({ id, reason });
+    if (kept !== undefined) return keptRound(kept, before);
+    const labels = round.isInvested ? await labelsOf(id) : null;
+    return hiddenRound({ id, companyId, reason }, round.summary, labels);
+  }
+
   async #listStats(): Promise<Listing> {
     const rows: Row[] = [];
-    const refused: { id: string; reason: string }[] = [];
+    const refused: Trouble[] = [];
     const answering = new Set<unknown>();
     const refusing = new Map<unknown, string>();
     const found = await this.#findRounds();
@@ -327,35 +268,41 @@ class Run {
     const rows = new Map<unknown, Row>();
     const kept = new Map<unknown, Row>();
     const stored = this.parts.known.stored.get('company_updates') ?? [];
-    const refused: { id: string; reason: string }[] = [];
+    const refused: Trouble[] = [];
     for (const { id } of await this.#findCompanies()) {
-      let cursor: string | undefined;
-      for (let page = 1; ; page += 1) {
-        const answer = await this.#look({
-          path: paths.companyUpdates,
-          params: { id },
-          query: { per_page: String(tabPerPage.max), cursor },
-          isPublic: true,
-        });
-        if (answer.kind !== 'found') {
-          refused.push({ id, reason: reasonOf(answer) });
-          break;
-        }
-        const read = this.#readable(() => parseUpdates(answer.body, id, { cursor, number: page }));
-        const {
-          rows: found,
-          unreadable,
-          next,
-        } = read instanceof Fault ? { rows: [], unreadable: [{ id: null, fault: read }], next: null } : read;
-        for (const row of found) rows.set(row.id, row);
-        for (const post of unreadable) refused.push({ id: post.id ?? id, reason: post.fault.message });
-        for (const row of keptPosts(stored, id, unreadable)) kept.set(row.id, row);
-        this.#unreadable ??= unreadable[0]?.fault ?? null;
-        if (next === null) break;
-        cursor = next;
-      }
+      const posts = await this.#findPosts(id);
+      for (const row of posts.rows) rows.set(row.id, row);
+      for (const post of posts.unreadable) refused.push({ id: post.id ?? id, reason: post.fault.message });
+      for (const row of keptPosts(stored, id, posts.unreadable)) kept.set(row.id, row);
+      if (posts.refusal !== null) refused.push({ id, reason: posts.refusal });
     }
     return complete(companyUpdates, [...new Map([...kept, ...rows]).values()], troubles(refused));
+  }
+
+  /** Reads the posts of a company, page by page, until the last one or one that the platform refuses. */
+  async #findPosts(company: string): Promise<PostsFound> {
+    const rows: Row[] = [];
+    const unreadable: UnreadablePost[] = [];
+    let cursor: string | undefined;
+    for (let number = 1; ; number += 1) {
+      const answer = await this.#look({
+        path: paths.companyUpdates,
+        params: { id: company },
+        query: { per_page: String(tabPerPage.max), cursor },
+        isPublic: true,
+      });
+      if (answer.kind !== 'found') return { rows, unreadable, refusal: reasonOf(answer) };
+      const page = this.#readable(() => parseUpdates(answer.body, company, { cursor, number }));
+      if (page instanceof Fault) {
+        unreadable.push({ id: null, fault: page });
+        return { rows, unreadable, refusal: null };
+      }
+      rows.push(...page.rows);
+      unreadable.push(...page.unreadable);
+      this.#unreadable ??= page.unreadable[0]?.fault ?? null;
+      if (page.next === null) return { rows, unreadable, refusal: null };
+      cursor = page.next;
+    }
   }
 
   /** Returns what the parser returns, or the fault of a response that breaks the contract. */
@@ -384,16 +331,6 @@ const complete = (collection: Collection, rows: readonly Row[], problem: string 
   rows,
   problem,
 });
-
-/** Returns the first of the items with each key. */
-function firsts<Item>(items: readonly Item[], keyOf: (item: Item) => unknown): ReadonlyMap<unknown, Item> {
-  const found = new Map<unknown, Item>();
-  for (const item of items) {
-    const key = keyOf(item);
-    if (!found.has(key)) found.set(key, item);
-  }
-  return found;
-}
 
 const reasonOf = (answer: Found): string =>
   answer.kind === 'unavailable' ? answer.reason : 'the platform said it is unchanged, and nothing is stored';

@@ -327,8 +327,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   ),
   bug(
     'the name of a company stays after its token lost the scope',
-    'src/dimensions/list-collections.ts',
-    'this.#rounds === null && before?.unavailable === reason ? before?.name : null',
+    'src/dimensions/finish-rows.ts',
+    'rounds === null && before?.unavailable === company.reason ? before?.name : null',
     'before?.name',
   ),
   bug(
@@ -364,14 +364,14 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'only the first page of posts is read',
     'src/dimensions/list-collections.ts',
-    'if (next === null) break;',
-    'if (next !== undefined) break;',
+    'if (page.next === null) return',
+    'if (page.next !== undefined) return',
   ),
   bug(
     'a round that is not served keeps its terms',
     'src/dimensions/list-collections.ts',
-    '      if (!isKept) cache.delete(id);\n',
-    '      if (before !== undefined) {\n        records.push(before);\n        continue;\n      }\n',
+    'if (kept === undefined) cache.delete(id);',
+    'if (before !== undefined) return before;',
   ),
   bug(
     'a scrub is counted as done while somebody reads the log',
