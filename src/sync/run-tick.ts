@@ -4,7 +4,7 @@ import { cursorWarningSeconds, feedRetentionSeconds } from '../wire/limits.js';
 import { unrecordedFailureOf } from './failure-of.js';
 import { keepLease } from './keep-lease.js';
 import { PageReader } from './page-reader.js';
-import { feedOf, planOf, Tick } from './perform-tick.js';
+import { feedOf, planOf, type StartTime, Tick } from './perform-tick.js';
 import { nothingApplied, type Opened, type SyncSource } from './ports.js';
 import type { TickAsk, TickParts, TickResult } from './tick-parts.js';
 
@@ -15,8 +15,7 @@ export async function runTick(
   parts: TickParts,
   signal: AbortSignal,
 ): Promise<TickResult> {
-  const startedAt = parts.clock.now();
-  const begun = parts.clock.monotonic();
+  const start: StartTime = { at: parts.clock.now(), monotonic: parts.clock.monotonic() };
   const cut = new Interrupter();
   const reader = new PageReader(cut);
   let opened: Opened;
@@ -37,8 +36,8 @@ export async function runTick(
       report: {
         trigger: ask.trigger,
         mode: 'none',
-        startedAt: instantFromMillis(startedAt),
-        tookMs: Math.round(parts.clock.monotonic() - begun),
+        startedAt: instantFromMillis(start.at),
+        tookMs: Math.round(parts.clock.monotonic() - start.monotonic),
         pages: 0,
         applied: nothingApplied,
         outcome: 'failed',
@@ -56,26 +55,13 @@ export async function runTick(
   const stop = () => cut.abort();
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
-  const tick = new Tick(
-    ...[
-      source,
-      identity,
-      ask,
-      parts,
-      opened.lease,
-      opened.identityIncluded === true,
-      reader,
-      startedAt,
-      begun,
-    ],
-  );
-  tick.leaseIsLater = opened.leaseLater === true;
+  const tick = new Tick({ source, identity, ask, parts, opened, reader, start });
   const keeping = keepLease({ ...parts, lease: opened.lease }, parts.options.leaseRenewMillis, (error) => {
     tick.lost = error;
     cut.abort();
   });
   try {
-    return await tick.run(opened, keeping);
+    return await tick.run(keeping);
   } finally {
     signal.removeEventListener('abort', stop);
     await keeping.stop();

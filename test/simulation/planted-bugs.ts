@@ -279,8 +279,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'a cursor is kept although its page failed to commit',
     'src/sync/perform-tick.ts',
-    'await mirror.applyPage(this.lease, this.#pageAtHand().parse(), effect.reached, ending)',
-    'await mirror.applyPage(this.lease, { ...this.#pageAtHand().parse(), items: this.#pageAtHand().parse().items.slice(0, 20) }, effect.reached, ending)',
+    'await mirror.applyPage(this.#lease, this.#pageAtHand().parse(), reached, ending)',
+    'await mirror.applyPage(this.#lease, { ...this.#pageAtHand().parse(), items: this.#pageAtHand().parse().items.slice(0, 20) }, reached, ending)',
   ),
   bug(
     'identity stays after the grant ends',

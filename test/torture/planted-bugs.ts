@@ -36,8 +36,8 @@ export const plantedBugs: readonly TortureBug[] = [
     'accept-to-tick',
     'a position is stored without its page',
     'src/sync/perform-tick.ts',
-    'mirror.applyPage(this.lease, this.#pageAtHand().parse(), effect.reached, ending)',
-    'mirror.applyPage(this.lease, { ...this.#pageAtHand().parse(), items: this.#pageAtHand().parse().items.slice(1) }, effect.reached, ending)',
+    'mirror.applyPage(this.#lease, this.#pageAtHand().parse(), reached, ending)',
+    'mirror.applyPage(this.#lease, { ...this.#pageAtHand().parse(), items: this.#pageAtHand().parse().items.slice(1) }, reached, ending)',
   ),
   of(
     'accept-to-tick',
