@@ -62,23 +62,10 @@ export function schedule(
   rules: ScheduleRules,
 ): Scheduled {
   switch (event.kind) {
-    case 'started': {
-      const next: Schedule = { ...state, follows: 'here' };
-      // A source that another process worked meanwhile begins again as after a start.
-      if (event.waitMillis !== undefined)
-        return woken({ ...next, timerDue: now + event.waitMillis, unasked: 'start' });
-      return woken(state.follows === 'elsewhere' ? { ...next, timerDue: now, unasked: 'start' } : next);
-    }
+    case 'started':
+      return started(state, event, now);
     case 'due_within':
-      if (state.follows !== 'here') return unchanged(state);
-      return woken({
-        ...state,
-        timerDue: Math.min(state.timerDue, now + event.waitMillis),
-        grant:
-          state.grant === unchecked && event.grantWaitMillis !== undefined
-            ? { dueAt: now + event.grantWaitMillis, failures: 0 }
-            : state.grant,
-      });
+      return dueWithin(state, event, now);
     case 'left':
       return stilled({ ...state, follows: 'elsewhere', nudged: false, recheck: false }, []);
     case 'closed':
@@ -100,19 +87,44 @@ export function schedule(
       return asked({ ...state, manual: [...state.manual, event.ask] });
     case 'database_back':
       return databaseBack(state, event.hasMissed, now);
-    case 'due': {
-      if (state.tick.kind !== 'none') throw new Error('a source has one tick at a time');
-      const urgent = (state.nudged && !nudgeWaits(state, now)) || state.recheck || state.manual.length > 0;
-      return {
-        next: { ...state, tick: { kind: 'queued', urgent } },
-        effects: [{ kind: 'enqueue', urgent }],
-      };
-    }
+    case 'due':
+      return queued(state, now);
     case 'slot_free':
       return begun(state, now);
     case 'ended':
       return ended(state, event.end, now, rules);
   }
+}
+
+type EventOf<Kind extends ScheduleEvent['kind']> = Extract<ScheduleEvent, { readonly kind: Kind }>;
+
+function started(state: Schedule, { waitMillis }: EventOf<'started'>, now: number): Scheduled {
+  const next: Schedule = { ...state, follows: 'here' };
+  // A source that another process worked meanwhile begins again as after a start.
+  if (waitMillis !== undefined) return woken({ ...next, timerDue: now + waitMillis, unasked: 'start' });
+  return woken(state.follows === 'elsewhere' ? { ...next, timerDue: now, unasked: 'start' } : next);
+}
+
+function dueWithin(
+  state: Schedule,
+  { waitMillis, grantWaitMillis }: EventOf<'due_within'>,
+  now: number,
+): Scheduled {
+  if (state.follows !== 'here') return unchanged(state);
+  return woken({
+    ...state,
+    timerDue: Math.min(state.timerDue, now + waitMillis),
+    grant:
+      state.grant === unchecked && grantWaitMillis !== undefined
+        ? { dueAt: now + grantWaitMillis, failures: 0 }
+        : state.grant,
+  });
+}
+
+function queued(state: Schedule, now: number): Scheduled {
+  if (state.tick.kind !== 'none') throw new Error('a source has one tick at a time');
+  const urgent = (state.nudged && !nudgeWaits(state, now)) || state.recheck || state.manual.length > 0;
+  return { next: { ...state, tick: { kind: 'queued', urgent } }, effects: [{ kind: 'enqueue', urgent }] };
 }
 
 /**
@@ -180,36 +192,24 @@ function nudgeWaits({ halted, nudgeDue }: Schedule, now: number): boolean {
 function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRules): Scheduled {
   if (state.tick.kind !== 'running') throw new Error('a tick ended that was not running');
   const { covers, databaseIsBack } = state.tick;
-  const { report, phase } = end;
+  const { report } = end;
+  const { isCut, halted, databaseFailed, isBlocked, keepsNudge } = consequencesOf(end, covers.trigger);
   const grant = covers.checksGrant ? afterCheck(state.grant, end.grant, now, rules.grantMillis) : state.grant;
   const mayRetryGrant = report.outcome === 'done' && !(covers.checksGrant && end.grant === 'not_asked');
   const stretch = afterTick(state.stretch, report, covers.nudged);
-  const halted = phase?.kind === 'halted';
   // Cut off by a pause that ended, or by a handover that came back, while it finished its page: due at once.
-  const isCut = report.outcome === 'stopped';
   const goesOn = isCut && state.follows === 'here' && !state.paused;
   const interval = stretched(stretch, rules.intervalMillis, rules.idleIntervalMillis);
-  const databaseFailed = report.outcome === 'failed' && report.code?.startsWith('database_') === true;
   const isRepeated = databaseFailed && databaseIsBack && !halted;
-  // A timed retry could wait behind those of many other sources. A locked database is found before a request is sent, as a rule.
-  const isLocked = report.outcome === 'failed' && report.code === 'database_busy';
   const timerDue = goesOn || isRepeated ? now : now + timerWait(end, halted, interval);
-  // A webhook tick may use the reserved requests, a timed tick may not. So after a timed tick ran out of quota, one
-  // webhook tick may still follow at once.
-  const reserveLeft =
-    report.code === 'rate_limited' && covers.trigger !== 'webhook' && phase?.kind === 'following';
-  const isBlocked = report.outcome !== 'done' && report.retryAt !== null && !reserveLeft;
-  const onlyLooked = state.halted && covers.trigger === 'timer';
-  const haltedDue = onlyLooked ? state.nudgeDue : now + haltedNudgeMillis;
-  // The tick was cut off, met a lock, or could not use the webhook reserve. The nudge that it covered gets a tick of its own.
-  const keepsNudge = (isCut || isLocked || reserveLeft) && state.follows !== 'elsewhere';
+  const isFollowed = state.follows !== 'elsewhere';
   return unchanged({
     ...state,
     tick: none,
-    nudged: state.nudged || (covers.nudged && keepsNudge),
-    recheck: state.recheck || (covers.recheck && isCut && state.follows !== 'elsewhere'),
+    nudged: state.nudged || (covers.nudged && keepsNudge && isFollowed),
+    recheck: state.recheck || (covers.recheck && isCut && isFollowed),
     timerDue,
-    nudgeDue: halted ? haltedDue : isBlocked ? timerDue : now,
+    nudgeDue: halted ? haltedNudgeDue(state, covers.trigger, now) : isBlocked ? timerDue : now,
     nudgedAt: covers.nudged ? now : state.nudgedAt,
     rechecks: covers.recheck ? afterRecheck(state.rechecks, now) : state.rechecks,
     stretch,
@@ -221,6 +221,40 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
     databaseFailed,
     expected: endOf(end),
   });
+}
+
+/** What the end of a tick says about the next one. */
+interface Consequences {
+  readonly isCut: boolean;
+  readonly halted: boolean;
+  readonly databaseFailed: boolean;
+  /** Whether nothing may be requested before its retry time, not even for a webhook. */
+  readonly isBlocked: boolean;
+  /** Whether the nudge that the tick covered gets a tick of its own. */
+  readonly keepsNudge: boolean;
+}
+
+function consequencesOf({ report, phase }: TickEnded, trigger: Trigger): Consequences {
+  const { outcome, code, retryAt } = report;
+  const isCut = outcome === 'stopped';
+  const failedWith = outcome === 'failed' ? code : null;
+  // A timed retry could wait behind those of many other sources. A locked database is found before a request is sent, as a rule.
+  const isLocked = failedWith === 'database_busy';
+  // A webhook tick may use the reserved requests, a timed tick may not. So after a timed tick ran out of quota, one
+  // webhook tick may still follow at once.
+  const reserveLeft = code === 'rate_limited' && trigger !== 'webhook' && phase?.kind === 'following';
+  return {
+    isCut,
+    halted: phase?.kind === 'halted',
+    databaseFailed: failedWith?.startsWith('database_') === true,
+    isBlocked: outcome !== 'done' && retryAt !== null && !reserveLeft,
+    keepsNudge: isCut || isLocked || reserveLeft,
+  };
+}
+
+/** Returns when a nudge may retry a source that is halted. A timed look sends no request, so it begins no other hour. */
+function haltedNudgeDue({ halted, nudgeDue }: Schedule, trigger: Trigger, now: number): number {
+  return halted && trigger === 'timer' ? nudgeDue : now + haltedNudgeMillis;
 }
 
 function timerWait({ grant, retryInMillis, chance }: TickEnded, halted: boolean, interval: number): number {
