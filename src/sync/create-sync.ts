@@ -10,8 +10,8 @@ import { SpacedElsewhere } from './spaced-elsewhere.js';
 import { spacingElsewhere } from './spacing-seen.js';
 import type { Sync, SyncParts, TickListener } from './sync.js';
 import { TickLog } from './tick-log.js';
-import type { TickResult } from './tick-parts.js';
-import { type Ticket, TickSlots } from './tick-slots.js';
+import type { TickAsk, TickResult } from './tick-parts.js';
+import { type RunningTick, type Ticket, TickSlots } from './tick-slots.js';
 import { isPlenty, type SharedBudget } from './webhook-spacing.js';
 import { WebhookUsers } from './webhook-users.js';
 
@@ -69,36 +69,45 @@ export function createSync(parts: SyncParts): Sync {
     one: Followed,
     { wish, ask, signal, cut }: QueuedTick,
   ): Promise<TickResult | null> => {
-    const { source, ticks } = one;
-    const spend = (requests: number) => {
-      const { timed } = sharesNow();
-      if (timed !== null) allowance.spend(clock.monotonic(), timed, requests);
-    };
     const [running, ticket] = slots.add(
       wish,
       async (slot) => {
         one.ticket = null;
-        const wanted = ask();
-        if (wanted === null) return null;
-        // Where no names are kept there is no grant to check. Such a tick makes no request for it.
-        const asked = source.mayReadIdentity === undefined ? { ...wanted, checkGrant: false } : wanted;
-        if (asked.trigger === 'manual') slot.keep();
-        const isTimed = (asked.trigger === 'timer' || asked.trigger === 'start') && !wish.looks;
-        const checksByRequest = asked.checkGrant === true && source.dropsIdentity !== true;
-        if (isTimed && !wish.lists) spend(checksByRequest ? 2 : 1);
-        const onPage = (lists: boolean, pages: number) => slot.page(lists, pages);
-        const result = await runTick(source, asked, { ...parts, logger: one.logger, onPage }, signal());
-        const { pages, mode } = result.report;
-        if (isTimed && mode === 'delta' && pages > 1) spend(pages - 1);
-        return result;
+        const asked = ask();
+        return asked === null ? null : await tickIn(slot, one, wish, asked, signal());
       },
       cut,
     );
     one.ticket = ticket;
     const result = await running;
     if (result === null) return null;
-    ticks.ended(result);
-    for (const listener of listeners) listener(source.identity.name, result);
+    one.ticks.ended(result);
+    for (const listener of listeners) listener(one.source.identity.name, result);
+    return result;
+  };
+
+  /** Runs a tick in its slot. A timed one spends its requests from the share of this process. */
+  const tickIn = async (
+    slot: RunningTick,
+    { source, logger }: Followed,
+    { looks, lists }: QueuedTick['wish'],
+    wanted: TickAsk,
+    signal: AbortSignal,
+  ): Promise<TickResult> => {
+    const spend = (requests: number) => {
+      const { timed } = sharesNow();
+      if (timed !== null) allowance.spend(clock.monotonic(), timed, requests);
+    };
+    // Where no names are kept there is no grant to check. Such a tick makes no request for it.
+    const asked = source.mayReadIdentity === undefined ? { ...wanted, checkGrant: false } : wanted;
+    if (asked.trigger === 'manual') slot.keep();
+    const isTimed = (asked.trigger === 'timer' || asked.trigger === 'start') && !looks;
+    const checksByRequest = asked.checkGrant === true && source.dropsIdentity !== true;
+    if (isTimed && !lists) spend(checksByRequest ? 2 : 1);
+    const onPage = (listing: boolean, pages: number) => slot.page(listing, pages);
+    const result = await runTick(source, asked, { ...parts, logger, onPage }, signal);
+    const { pages, mode } = result.report;
+    if (isTimed && mode === 'delta' && pages > 1) spend(pages - 1);
     return result;
   };
 
