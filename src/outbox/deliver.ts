@@ -110,36 +110,48 @@ const isDue = (dueAt: Instant, now: number) =>
 
 /** Sends a receiver its due notices. Returns whether there were any. */
 async function deliverTo(target: string, parts: DeliveryParts, signal: AbortSignal): Promise<boolean> {
-  const { outbox, clock, logger, targets } = parts;
-  const send = targets.get(target);
+  const { outbox, clock } = parts;
   // Terminates: each turn settles its batch or ends here.
   for (let found = false; ; found = true) {
     const notices = await outbox.dueFor(target, instantFromMillis(clock.now()), batch);
     for (const notice of notices) {
       if (signal.aborted) return true;
-      if (send === undefined) {
-        await outbox.begin(notice.notice);
-        const at = instantFromMillis(clock.now());
-        await outbox.giveUp(notice.notice, at, 'no receiver of that name is configured any more');
-        continue;
-      }
-      if (await comesTooSoon(notice, parts)) continue;
-      // A commit may have changed or deleted it since it was read.
-      const body = await outbox.begin(notice.notice);
-      if (body === null) continue;
-      const sent = await send({ ...notice, body }, signal);
-      // Aborted by our own shutdown: whether it arrived is unknown, so it is sent again.
-      if (signal.aborted && sent.kind !== 'delivered') return true;
-      const continues = await settle(notice, sent, parts);
-      if (sent.kind !== 'delivered')
-        logger.warn(
-          { endpoint: target, attempt: notice.attempts + 1, hint: sent.why },
-          'a notice was not delivered',
-        );
+      const continues = await deliver(target, notice, parts, signal);
       if (!continues) return true;
     }
     if (notices.length < batch) return found || notices.length > 0;
   }
+}
+
+/** Sends a notice, unless it has to wait. Returns whether the next notice to the same receiver may be sent now. */
+async function deliver(
+  target: string,
+  notice: DueNotice,
+  parts: DeliveryParts,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { outbox, clock, logger, targets } = parts;
+  const send = targets.get(target);
+  if (send === undefined) {
+    await outbox.begin(notice.notice);
+    const at = instantFromMillis(clock.now());
+    await outbox.giveUp(notice.notice, at, 'no receiver of that name is configured any more');
+    return true;
+  }
+  if (await comesTooSoon(notice, parts)) return true;
+  // A commit may have changed or deleted it since it was read.
+  const body = await outbox.begin(notice.notice);
+  if (body === null) return true;
+  const sent = await send({ ...notice, body }, signal);
+  // Aborted by our own shutdown: whether it arrived is unknown, so it is sent again.
+  if (signal.aborted && sent.kind !== 'delivered') return false;
+  const continues = await settle(notice, sent, parts);
+  if (sent.kind !== 'delivered')
+    logger.warn(
+      { endpoint: target, attempt: notice.attempts + 1, hint: sent.why },
+      'a notice was not delivered',
+    );
+  return continues;
 }
 
 /**
