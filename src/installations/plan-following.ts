@@ -62,11 +62,7 @@ export function planListing(rule: Rule, listing: InstallationList, known: Known,
   const reached = new Map<string, number>();
   const active = activeByTarget(rule, listing.installations, byTarget);
   const forgotten = forgottenTargets(known);
-  const ended = new Map(
-    listing.installations.filter(({ isActive }) => !isActive).map((one) => [one.id, one]),
-  );
   const changes: FollowedSourceChange[] = [];
-  const missing: FollowedSource[] = [];
 
   for (const installation of active.values()) {
     const before = byTarget.get(installation.target) ?? null;
@@ -79,15 +75,34 @@ export function planListing(rule: Rule, listing: InstallationList, known: Known,
     names.add(next.source);
     changes.push({ before, next });
   }
-  for (const before of byTarget.values()) {
-    if (active.has(before.target)) continue;
+  const inactive = [...byTarget.values()].filter(({ target }) => !active.has(target));
+  const { revoked, unnamed } = withoutActive(rule, inactive, listing.installations, now);
+  return {
+    changes: [...changes, ...revoked],
+    missing: listing.isComplete ? unnamed.filter(isOpen) : [],
+  };
+}
+
+/** Returns what changes of sources without an active installation, and those whose installation the list does not name. */
+function withoutActive(
+  rule: Rule,
+  sources: readonly FollowedSource[],
+  installations: readonly ListedInstallation[],
+  now: number,
+): { readonly revoked: readonly FollowedSourceChange[]; readonly unnamed: readonly FollowedSource[] } {
+  const ended = new Map(installations.filter(({ isActive }) => !isActive).map((one) => [one.id, one]));
+  const revoked: FollowedSourceChange[] = [];
+  const unnamed: FollowedSource[] = [];
+  for (const before of sources) {
     const end = ended.get(before.installation);
-    if (end !== undefined) {
-      const next = disconnected(rule, before, 'revoked', endOf(end, now));
-      if (next !== before) changes.push({ before, next });
-    } else if (listing.isComplete && isOpen(before)) missing.push(before);
+    if (end === undefined) {
+      unnamed.push(before);
+      continue;
+    }
+    const next = disconnected(rule, before, 'revoked', endOf(end, now));
+    if (next !== before) revoked.push({ before, next });
   }
-  return { changes, missing };
+  return { revoked, unnamed };
 }
 
 /** Returns the source after the platform said that its installation does not exist. */
