@@ -250,13 +250,7 @@ export class RuleFollower {
 
   async #save(changes: readonly FollowedSourceChange[]): Promise<void> {
     const { book, vault, logger } = this.#parts;
-    // The row is the only record of the previous installation, so its token goes before the row forgets it.
-    const users = tokenUsers(book.rows());
-    for (const { before, next } of changes)
-      if (before !== null && before.installation !== next.installation) {
-        const others = (users.get(before.installation) ?? 0) - (isOpen(before) ? 1 : 0);
-        if (others <= 0) await vault.remove(tokenKey(before.installation));
-      }
+    await this.#removeFormerTokens(changes);
     const saved = await book.save(changes);
     const remaining = tokenUsers(book.rows());
     for (const { before, next } of saved) {
@@ -266,6 +260,20 @@ export class RuleFollower {
       if (before === null) logger.info({ source, installation }, 'an installation was found');
       else if (isOpen(next)) logger.info({ source, installation }, 'an installation is active again');
       else logger.info({ source, installation, reason: reason ?? 'unknown' }, 'a source is no longer synced');
+    }
+  }
+
+  /**
+   * Removes the tokens of installations that are replaced, unless another source uses them. A row is the only record of
+   * its previous installation, so this precedes the change of the row.
+   */
+  async #removeFormerTokens(changes: readonly FollowedSourceChange[]): Promise<void> {
+    const { book, vault } = this.#parts;
+    const users = tokenUsers(book.rows());
+    for (const { before, next } of changes) {
+      if (before === null || before.installation === next.installation) continue;
+      const others = (users.get(before.installation) ?? 0) - (isOpen(before) ? 1 : 0);
+      if (others <= 0) await vault.remove(tokenKey(before.installation));
     }
   }
 
