@@ -4,36 +4,14 @@
  * Takes only text that JSON.parse accepted, so it needs to track only strings and nesting.
  */
 export function rawItems(text: string): readonly string[] {
-  let items: string[] = [];
-  let isData = false;
-  let depth = 0;
-  let itemFrom = -1;
-  let key = '';
-  for (let at = 0; at < text.length; at += 1) {
-    const sign = text.charCodeAt(at);
-    const isBetween = depth === 2 && isData && itemFrom < 0;
-    if (sign === quote) {
-      const end = endOfString(text, at);
-      if (depth === 1) key = text.slice(at, end + 1);
-      else if (isBetween) itemFrom = at;
-      at = end;
-    } else if (sign === openBrace || sign === openBracket) {
-      if (isBetween) itemFrom = at;
-      depth += 1;
-      // A repeated key replaces the earlier one, as in JSON.parse.
-      if (depth === 2) {
-        isData = sign === openBracket && isKeyData(key);
-        if (isData) items = [];
-      }
-    } else if (sign === closeBrace || sign === closeBracket || sign === comma) {
-      if (depth === 2 && isData && !isBetween) {
-        items.push(text.slice(itemFrom, at).trimEnd());
-        itemFrom = -1;
-      }
-      if (sign !== comma) depth -= 1;
-    } else if (isBetween && sign > space) {
-      itemFrom = at;
-    }
+  const page = text.trim();
+  if (!page.startsWith('{')) return [];
+  let items: readonly string[] = [];
+  for (const member of piecesOf(page)) {
+    const keyEnd = endOfString(member, 0) + 1;
+    const value = member.slice(member.indexOf(':', keyEnd) + 1).trimStart();
+    // A repeated key replaces the earlier one, as in JSON.parse.
+    if (isKeyData(member.slice(0, keyEnd)) && value.startsWith('[')) items = piecesOf(value);
   }
   return items;
 }
@@ -45,7 +23,25 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
-const space = 0x20;
+
+/** Returns the texts between the outer brackets of an object or array, separated at its own commas. */
+function piecesOf(text: string): readonly string[] {
+  const pieces: string[] = [];
+  let depth = 0;
+  let from = 1;
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text.charCodeAt(at);
+    if (sign === quote) at = endOfString(text, at);
+    else if (sign === openBrace || sign === openBracket) depth += 1;
+    else if (sign === closeBrace || sign === closeBracket) depth -= 1;
+    if (depth === 0 || (depth === 1 && sign === comma)) {
+      pieces.push(text.slice(from, at).trim());
+      from = at + 1;
+    }
+  }
+  // Only an empty object or array has an empty piece.
+  return pieces.filter((piece) => piece !== '');
+}
 
 function endOfString(text: string, from: number): number {
   let at = from + 1;

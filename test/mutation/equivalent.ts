@@ -50,11 +50,7 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
   "client/budgets.ts | throw new Error('a budget that was just … → ; | if (least === null) throw new Error('a budget that was just loaded is …":
     'A budget that was loaded has two counts; the check is for the type.',
   'client/raw-items.ts | < → <= | for (let at = 0; at < text.length; at += 1) {':
-    'There is no character beyond the text, and none that is not there begins or ends an entry.',
-  'client/raw-items.ts | < → <= | const isBetween = depth === 2 && isData && itemFrom < 0;':
-    'No entry begins with the first character of a page.',
-  'client/raw-items.ts | 0x20 → 33 | const space = 0x20;':
-    'Outside its strings, JSON has no exclamation mark.',
+    'There is no character beyond the text, and the empty piece that it would end is left out.',
   'client/raw-items.ts | < → <= | while (at < text.length && text.charCodeAt(at) !== quote) at += text.c…':
     'In a text that JSON.parse accepted, a quote ends each string before the text ends.',
   'client/early-cursor.ts | < → <= | if (at < 0 || end - at > metaLengthMax) return null;':
