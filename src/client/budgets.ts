@@ -87,6 +87,12 @@ interface Counts {
   readonly fixed: BudgetState | null;
 }
 
+/**
+ * Computes the new counts from those of the entry. Returns null to be called again with `isNew`, when they are the current
+ * stored ones.
+ */
+type Next = (isNew: boolean) => Counts | null;
+
 export class Budgets {
   readonly #parts: BudgetsParts;
   readonly #entries = new Map<string, Promise<Entry>>();
@@ -191,50 +197,47 @@ export class Budgets {
   /**
    * In a single process the state in memory is the newest, and the store follows it. When several processes share a
    * budget the store decides: `next` is applied to the stored state with compare-and-swap, and reapplied when another
-   * process changed it. `next` computes the new counts from those of the entry. It returns null to be called again with
-   * `isNew`, when they are the current stored ones.
+   * process changed it.
    */
-  async #move(
-    key: string,
-    entry: Entry,
-    rule: BudgetRule,
-    next: (isNew: boolean) => Counts | null,
-  ): Promise<void> {
-    const { swap, load } = this.#parts.store;
-    if (swap === undefined) {
+  async #move(key: string, entry: Entry, rule: BudgetRule, next: Next): Promise<void> {
+    if (this.#parts.store.swap === undefined) {
       const counts = next(true) ?? entry;
       if (isSame(counts, entry)) return;
       Object.assign(entry, countsOf(counts));
       await this.#save(key, entry);
       return;
     }
-    const turn = entry.saving.then(async () => {
-      let isNew = false;
-      for (let swaps = 0; ; swaps += 1) {
-        const counts = next(isNew);
-        try {
-          if (counts !== null) {
-            if (counts.state === null || isSame(counts, entry)) return;
-            const state = stored(counts.state, counts.fixed);
-            if (await swap.call(this.#parts.store, key, entry.state, state)) {
-              entry.state = { ...state, ...defined({ late: counts.state.late }) };
-              entry.fixed = counts.fixed;
-              return;
-            }
-          }
-          if (swaps >= swapsMax) throw new Error('other processes change this budget all the time');
-          this.#adopt(entry, rule, await load.call(this.#parts.store, key));
-          isNew = true;
-        } catch (error) {
-          // If this fails, the platform's own 429 is the backstop.
-          this.#parts.logger.warn({ error }, 'a request budget could not be shared');
-          Object.assign(entry, countsOf(counts ?? next(true) ?? entry));
-          return;
-        }
-      }
-    });
+    const turn = entry.saving.then(() => this.#moveShared(key, entry, rule, next));
     entry.saving = turn.catch(() => {});
     await turn;
+  }
+
+  async #moveShared(key: string, entry: Entry, rule: BudgetRule, next: Next): Promise<void> {
+    let isNew = false;
+    for (let swaps = 0; ; swaps += 1) {
+      const counts = next(isNew);
+      try {
+        if (counts !== null && (await this.#swap(key, entry, counts))) return;
+        if (swaps >= swapsMax) throw new Error('other processes change this budget all the time');
+        this.#adopt(entry, rule, await this.#parts.store.load(key));
+        isNew = true;
+      } catch (error) {
+        // If this fails, the platform's own 429 is the backstop.
+        this.#parts.logger.warn({ error }, 'a request budget could not be shared');
+        Object.assign(entry, countsOf(counts ?? next(true) ?? entry));
+        return;
+      }
+    }
+  }
+
+  /** Stores the counts. Returns false when another process has changed the stored ones. */
+  async #swap(key: string, entry: Entry, counts: Counts): Promise<boolean> {
+    if (counts.state === null || isSame(counts, entry)) return true;
+    const state = stored(counts.state, counts.fixed);
+    if ((await this.#parts.store.swap?.(key, entry.state, state)) !== true) return false;
+    entry.state = { ...state, ...defined({ late: counts.state.late }) };
+    entry.fixed = counts.fixed;
+    return true;
   }
 
   /**
