@@ -44,33 +44,35 @@ export class Outage {
  * counts only grow, and each has a maximum.
  */
 export function withRetry(fetch: Fetch, parts: RetryParts): Fetch {
+  return (call) => fetchWithRetries(fetch, call, parts);
+}
+
+async function fetchWithRetries(fetch: Fetch, call: Call, parts: RetryParts): Promise<Answer> {
   const { plan, clock, random, outage } = parts;
-  return async (call) => {
-    let failures = 0;
-    let rateLimits = 0;
-    for (;;) {
-      const outcome = await attempt(fetch, call);
-      let waitMillis: number;
-      if (isRateLimit(outcome)) {
-        // Jitter only lengthens the wait: sources that were blocked together should not come back together.
-        waitMillis = rateLimitWait(outcome, rateLimits, parts) + Math.round(random.fraction() * 1000);
-        rateLimits += 1;
-        if (rateLimits > plan.rateLimitsMax || waitMillis > plan.waitMillisMax) return settle(outcome);
-      } else if (isFailure(outcome)) {
-        if (!call.replayable || outage.isOn || failures >= plan.failuresMax) {
-          outage.isOn = true;
-          return settle(outcome);
-        }
-        waitMillis = backoffMillis(plan.backoff, failures, random);
-        failures += 1;
-      } else {
-        if (outcome.kind === 'answer') outage.isOn = false;
+  let failures = 0;
+  let rateLimits = 0;
+  for (;;) {
+    const outcome = await attempt(fetch, call);
+    let waitMillis: number;
+    if (isRateLimit(outcome)) {
+      // Jitter only lengthens the wait: sources that were blocked together should not come back together.
+      waitMillis = rateLimitWait(outcome, rateLimits, parts) + Math.round(random.fraction() * 1000);
+      rateLimits += 1;
+      if (rateLimits > plan.rateLimitsMax || waitMillis > plan.waitMillisMax) return settle(outcome);
+    } else if (isFailure(outcome)) {
+      if (!call.replayable || outage.isOn || failures >= plan.failuresMax) {
+        outage.isOn = true;
         return settle(outcome);
       }
-      logRetry(parts.logger, call, outcome, failures + rateLimits, waitMillis);
-      await clock.wait(waitMillis, call.signal);
+      waitMillis = backoffMillis(plan.backoff, failures, random);
+      failures += 1;
+    } else {
+      if (outcome.kind === 'answer') outage.isOn = false;
+      return settle(outcome);
     }
-  };
+    logRetry(parts.logger, call, outcome, failures + rateLimits, waitMillis);
+    await clock.wait(waitMillis, call.signal);
+  }
 }
 
 type Outcome =
