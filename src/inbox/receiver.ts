@@ -116,15 +116,9 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     if (request.headers.expect !== undefined) response.writeContinue();
     const body = await readBody(request, (bytes) => connections.hold(request, bytes));
     const now = parts.clock.now();
-    const verdict = await verify(request.get(parts.signatureHeader), body, now);
-    if (!verdict.ok) {
-      if (verdict.problem === 'timestamp_out_of_tolerance') parts.onGenuine?.(verdict.signerAheadSeconds);
-      if (verdict.problem === 'signature_mismatch') mismatches.add(verdict.problem);
-      throw new Refusal(verdict.problem);
-    }
-    parts.onGenuine?.(null);
+    const secret = secretOf(await verify(request.get(parts.signatureHeader), body, now));
     connections.prove(request);
-    lastSecret = verdict.secret;
+    lastSecret = secret;
     const delivery = parseDelivery(body);
     if (delivery === undefined) throw new Refusal('invalid_payload');
     const { event } = delivery;
@@ -173,6 +167,17 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     if (verdict.ok || verdict.problem !== 'signature_mismatch') return verdict;
     const newest = (await parts.newestSecrets?.()) ?? null;
     return newest === null ? verdict : verifySignature(header, body, newest, now);
+  };
+
+  /** Returns the index of the secret that verified the delivery. Throws the `Refusal` of one that is not accepted. */
+  const secretOf = (verdict: Verdict): number => {
+    if (verdict.ok) {
+      parts.onGenuine?.(null);
+      return verdict.secret;
+    }
+    if (verdict.problem === 'timestamp_out_of_tolerance') parts.onGenuine?.(verdict.signerAheadSeconds);
+    if (verdict.problem === 'signature_mismatch') mismatches.add(verdict.problem);
+    throw new Refusal(verdict.problem);
   };
 
   const answer = (response: express.Response, result: Result) => {
