@@ -27,13 +27,19 @@ function read(node: SchemaNode, given: unknown): unknown {
   const value = given === undefined ? node.default : given;
   if (value === undefined) return undefined;
   const choices = node.anyOf ?? node.oneOf;
-  if (choices !== undefined) {
-    for (const choice of choices) {
-      const chosen = read(choice, value);
-      if (chosen !== doubtful) return chosen;
-    }
-    return doubtful;
+  return choices === undefined ? readPlain(node, value) : readChoice(choices, value);
+}
+
+/** Returns the value as the first choice that fits reads it. */
+function readChoice(choices: readonly SchemaNode[], value: unknown): unknown {
+  for (const choice of choices) {
+    const chosen = read(choice, value);
+    if (chosen !== doubtful) return chosen;
   }
+  return doubtful;
+}
+
+function readPlain(node: SchemaNode, value: unknown): unknown {
   if (node.const !== undefined && value !== node.const) return doubtful;
   if (node.enum?.includes(value) === false) return doubtful;
   switch (node.type) {
