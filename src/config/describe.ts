@@ -91,22 +91,23 @@ export function effectiveSettings(loaded: LoadedConfig): readonly SettingRow[] {
   const root = configJsonSchema();
   const rows: SettingRow[] = [];
   const visit = (value: unknown, path: Path): void => {
-    const branch = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
-    if (isSecretPath(root, path) && !Array.isArray(value)) {
-      const secret = new Secret(pathText(path), value as string, { env: {}, folder: '' });
-      rows.push({ path: pathText(path), value: String(secret), from: loaded.originOf(path) });
-    } else if (Array.isArray(value) && branch) {
+    const text = pathText(path);
+    const add = (shown: unknown) => rows.push({ path: text, value: shown, from: loaded.originOf(path) });
+    if (isSecretPath(root, path) && !Array.isArray(value))
+      add(String(new Secret(text, value as string, { env: {}, folder: '' })));
+    else if (Array.isArray(value) && value.length > 0)
       for (const [index, item] of value.entries()) visit(item, [...path, index]);
-    } else if (branch) {
+    else if (isFilledObject(value))
       for (const [key, inner] of Object.entries(value)) visit(inner, [...path, key]);
-    } else if (value !== undefined && pathText(path) !== '$schema') {
-      const shown = pathText(path) === 'database' ? shownAddress(String(value)) : value;
-      rows.push({ path: pathText(path), value: shown, from: loaded.originOf(path) });
-    }
+    else if (value !== undefined && text !== '$schema')
+      add(text === 'database' ? shownAddress(String(value)) : value);
   };
   visit(loaded.settings, []);
   return rows;
 }
+
+const isFilledObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 
 /** Returns the text of schema/config.schema.json. */
 export function configSchemaText(): string {
