@@ -6,9 +6,14 @@ import type { Closable } from '../runtime/lifecycle.js';
 import type { Logger } from '../runtime/logger.js';
 import { visitOf } from './guard/admit.js';
 
+interface Seen {
+  readonly fragment: string;
+  readonly mark: string;
+}
+
 export interface LiveParts {
   /** Returns the current content, and a mark that changes when the content does. */
-  readonly look: () => Promise<{ readonly fragment: string; readonly mark: string }>;
+  readonly look: () => Promise<Seen>;
   /** Registers a listener that is called when the content may have changed. Returns the function that removes it. */
   readonly onChange: (listener: () => void) => () => void;
   readonly clock: Clock;
@@ -37,6 +42,7 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
   const closing = new AbortController();
   let nudged = new AbortController();
   let running: Promise<void> | undefined;
+  let sentMark = '';
 
   const nudge = () => nudged.abort();
   const stopListening = onChange(nudge);
@@ -50,8 +56,26 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
     }
   };
 
+  /** Sends the content to the pages that do not have it yet, and to the others that the stream goes on. */
+  const send = ({ fragment, mark }: Seen) => {
+    const behind: Response[] = [];
+    for (const response of open) {
+      // A client that has not taken the last event gets the newest one later, and not all in between: a sleeping
+      // computer takes nothing for many minutes, and all of it would be kept in memory.
+      if (response.writableNeedDrain) {
+        behind.push(response);
+        continue;
+      }
+      const changed = mark !== sentMark || fresh.has(response);
+      response.write(changed ? frame(fragment) : ': still here\n\n');
+    }
+    fresh.clear();
+    for (const response of behind) if (open.has(response)) fresh.add(response);
+    sentMark = mark;
+  };
+
   const run = async () => {
-    let sentMark = '';
+    sentMark = '';
     for (let first = true; open.size > 0 && !closing.signal.aborted; first = false) {
       if (!first) {
         await clock.wait(lookMillis, AbortSignal.any([nudged.signal, closing.signal]));
@@ -63,21 +87,7 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
         // A look at a database that does not answer may last for minutes, and a stop does not wait for it.
         const seen = await unlessAborted(closing.signal, look());
         if (seen === null) break;
-        const { fragment, mark } = seen;
-        const behind: Response[] = [];
-        for (const response of open) {
-          // A client that has not taken the last event gets the newest one later, and not all in between: a sleeping
-          // computer takes nothing for many minutes, and all of it would be kept in memory.
-          if (response.writableNeedDrain) {
-            behind.push(response);
-            continue;
-          }
-          const changed = mark !== sentMark || fresh.has(response);
-          response.write(changed ? frame(fragment) : ': still here\n\n');
-        }
-        fresh.clear();
-        for (const response of behind) if (open.has(response)) fresh.add(response);
-        sentMark = mark;
+        send(seen);
       } catch (error) {
         // The mirror may be busy or unreachable for a moment: the page keeps its content, and the next look may succeed.
         if (!isFault(error)) logger.warn({ error }, 'the live view could not be updated');
