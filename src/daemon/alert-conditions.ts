@@ -31,7 +31,7 @@ export function conditionsOf(
   { failingMinutes, diskFreeMegabytes }: Config['alerts'],
   now: number,
 ): readonly Found[] {
-  const { endpoint, backup, problems } = status;
+  const { endpoint, backup, exports, lake, problems } = status;
   const conditions: Found[] = status.sources.flatMap((source) =>
     conditionsOfSource(source, failingSince.get(source.source) ?? null, failingMinutes, now),
   );
@@ -41,37 +41,31 @@ export function conditionsOf(
       source: null,
       text: `the webhook endpoint does not work (${endpoint.state}): ${endpoint.message ?? 'see rosterd status'}`,
     });
-  const failed = problems.find(({ key }) => key === 'backup');
-  if (failed !== undefined || backup?.overdue === true)
-    conditions.push({
-      kind: 'backup_failed',
-      source: null,
-      ...(failed === undefined ? { isOverdue: true } : {}),
-      text: failed?.text ?? `the scheduled backup is overdue; the newest is of ${backup?.newest_at}`,
-    });
+  conditions.push(
+    ...conditionOfFiles(
+      problems,
+      'backup',
+      backup,
+      `backup is overdue; the newest is of ${backup?.newest_at}`,
+    ),
+  );
   const hooks = problems.filter(({ key }) => key.startsWith(afterSyncProblem('')));
   if (hooks.length > 0)
     conditions.push({ kind: 'hook_failed', source: null, text: hooks.map(({ text }) => text).join('; ') });
-  const exportProblem = problems.find(({ key }) => key === 'export');
-  if (exportProblem !== undefined || status.exports?.overdue === true)
-    conditions.push({
-      kind: 'export_failed',
-      source: null,
-      ...(exportProblem === undefined ? { isOverdue: true } : {}),
-      text:
-        exportProblem?.text ??
-        `the scheduled export is overdue; the newest is of ${status.exports?.newest_at}`,
-    });
-  const lakeProblem = problems.find(({ key }) => key === 'lake');
-  if (lakeProblem !== undefined || status.lake?.overdue === true)
-    conditions.push({
-      kind: 'lake_failed',
-      source: null,
-      ...(lakeProblem === undefined ? { isOverdue: true } : {}),
-      text:
-        lakeProblem?.text ??
-        `the scheduled sync of the lake is overdue; it was last brought up to date at ${status.lake?.synced_at}`,
-    });
+  conditions.push(
+    ...conditionOfFiles(
+      problems,
+      'export',
+      exports,
+      `export is overdue; the newest is of ${exports?.newest_at}`,
+    ),
+    ...conditionOfFiles(
+      problems,
+      'lake',
+      lake,
+      `sync of the lake is overdue; it was last brought up to date at ${lake?.synced_at}`,
+    ),
+  );
   if (typeof freeBytes === 'number' && freeBytes < diskFreeMegabytes * megabyte)
     conditions.push({
       kind: 'disk_low',
@@ -79,6 +73,20 @@ export function conditionsOf(
       text: `the disk of the database has ${Math.floor(freeBytes / megabyte)} MB free, less than ${diskFreeMegabytes} MB`,
     });
   return conditions;
+}
+
+/** Returns the condition of files that are written by a schedule, if they could not be written or are overdue. */
+function conditionOfFiles(
+  problems: JudgedStatus['problems'],
+  what: 'backup' | 'export' | 'lake',
+  written: { readonly overdue: boolean } | null,
+  overdueText: string,
+): readonly Found[] {
+  const condition = { kind: `${what}_failed`, source: null } as const;
+  const problem = problems.find(({ key }) => key === what);
+  if (problem !== undefined) return [{ ...condition, text: problem.text }];
+  if (written?.overdue !== true) return [];
+  return [{ ...condition, isOverdue: true, text: `the scheduled ${overdueText}` }];
 }
 
 function conditionsOfSource(
