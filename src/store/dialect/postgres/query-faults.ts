@@ -30,43 +30,69 @@ interface Failing {
 const writingStatement =
   /near "(?:insert|update|delete|merge|create|drop|alter|truncate|copy|vacuum|set|begin|commit|grant|revoke|call|do|refresh|listen|notify|lock|analyze|reindex)"/i;
 
+/** SQLSTATE classes of errors about values and about what functions do with them. */
+const aboutRows = /^(?:22|0A|2[13]|25(?!P0[34])|54|P0|38|39)/;
+
 /** Returns the `Fault` for a failed query. SQLSTATE class 42 is about the statement's text, 22 about values. */
 export function queryFault(error: unknown, failing: Failing): unknown {
-  const { timeoutMs, url, statement, masked, rowBytesMax, bytesMax } = failing;
+  const { url, masked } = failing;
   if (error instanceof Fault) return error;
   const { code, message } = error as { readonly code?: unknown; readonly message?: string };
   if (typeof code !== 'string') return postgresFault(error, url);
-  if (code === '57014') return tooSlow(timeoutMs);
-  if (code === presentOnlyCode)
-    return hasNoPast(String(message), `the name with its schema, such as public.${message},`);
-  if (code === rowTooLargeCode) return rowTooLarge(rowBytesMax);
-  if (code === resultTooLargeCode) return resultTooLarge(bytesMax ?? rowBytesMax);
-  if (code === '42501' && masked)
-    return /denied for (?:schema|table|view|column)/.test(message ?? '')
-      ? readsPeople()
-      : cannotJudge('it needs rights that the role rosterd_analyst does not have');
-  if (code === '42501')
-    return new Fault('usage', `the query failed: ${message}`, {
+  const text = String(message);
+  const fault =
+    limitFault(code, text, failing) ??
+    rightsFault(code, text, masked) ??
+    statementFault(error, code, text, failing);
+  if (fault !== undefined) return fault;
+  return aboutRows.test(code) ? failedOnRows(masked ? withoutValues(code) : text) : postgresFault(error, url);
+}
+
+/** Returns the fault of a statement that exceeds what a query may take. */
+function limitFault(
+  code: string,
+  text: string,
+  { timeoutMs, rowBytesMax, bytesMax }: Failing,
+): Fault | undefined {
+  switch (code) {
+    case '57014':
+      return tooSlow(timeoutMs);
+    case presentOnlyCode:
+      return hasNoPast(text, `the name with its schema, such as public.${text},`);
+    case rowTooLargeCode:
+      return rowTooLarge(rowBytesMax);
+    case resultTooLargeCode:
+      return resultTooLarge(bytesMax ?? rowBytesMax);
+    default:
+      return undefined;
+  }
+}
+
+function rightsFault(code: string, text: string, masked: boolean): Fault | undefined {
+  if (code !== '42501') return undefined;
+  if (!masked)
+    return new Fault('usage', `the query failed: ${text}`, {
       hint: 'Names are for the role rosterd_identity, everything else for rosterd_analyst: ask for a grant.',
     });
-  const writes = code === '25006' || /data-modifying|INTO is not allowed|specify INTO/i.test(message ?? '');
-  if (
-    writes ||
-    (code === '42601' && writingStatement.test(message ?? '')) ||
-    /cannot open [A-Z ]+ query as cursor/.test(message ?? '')
-  )
-    return readsOnly();
-  if (code === '42601' && /multiple commands/.test(message ?? '')) return notOneStatement();
-  if (code === '42P02') return hasParameters();
-  if (/^42/.test(code))
-    return notValid(
-      String(message),
-      undefined,
-      mistakeIn(statement, String(message), placeOf(error, failing)),
-    );
-  if (!/^(?:22|0A|2[13]|25(?!P0[34])|54|P0|38|39)/.test(code)) return postgresFault(error, url);
-  return failedOnRows(masked ? withoutValues(code) : String(message));
+  return /denied for (?:schema|table|view|column)/.test(text)
+    ? readsPeople()
+    : cannotJudge('it needs rights that the role rosterd_analyst does not have');
 }
+
+/** Returns the fault of a statement whose text is not one that reads. */
+function statementFault(error: unknown, code: string, text: string, failing: Failing): Fault | undefined {
+  if (isRefusedWrite(code, text)) return readsOnly();
+  if (code === '42601' && /multiple commands/.test(text)) return notOneStatement();
+  if (code === '42P02') return hasParameters();
+  if (!code.startsWith('42')) return undefined;
+  return notValid(text, undefined, mistakeIn(failing.statement, text, placeOf(error, failing)));
+}
+
+const isRefusedWrite = (code: string, text: string): boolean =>
+  code === '25006' ||
+  /data-modifying|INTO is not allowed|specify INTO/i.test(text) ||
+  (code === '42601' && writingStatement.test(text)) ||
+  /cannot open [A-Z ]+ query as cursor/.test(text);
 
 /** The server counts characters from 1, in the text that it was sent. */
 function placeOf(error: unknown, { statement, masked }: Failing): number | undefined {
