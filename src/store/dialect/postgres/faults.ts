@@ -23,6 +23,11 @@ export function postgresFault(error: unknown, url: string): unknown {
     });
   const code = codeOf(error);
   if (code === null) return error;
+  return connectionFault(error, code, url) ?? serverFault(error, code, url) ?? error;
+}
+
+/** Returns the fault of a connection that could not be made, was lost, or lost what was prepared on it. */
+function connectionFault(error: unknown, code: string, url: string): Fault | undefined {
   if (isOfFile(error))
     return new Fault('database_busy', `${url} cannot be reached: ${error.path} cannot be read (${code})`, {
       hint: 'check sslrootcert, sslcert and sslkey in the URL of "database"',
@@ -67,6 +72,11 @@ export function postgresFault(error: unknown, url: string): unknown {
         cause: error,
       },
     );
+  return undefined;
+}
+
+/** Returns the fault of a server that is there and does not do what it was asked. */
+function serverFault(error: unknown, code: string, url: string): Fault | undefined {
   if (isRecoveryConflict(error))
     return new Fault(
       'database_busy',
@@ -102,7 +112,7 @@ export function postgresFault(error: unknown, url: string): unknown {
       hint: `${goesOn} Until that is over, the log of the server has the cause.`,
       cause: error,
     });
-  return error;
+  return undefined;
 }
 
 /** The server names a schema or a relation. A trigger of another program may raise any text, which is left out. */
