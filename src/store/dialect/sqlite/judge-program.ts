@@ -39,8 +39,9 @@ export function prepareWithoutAudit(
   const program = explained(raw, statement.replace(explaining, ''));
   if (program === null || program.length === 0 || !program.every(isInstruction)) throw cannotCheckAudit();
   const closed = auditTrees(raw);
-  for (const { opcode, p2, p3, p5 } of program) {
-    if (opcode !== 'OpenRead' && opcode !== 'ReopenIdx') continue;
+  for (const instruction of program) {
+    if (!opensTree(instruction)) continue;
+    const { p2, p3, p5 } = instruction;
     if ((p5 & pageInRegister) !== 0) throw cannotCheckAudit();
     if (p3 === 0 && closed.has(p2)) throw readsAudit();
   }
@@ -67,17 +68,14 @@ function auditTrees(raw: Sqlite.Database): ReadonlySet<number> {
 function checkProgram(raw: Sqlite.Database, statement: string): void {
   const program = programOf(raw, statement.replace(explaining, ''));
   const trees = openTrees(raw);
+  /** By cursor: the positions of the columns that must not be read through it. */
   const hidden = new Map<number, readonly number[]>();
   for (const instruction of program) {
-    const { opcode, p1, p2, p4 } = instruction;
+    const { opcode, p1, p4 } = instruction;
     if (!knownInstructions.has(opcode))
       throw cannotJudge(`it runs ${opcode}, which is not known to be harmless`);
-    if (opcode === 'OpenRead' || opcode === 'ReopenIdx') {
-      if (!namesItsTree(instruction)) throw cannotJudge('it opens a table that it does not name');
-      const columns = trees.get(p2);
-      if (columns === undefined) throw readsPeople();
-      hidden.set(p1, [...(hidden.get(p1) ?? []), ...columns]);
-    } else if (opcode === 'VOpen') requireOpenModule(raw, p4);
+    if (opensTree(instruction)) hidden.set(p1, [...(hidden.get(p1) ?? []), ...hiddenIn(instruction, trees)]);
+    else if (opcode === 'VOpen') requireOpenModule(raw, p4);
     else if (callingInstructions.has(opcode)) requireInnocuous(raw, p4);
   }
   // A second pass, because a program may jump: a cursor may refer to any table that any instruction opens it on.
@@ -86,6 +84,19 @@ function checkProgram(raw: Sqlite.Database, statement: string): void {
     if (opcode === 'Column' && columns.includes(p2)) throw readsPeople();
     if (opcode === 'RowData' && columns.length > 0) throw readsPeople();
   }
+}
+
+const opensTree = ({ opcode }: Instruction): boolean => opcode === 'OpenRead' || opcode === 'ReopenIdx';
+
+/** Returns the positions of the hidden columns of the tree that the instruction opens. Throws `usage` for a closed one. */
+function hiddenIn(
+  instruction: Instruction,
+  trees: ReadonlyMap<number, readonly number[]>,
+): readonly number[] {
+  if (!namesItsTree(instruction)) throw cannotJudge('it opens a table that it does not name');
+  const columns = trees.get(instruction.p2);
+  if (columns === undefined) throw readsPeople();
+  return columns;
 }
 
 interface Instruction {
