@@ -19,6 +19,16 @@ export interface TreePage {
 
 const kinds = { interiorIndex: 2, interiorTable: 5, leafIndex: 10, leafTable: 13 } as const;
 
+const leafHeaderBytes = 8;
+/** The header of an interior page also contains the number of its right-most child. */
+const interiorHeaderBytes = 12;
+const headerBytesOf: Readonly<Record<number, number>> = {
+  [kinds.interiorIndex]: interiorHeaderBytes,
+  [kinds.interiorTable]: interiorHeaderBytes,
+  [kinds.leafIndex]: leafHeaderBytes,
+  [kinds.leafTable]: leafHeaderBytes,
+};
+
 /** A freed cell is at least this large: it contains the offset of the next free block and its own size. */
 const blockHeaderBytes = 4;
 const fileHeaderBytes = 100;
@@ -31,23 +41,18 @@ const fileHeaderBytes = 100;
 export function readTreePage(page: Buffer, pageNo: number, { usable }: Layout): TreePage | null {
   const header = pageNo === 1 ? fileHeaderBytes : 0;
   const kind = page.readUInt8(header);
-  const isLeaf = kind === kinds.leafIndex || kind === kinds.leafTable;
-  if (!isLeaf && kind !== kinds.interiorIndex && kind !== kinds.interiorTable) return null;
+  const headerBytes = headerBytesOf[kind];
+  if (headerBytes === undefined) return null;
+  const isLeaf = headerBytes === leafHeaderBytes;
   const count = page.readUInt16BE(header + 3);
   const content = page.readUInt16BE(header + 5) || 65_536;
-  const pointers = header + (isLeaf ? 8 : 12);
+  const pointers = header + headerBytes;
   const gap = pointers + 2 * count;
   if (gap > content || content > usable) return null;
   const unused = [gap, content];
-  let accounted = content + page.readUInt8(header + 7);
-  for (let at = page.readUInt16BE(header + 1), after = content; at !== 0; at = page.readUInt16BE(at)) {
-    if (at < after || at + blockHeaderBytes > usable) return null;
-    const size = page.readUInt16BE(at + 2);
-    after = at + size;
-    if (size < blockHeaderBytes || after > usable) return null;
-    unused.push(at + blockHeaderBytes, after);
-    accounted += size;
-  }
+  const freed = freeBlocks(page, page.readUInt16BE(header + 1), content, usable, unused);
+  if (freed === null) return null;
+  let accounted = content + page.readUInt8(header + 7) + freed;
   const children = isLeaf ? [] : [page.readUInt32BE(header + 8)];
   const overflow: { page: number; bytes: number }[] = [];
   for (let n = 0; n < count; n += 1) {
@@ -60,6 +65,26 @@ export function readTreePage(page: Buffer, pageNo: number, { usable }: Layout): 
     accounted += Math.max(end - at, blockHeaderBytes);
   }
   return accounted === usable ? { unused, children, overflow } : null;
+}
+
+/** Adds the unused bytes of each free block to `unused`. Returns the size of all blocks; null if one is damaged. */
+function freeBlocks(
+  page: Buffer,
+  first: number,
+  content: number,
+  usable: number,
+  unused: number[],
+): number | null {
+  let total = 0;
+  for (let at = first, after = content; at !== 0; at = page.readUInt16BE(at)) {
+    if (at < after || at + blockHeaderBytes > usable) return null;
+    const size = page.readUInt16BE(at + 2);
+    after = at + size;
+    if (size < blockHeaderBytes || after > usable) return null;
+    unused.push(at + blockHeaderBytes, after);
+    total += size;
+  }
+  return total;
 }
 
 /** Returns where a cell with a payload ends. Adds the part of the payload that is stored elsewhere to `overflow`. */
