@@ -72,10 +72,7 @@ export function readPage(items: readonly FeedItem[]): PageFacts {
     }
     if (item.investment.investor_deactivated) deactivates = true;
     else identityIncluded = item.identity !== null && identityIncluded !== false;
-    for (const whole of unknownFieldsOf(item)) {
-      const field = storableText(cutField(whole));
-      unknownFields.set(field, (unknownFields.get(field) ?? 0) + 1);
-    }
+    countUnknownFields(item, unknownFields);
   }
   const rejected = nameless;
   const readable: string[] = [];
@@ -95,6 +92,13 @@ export function readPage(items: readonly FeedItem[]): PageFacts {
     readable,
     unknownFields,
   };
+}
+
+function countUnknownFields(item: RecordItem, counts: Map<string, number>): void {
+  for (const whole of unknownFieldsOf(item)) {
+    const field = storableText(cutField(whole));
+    counts.set(field, (counts.get(field) ?? 0) + 1);
+  }
 }
 
 export function unknownFieldsOf({ investment, identity, unkept = [] }: RecordItem): readonly string[] {
