@@ -76,79 +76,25 @@ export async function listenToSandbox(
   });
   lifecycle.add('forwarder', () => forwarder.close());
 
-  /** Calls that must not be cut by the signal: an endpoint that was created must be known to be removed. */
-  const settled = (call: Parameters<typeof control>[0]) =>
-    inTime(clock, callMillis, (late) => control(call, { ...sandbox, signal: late }));
-  const register = async (secret: string | undefined) => {
-    const url = `http://127.0.0.1:${forwarder.port}${path}`;
-    const events = ask.events.length === 0 ? {} : { events: ask.events };
-    const body = { url, ...events, ...defined({ secret }) };
-    const made = await settled({ method: 'POST', path: '/webhooks', body });
-    return { endpoint: String(made.id), secret: String(made.secret) };
-  };
-
-  let registered: Awaited<ReturnType<typeof register>>;
+  const url = `http://127.0.0.1:${forwarder.port}${path}`;
+  const endpoint = new OwnEndpoint(sandbox, clock, { url, events: ask.events });
   try {
-    registered = await register(undefined);
+    await endpoint.register();
   } catch (error) {
     await lifecycle.close();
     throw error;
   }
-  lifecycle.add('endpoint', async () => {
-    try {
-      await settled({ method: 'DELETE', path: `/webhooks/${registered.endpoint}` });
-    } catch (error) {
-      // The sandbox ended or was reset, which deletes the endpoint.
-      if (!isFault(error, 'unreachable') && !isUnknown(error)) throw error;
-    }
-  });
-
-  const watch = async () => {
-    let trouble: 'away' | 'disabled' | null = null;
-    const look = async () => {
-      try {
-        return await control(
-          { method: 'GET', path: `/webhooks/${registered.endpoint}` },
-          { ...sandbox, signal },
-        );
-      } catch (error) {
-        if (!isUnknown(error)) throw error;
-        registered = await register(registered.secret);
-        trouble = null;
-        onNote(`the sandbox was reset; ${registered.endpoint} is registered with the same secret`);
-        return {};
-      }
-    };
-    while (!signal.aborted) {
-      await clock.wait(watchMillis, signal);
-      if (signal.aborted) return;
-      try {
-        const { enabled } = await look();
-        if (trouble === 'away') onNote('the sandbox responds again');
-        const disabled = enabled === false;
-        if (disabled && trouble !== 'disabled')
-          onNote(
-            'the sandbox disabled the endpoint: every delivery failed for three days. Start again to enable it',
-          );
-        trouble = disabled ? 'disabled' : null;
-      } catch (error) {
-        if (isFault(error, 'unreachable')) {
-          if (trouble !== 'away') onNote('the sandbox does not respond; waiting for it');
-          trouble = 'away';
-        } else if (!isFault(error, 'stopped')) throw error;
-      }
-    }
-  };
+  lifecycle.add('endpoint', () => endpoint.remove());
 
   return {
-    endpoint: registered.endpoint,
-    secret: registered.secret,
+    endpoint: endpoint.id,
+    secret: endpoint.secret,
     async resend() {
       if (last === null) return onNote('there is no delivery to resend yet');
       const ids = last;
       const calls = { ...sandbox, signal };
       const delivery = await settledDelivery(calls, clock, {
-        endpoint: registered.endpoint,
+        endpoint: endpoint.id,
         ids,
         times: times.get(keyOf(ids)) ?? 1,
       });
@@ -156,8 +102,99 @@ export async function listenToSandbox(
       awaited.add(keyOf(ids));
       await control({ method: 'POST', path: `/deliveries/${delivery}/resend` }, calls);
     },
-    ended: watch().finally(() => lifecycle.close()),
+    ended: watch(endpoint, parts).finally(() => lifecycle.close()),
   };
+}
+
+/** What the sandbox says of the endpoint; `stopped` when the signal cut the request. */
+type Seen = 'enabled' | 'disabled' | 'registered_again' | 'away' | 'stopped';
+
+/** The endpoint of this listener at the sandbox. */
+class OwnEndpoint {
+  id = '';
+  secret = '';
+
+  constructor(
+    private readonly sandbox: Omit<SandboxCalls, 'signal'>,
+    private readonly clock: Clock,
+    private readonly wanted: { readonly url: string; readonly events: readonly string[] },
+  ) {}
+
+  /** Creates the endpoint, with the secret that it had before, if any. */
+  async register(): Promise<void> {
+    const { url, events } = this.wanted;
+    const secret = this.secret === '' ? undefined : this.secret;
+    const body = { url, ...(events.length === 0 ? {} : { events }), ...defined({ secret }) };
+    const made = await this.#settled({ method: 'POST', path: '/webhooks', body });
+    this.id = String(made.id);
+    this.secret = String(made.secret);
+  }
+
+  async remove(): Promise<void> {
+    try {
+      await this.#settled({ method: 'DELETE', path: `/webhooks/${this.id}` });
+    } catch (error) {
+      // The sandbox ended or was reset, which deletes the endpoint.
+      if (!isFault(error, 'unreachable') && !isUnknown(error)) throw error;
+    }
+  }
+
+  /** Asks the sandbox for the endpoint, and registers it again if the sandbox does not know it. */
+  async look(signal: AbortSignal): Promise<Seen> {
+    try {
+      return (await this.#ask(signal)) ?? (await this.#registerAgain());
+    } catch (error) {
+      if (isFault(error, 'unreachable')) return 'away';
+      if (isFault(error, 'stopped')) return 'stopped';
+      throw error;
+    }
+  }
+
+  /** Returns null if the sandbox does not know the endpoint. */
+  async #ask(signal: AbortSignal): Promise<Seen | null> {
+    try {
+      const call = { method: 'GET', path: `/webhooks/${this.id}` } as const;
+      const { enabled } = await control(call, { ...this.sandbox, signal });
+      return enabled === false ? 'disabled' : 'enabled';
+    } catch (error) {
+      if (isUnknown(error)) return null;
+      throw error;
+    }
+  }
+
+  async #registerAgain(): Promise<Seen> {
+    await this.register();
+    return 'registered_again';
+  }
+
+  /** Sends a call that the signal must not cut: an endpoint that was created must be known to be removed. */
+  #settled(call: Parameters<typeof control>[0]) {
+    return inTime(this.clock, callMillis, (late) => control(call, { ...this.sandbox, signal: late }));
+  }
+}
+
+/** Looks at the endpoint until the signal aborts, and reports what changes. */
+async function watch(endpoint: OwnEndpoint, { clock, signal, onNote }: ListenParts): Promise<void> {
+  let before: Seen = 'enabled';
+  while (!signal.aborted) {
+    await clock.wait(watchMillis, signal);
+    if (signal.aborted) return;
+    const seen = await endpoint.look(signal);
+    for (const note of notesOf(before, seen, endpoint.id)) onNote(note);
+    if (seen !== 'stopped') before = seen;
+  }
+}
+
+function notesOf(before: Seen, seen: Seen, id: string): readonly string[] {
+  if (seen === 'stopped') return [];
+  if (seen === 'registered_again') return [`the sandbox was reset; ${id} is registered with the same secret`];
+  if (seen === 'away') return before === 'away' ? [] : ['the sandbox does not respond; waiting for it'];
+  const notes = before === 'away' ? ['the sandbox responds again'] : [];
+  if (seen === 'disabled' && before !== 'disabled')
+    notes.push(
+      'the sandbox disabled the endpoint: every delivery failed for three days. Start again to enable it',
+    );
+  return notes;
 }
 
 const keyOf = ({ id, installation }: EventIds): string => `${id} ${installation}`;
