@@ -109,18 +109,7 @@ export const exportCommand: Command = {
       out.note('names, emails and addresses are left empty; --identity fills them in');
     const write = async ({ files, ...about }: PreparedExport) => {
       rowsTotal = about.rowsTotal ?? undefined;
-      if (about.sources.length === 0) out.warn('the mirror has no source yet, so it has no rows');
-      for (const name of about.unreadable)
-        out.warn(`${name}: its first listing is not complete, so it has no rows yet`);
-      for (const { source: name, from } of about.younger)
-        out.warn(`${name}: its history begins at ${from}, after the requested time`);
-      if (identity) {
-        for (const name of about.nameless) out.warn(`${name}: the mirror stores no names for this source`);
-        for (const name of about.completingNames)
-          out.warn(
-            `${name}: names are incomplete, until the re-listing that \`rosterd status\` reports has ended`,
-          );
-      }
+      for (const gap of gapsOf(about, identity)) out.warn(gap);
       if (tables.length > 0) {
         const folder = folderOf(context);
         if (folder !== null) return await saveIn(folder, files, format, mirror, context);
@@ -129,12 +118,10 @@ export const exportCommand: Command = {
       const [file] = files;
       const target = targetOf(context, about.sources, format, daemon.founderCsvName);
       if (target !== null) return await saveAs([{ file, target }], mirror, context);
-      if (options.flag('manifest')) throw noManifest();
-      if (file.pieces === null) throw noStream();
-      if (format === 'xlsx' && io.stdout.isTTY === true) throw noTerminal();
+      const pieces = streamOf(file, format, context);
       // The rows themselves show on the terminal how far the export is.
       showsProgress = io.stdout.isTTY !== true;
-      await writePieces(io.stdout, daemon.gathered(file.pieces), signal);
+      await writePieces(io.stdout, daemon.gathered(pieces), signal);
     };
     await daemon.exportMirror(mirror.location, ask, write);
     if (showsProgress && io.stderr.isTTY === true && rows >= 1_000)
@@ -142,6 +129,29 @@ export const exportCommand: Command = {
     return exitCodes.done;
   },
 };
+
+/** Returns what is missing from an export, as sentences. */
+function gapsOf(
+  { sources, unreadable, younger, nameless, completingNames }: Omit<PreparedExport, 'files'>,
+  identity: boolean,
+): readonly string[] {
+  const gaps = [
+    ...unreadable.map((name) => `${name}: its first listing is not complete, so it has no rows yet`),
+    ...younger.map(
+      ({ source, from }) => `${source}: its history begins at ${from}, after the requested time`,
+    ),
+  ];
+  if (sources.length === 0) gaps.unshift('the mirror has no source yet, so it has no rows');
+  if (!identity) return gaps;
+  return [
+    ...gaps,
+    ...nameless.map((name) => `${name}: the mirror stores no names for this source`),
+    ...completingNames.map(
+      (name) =>
+        `${name}: names are incomplete, until the re-listing that \`rosterd status\` reports has ended`,
+    ),
+  ];
+}
 
 interface Saved {
   readonly file: PreparedFile;
@@ -298,6 +308,14 @@ function formatOf({ options }: CommandContext): ExportFormat {
   if (asked !== undefined) return asked as ExportFormat;
   const [, end = ''] = /\.(xlsx|parquet|jsonl)$/i.exec(options.text('out') ?? '') ?? [];
   return end === '' ? 'csv' : (end.toLowerCase() as ExportFormat);
+}
+
+/** Returns the pieces of a file to write to stdout. Throws `usage` for what only a file can have. */
+function streamOf({ pieces }: PreparedFile, format: ExportFormat, { options, io }: CommandContext) {
+  if (options.flag('manifest')) throw noManifest();
+  if (pieces === null) throw noStream();
+  if (format === 'xlsx' && io.stdout.isTTY === true) throw noTerminal();
+  return pieces;
 }
 
 function noTerminal(): Fault {
