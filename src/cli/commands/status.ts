@@ -57,22 +57,12 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
   const isSpacingKnown = sources.some(({ webhook_spacing }) => webhook_spacing !== null);
   out.table(
     [...columns, ...(isSpacingKnown ? ['WEBHOOKS'] : [])].map((title) => ({ title })),
-    sources.map((source) => [
-      source.source,
-      stateOf(source),
-      source.listing_started_at === null || source.readable === 1
-        ? grouped(source.rows)
-        : `${grouped(source.rows_incoming)} arriving`,
-      ago(source.complete_up_to, now),
-      source.last_tick_at === null ? 'never' : `${source.last_outcome}, ${ago(source.last_tick_at, now)}`,
-      source.cursor_days_left === null ? '-' : `${counted(source.cursor_days_left, 'day')} left`,
-      ...(isSpacingKnown ? [webhooksOf(source)] : []),
-    ]),
+    sources.map((source) => [...cellsOf(source, now), ...(isSpacingKnown ? [webhooksOf(source)] : [])]),
   );
   for (const source of sources) for (const line of remarks(source)) out.line(`${source.source}: ${line}`);
-  for (const { text, since, source } of document.problems)
-    if (source === undefined) out.line(`${text} (since ${ago(since, now)})`);
-  for (const { text, since } of document.waits) out.line(`${text} (since ${ago(since, now)})`);
+  const ofNoSource = document.problems.filter(({ source }) => source === undefined);
+  for (const { text, since } of [...ofNoSource, ...document.waits])
+    out.line(`${text} (since ${ago(since, now)})`);
   if (document.endpoint !== null) for (const line of endpointRemarks(document.endpoint)) out.line(line);
   for (const line of fleetRemarks(document, now)) out.line(line);
   const { inbox, notices, alerts, erasures } = document;
@@ -84,20 +74,27 @@ function show(document: FullStatus, { out, io }: CommandContext): void {
   if (document.exports !== null) out.line(exportsRemark(document.exports, now));
   if (document.lake !== null) out.line(lakeRemark(document.lake, now));
   for (const hook of document.after_sync) out.line(hookRemark(hook, now));
-  if (inbox.given_up > 0)
-    out.line(
-      `${counted(inbox.given_up, 'webhook')} given up: rosterd query "SELECT event, source, investment, received_at FROM webhook_inbox WHERE state = 'given_up'"`,
-    );
-  if (notices.given_up > 0)
-    out.line(
-      `${counted(notices.given_up, 'notice')} given up: rosterd query "SELECT * FROM notices WHERE state = 'given_up'"`,
-    );
-  if (alerts.given_up > 0)
-    out.line(
-      `${counted(alerts.given_up, 'alert message')} given up: rosterd query "SELECT * FROM alert_rows WHERE state = 'given_up'"`,
-    );
+  for (const [count, noun, query] of [
+    [inbox.given_up, 'webhook', 'SELECT event, source, investment, received_at FROM webhook_inbox'],
+    [notices.given_up, 'notice', 'SELECT * FROM notices'],
+    [alerts.given_up, 'alert message', 'SELECT * FROM alert_rows'],
+  ] as const)
+    if (count > 0)
+      out.line(`${counted(count, noun)} given up: rosterd query "${query} WHERE state = 'given_up'"`);
   if (erasures.since !== null)
     out.line(`oldest erasure not yet scrubbed from the database files: ${ago(erasures.since, now)}`);
+}
+
+function cellsOf(source: SourceStatus, now: number): readonly string[] {
+  const isArriving = source.listing_started_at !== null && source.readable !== 1;
+  return [
+    source.source,
+    stateOf(source),
+    isArriving ? `${grouped(source.rows_incoming)} arriving` : grouped(source.rows),
+    ago(source.complete_up_to, now),
+    source.last_tick_at === null ? 'never' : `${source.last_outcome}, ${ago(source.last_tick_at, now)}`,
+    source.cursor_days_left === null ? '-' : `${counted(source.cursor_days_left, 'day')} left`,
+  ];
 }
 
 function stateOf({ state, health, meaning, paused_at }: SourceStatus): string {
