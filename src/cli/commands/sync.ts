@@ -170,9 +170,24 @@ function rowOf({ source, report }: SyncedOnce): string[] {
   return [source, outcome, mode, ...counts.map(String), `${tookMs} ms`];
 }
 
-function explain(
-  { source, report, phase, quarantineOpen, awaitingDeletion, namesNote, listing }: SyncedOnce,
-  { out, io, signal, options }: Parameters<Command['run']>[0],
+function explain(synced: SyncedOnce, context: CommandContext): void {
+  explainRows(synced, context);
+  const { source, report, listing } = synced;
+  const { out } = context;
+  if (report.outcome === 'done') return;
+  out.error(`${source}: ${report.message ?? report.outcome}`);
+  if (listing !== null && (listing.rows > 0 || listing.rows_expected !== null))
+    out.note(`${source}: ${listing.text}`);
+  // The message of a `usage` fault names what to change. The command line was understood.
+  if (report.outcome === 'failed' && report.retryAt === null && report.code !== 'usage')
+    out.note(`Try: ${nextStep[report.code ?? 'internal'].replace('NAME', source)}`);
+  for (const note of wayOn(synced, context)) out.note(note);
+}
+
+/** Explains what is not shown as it is on the platform although the listing or the feed was read. */
+function explainRows(
+  { source, report, quarantineOpen, awaitingDeletion, namesNote }: SyncedOnce,
+  { out }: CommandContext,
 ): void {
   const { quarantined: unreadable } = report.applied;
   if (unreadable > 0)
@@ -190,25 +205,21 @@ function explain(
     out.note(`To delete: rosterd sync --source ${source} --accept-deletions`);
   }
   if (namesNote !== null) out.warn(`${source}: ${namesNote}`);
-  if (report.outcome === 'done') return;
-  out.error(`${source}: ${report.message ?? report.outcome}`);
-  if (listing !== null && (listing.rows > 0 || listing.rows_expected !== null))
-    out.note(`${source}: ${listing.text}`);
-  // The message of a `usage` fault names what to change. The command line was understood.
-  if (report.outcome === 'failed' && report.retryAt === null && report.code !== 'usage')
-    out.note(`Try: ${nextStep[report.code ?? 'internal'].replace('NAME', source)}`);
-  if (report.outcome === 'stopped' && signal.aborted)
-    out.note('The fetched pages are kept. Try: rosterd sync');
-  else if (report.lasting === true) out.note('The fetched pages are kept. Do that, then try: rosterd sync');
+}
+
+/** Returns how to go on after a sync that did not reach its end. */
+function wayOn({ report, phase }: SyncedOnce, { io, signal, options }: CommandContext): readonly string[] {
+  const kept = 'The fetched pages are kept.';
+  if (report.outcome === 'stopped' && signal.aborted) return [`${kept} Try: rosterd sync`];
+  if (report.lasting === true) return [`${kept} Do that, then try: rosterd sync`];
   // A person ends this, not time.
-  else if (report.code === 'database_full' || report.code === 'database_unusable')
-    out.note(`The fetched pages are kept. Try: ${nextStep[report.code]}`);
-  else if (report.retryAt !== null && phase?.kind !== 'halted') {
-    const wait = duration(millisOf(report.retryAt) - io.clock.now());
-    out.note(`The fetched pages are kept. Try: rosterd sync after ${report.retryAt} (in ${wait})`);
-    if (report.code === 'rate_limited' && !options.flag('wait'))
-      out.note('To wait for the quota and go on: rosterd sync --wait');
-  }
+  if (report.code === 'database_full' || report.code === 'database_unusable')
+    return [`${kept} Try: ${nextStep[report.code]}`];
+  if (report.retryAt === null || phase?.kind === 'halted') return [];
+  const wait = duration(millisOf(report.retryAt) - io.clock.now());
+  const later = `${kept} Try: rosterd sync after ${report.retryAt} (in ${wait})`;
+  if (report.code !== 'rate_limited' || options.flag('wait')) return [later];
+  return [later, 'To wait for the quota and go on: rosterd sync --wait'];
 }
 
 function exitCodeOf({ report }: SyncedOnce): ExitCode {

@@ -164,17 +164,11 @@ function remarks({
   return lines;
 }
 
-function explain(
-  { source, outcome, ended, drift, full, repair, quarantined, awaiting_deletion }: VerifiedSource,
-  out: Context['out'],
-): void {
+function explain(verified: VerifiedSource, out: Context['out']): void {
+  const { source, outcome, ended, full, quarantined, awaiting_deletion } = verified;
   if (ended !== null) {
     out.error(`${source}: ${ended.message}`);
-    // A person ends these, not time.
-    if (ended.code === 'database_full' || ended.code === 'database_unusable')
-      out.note(`Try: ${nextStep[ended.code]}`);
-    else if (ended.retry_at !== null) out.note(`Try: again after ${ended.retry_at}`);
-    else out.note(`Try: ${ended.hint ?? nextStep[ended.code].replace('NAME', source)}`);
+    out.note(`Try: ${wayOn(source, ended)}`);
   }
   if (awaiting_deletion > 0)
     out.note(`Look: rosterd query "SELECT * FROM awaiting_deletion WHERE source = '${source}'"`);
@@ -183,7 +177,17 @@ function explain(
     else out.note(`Try: rosterd verify --source ${source} --full, which compares with a listing`);
   }
   if (outcome === 'awaiting') out.note(`To delete: rosterd sync --source ${source} --accept-deletions`);
-  if (outcome !== 'drift') return;
+  if (outcome === 'drift') explainDrift(verified, out);
+}
+
+function wayOn(source: string, ended: NonNullable<VerifiedSource['ended']>): string {
+  // A person ends these, not time.
+  if (ended.code === 'database_full' || ended.code === 'database_unusable') return nextStep[ended.code];
+  if (ended.retry_at !== null) return `again after ${ended.retry_at}`;
+  return ended.hint ?? nextStep[ended.code].replace('NAME', source);
+}
+
+function explainDrift({ source, drift, full, repair }: VerifiedSource, out: Context['out']): void {
   if (full === null && drift.some(({ kind }) => kind === 'tally'))
     out.note(`Try: rosterd verify --source ${source} --full, which names the records`);
   if (repair !== null) return;
