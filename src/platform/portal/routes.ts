@@ -1,7 +1,7 @@
 import { administersOrganization, applicationsOf, managesOrganization } from '../applications/model.js';
 import { reviewOf } from '../applications/standing.js';
 import * as operations from '../contract/portal.js';
-import type { Exchange, Handler, PostedForm, Reply } from '../http/exchange.js';
+import type { Exchange, PostedForm, Reply } from '../http/exchange.js';
 import { Problem } from '../http/problem.js';
 import { type Route, route } from '../http/route.js';
 import { spendIp } from '../http/steps/spend.js';
@@ -33,7 +33,7 @@ export function portalRoutes(webhooks: Resender): readonly Route[] {
       const visit = visitOf(exchange);
       return visit.user === null ? seeOther('/portal') : detail(exchange, visit, visit.user, null);
     }),
-    route(operations.answerPortalApplication, anyone, answerApplication(webhooks)),
+    route(operations.answerPortalApplication, anyone, (exchange) => answerApplication(exchange, webhooks)),
   ];
 }
 
@@ -90,35 +90,38 @@ function accept(exchange: Exchange, visit: Visit, organizationId: string): Reply
   return seeOther('/portal');
 }
 
-function answerApplication(webhooks: Resender): Handler<PostedForm> {
-  return (exchange) => {
-    const { state } = exchange.services;
-    const visit = visitOf(exchange);
-    const form = exchange.input.body;
-    if (isForged(visit, form)) return outdatedForm();
-    if (form.action === 'sign_out') return seeOther('/portal', endVisit(exchange));
-    if (visit.user === null) return seeOther('/portal');
-    const app = found(exchange, visit.user);
-    if (form.action !== 'resend') return noticePage(400, 'Unknown action', 'This form has no such action.');
-    const delivery = ownerOfDelivery(state, form.delivery ?? '');
-    if (app === undefined || delivery?.application_no !== app.no) return unknown();
-    if (!managesOrganization(state, app.organization_no, visit.user.no)) {
-      return noticePage(
-        403,
-        'Your role is read-only',
-        'Only an owner, admin or developer may resend deliveries.',
-      );
-    }
-    if (delivery.bound === 1)
-      return detail(exchange, visit, visit.user, 'An installation manages this endpoint.', 403);
-    try {
-      webhooks.resend(form.delivery ?? '');
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      return detail(exchange, visit, visit.user, error.message, error.status);
-    }
-    return seeOther(exchange.path);
-  };
+function answerApplication(exchange: Exchange<PostedForm>, webhooks: Resender): Reply {
+  const visit = visitOf(exchange);
+  const form = exchange.input.body;
+  if (isForged(visit, form)) return outdatedForm();
+  if (form.action === 'sign_out') return seeOther('/portal', endVisit(exchange));
+  if (visit.user === null) return seeOther('/portal');
+  if (form.action !== 'resend') return noticePage(400, 'Unknown action', 'This form has no such action.');
+  return resend(exchange, visit, visit.user, webhooks);
+}
+
+function resend(exchange: Exchange<PostedForm>, visit: Visit, user: User, webhooks: Resender): Reply {
+  const { state } = exchange.services;
+  const { delivery: id = '' } = exchange.input.body;
+  const app = found(exchange, user);
+  const delivery = ownerOfDelivery(state, id);
+  if (app === undefined || delivery?.application_no !== app.no) return unknown();
+  if (!managesOrganization(state, app.organization_no, user.no)) {
+    return noticePage(
+      403,
+      'Your role is read-only',
+      'Only an owner, admin or developer may resend deliveries.',
+    );
+  }
+  if (delivery.bound === 1)
+    return detail(exchange, visit, user, 'An installation manages this endpoint.', 403);
+  try {
+    webhooks.resend(id);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return detail(exchange, visit, user, error.message, error.status);
+  }
+  return seeOther(exchange.path);
 }
 
 /** Returns the application if it belongs to an organization of the user. */
