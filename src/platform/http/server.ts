@@ -91,22 +91,28 @@ async function serve(
   answer ??= method === 'OPTIONS' && match !== null ? preflight : await answerTo(match, exchange);
   for (const interceptor of interceptors) interceptor.after?.(exchange, answer);
   if (response.destroyed) return;
-  const headers = {
+  const headers = headersOf(answer, exchange, match?.methods ?? []);
+  // Unread bytes of the body would be parsed as the next request.
+  if (!request.complete) headers.connection = 'close';
+  const whole: Answer = { ...answer, headers };
+  if (interceptors.some((interceptor) => interceptor.send?.(exchange, whole, response) === true)) return;
+  response.writeHead(answer.status, headers);
+  response.end(method === 'HEAD' ? undefined : answer.body);
+}
+
+/** Returns the headers of an answer. `methods` are those of the path. */
+function headersOf(answer: Answer, exchange: Exchange, methods: readonly string[]): Record<string, string> {
+  const { services, requestId, version } = exchange;
+  return {
     date: new Date(services.clock.now()).toUTCString(),
-    ...commonHeaders(services.options.headers, requestId, exchange.version),
-    ...corsHeaders(exchange, match?.methods ?? []),
+    ...commonHeaders(services.options.headers, requestId, version),
+    ...corsHeaders(exchange, methods),
     ...answer.headers,
-    // Unread bytes of the body would be parsed as the next request.
-    ...(request.complete ? {} : { connection: 'close' }),
     // A 204 must not have a Content-Length, and that of a 304 would be the length of the body it leaves out.
     ...([204, 304].includes(answer.status)
       ? {}
       : { 'content-length': String(Buffer.byteLength(answer.body)) }),
   };
-  const whole: Answer = { ...answer, headers };
-  if (interceptors.some((interceptor) => interceptor.send?.(exchange, whole, response) === true)) return;
-  response.writeHead(answer.status, headers);
-  response.end(method === 'HEAD' ? undefined : answer.body);
 }
 
 /** Parses the request target. A target that starts with two slashes is a path here, not the name of a host. */
