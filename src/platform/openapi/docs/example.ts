@@ -1,7 +1,6 @@
 import type { ApiDocument } from '../document.js';
 import { choicesOf, referredName, type Schema, schemaOf } from './reading.js';
 
-const at = '2026-11-02T09:00:00.000Z';
 /** Deep enough for every body. Stops at recursive schemas. */
 const depthMax = 8;
 
@@ -25,16 +24,21 @@ export function exampleOf(document: ApiDocument, schema: Schema, depth = 0): unk
     case 'array':
       return own.items === undefined ? [] : [exampleOf(document, own.items, depth + 1)];
     case 'string':
-      return own.format === 'date-time' ? at : own.format === 'uri' ? 'https://partner.example/' : 'text';
+      return exampleTexts[own.format ?? ''] ?? 'text';
     case 'integer':
     case 'number':
-      return own.minimum !== undefined && own.minimum > 1 ? own.minimum : 1;
+      return Math.max(1, own.minimum ?? 1);
     case 'boolean':
       return true;
     default:
       return nullable ? null : {};
   }
 }
+
+const exampleTexts: Readonly<Record<string, string>> = {
+  'date-time': '2026-11-02T09:00:00.000Z',
+  uri: 'https://partner.example/',
+};
 
 function objectExample(document: ApiDocument, schema: Schema, depth: number): Record<string, unknown> {
   const own = schemaOf(document, schema);
