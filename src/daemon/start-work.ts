@@ -1,3 +1,4 @@
+import type { SourceName } from '../domain/ids.js';
 import { createFleet } from '../fleet/fleet.js';
 import { alone, FleetMembership, type Membership } from '../fleet/membership.js';
 import type { Message } from '../fleet/ports.js';
@@ -97,16 +98,16 @@ function handleMessage(
   { engine, parts, membership, drain, following }: WorkParts,
   onLead: () => void,
 ): void {
+  const worked = (sources: readonly SourceName[]) => sources.filter((source) => membership.worksHere(source));
   switch (message.kind) {
     case 'accepted':
       for (const lane of message.lanes) drain?.heardAccepted(lane);
       return;
     case 'recheck':
-      for (const source of message.sources) if (membership.worksHere(source)) engine.sync.recheck(source);
+      for (const source of worked(message.sources)) engine.sync.recheck(source);
       return;
     case 'touched':
-      for (const source of message.sources)
-        if (membership.worksHere(source)) engine.dimensions?.touched(source, message.event);
+      for (const source of worked(message.sources)) engine.dimensions?.touched(source, message.event);
       return;
     case 'ticked':
       drain?.heardTicked(message.source);
