@@ -6,7 +6,8 @@
 -- Each frequent query has an index with all the columns that its totals need, so that it is covering: by status,
 -- newest first within a source and overall, by round, by investor. The totals of rounds, days and investors are stored
 -- in separate tables (0008, 0010).
--- The last two are partial: investments that wait, and investments in escrow.
+-- Two are partial: investments that wait, and investments in escrow. The last index finds the deleted investments of a company
+-- among many superseded versions. It stands here and not in a migration, because reading all versions takes long.
 
 CREATE UNIQUE INDEX IF NOT EXISTS investment_rows_id ON investment_rows (id, source_no);
 CREATE INDEX IF NOT EXISTS investment_rows_status ON investment_rows
@@ -19,3 +20,4 @@ CREATE INDEX IF NOT EXISTS investment_rows_waiting ON investment_rows (source_no
   WHERE status = 'active' AND blockers <> '[]';
 CREATE INDEX IF NOT EXISTS investment_rows_escrow ON investment_rows
   (source_no, currency, applied_at, in_escrow_cents) WHERE in_escrow_cents > 0;
+CREATE INDEX IF NOT EXISTS history_rows_left ON history_rows (source_no, company_id) WHERE ended_by <> 'update';

@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely';
 import { expect, test } from 'vitest';
+import { instantFromMillis } from '../../../src/domain/instant.js';
 import { buildIndexes } from '../../../src/store/dialect/sqlite/indexes.js';
 import { changesSince } from '../../../src/store/reads/changes.js';
-import { largestChanges } from '../../../src/store/reads/dashboard/company.js';
+import { goneByDay, largestChanges } from '../../../src/store/reads/dashboard/company.js';
 import { withFoundPeople } from '../../../src/store/reads/dashboard/find-people.js';
 import { rosterCount, rosterPage } from '../../../src/store/reads/dashboard/roster.js';
 import { readMirror } from '../../../src/store/reads/read-mirror.js';
@@ -24,6 +25,17 @@ test('the largest changes of a company are found by ids: no table or view is rea
   expect(plan.filter((step) => /^(MATERIALIZE|SCAN [inh]\b)/.test(step))).toEqual([]);
   expect(plan.filter((step) => /USING.*(investment_rows_id|history_rows_record)/.test(step))).toHaveLength(4);
 });
+
+test.each(['valid_to', 'applied_at'] as const)(
+  'deleted investments of a company are counted by %s without reading a version that was replaced',
+  async (by) => {
+    for (const at of [undefined, instantFromMillis(Date.parse('2026-10-13'))]) {
+      const plan = await steps((db) => goneByDay(db, 'source1', 'co_1', by, at));
+      expect(plan).toContain('SEARCH h USING INDEX history_rows_left (source_no=? AND company_id=?)');
+      expect(plan.filter((step) => /^(SCAN|MATERIALIZE)/.test(step))).toEqual([]);
+    }
+  },
+);
 
 test('the change feed reads records and versions by index, and without names neither', async () => {
   const all = await steps((db) => changesSince(db, { after: 7 }));

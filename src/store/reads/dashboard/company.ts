@@ -140,7 +140,7 @@ export async function goneByDay(
     .select(['h.currency', day.as('day'), sql<number>`count(distinct h.id)`.as('investments')])
     .where('h.source', '=', source)
     .where('h.company_id', company === null ? 'is' : '=', company)
-    .where('h.ended_by', 'in', ['tombstone', 'relist'])
+    .where('h.ended_by', '<>', 'update')
     .where(`h.${by}`, 'is not', null)
     .where(({ not, exists, selectFrom }) =>
       not(

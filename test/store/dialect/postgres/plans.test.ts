@@ -53,6 +53,11 @@ describe('the planner uses an index and no full scan for:', () => {
       'investment_rows_investor',
     ],
     [
+      'the deleted investments of a company',
+      "SELECT id FROM investment_history WHERE source = 'source7' AND company_id = 'co_1' AND ended_by <> 'update'",
+      'history_rows_gone',
+    ],
+    [
       'the newest',
       'SELECT * FROM investments ORDER BY applied_at DESC NULLS LAST LIMIT 20',
       'investment_rows_newest',

@@ -130,7 +130,7 @@ test('totals are computed beside the indexes, and once more when an id that was 
     expect(await read('SELECT sum(investments) AS n FROM investor_totals')).toEqual([{ n: 29 }]);
     return tasks;
   };
-  const indexes = Array.from({ length: 7 }, () => 'index');
+  const indexes = Array.from({ length: 8 }, () => 'index');
   expect(await tasksOf([crowd(30)])).toEqual(['index', 'count', ...indexes]);
   expect(await tasksOf([crowd(30), crowd(30).slice(10, 20)])).toEqual([
     'index',
