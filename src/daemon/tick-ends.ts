@@ -2,7 +2,7 @@ import type { Closable } from '../runtime/lifecycle.js';
 import type { PendingErasures } from '../store/erasures.js';
 import type { Engine, EngineParts } from './engine.js';
 import { finishRun } from './finish-run.js';
-import { isScrubDue } from './housekeeping.js';
+import { isScrubDue } from './scrub-job.js';
 import type { SourceResult } from './source-result.js';
 
 /** How often backups made before a migration are looked for that contain erased people: one query and the names of a folder. */

@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync }
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
-import { isScrubDue, startHousekeeping } from '../../src/daemon/housekeeping.js';
+import { startHousekeeping } from '../../src/daemon/housekeeping.js';
 import { maintenanceOf } from '../../src/daemon/maintenance.js';
 import type { OpenMirror } from '../../src/daemon/mirror-parts.js';
+import { isScrubDue } from '../../src/daemon/scrub-job.js';
 import { scrubWords } from '../../src/daemon/scrub-words.js';
 import { Fault } from '../../src/domain/fault.js';
 import type { Instant } from '../../src/domain/instant.js';
