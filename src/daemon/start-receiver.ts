@@ -1,11 +1,13 @@
 import type { ReceiverConfig } from '../config/config.js';
+import type { SourceName } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
 import { createEndpointCare, type EndpointCare } from '../endpoint/care.js';
 import { SecretRing } from '../endpoint/secret-ring.js';
 import { endpointStore } from '../endpoint/state-store.js';
 import type { Membership } from '../fleet/membership.js';
+import type { Message } from '../fleet/ports.js';
 import type { Drain } from '../inbox/drain.js';
-import { ownLane } from '../inbox/ports.js';
+import { type EventSeen, ownLane } from '../inbox/ports.js';
 import { createReceiver, type Receiver } from '../inbox/receiver.js';
 import type { Following } from '../installations/follow-installations.js';
 import type { Lifecycle } from '../runtime/lifecycle.js';
@@ -58,21 +60,7 @@ export async function startReceiver(
     newestSecrets: () => ring.newest(),
     resolveSources: (event) => resolveSources(engine.sources, event),
     onAccepted: (event, sources) => {
-      // No record shows that an installation was narrowed or ended, so the source's grant is checked again.
-      const granted = grantsOf(engine.sources, event);
-      for (const name of granted) engine.sync.recheck(name);
-      if (!granted.every((name) => membership.worksHere(name)))
-        membership.tell({ kind: 'recheck', sources: granted });
-      const installation = following === null ? null : installationIn(event);
-      if (installation !== null) {
-        following?.seen(installation);
-        if (!membership.leads) membership.tell({ kind: 'installed', installations: [installation] });
-      }
-      const touched = catalogOf(engine.sources, event);
-      for (const name of touched)
-        if (membership.worksHere(name)) engine.dimensions?.touched(name, event.event);
-      if (!touched.every((name) => membership.worksHere(name)))
-        membership.tell({ kind: 'touched', sources: touched, event: event.event });
+      passOn(event, { engine, membership, following });
       drain.accepted(sources);
     },
     onGenuine: (signerAheadSeconds) => clockWatch.delivered(signerAheadSeconds),
@@ -93,6 +81,29 @@ export async function startReceiver(
     receiver,
     drain,
   };
+}
+
+/** Tells the parts of this daemon, and the members that work other sources, what an event means beside news in the feed. */
+function passOn(
+  event: EventSeen,
+  { engine, membership, following }: Pick<ReceiverParts, 'engine' | 'membership' | 'following'>,
+): void {
+  const worksHere = (name: SourceName) => membership.worksHere(name);
+  const tellUnlessHere = (sources: readonly SourceName[], message: Message) => {
+    if (!sources.every(worksHere)) membership.tell(message);
+  };
+  // No record shows that an installation was narrowed or ended, so the source's grant is checked again.
+  const granted = grantsOf(engine.sources, event);
+  for (const name of granted) engine.sync.recheck(name);
+  tellUnlessHere(granted, { kind: 'recheck', sources: granted });
+  const installation = following === null ? null : installationIn(event);
+  if (installation !== null) {
+    following?.seen(installation);
+    if (!membership.leads) membership.tell({ kind: 'installed', installations: [installation] });
+  }
+  const touched = catalogOf(engine.sources, event);
+  for (const name of touched.filter(worksHere)) engine.dimensions?.touched(name, event.event);
+  tellUnlessHere(touched, { kind: 'touched', sources: touched, event: event.event });
 }
 
 function careFor(
