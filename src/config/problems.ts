@@ -93,14 +93,7 @@ function badValue(issue: z.core.$ZodIssue, path: Path, { root, input, whereOf }:
   const secret = isSecretPath(root, path);
   const kinds = kindsAt(root, path);
   const expected = secret && node?.type !== 'array' ? secretForms : expectedBy(issue, node, kinds);
-  const found =
-    value === undefined
-      ? 'is missing'
-      : secret
-        ? typeof value === 'string'
-          ? 'must not contain the secret itself'
-          : 'is not a reference to a secret'
-        : `is ${shownValue(value)}`;
+  const found = foundText(value, secret);
   const choices = (issue.code === 'invalid_value' ? issue.values : kinds).map(String);
   const meant = typeof value === 'string' ? closest(value, choices) : undefined;
   return {
@@ -110,6 +103,13 @@ function badValue(issue: z.core.$ZodIssue, path: Path, { root, input, whereOf }:
     missing: value === undefined,
     ...(meant === undefined ? {} : { hint: `did you mean ${meant}?` }),
   };
+}
+
+/** Says what is there, never a secret. */
+function foundText(value: unknown, isSecret: boolean): string {
+  if (value === undefined) return 'is missing';
+  if (!isSecret) return `is ${shownValue(value)}`;
+  return typeof value === 'string' ? 'must not contain the secret itself' : 'is not a reference to a secret';
 }
 
 /** A key that is data, such as an id. */
@@ -136,23 +136,18 @@ function expectedBy(
 ): string {
   switch (issue.code) {
     case 'too_small':
-      return issue.origin === 'array'
-        ? `a list of at least ${issue.minimum}`
-        : issue.origin === 'string'
-          ? 'text that is not empty'
-          : `at least ${issue.minimum}`;
+      if (issue.origin === 'string') return 'text that is not empty';
+      return issue.origin === 'array' ? `a list of at least ${issue.minimum}` : `at least ${issue.minimum}`;
     case 'too_big':
       return issue.origin === 'array' ? `a list of at most ${issue.maximum}` : `at most ${issue.maximum}`;
     case 'invalid_value':
       return oneOf(issue.values);
     case 'invalid_type':
-      return issue.expected === 'int'
-        ? 'a whole number'
-        : node === undefined
-          ? issue.expected
-          : typeText(node);
+      if (issue.expected === 'int') return 'a whole number';
+      return node === undefined ? issue.expected : typeText(node);
     case 'invalid_union':
-      return kinds.length > 0 ? oneOf(kinds) : node === undefined ? 'something else' : typeText(node);
+      if (kinds.length > 0) return oneOf(kinds);
+      return node === undefined ? 'something else' : typeText(node);
     default:
       return issue.message;
   }
