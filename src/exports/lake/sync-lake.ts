@@ -139,11 +139,23 @@ async function underLock(
   try {
     const load = parts.load ?? (() => import('@duckdb/node-api'));
     return await withWorkshop(workshop, parts.signal, load, (duckdb) =>
-      new LakeWriter(mirror, ask, parts, state, duckdb, workshop, lock).write(),
+      new LakeWriter({ mirror, ask, parts, state, duckdb, workshop, lock }).write(),
     );
   } finally {
     await disk.remove(workshop);
   }
+}
+
+interface LakeGiven {
+  readonly mirror: LakeMirror;
+  readonly ask: LakeAsk;
+  readonly parts: LakeParts;
+  /** What the lake has; null for a new one. */
+  readonly state: LakeState | null;
+  readonly duckdb: Workshop;
+  /** The folder of unfinished files. */
+  readonly workshop: string;
+  readonly lock: LakeLock;
 }
 
 class LakeWriter {
@@ -154,15 +166,8 @@ class LakeWriter {
   readonly #tables: LakeTables;
   readonly #differences: InvestmentDifferences;
 
-  constructor(
-    private readonly mirror: LakeMirror,
-    private readonly ask: LakeAsk,
-    private readonly parts: LakeParts,
-    private readonly state: LakeState | null,
-    private readonly duckdb: Workshop,
-    workshop: string,
-    private readonly lock: LakeLock,
-  ) {
+  constructor(private readonly given: LakeGiven) {
+    const { mirror, ask, parts, state, duckdb, workshop } = given;
     const { folder, identity, keep } = ask;
     const { disk, random } = parts;
     const snapshot = (state?.manifest.snapshot ?? 0) + 1;
@@ -175,7 +180,7 @@ class LakeWriter {
   }
 
   async write(): Promise<LakeSynced> {
-    const { state, mirror, ask } = this;
+    const { state, mirror, ask } = this.given;
     if (state !== null && !ask.compact && this.#isCurrent(state)) return await this.#nothing(state);
     const hasNewBase = await this.#readDifferences();
     const companies = await this.#tables.plain('companies', mirror.companies());
@@ -202,7 +207,8 @@ class LakeWriter {
 
   #isCurrent({ pointer }: LakeState): boolean {
     return (
-      sameReach(this.mirror.position, pointer.position) && this.#identity === (pointer.identities !== null)
+      sameReach(this.given.mirror.position, pointer.position) &&
+      this.#identity === (pointer.identities !== null)
     );
   }
 
@@ -217,7 +223,7 @@ class LakeWriter {
   }
 
   #seen(manifest: LakeManifest, identities: LakeIdentities | null) {
-    const { sources, change_seq } = this.mirror.position;
+    const { sources, change_seq } = this.given.mirror.position;
     return {
       folder: this.#folder,
       snapshot: manifest.snapshot,
@@ -231,13 +237,13 @@ class LakeWriter {
 
   async #removeUnneeded(): Promise<number> {
     // Files that are new and not named yet may be those of another process.
-    this.lock.confirm();
-    return await removeUnneeded(this.#folder, this.parts.disk, this.ask.keep);
+    this.given.lock.confirm();
+    return await removeUnneeded(this.#folder, this.given.parts.disk, this.given.ask.keep);
   }
 
   /** Returns whether every row was read, so that a new base has to be written. */
   async #readDifferences(): Promise<boolean> {
-    const { state, mirror, ask } = this;
+    const { state, mirror, ask } = this.given;
     const differences = this.#differences;
     if (state === null) {
       await differences.readAll(false);
@@ -259,9 +265,9 @@ class LakeWriter {
   }
 
   #people(): Promise<LakeIdentities> {
-    const { duckdb, state } = this;
+    const { duckdb, state } = this.given;
     const before = state?.pointer.identities ?? null;
-    return writePeople(this.mirror.identities(), before, {
+    return writePeople(this.given.mirror.identities(), before, {
       folder: this.#folder,
       ...{ duckdb, files: this.#files },
     });
@@ -272,23 +278,23 @@ class LakeWriter {
     changed: number,
     plain: Pick<LakeManifest['tables'], 'companies' | 'rounds'>,
   ): Promise<LakeManifest> {
-    const taken = this.parts.clock.now();
+    const taken = this.given.parts.clock.now();
     return {
       format: lakeFormat,
       version: lakeVersion,
       snapshot: this.#snapshot,
       taken_at: instantFromMillis(taken),
-      rosterd: this.parts.version,
-      position: this.mirror.position,
+      rosterd: this.given.parts.version,
+      position: this.given.mirror.position,
       tables: { ...(await this.#tables.investments(hasNewBase, changed, taken)), ...plain },
     };
   }
 
   async #publish(manifest: LakeManifest, identities: LakeIdentities | null, isNew: boolean): Promise<void> {
-    const { disk } = this.parts;
+    const { disk } = this.given.parts;
     await this.#files.syncFolders();
     // Another process may have published a snapshot of this number.
-    this.lock.confirm();
+    this.given.lock.confirm();
     const path = manifestPath(manifest.snapshot);
     const text = `${JSON.stringify(manifest, null, 1)}\n`;
     if (isNew) {
@@ -299,15 +305,15 @@ class LakeWriter {
     const pointer: LakePointer = {
       format: lakeFormat,
       version: lakeVersion,
-      lake: this.state?.pointer.lake ?? randomText(this.parts.random, 12),
+      lake: this.given.state?.pointer.lake ?? randomText(this.given.parts.random, 12),
       snapshot: manifest.snapshot,
       manifest: path,
       manifest_sha256: sha256Of(text),
-      synced_at: instantFromMillis(this.parts.clock.now()),
-      position: this.mirror.position,
+      synced_at: instantFromMillis(this.given.parts.clock.now()),
+      position: this.given.mirror.position,
       identities,
     };
-    this.lock.confirm();
+    this.given.lock.confirm();
     await replaceFile(join(this.#folder, pointerName), `${JSON.stringify(pointer, null, 1)}\n`, disk);
     await writeViews(this.#folder, disk, manifest, identities);
   }
