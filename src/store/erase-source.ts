@@ -24,12 +24,19 @@ export interface ErasedTable {
 /** An expression, so that no index on `source_no` is used: a slice reads rows in the order of their numbers. */
 const ofSource = 'source_no + 0 = ?';
 
-export const byNumber = (name: string, key: string, indexed: boolean): ErasedTable => ({
+/** A table whose rows of the source may have any number. */
+export const byNumber = (name: string, key: string): ErasedTable => ({
   name,
   key,
   of: ofSource,
   binds: ['no'],
-  within: indexed ? { table: name, key } : null,
+  within: null,
+});
+
+/** A table with an index on `source_no`. */
+const byIndex = (name: string, key: string): ErasedTable => ({
+  ...byNumber(name, key),
+  within: { table: name, key },
 });
 
 /** The tables in the order in which they are emptied: identity first. */
@@ -41,13 +48,13 @@ export const erasedTables: readonly ErasedTable[] = [
     binds: ['no'],
     within: { table: 'investment_rows', key: 'row_no' },
   },
-  byNumber('staged_rows', 'stage_no', true),
-  byNumber('quarantine_rows', 'quarantine_no', true),
-  byNumber('history_rows', 'history_no', true),
-  byNumber('investment_rows', 'row_no', true),
-  byNumber('change_rows', 'seq', false),
-  byNumber('notice_rows', 'notice', false),
-  byNumber('tick_rows', 'tick', false),
+  byIndex('staged_rows', 'stage_no'),
+  byIndex('quarantine_rows', 'quarantine_no'),
+  byIndex('history_rows', 'history_no'),
+  byIndex('investment_rows', 'row_no'),
+  byNumber('change_rows', 'seq'),
+  byNumber('notice_rows', 'notice'),
+  byNumber('tick_rows', 'tick'),
   {
     name: 'webhook_inbox',
     key: 'inbox_no',
@@ -57,7 +64,7 @@ export const erasedTables: readonly ErasedTable[] = [
     binds: ['name', 'name'],
     within: null,
   },
-  byNumber('erasures', 'erasure', false),
+  byNumber('erasures', 'erasure'),
 ];
 
 /** Small tables, which are emptied in the commit that hides the source. */

@@ -32,7 +32,7 @@ export interface SqliteErasingOptions extends LeasePolicy {
 /** The commits that erase a source in SQLite. Shares the connection of the mirror's writes. */
 export class SqliteErasingCommits implements ErasingCommits {
   readonly tables = erasedTables;
-  readonly totals = [byNumber('investor_rows', 'rowid', false)];
+  readonly totals = [byNumber('investor_rows', 'rowid')];
 
   constructor(
     private readonly database: SqliteDatabase,
