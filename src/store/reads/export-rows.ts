@@ -76,9 +76,7 @@ export function tableRows(
         yield columns.map(({ name }) => {
           const digits = row[`${name}${asText}`] ?? null;
           const cell = digits === null ? (row[name] ?? null) : BigInt(digits);
-          if (!hides || cell === null) return cell;
-          if (name === 'extra') return null;
-          return name === 'before' || name === 'after' ? withoutExtra(String(cell)) : cell;
+          return hides ? withoutUnknownFields(name, cell) : cell;
         });
     },
   };
@@ -95,6 +93,11 @@ const asText = ' as text';
 
 /** Relations whose unknown fields came with an investment. Those of companies and rounds are not personal. */
 const aboutPeople: ReadonlySet<string> = new Set(['investments', 'investment_history', 'changes', 'roster']);
+
+function withoutUnknownFields(name: string, cell: ExportCell): ExportCell {
+  if (name === 'extra' || cell === null) return null;
+  return name === 'before' || name === 'after' ? withoutExtra(String(cell)) : cell;
+}
 
 function withoutExtra(values: string): string {
   if (!values.includes('"extra"')) return values;
