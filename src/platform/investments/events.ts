@@ -33,22 +33,7 @@ export function announceLifecycle(
   after: Source,
   now: number,
 ): void {
-  const happened: [EventName, object][] = [];
-  if (before === null) happened.push(['investment.created', {}]);
-  else {
-    if (before.status !== after.status) {
-      if (after.status === 'canceled')
-        happened.push(['investment.canceled', { canceled_at: timestamp(after.canceled_at) }]);
-      else if (after.status === 'converted')
-        happened.push(['investment.converted', { converted_to: after.converted_to }]);
-      else if (before.status === 'canceled') happened.push(['investment.reinstated', {}]);
-      if (after.status === 'executed') happened.push(['investment.executed', {}]);
-    }
-    if (before.committed_cents !== after.committed_cents) {
-      const previous = { previous_amounts: { committed: before.committed_cents / 100 } };
-      happened.push(['investment.amount_changed', previous]);
-    }
-  }
+  const happened = before === null ? [happening('investment.created')] : happenedBetween(before, after);
   const deactivated = after.deactivated_at !== null;
   // Computed now, so that a later delivery has the totals of the time of the event.
   const totals = totalsOf(services, after);
@@ -68,6 +53,28 @@ export function announceLifecycle(
       ...more,
     }));
   }
+}
+
+/** An event, and the fields that only events of its name have. */
+type Happening = readonly [name: EventName, more: object];
+
+const happening = (name: EventName, more: object = {}): Happening => [name, more];
+
+function happenedBetween(before: Source, after: Source): readonly Happening[] {
+  const happened = before.status === after.status ? [] : statusEvents(before, after);
+  if (before.committed_cents === after.committed_cents) return happened;
+  const previous = { previous_amounts: { committed: before.committed_cents / 100 } };
+  return [...happened, happening('investment.amount_changed', previous)];
+}
+
+function statusEvents(before: Source, { status, canceled_at, converted_to }: Source): readonly Happening[] {
+  if (status === 'canceled')
+    return [happening('investment.canceled', { canceled_at: timestamp(canceled_at) })];
+  if (status === 'converted') return [happening('investment.converted', { converted_to })];
+  return [
+    ...(before.status === 'canceled' ? [happening('investment.reinstated')] : []),
+    ...(status === 'executed' ? [happening('investment.executed')] : []),
+  ];
 }
 
 function totalsOf(services: Services, source: Source): object {
