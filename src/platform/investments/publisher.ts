@@ -79,9 +79,10 @@ function publish(services: Services, no: number, reason: PublicationReason, now:
     depart(state, no, left, 'company', feed.head - 3, feed.observedAt);
     depart(state, no, left, 'investor', feed.head - 2, feed.observedAt);
   }
+  const entry = { reason, observedAt: feed.observedAt };
   if (companySeesChange)
-    append(state, no, source, 'company', feed.head - 1, derived.visible, reason, feed.observedAt);
-  append(state, no, source, 'investor', feed.head, !derived.gone, reason, feed.observedAt);
+    append(state, no, source, { ...entry, audience: 'company', seq: feed.head - 1, shown: derived.visible });
+  append(state, no, source, { ...entry, audience: 'investor', seq: feed.head, shown: !derived.gone });
   forgetOldTombstones(state, now);
   if (companySeesChange) {
     announcePublication(services, source, {
@@ -197,15 +198,19 @@ const publicationRow = (no: number, source: Unnumbered, derived: Derived, observ
   observedAt,
 ];
 
+interface LedgerEntry {
+  readonly audience: Audience;
+  readonly seq: number;
+  readonly shown: boolean;
+  readonly reason: PublicationReason;
+  readonly observedAt: number;
+}
+
 function append(
   state: State,
   no: number,
   source: Unnumbered,
-  audience: Audience,
-  seq: number,
-  shown: boolean,
-  reason: PublicationReason,
-  observedAt: number,
+  { audience, seq, shown, reason, observedAt }: LedgerEntry,
 ): void {
   run(
     state,
