@@ -20,35 +20,15 @@ export async function writeConnected(
   const writes = options.flag('write');
   const refusal = writes ? await refusalOf(writeSources(command, connected)) : null;
   const written = writes && refusal === null;
-  const entries = connected.map(entryFor);
-  if (options.flag('json')) {
-    out.json({
-      written,
-      connected: connected.map((one, index) => ({
-        source: one.source,
-        company: one.company.id,
-        name: one.company.name,
-        installation: one.installation,
-        tier: one.tier,
-        scopes: one.scopes,
-        identity: one.identity,
-        config: entries[index],
-      })),
-    });
-  } else {
+  if (options.flag('json')) out.json({ written, connected: connected.map(jsonOf) });
+  else {
     out.table(
       ['SOURCE', 'COMPANY', 'INSTALLATION', 'IDENTITY', 'TOKEN'].map((title) => ({ title })),
-      connected.map((one) => [
-        one.source,
-        `${one.company.name} (${one.company.id})`,
-        one.installation,
-        one.identity ? 'included' : 'not granted',
-        one.file,
-      ]),
+      connected.map(cellsOf),
     );
     if (!written) {
       out.note(`\nAdd to "sources" in the configuration${writes ? '' : ', or run it again with --write'}:`);
-      for (const entry of entries) out.line(JSON.stringify(entry));
+      for (const one of connected) out.line(JSON.stringify(entryFor(one)));
     }
   }
   for (const { source, replaces } of connected)
@@ -60,6 +40,25 @@ export async function writeConnected(
     if (!identity) out.warn(`${source}: identity was not granted, so names and addresses stay empty`);
   if (refusal !== null) throw refusal;
 }
+
+const jsonOf = (one: Connected) => ({
+  source: one.source,
+  company: one.company.id,
+  name: one.company.name,
+  installation: one.installation,
+  tier: one.tier,
+  scopes: one.scopes,
+  identity: one.identity,
+  config: entryFor(one),
+});
+
+const cellsOf = (one: Connected): readonly string[] => [
+  one.source,
+  `${one.company.name} (${one.company.id})`,
+  one.installation,
+  one.identity ? 'included' : 'not granted',
+  one.file,
+];
 
 /** Returns the fault of a write that failed; what it was to write is printed first. */
 export async function refusalOf(writing: Promise<void>): Promise<Fault | null> {
