@@ -76,11 +76,7 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
 
   const run = async () => {
     sentMark = '';
-    for (let first = true; open.size > 0 && !closing.signal.aborted; first = false) {
-      if (!first) {
-        await clock.wait(lookMillis, AbortSignal.any([nudged.signal, closing.signal]));
-        await clock.wait(restMillis, closing.signal);
-      }
+    while (open.size > 0 && !closing.signal.aborted) {
       nudged = new AbortController();
       try {
         await endExpiredStreams();
@@ -92,6 +88,8 @@ export function createLive({ look, onChange, clock, logger }: LiveParts): Live {
         // The mirror may be busy or unreachable for a moment: the page keeps its content, and the next look may succeed.
         if (!isFault(error)) logger.warn({ error }, 'the live view could not be updated');
       }
+      await clock.wait(lookMillis, AbortSignal.any([nudged.signal, closing.signal]));
+      await clock.wait(restMillis, closing.signal);
     }
     running = undefined;
   };

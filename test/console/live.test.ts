@@ -76,6 +76,26 @@ test('a client that takes no events has one of them in memory, and gets the newe
   expect([...seen]).toEqual([1, looks]);
 });
 
+test('a view is not looked at again once its last page is closed', async () => {
+  const clock = new VirtualClock();
+  let looks = 0;
+  const { port, served } = await serving({
+    look: async () => {
+      looks += 1;
+      return { fragment: '', mark: '' };
+    },
+    onChange: () => () => {},
+    clock,
+  });
+  const [page] = (await once(get({ port, agent: false }), 'response')) as [IncomingMessage];
+  while (looks === 0) await clock.advance(0);
+  const closed = new Promise((resolve) => served()?.req.once('close', resolve));
+  page.destroy();
+  await closed;
+  await clock.advance(60_000);
+  expect(looks).toBe(1);
+});
+
 test('HEAD returns the headers of the stream and ends', async () => {
   let looks = 0;
   const { port, served } = await serving({
