@@ -203,13 +203,14 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
   const isRepeated = databaseFailed && databaseIsBack && !halted;
   const timerDue = goesOn || isRepeated ? now : now + timerWait(end, halted, interval);
   const isFollowed = state.follows !== 'elsewhere';
+  const retryDue = isBlocked ? timerDue : now;
   return unchanged({
     ...state,
     tick: none,
     nudged: state.nudged || (covers.nudged && keepsNudge && isFollowed),
     recheck: state.recheck || (covers.recheck && isCut && isFollowed),
     timerDue,
-    nudgeDue: halted ? haltedNudgeDue(state, covers.trigger, now) : isBlocked ? timerDue : now,
+    nudgeDue: halted ? haltedNudgeDue(state, covers.trigger, now) : retryDue,
     nudgedAt: covers.nudged ? now : state.nudgedAt,
     rechecks: covers.recheck ? afterRecheck(state.rechecks, now) : state.rechecks,
     stretch,
