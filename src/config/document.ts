@@ -72,9 +72,12 @@ export function documentFrom(
     if (error instanceof Fault) throw error;
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
     const asked = request.file !== undefined || (request.env.ROSTERD_CONFIG ?? '') !== '';
-    // A container may set all options in the environment and need no file.
-    const selfContained = overrides.some(({ path }) => path[0] === 'sources');
-    if (code === 'ENOENT' && (request.draft === true || (!asked && selfContained))) {
+    // A container may set all options in the environment and need no file. What a draft cannot lack is the platform.
+    const selfContained =
+      request.draft === true
+        ? overrides.some(({ path }) => isWithin(['platform', 'baseUrl'], path))
+        : !asked && overrides.some(({ path }) => path[0] === 'sources');
+    if (code === 'ENOENT' && selfContained) {
       return { value: {}, placeOf: () => undefined, file: null, shownAs: 'the environment' };
     }
     throw code === 'ENOENT' ? missing(file) : unreadable(shownAs, code, error);

@@ -283,7 +283,9 @@ test('a draft configuration may lack only what connect adds, and its file', () =
   expect(loadConfig({ cwd: folder(), env: managed, draft: true }).config.platform.management).toBe(null);
   expect(loadConfig({ cwd: folder(), env, draft: true }).config.sources).toEqual([]);
   expect(() => loadConfig({ cwd: folder(), env })).toThrow('there is no configuration');
-  expect(() => loadConfig({ cwd: folder(), env: {}, draft: true })).toThrow('platform');
+  for (const more of [{}, { ROSTERD_PLATFORM__HEADER_PREFIX: 'Acme' }]) {
+    expect(() => loadConfig({ cwd: folder(), env: more, draft: true })).toThrow('there is no configuration');
+  }
 });
 
 test('relative paths start at the folder of the file, and at the current folder for one that is piped in', () => {
