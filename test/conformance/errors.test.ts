@@ -94,6 +94,30 @@ test('ERR-05 a validation error says of each field whether it is missing or wron
   ]);
 });
 
+test('ERR-05 a validation error says in words what each field must be', async () => {
+  const messageOf = async (path: string, body: unknown): Promise<string> => {
+    const { error } = (await world.post(path, { token: company(world).token, body })).body;
+    return error.message;
+  };
+  const sessions = `/offerings/${company(world).offering}/investment_sessions`;
+  const session = (fields: object) => messageOf(sessions, { investment_session: fields });
+  expect(await messageOf(sessions, {})).toBe('investment_session: is missing.');
+  expect(await messageOf(sessions, [])).toBe('body: must be an object.');
+  expect(await session({ email: 5 })).toBe('investment_session.email: must be a string.');
+  expect(await session({ email: 'x' })).toBe('investment_session.email: must be an email address.');
+  expect(await session({ email: 'a@b.example', expires_in_hours: 0 })).toBe(
+    'investment_session.expires_in_hours: must be at least 1.',
+  );
+  expect(await session({ email: 'a@b.example', success_url: 'https://a'.padEnd(2049, 'a') })).toBe(
+    'investment_session.success_url: must have at most 2,048 characters.',
+  );
+  const token = world.ready.users[0]?.token ?? '';
+  const body = { target_type: 'planet', target_id: 'x', scopes: 'read:public' };
+  expect((await world.post('/installations', { token, body })).body.error.message).toBe(
+    'target_type: must be one of "company", "syndicate". scopes: must be a list.',
+  );
+});
+
 const ask = (path: string) => world.get(path, { token: company(world).token });
 
 test.each([
@@ -111,6 +135,16 @@ test.each([
     expect([status, body.error.type, body.error.details]).toEqual([400, 'invalid_parameter', { parameter }]);
   },
 );
+
+test('ERR-06 the message of a bad parameter says what is wrong with it', async () => {
+  const messageOf = async (query: string) => (await ask(`/investments?${query}`)).body.error.message;
+  expect(await messageOf('company_id=a&company_id=b')).toBe(
+    'The parameter company_id is not valid: it is given more than once.',
+  );
+  expect(await messageOf('status=odd')).toMatch(
+    /^The parameter status is not valid: must be one of "reserved", /,
+  );
+});
 
 test('ERR-22 an unreadable body returns bad_request, an unknown version invalid_request', async () => {
   const token = cast.token('founder', operationCalled('createInstallation')) ?? '';

@@ -8,6 +8,7 @@ import { invalidFields, Problem } from '../http/problem.js';
 import { expandScopes } from '../http/scopes.js';
 import { refuseWithout } from '../http/steps/refuse-without.js';
 import { spendFrom } from '../http/steps/spend.js';
+import { wording } from '../http/wording.js';
 import { one } from '../state/statements.js';
 import type { IntentAction, Plan } from './action.js';
 import { type Intent, insertIntent, intentByKey, isRolledOutTo } from './model.js';
@@ -108,7 +109,7 @@ function readProposal(
       `resource_type: ${action.name} acts on ${withArticle(action.resourceType)}.`,
     );
   }
-  const parsed = action.params.safeParse(body.params ?? {});
+  const parsed = action.params.safeParse(body.params ?? {}, { error: wording });
   if (!parsed.success) {
     throw invalidFields(
       parsed.error.issues.map((issue) => {

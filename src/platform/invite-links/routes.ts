@@ -9,6 +9,7 @@ import { type Route, route } from '../http/route.js';
 import { guarded } from '../http/steps/guarded.js';
 import { spendIp } from '../http/steps/spend.js';
 import { iso, isoOrNull } from '../http/timestamps.js';
+import { wording } from '../http/wording.js';
 import { type Offering, reachOffering, requireOpen } from '../sessions/offering-access.js';
 import { one } from '../state/statements.js';
 import { answerInvited, openInvited } from './invited.js';
@@ -80,7 +81,7 @@ function bulk(exchange: Exchange<typeof operations.bulkInviteLinks>): Reply {
   const data: unknown[] = [];
   const errors: { index: number; type: string; detail: string }[] = [];
   for (const [index, item] of items.entries()) {
-    const parsed = operations.inviteWish.safeParse(item);
+    const parsed = operations.inviteWish.safeParse(item, { error: wording });
     if (!parsed.success) {
       errors.push({ index, ...wrong(parsed.error) });
     } else if (parsed.data.email == null && parsed.data.service_user_id == null) {

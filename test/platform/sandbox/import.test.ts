@@ -177,7 +177,7 @@ test.each([
   ['{"type":"investment","name":"Ida Example"', 'is not JSON'],
   [{ type: 'planet' }, 'type: '],
   [{ id: 'inv_x' }, 'type: must be "company", "offering" or "investment"'],
-  [{ ...first, id: 'inv_x', colour: 'red' }, 'the line: Unrecognized key: "colour"'],
+  [{ ...first, id: 'inv_x', colour: 'red' }, 'the line: has an unknown field: colour'],
   [{ ...first, id: 'inv_x', amounts: { committed_cents: -1 } }, 'amounts.committed_cents: '],
   [
     { ...first, id: 'inv_x', offering: 'ofr_unknown' },

@@ -3,17 +3,19 @@ import type { Operation } from '../../contract/operation.js';
 import type { Exchange } from '../exchange.js';
 import { parseJsonBody } from '../json-body.js';
 import { badParameter, invalidFields, type Problem } from '../problem.js';
+import { wording } from '../wording.js';
 
 /** Parses query and body with the schemas of the operation. Throws a `Problem` that names the invalid part. */
 export function validate(operation: Operation, exchange: Exchange): void {
   if (operation.query !== undefined) {
-    const parsed = operation.query.safeParse(queryObject(exchange.query));
-    if (!parsed.success) throw wrongParameter(parsed.error);
+    const query = queryObject(exchange.query);
+    const parsed = operation.query.safeParse(query, { error: wording });
+    if (!parsed.success) throw wrongParameter(parsed.error, query);
     exchange.input.query = parsed.data;
   }
   if (operation.body !== undefined) {
     const body = bodyObject(operation, exchange);
-    const parsed = operation.body.safeParse(body);
+    const parsed = operation.body.safeParse(body, { error: wording });
     if (!parsed.success) throw invalidFields(parsed.error.issues.map((issue) => fieldError(issue, body)));
     exchange.input.body = parsed.data;
   }
@@ -38,10 +40,11 @@ function bodyObject(operation: Operation, exchange: Exchange): unknown {
   return parseJsonBody(text);
 }
 
-function wrongParameter(error: z.ZodError): Problem {
+function wrongParameter(error: z.ZodError, query: Readonly<Record<string, unknown>>): Problem {
   const issue = error.issues[0];
   const name = String(issue?.path[0] ?? '');
-  return badParameter(name, `The parameter ${name} is not valid: ${issue?.message ?? 'wrong value'}.`);
+  const why = Array.isArray(query[name]) ? 'it is given more than once' : (issue?.message ?? 'wrong value');
+  return badParameter(name, `The parameter ${name} is not valid: ${why}.`);
 }
 
 function fieldError(

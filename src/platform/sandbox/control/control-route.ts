@@ -6,6 +6,7 @@ import { parseJsonBody } from '../../http/json-body.js';
 import { Problem } from '../../http/problem.js';
 import { controlTag } from '../../http/reference.js';
 import { type Route, route } from '../../http/route.js';
+import { wording } from '../../http/wording.js';
 
 /**
  * A route of the control API: no credential, limits or version. An invalid body returns a single 400. Requests from
@@ -58,7 +59,7 @@ export function isOwnName({ headers, services }: Exchange): boolean {
 
 function parseBody<Body extends z.ZodType>(schema: Body, exchange: Exchange): z.output<Body> {
   const text = exchange.rawBody.toString('utf8');
-  const parsed = schema.safeParse(text === '' ? {} : parseJsonBody(text));
+  const parsed = schema.safeParse(text === '' ? {} : parseJsonBody(text), { error: wording });
   if (parsed.success) return parsed.data;
   const errors = plainIssues(parsed.error.issues).map((issue) => ({
     field: issue.path.join('.'),

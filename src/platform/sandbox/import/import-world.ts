@@ -2,6 +2,7 @@ import { Fault } from '../../../domain/fault.js';
 import { nestsDeeper } from '../../../domain/json.js';
 import { exemptionLabels, securityLabels } from '../../contract/vocabulary.js';
 import { levelsMax } from '../../http/json-body.js';
+import { wording } from '../../http/wording.js';
 import type { Source } from '../../investments/derive.js';
 import { insertInvestment } from '../../investments/model.js';
 import { appendFirst, publishFirst } from '../../investments/publisher.js';
@@ -75,10 +76,9 @@ class Importer {
 
   take({ number, text }: Line): void {
     this.#line = number;
-    const parsed = anyLine.safeParse(this.#json(text));
+    const parsed = anyLine.safeParse(this.#json(text), { error: wording });
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
-      // Messages of zod name fields and what they must be, never the value.
       throw this.#fault(`${issue?.path.join('.') || 'the line'}: ${issue?.message ?? 'is not valid'}`);
     }
     const line = parsed.data;
