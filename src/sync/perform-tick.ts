@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { defined } from '../domain/defined.js';
 import { isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Interruption } from '../runtime/interruption.js';
+import { withExpected } from './count-rows.js';
 import { decide, tickStart } from './decide.js';
 import { failureOf, unrecordedFailureOf, waitMillis } from './failure-of.js';
 import { followGrant } from './follow-grant.js';
@@ -13,7 +13,6 @@ import {
   type Applied,
   type Ending,
   type Feed,
-  type FeedPage,
   type Lease,
   nothingApplied,
   type Opened,
@@ -200,7 +199,13 @@ export class Tick {
   }
 
   async #storeListingPage(phase: Phase): Promise<TickEvent> {
-    const page = await this.#withExpected(this.#pageAtHand().parse(), phase);
+    const page = await withExpected(
+      this.#pageAtHand().parse(),
+      phase,
+      this.#source,
+      this.#parts,
+      this.signal,
+    );
     const { progress, applied } = await this.#parts.mirror.addListingPage(this.#lease, page);
     this.leaseIsLater = false;
     this.#count(applied);
@@ -252,19 +257,6 @@ export class Tick {
     this.#count(applied ?? nothingApplied);
     this.#awaitingDeleted = applied !== null;
     return { kind: 'awaiting_deleted' };
-  }
-
-  /** Adds how many records the listing will read to the page at which that is asked. No failure to find out ends the tick. */
-  async #withExpected(page: FeedPage, phase: Phase): Promise<FeedPage> {
-    const { expectedRows } = this.#source;
-    if (phase.kind !== 'listing' || phase.listing.kind !== 'first' || expectedRows === undefined) return page;
-    if (!page.hasMore || phase.listing.pages + 1 !== pagesBeforeCount) return page;
-    try {
-      return { ...page, ...defined({ rowsExpected: (await expectedRows(this.signal)) ?? undefined }) };
-    } catch (error) {
-      this.#parts.logger.debug({ error }, 'how many records the listing will read is not known');
-      return page;
-    }
   }
 
   #cutShort(): TickEvent {
@@ -353,9 +345,6 @@ export class Tick {
     this.#applied = total(this.#applied, more);
   }
 }
-
-/** A first listing of so many pages takes long enough to ask how many there are, which costs one to five requests. */
-const pagesBeforeCount = 100;
 
 export const feedOf = (source: SyncSource, trigger: Trigger): Feed =>
   source.feed(trigger === 'webhook' ? 'webhook' : 'routine');

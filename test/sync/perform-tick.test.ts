@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { instantFromMillis } from '../../src/domain/instant.js';
+import type { Interruption } from '../../src/runtime/interruption.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { type Feed, type Mirror, nothingApplied } from '../../src/sync/ports.js';
 import { runTick } from '../../src/sync/run-tick.js';
@@ -178,9 +179,19 @@ describe('the requests of a tick', () => {
     expect(asked).toBe(1);
   });
 
-  test('a listing goes on when the platform does not say how many records there are', async () => {
+  test.each<[string, (signal: Interruption) => Promise<number>]>([
+    ['does not say how many records there are', () => Promise.reject(fault('platform_error'))],
+    [
+      'takes longer than ten seconds to say how many records there are',
+      (signal) => {
+        void clock.advance(10_000);
+        return new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(fault('stopped')));
+        });
+      },
+    ],
+  ])('a listing goes on when the platform %s', async (_, expectedRows) => {
     for (let number = 1; number <= 400; number += 1) truth.publish(number, number);
-    const expectedRows = () => Promise.reject(fault('platform_error'));
     const source = { ...sourceOf(truth), expectedRows };
     const { report } = await runTick(source, { trigger: 'timer' }, partsOf(mirror, clock), never);
     expect(report).toMatchObject({ outcome: 'done', code: null, applied: { added: 400 } });
