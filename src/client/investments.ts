@@ -232,7 +232,7 @@ function withExactIntegers(text: string): unknown {
 
 function tallyOf(value: unknown, field: string): Tally {
   const { count, committed_cents, raised_cents } = asObject(value);
-  if (!isWhole(count) || !isSum(committed_cents) || !isSum(raised_cents)) {
+  if (!isWhole(count) || count < 0 || !isSum(committed_cents) || !isSum(raised_cents)) {
     throw brokenStats(field);
   }
   return { count, committed_cents, raised_cents };

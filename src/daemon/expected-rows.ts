@@ -31,7 +31,8 @@ export async function expectedRows(
     if (own === null) return null;
     records += own;
   }
-  return records === 0 ? null : records + estimated(records, rounds);
+  const all = records + estimated(records, rounds);
+  return all > 0 && Number.isSafeInteger(all) ? all : null;
 }
 
 /** Returns the records of the rounds that were not asked about: as many per investor as the others have. */

@@ -72,6 +72,7 @@ test.each<[string, SourceFilters, readonly string[]]>([
 test.each<[string, Parameters<typeof platformOf>[0]]>([
   ['has no rounds', {}],
   ['has no records yet', { ofr_1: [0, 0] }],
+  ['has more records than a number can count', { ofr_1: [1, 2 ** 53 - 1], ofr_2: [1, 1] }],
   [
     'has a round whose records the platform does not count for this token',
     { ofr_1: [3, 4], ofr_2: [5, null] },

@@ -357,6 +357,7 @@ describe("the client's requests for verify", () => {
 
   test.each<[string, object]>([
     ['without their sums', { by_status: {}, total: { count: 1 } }],
+    ['with a negative count', { by_status: {}, total: { ...zero, count: -1 } }],
     ['without the sums of a status', { by_status: { active: { count: 1 } }, total: zero }],
     ['without any status', { total: zero }],
     ['of a list of statuses', { by_status: [], total: zero }],
