@@ -12,7 +12,7 @@ export interface ListingParts {
   readonly spacing: WebhookSpacing | null;
   /** Null where there is none: the quota is then the usual one. */
   readonly config: Config | null;
-  /** The sources with a listing in progress. */
+  /** All sources whose listing is in progress. */
   readonly listing: readonly string[];
   readonly sourcesCount: number;
   readonly now: number;
@@ -31,10 +31,14 @@ export function listingOf(parts: ListingParts): ListingLeft | null {
     // A re-listing reads about as many records as are stored.
     rowsExpected: source.rows_expected ?? (source.readable === 1 ? source.rows : null),
     perPage: config?.sync.perPage ?? Math.max(1, source.rows_incoming / Math.max(1, source.pages_incoming)),
-    pageMillis: pageMillisOf(source, now),
+    pageMillis: waitsForOthers(parts) ? null : pageMillisOf(source, now),
     quotas: quotasOf(parts),
   });
 }
+
+/** More listings than run at the same time wait for each other, and how long is not known. */
+const waitsForOthers = ({ config, listing }: ListingParts): boolean =>
+  config !== null && listing.length > config.sync.concurrency;
 
 /** Returns the time that a page took, without waits between ticks; null before that can be told. */
 function pageMillisOf(source: StoredStatus, now: number): number | null {

@@ -114,8 +114,9 @@ export async function statusOf(
       fleet: fleet?.map(shortMember) ?? null,
     };
   };
-  const document = 'take' in location ? await location.take(read) : await inSnapshot(location, read);
-  const listings = await listingsOf(document, config ?? null, spacings, clock.now());
+  const { listing, ...document } =
+    'take' in location ? await location.take(read) : await inSnapshot(location, read);
+  const listings = await listingsOf(document, listing, config ?? null, spacings, clock.now());
   return {
     ...document,
     sources: document.sources.map((one) => ({
@@ -146,6 +147,7 @@ export const sourcesElsewhere = (fleet: readonly FleetMember[] | null): readonly
 /** Loads what estimates listings only where one is in progress. */
 async function listingsOf(
   { sources, counts }: StatusDocument,
+  listing: readonly string[],
   config: Config | null,
   spacings: Known['spacings'],
   now: number,
@@ -153,7 +155,7 @@ async function listingsOf(
   const listed = sources.filter(({ listing_started_at }) => listing_started_at !== null);
   if (listed.length === 0) return new Map();
   const { listingOf } = await import('./listing-status.js');
-  const of = { config, listing: listed.map(({ source }) => source), sourcesCount: counts.sources, now };
+  const of = { config, listing, sourcesCount: counts.sources, now };
   return new Map(
     listed.map((source) => [
       source.source,

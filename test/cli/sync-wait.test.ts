@@ -106,6 +106,8 @@ test('sync without --wait ends when the quota is used up, and says how far it is
   expect(err).toContain(`acme: ${listing.text}`);
   expect(listing.text).toMatch(/^40 records so far; how many more is not known; continues at \d\d:\d\d UTC/);
   expect(err).toContain('To wait for the quota and go on: rosterd sync --wait');
+  const shown = await world.run(['sources', 'show', 'acme'], { clock: skipping() });
+  expect(shown.out).toContain(`\nlisting         ${listing.text}\n`);
 });
 
 test('sync --wait ends with 5 at Ctrl-C while it waits, keeps its pages, and the next one goes on behind them', async () => {

@@ -76,6 +76,7 @@ test.each<[string, object, Partial<ListingParts>]>([
     { spacing: { ...spacing, quota: { ...spacing.quota, of: 'address' } } as WebhookSpacing },
   ],
   ['is one of so many that they share the limit of the address', {}, { sourcesCount: 200 }],
+  ['is one of more than are listed at the same time', {}, { listing: ['acme', 'b', 'c', 'd', 'e'] }],
   ['has read no page', { rows_incoming: 0, pages_incoming: 0 }, {}],
   ['ended ticks that the status does not describe', { last_tick_at: at(-8) }, {}],
 ])('the time left is not known of a source that %s', (_, source, over) => {

@@ -4,6 +4,8 @@ import type { Config } from '../../src/config/config.js';
 import { listSources, type SourcesWanted, showSource, sourceNames } from '../../src/reading/sources.js';
 import { statusOf } from '../../src/reading/status.js';
 import { overallStates } from '../../src/store/reads/overall-state.js';
+import { inSnapshot } from '../../src/store/reads/snapshot.js';
+import { readStatus } from '../../src/store/reads/status.js';
 import { databases } from '../store/support/databases.js';
 import { manySources } from '../store/support/many-sources.js';
 import { StandingClock } from '../store/support/mirror.js';
@@ -85,6 +87,9 @@ describe.each(databases)('10,000 sources in $database', ({ open }) => {
     const one = await statusOf(place, clock, null, nothing, { only: ['source-00007'] });
     expect(one).toMatchObject({ truncated: false, health: 'attention', counts: { sources: many } });
     expect(one.sources.map(({ source }) => source)).toEqual(['source-00007']);
+    // Listings share slots and requests with those of the sources that are not described.
+    const read = await inSnapshot(place, (ask) => readStatus(ask, clock, { only: ['source-00007'] }));
+    expect([read.listing.length, read.listing[0]]).toEqual([100, 'source-00004']);
   });
 
   test('sources show: one source with its company, or null for a name that no source has', async () => {

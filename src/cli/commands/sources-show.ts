@@ -43,6 +43,7 @@ function show(one: SourceShown, { out, io }: CommandContext): void {
   fact('installation', one.installation);
   fact('token', one.token);
   fact('rows', rowsOf(one));
+  fact('listing', one.listing?.text ?? null);
   fact(
     'complete up to',
     one.complete_up_to === null ? 'no listing is complete' : ago(one.complete_up_to, now),

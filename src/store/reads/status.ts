@@ -75,8 +75,14 @@ export interface StatusWanted extends JudgeWanted {
 const secondMillis = 1_000;
 const dayMillis = 86_400 * secondMillis;
 
+/** A status, and what estimates in it are made of. */
+export interface StatusRead extends StatusDocument {
+  /** All sources whose listing is in progress, also those that `sources` does not describe. */
+  readonly listing: readonly string[];
+}
+
 /** Returns everything that `rosterd status` and the dashboard show, from one snapshot. */
-export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = {}): Promise<StatusDocument> {
+export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = {}): Promise<StatusRead> {
   const now = clock.now();
   const { problems = [], sourcesMax = Number.POSITIVE_INFINITY, only, ticksMax = ticksUsual } = wanted;
   const judged = await readJudgedSources(ask, now, wanted);
@@ -113,8 +119,12 @@ export async function readStatus(ask: Ask, clock: Clock, wanted: StatusWanted = 
     erasures: await pendingErasures(ask),
     change_seq: newest?.seq ?? 0,
     problems: shortProblems(problems, sourcesMax),
+    listing: judged.filter(isListing).map(({ source }) => source),
   };
 }
+
+const isListing = ({ state, followed, paused_at }: JudgedSource): boolean =>
+  followed && paused_at === null && (state === 'listing' || state === 'relisting');
 
 /** Every source can have a problem of its own: those of the process come first, and of the others as many as fit. */
 const shortProblems = (problems: readonly HealthReport[], max: number): readonly HealthReport[] =>
