@@ -10,8 +10,8 @@ import { expectedRows } from './expected-rows.js';
 import { fingerprintsOf, realmOfAccess } from './fingerprint.js';
 import { dropsIdentity, withoutIdentity } from './without-identity.js';
 
-/** Called after each page, so that a command can show progress. */
-export type PageListener = (source: string, page: PageEnvelope) => void;
+/** Called after each page, so that a command can show progress. `isFirst`: a listing begins with it, perhaps again. */
+export type PageListener = (source: string, page: PageEnvelope, isFirst: boolean) => void;
 
 /** Called when the platform said about how many records the listing of a source reads. */
 export type CountListener = (source: string, rows: number) => void;
@@ -54,7 +54,9 @@ export async function syncSource(
   };
   const isDropped = dropsIdentity(config, source);
   const feed = (urgency: Urgency): Feed => {
-    const read = watched(investmentFeed(api, scope, urgency), (page) => onPage(source.name, page));
+    const read = watched(investmentFeed(api, scope, urgency), (page, isFirst) =>
+      onPage(source.name, page, isFirst),
+    );
     return isDropped ? withoutIdentity(read) : read;
   };
   const identify = async (): Promise<SourceIdentity> => ({
@@ -108,11 +110,11 @@ async function shownGrant(
   }
 }
 
-function watched(feed: Feed, onPage: (page: PageEnvelope) => void): Feed {
+function watched(feed: Feed, onPage: (page: PageEnvelope, isFirst: boolean) => void): Feed {
   return {
     page: async (position, signal, onNext) => {
       const page = await feed.page(position, signal, onNext);
-      onPage(page);
+      onPage(page, position.kind === 'start');
       return page;
     },
   };

@@ -7,6 +7,7 @@ import { type Fault, isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import { type Instant, millisOf } from '../domain/instant.js';
 import type { ListingLeft } from '../reading/listing-left.js';
+import { listingOf } from '../reading/listing-status.js';
 import { statusOf } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import type { ManualAsk } from '../sync/schedule-state.js';
@@ -54,8 +55,8 @@ export async function syncOnce(
   let progress: SyncProgress | null = null;
   const engine = await startEngine({
     ...parts,
-    onPage: (source, page) => {
-      progress?.page(source, page);
+    onPage: (source, page, isFirst) => {
+      progress?.page(source, page, isFirst);
       events.onProgress?.(() => progress?.sofar ?? nothingYet);
     },
     onCount: (source, rows) => progress?.expects(source, rows),
@@ -64,7 +65,6 @@ export async function syncOnce(
     // Running ticks finish the page they write; their results are still returned below.
     void engine.sync.close();
   };
-  signal.addEventListener('abort', stop, { once: true });
   try {
     if (events.onUnfollowed !== undefined) {
       if (parts.config.follows.length === 0) await finishErasures(engine, parts);
@@ -73,10 +73,8 @@ export async function syncOnce(
     }
     const sources = engine.sources.all;
     const paused = await pausedResults(engine, parts.clock);
-    const statusNow = () => {
-      const only = sources.map(({ name }) => name);
-      return statusOf(parts.config.database, parts.clock, null, undefined, { only, ticksMax: 0 });
-    };
+    const only = sources.map(({ name }) => name);
+    const statusNow = () => statusOf(parts.config.database, parts.clock, null, undefined, { only });
     const before = (await statusNow()).sources;
     const following = new SyncProgress(
       sources.filter(({ name }) => !paused.has(name)),
@@ -89,7 +87,8 @@ export async function syncOnce(
       source: name,
       ...(paused.get(name) ?? (await ticked(engine, name, { ...parts, ask, signal, events, following }))),
     }));
-    // The signal may have fired while the mirror was opened: the ticks then end before their first page.
+    // The signal may have fired before: the ticks then end before their first page.
+    signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     const results = await Promise.all(ticks);
     const complete = results.filter(({ report }) => report.outcome === 'done').map(({ source }) => source);
@@ -99,6 +98,11 @@ export async function syncOnce(
       events.onUnfinished(error);
     });
     const { sources: statuses } = await statusNow();
+    const listing = statuses.filter(({ listing_started_at }) => listing_started_at !== null);
+    const listings = {
+      ...{ config: parts.config, listing: listing.map(({ source }) => source), sourcesCount: sources.length },
+      ...{ spacing: null, now: parts.clock.now() },
+    };
     return results.map((result) => {
       const now = statuses.find(({ source }) => source === result.source);
       return {
@@ -106,7 +110,7 @@ export async function syncOnce(
         quarantineOpen: now?.quarantine_open ?? 0,
         awaitingDeletion: now?.awaiting_deletion ?? 0,
         namesNote: now?.names_note ?? null,
-        listing: now?.listing_started_at == null ? null : following.leftOf(result.source),
+        listing: now === undefined ? null : listingOf({ ...listings, source: now }),
       };
     });
   } finally {
@@ -147,8 +151,8 @@ async function ticked(engine: Engine, name: SourceName, wish: TickWish): Promise
       const begun = clock.monotonic();
       await clock.wait(Math.max(waitMillisMin, millisOf(until) - clock.now()), signal);
       following.waited(name, clock.monotonic() - begun);
+      const paused = await pausedMeanwhile(engine, name, clock);
       if (signal.aborted) break;
-      const paused = (await pausedResults(engine, clock)).get(name);
       if (paused !== undefined) return sumOf(result, paused);
       result = sumOf(result, await tick({}));
       continue;
@@ -160,6 +164,20 @@ async function ticked(engine: Engine, name: SourceName, wish: TickWish): Promise
   return result;
 }
 
+/** Returns the result of a source that was paused meanwhile. The next tick reports a database that cannot be read. */
+async function pausedMeanwhile(
+  engine: Engine,
+  name: SourceName,
+  clock: Clock,
+): Promise<TickResult | undefined> {
+  try {
+    return (await pausedResults(engine, clock)).get(name);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    return undefined;
+  }
+}
+
 /** Returns until when a tick has to wait for requests; null when it does not. */
 const waitOf = ({ report: { code, retryAt } }: TickResult): Instant | null =>
   code === 'rate_limited' ? retryAt : null;
@@ -169,12 +187,12 @@ const waitMillisMin = 1_000;
 
 /** Returns the later result, with what both did. */
 function sumOf(one: TickResult, { report, ...later }: TickResult): TickResult {
-  const { startedAt, tookMs, pages, applied } = one.report;
+  const { startedAt, tookMs, pages, applied, mode } = one.report;
   return {
     ...later,
     report: {
       ...report,
-      startedAt,
+      ...{ startedAt, mode: report.mode === 'none' ? mode : report.mode },
       tookMs: tookMs + report.tookMs,
       pages: pages + report.pages,
       applied: total(applied, report.applied),

@@ -1,3 +1,4 @@
+import type { LimitLeft } from '../client/create-client.js';
 import type { Config, SourceConfig } from '../config/config.js';
 import type { PlatformConnection } from '../daemon/connect-platform.js';
 import { type Instant, millisOf } from '../domain/instant.js';
@@ -75,9 +76,11 @@ export class SyncProgress {
     if (seen !== undefined) seen.rowsExpected = rows;
   }
 
-  page(source: string, { mode, size, hasMore }: PageEnvelope): void {
+  /** `isFirst`: the first page of a listing, which begins again after a 410. */
+  page(source: string, { mode, size, hasMore }: PageEnvelope, isFirst = false): void {
     const seen = this.#seen.get(source);
     if (seen === undefined) return;
+    if (isFirst) seen.rows = 0;
     seen.pages += 1;
     seen.rows += size;
     if (mode === 'listing') seen.lists = hasMore;
@@ -108,16 +111,6 @@ export class SyncProgress {
     };
   }
 
-  /** Returns what the listing of a source still has to do; null when this run read its last page. */
-  leftOf(source: string): ListingLeft | null {
-    const seen = this.#seen.get(source);
-    if (seen === undefined || !seen.lists) return null;
-    return this.#leftOf(
-      seen,
-      [...this.#seen.values()].filter(({ lists }) => lists),
-    );
-  }
-
   #leftOf(seen: Seen, listing: readonly Seen[]): ListingLeft {
     const { config, clock } = this.#parts;
     return listingLeft({
@@ -142,21 +135,27 @@ export class SyncProgress {
     listing: readonly Seen[],
   ): readonly ListingQuota[] | null {
     const { platform, config, clock } = this.#parts;
-    if (waitsUntil > clock.now()) {
-      const limit = config.platform.requestsPerHour ?? rateLimits.token.limit;
-      return [{ limit, left: 0, kept: webhookReserve(limit), sharedBy: 1, resetsAt: waitsUntil }];
-    }
-    if (config.platform.requestsPerHour === null) return [];
     const limits = (of: SourceConfig['access']) => platform.client.limitsOf(platform.tokensOf(of));
     // A limit has several counts, of windows that begin at different times.
     const own = limits(access);
+    const sharedBy = ({ key }: LimitLeft) =>
+      listing.filter((one) => limits(one.config.access).some((other) => other.key === key)).length;
+    if (waitsUntil > clock.now()) {
+      const limit = config.platform.requestsPerHour ?? rateLimits.token.limit;
+      const token = own.find(({ kind }) => kind === 'token');
+      return [
+        {
+          ...{ limit, left: 0, kept: webhookReserve(limit), resetsAt: waitsUntil },
+          sharedBy: token === undefined ? 1 : sharedBy(token),
+        },
+      ];
+    }
+    if (config.platform.requestsPerHour === null) return [];
     if (own.length === 0) return null;
-    return own.map(({ key, kind, limit, left, resetsInMillis }) => ({
-      limit,
-      left,
-      kept: kind === 'token' ? webhookReserve(limit) : 0,
-      sharedBy: listing.filter((one) => limits(one.config.access).some((other) => other.key === key)).length,
-      resetsAt: clock.now() + resetsInMillis,
+    return own.map((one) => ({
+      ...{ limit: one.limit, left: one.left, sharedBy: sharedBy(one) },
+      kept: one.kind === 'token' ? webhookReserve(one.limit) : 0,
+      resetsAt: clock.now() + one.resetsInMillis,
     }));
   }
 }

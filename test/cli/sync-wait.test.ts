@@ -129,9 +129,27 @@ test('sync --wait does not go on with a source that was paused while it waited',
   const clock = skipping(async () => {
     await world.run(['pause']);
   });
-  const { code, err } = await world.run(['sync', '--wait'], { clock });
+  const { code, err, out } = await world.run(['sync', '--wait'], { clock });
   expect([code, err]).toEqual([5, expect.stringContaining('acme: paused since')]);
+  expect(out).toMatch(/^acme +stopped +listing +4 /m);
   expect(stored()).toMatchObject({ state: 'listing', pages_incoming: 4 });
+});
+
+test('sync --wait leaves it to the tick after a wait to report a database that cannot be read', async () => {
+  const renamed = ['ALTER TABLE pauses RENAME TO away', 'ALTER TABLE away RENAME TO pauses'];
+  const clock = skipping((waits) => void world.inFile((raw) => raw.exec(renamed[waits - 1] ?? '')));
+  expect((await world.run(['sync', '--wait'], { clock })).code).toBe(0);
+});
+
+test('sync --wait ends when the positions of a listing expire, and knows that it begins again', async () => {
+  const action = { status: 410, body: { error: { type: 'gone', message: 'Too old.' } } };
+  await world.control('POST', '/faults', [{ path: '/investments', after: 2, times: 1, action }]);
+  const { code, out } = await world.run(['sync', '--wait', '--json'], { clock: skipping() });
+  const [{ outcome, listing, pages }] = JSON.parse(out);
+  expect([code, outcome, pages, listing.text]).toEqual([
+    ...[5, 'waiting', 2],
+    '0 records so far; how many more is not known',
+  ]);
 });
 
 test('sync --resync --accept-deletions --wait deletes what the listing lacks, however many hours it takes', async () => {

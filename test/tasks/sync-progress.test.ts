@@ -79,6 +79,9 @@ test('a listing that begins again reads as many records as are stored, from the 
   const { progress, read } = begun(['acme'], { statuses: [before], relists: true });
   read('acme', 4);
   expect(progress.sofar).toMatchObject({ rows: 400, rowsTotal: 1_000, listing: { seconds_left: 6 } });
+  // Again, because its position has expired.
+  progress.page('acme', page, true);
+  expect(progress.sofar).toMatchObject({ rows: 100, rowsTotal: 1_000, listing: { rows: 100 } });
 });
 
 test('a sync that only follows the feed has no listing, and one that read its last page has none either', () => {
@@ -87,9 +90,9 @@ test('a sync that only follows the feed has no listing, and one that read its la
   expect(following.progress.sofar).toMatchObject({ rows: 100, listing: null });
   const { progress, read } = begun(['acme'], {});
   read('acme', 3);
-  expect(progress.leftOf('acme')).toMatchObject({ rows: 300, rows_expected: null });
+  expect(progress.sofar.listing).toMatchObject({ rows: 300, rows_expected: null });
   progress.page('acme', { ...page, hasMore: false });
-  expect([progress.sofar.listing, progress.leftOf('acme')]).toEqual([null, null]);
+  expect(progress.sofar.listing).toBe(null);
 });
 
 test('the time that a sync spent waiting is no time of its pages', () => {
@@ -98,7 +101,7 @@ test('the time that a sync spent waiting is no time of its pages', () => {
   read('acme', 5);
   clock.jump(3_600_000);
   progress.waited('acme', 3_600_000);
-  expect(progress.leftOf('acme')?.seconds_left).toBe(5);
+  expect(progress.sofar.listing?.seconds_left).toBe(5);
 });
 
 test('a wait that the platform asked for counts, also of a platform without limits', () => {
@@ -107,12 +110,12 @@ test('a wait that the platform asked for counts, also of a platform without limi
   read('acme', 5);
   const until = instantFromMillis(clock.now() + 600_000);
   progress.waits('acme', until);
-  expect(progress.leftOf('acme')).toMatchObject({
+  expect(progress.sofar.listing).toMatchObject({
     ...{ seconds_left: 605, seconds_waiting: 600, continues_at: until, requests_left: 0 },
   });
   clock.jump(600_000);
   progress.waited('acme', 600_000);
-  expect(progress.leftOf('acme')).toMatchObject({ seconds_left: 5, seconds_waiting: 0, requests_left: null });
+  expect(progress.sofar.listing).toMatchObject({ seconds_left: 5, seconds_waiting: 0, requests_left: null });
 });
 
 test('listings of one token share its requests, and the total is known once it is known of each', () => {
@@ -122,21 +125,31 @@ test('listings of one token share its requests, and the total is known once it i
   progress.expects('acme', 1_000);
   expect(progress.sofar).not.toHaveProperty('rowsTotal');
   for (const name of ['beta', 'gamma']) progress.expects(name, 1_000);
-  expect(progress.sofar.rowsTotal).toBe(3_000);
-  expect(['acme', 'beta', 'gamma'].map((name) => progress.leftOf(name)?.requests_left)).toEqual([
-    425, 425, 850,
-  ]);
+  expect(progress.sofar).toMatchObject({ rowsTotal: 3_000, listing: { requests_left: 425 + 425 + 850 } });
+});
+
+test('listings of one token that wait share the requests of the hours that follow', () => {
+  const { progress, clock, read } = begun(['acme', 'beta'], { limits: { beta: { key: 'acme' } } });
+  const until = instantFromMillis(clock.now() + 600_000);
+  for (const name of ['acme', 'beta']) {
+    read(name, 4);
+    progress.expects(name, 50_400);
+    progress.waits(name, until);
+  }
+  // 500 pages each, of which 475 fit into the first hour.
+  const wait = (Date.parse(until) - clock.now()) / 1_000;
+  expect(progress.sofar.listing?.seconds_waiting).toBe(wait + 3_600 - 475 * 2);
 });
 
 test('the time left is not known before three pages were read, and of more listings than run at the same time', () => {
   const { progress, read } = begun(['acme', 'beta'], { sync: { concurrency: 1 } });
   for (const name of ['acme', 'beta']) progress.expects(name, 1_000);
   read('acme', 3);
-  expect(progress.leftOf('acme')?.seconds_left).toBe(null);
+  expect(progress.sofar.listing?.seconds_left).toBe(null);
   progress.page('beta', { ...page, hasMore: false });
-  expect(progress.leftOf('acme')?.seconds_left).toBe(7);
+  expect(progress.sofar.listing?.seconds_left).toBe(7);
   const few = begun(['acme'], {});
   few.progress.expects('acme', 1_000);
   few.read('acme', 2);
-  expect(few.progress.leftOf('acme')?.seconds_left).toBe(null);
+  expect(few.progress.sofar.listing?.seconds_left).toBe(null);
 });
