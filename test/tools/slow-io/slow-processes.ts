@@ -30,17 +30,18 @@ function slowMessages(emitter: { emit: (...args: never[]) => boolean }, slowness
 
 /**
  * Delays what a child process prints and sends, and the news that it ended, in this order. Each child process gets a seed of
- * its own, as long as its environment passes the variable on.
+ * its own, as long as its environment passes the variable on. One that is given another setting keeps that.
  */
 export function slowProcesses(slowness: Slowness, { seed, longest }: Setting): void {
   let children = 0;
+  const inherited = `${settingName}=${settingText({ seed, longest })}`;
   const prototype = ChildProcess.prototype as unknown as { spawn: (options: StartOptions) => number };
   const { spawn } = prototype;
   prototype.spawn = function (this: Internals, options) {
     children += 1;
     const own = { seed: Math.floor(fractionOf(seed, 'child', children) * 2 ** 31), longest };
     options.envPairs = options.envPairs?.map((pair) =>
-      pair.startsWith(`${settingName}=`) ? `${settingName}=${settingText(own)}` : pair,
+      pair === inherited ? `${settingName}=${settingText(own)}` : pair,
     );
     const handle = this._handle;
     if (handle !== null) {
