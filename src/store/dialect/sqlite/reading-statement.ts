@@ -21,13 +21,19 @@ export const lacksParameters = (error: unknown): boolean =>
 const readsOnly = (cause?: unknown) =>
   onlyReads('SELECT, WITH, VALUES, EXPLAIN or a PRAGMA that asks', cause);
 
+const writing =
+  /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:alter|analyze|create|delete|drop|insert|reindex|replace|update)\b/i;
+
+/** Of a statement that begins with WITH, too. */
+const modifiesView = /^cannot modify .* because it is a view$/;
+
 function prepared(raw: Sqlite.Database, sql: string): Sqlite.Statement {
   try {
     return raw.prepare(sql);
   } catch (error) {
     if (error instanceof RangeError) throw notOneStatement(error);
-    // A write to a view fails to compile, before it is known that the statement writes.
-    if (error instanceof Sqlite.SqliteError && /^cannot modify .* because it is a view$/.test(error.message))
+    // Most writes to a view fail to compile, before it is known that the statement writes. The complaint may name another write.
+    if (error instanceof Sqlite.SqliteError && (writing.test(sql) || modifiesView.test(error.message)))
       throw readsOnly(error);
     if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_ERROR') {
       const relation = presentOnlyIn(error.message);
