@@ -5,7 +5,7 @@ const charactersMax = 60;
 
 /** Returns a refused value as a message shows it: cut, and without what may be a password. */
 export function shownValue(value: unknown): string {
-  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
   // Mask the user part of an address up to its last `@`, since an unencoded password may contain one, also where the
   // slashes or the host are missing, all query options, and the password of a connection string such as `host=db password=…`.

@@ -309,6 +309,7 @@ test.each([
 });
 
 test.each([
+  [{ ...minimal, sources: [] }, 'sources: is an empty list; expected a list of at least 1'],
   [null, 'config: is null; expected object'],
   [{ ...minimal, sync: { perPage: Number.NaN } }, 'sync.perPage: is NaN; expected integer'],
   [{ ...minimal, sync: { perPage: 5n } }, 'sync.perPage: is 5; expected integer'],
