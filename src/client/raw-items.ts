@@ -4,10 +4,9 @@
  * Takes only text that JSON.parse accepted, so it needs to track only strings and nesting.
  */
 export function rawItems(text: string): readonly string[] {
-  const page = text.trim();
-  if (!page.startsWith('{')) return [];
   let items: readonly string[] = [];
-  for (const member of piecesOf(page)) {
+  // Only the pieces of an object begin with a key and a colon.
+  for (const member of piecesOf(text.trim())) {
     const keyEnd = endOfString(member, 0) + 1;
     const value = member.slice(member.indexOf(':', keyEnd) + 1).trimStart();
     // A repeated key replaces the earlier one, as in JSON.parse.
