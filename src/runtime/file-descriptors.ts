@@ -37,12 +37,16 @@ export function descriptorsFault(error: unknown): Fault | null {
     if (code === 'EMFILE' || isUnreadModule(code, at)) return ofProcess(error);
     if (code === 'ENFILE') return ofSystem(error);
     // Several addresses of one host name were tried, each with its own error.
-    if (at instanceof AggregateError) {
-      for (const one of at.errors) {
-        const fault = descriptorsFault(one);
-        if (fault !== null) return fault;
-      }
-    }
+    const among = at instanceof AggregateError ? faultAmong(at.errors) : null;
+    if (among !== null) return among;
+  }
+  return null;
+}
+
+function faultAmong(errors: readonly unknown[]): Fault | null {
+  for (const error of errors) {
+    const fault = descriptorsFault(error);
+    if (fault !== null) return fault;
   }
   return null;
 }
