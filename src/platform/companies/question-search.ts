@@ -1,5 +1,5 @@
 import type { Question } from './comments.js';
-import { contains, wordsIn } from './words.js';
+import { contains, containsBeginning, wordsIn } from './words.js';
 
 export interface QuestionQuery {
   readonly phrases: readonly (readonly string[])[];
@@ -30,8 +30,9 @@ export function matchOf(query: QuestionQuery, question: Question): 'question' | 
   const answers = question.answers.map((answer) => wordsIn(answer.body));
   const excluded = [asked, ...answers].some((text) => query.without.some((word) => contains(text, [word])));
   if (excluded) return null;
+  const hasWord = query.prefix ? containsBeginning : contains;
   const matches = (text: readonly string[]) =>
-    query.words.every((word) => contains(text, [word], query.prefix)) &&
+    query.words.every((word) => hasWord(text, [word])) &&
     query.phrases.every((phrase) => contains(text, phrase));
   if (matches(asked)) return 'question';
   return answers.some(matches) ? 'answer' : null;

@@ -8,7 +8,7 @@ import { pageSizeOf } from '../http/paging.js';
 import { badParameter } from '../http/problem.js';
 import type { Services } from '../services.js';
 import { cardAttributes } from './card.js';
-import { contains, wordsIn } from './words.js';
+import { containsBeginning, wordsIn } from './words.js';
 
 const queryBytesMax = 500;
 
@@ -51,9 +51,9 @@ function rankOf(company: CompanyRow, words: readonly string[]): number {
   if (words.length === 0) return unmatched;
   const name = wordsIn(company.company_name);
   if (name.join(' ') === words.join(' ')) return 0;
-  if (contains(name.slice(0, words.length), words, true)) return 1;
-  if (words.every((word) => contains(name, [word], true))) return 2;
-  return words.every((word) => contains(wordsIn(company.tagline ?? ''), [word], true)) ? 3 : unmatched;
+  if (containsBeginning(name.slice(0, words.length), words)) return 1;
+  if (words.every((word) => containsBeginning(name, [word]))) return 2;
+  return words.every((word) => containsBeginning(wordsIn(company.tagline ?? ''), [word])) ? 3 : unmatched;
 }
 
 const everRaised = (services: Services, company: CompanyRow, now: number): boolean =>
