@@ -4,8 +4,9 @@ import { centsOfSum } from '../state/exact-sum.js';
 import { wholeDollars } from '../syndicates/present.js';
 import type { Member } from './model.js';
 
-/** Returns the member as a moderator or an ordinary member may see it. */
-export function memberResourceOf(row: Member, moderator: boolean): MemberResource {
+/** Returns the member as this kind of reader may see it. */
+export function memberResourceOf(row: Member, reader: 'moderator' | 'member'): MemberResource {
+  const moderator = reader === 'moderator';
   return {
     id: row.id,
     type: 'syndicate_member',

@@ -41,7 +41,9 @@ function acting(rank: Parameters<typeof requireRank>[1], act: Act): Handler {
   return (exchange) => {
     const { services, now } = exchange;
     const access = requireRank(accessTo(exchange), rank);
-    return ok({ data: memberResourceOf(act(services, access, memberOf(exchange, access), now), true) });
+    return ok({
+      data: memberResourceOf(act(services, access, memberOf(exchange, access), now), 'moderator'),
+    });
   };
 }
 
@@ -68,7 +70,10 @@ function list(exchange: Exchange<typeof operations.listMembers>): Reply {
     sortOf(query.sort, moderator),
     query,
   );
-  return ok({ data: page.items.map((row) => memberResourceOf(row, moderator)), meta: page.meta });
+  return ok({
+    data: page.items.map((row) => memberResourceOf(row, moderator ? 'moderator' : 'member')),
+    meta: page.meta,
+  });
 }
 
 function accreditedOf(text: string | undefined): boolean | null {
@@ -90,7 +95,7 @@ function answerInvite(exchange: Exchange<typeof operations.inviteMember>): Reply
   const body = exchange.input.body;
   const invitation = { email: body.email, name: body.name ?? null, permission: body.syndicate_permission };
   return created({
-    data: memberResourceOf(invite(exchange.services, access, invitation, exchange.now), true),
+    data: memberResourceOf(invite(exchange.services, access, invitation, exchange.now), 'moderator'),
   });
 }
 
@@ -110,7 +115,7 @@ function update(exchange: Exchange<typeof operations.updateMember>): Reply {
     const what = { syndicateNo: access.syndicate.no, action: 'member.updated', memberNo: before.no };
     recordActivity(services, what, access.userNo, now);
   })();
-  return ok({ data: memberResourceOf(memberByNo(services.state, before.no), true) });
+  return ok({ data: memberResourceOf(memberByNo(services.state, before.no), 'moderator') });
 }
 
 /** Rejects also an unknown member, so that the response does not tell who belongs to the syndicate. */
@@ -123,7 +128,7 @@ function answerReorder(exchange: Exchange<typeof operations.reorderMembers>): Re
   const access = operatorAccess(exchange);
   const body = exchange.input.body;
   const rows = reorder(exchange.services, access, body.member_ids, exchange.now);
-  return ok({ data: rows.map((row) => memberResourceOf(row, true)), meta: { count: rows.length } });
+  return ok({ data: rows.map((row) => memberResourceOf(row, 'moderator')), meta: { count: rows.length } });
 }
 
 /** The export is a POST because it is recorded in the activity of the syndicate. */
