@@ -122,14 +122,20 @@ export function seedInstall(seeding: Seeding, application: number, company: Peop
 
 /** Each company has a round with shares and one without. Every third raises in euros, every second tests the waters. */
 export function seedOfferings(seeding: Seeding, companyNo: number, index: number): readonly SeededOffering[] {
-  const currency = index % 3 === 2 ? 'eur' : 'usd';
-  const offeringType = currency === 'eur' ? 'ECSP' : 'Reg CF';
+  const inEuros = index % 3 === 2;
+  const safe = {
+    currency: inEuros ? 'eur' : 'usd',
+    investment_type: 'SAFE',
+    offering_type: inEuros ? 'ECSP' : 'Reg CF',
+    share_price_cents: null,
+    reservations: false,
+  };
+  const share_price_cents = between(seeding.random, 75, 900);
   const offerings = [
-    offering(seeding, companyNo, currency, 'Equity', offeringType, between(seeding.random, 75, 900), false),
-    offering(seeding, companyNo, currency, 'SAFE', offeringType, null, false),
+    seedOffering(seeding, companyNo, { ...safe, investment_type: 'Equity', share_price_cents }),
+    seedOffering(seeding, companyNo, safe),
   ];
-  if (index % 2 === 0)
-    offerings.push(offering(seeding, companyNo, currency, 'SAFE', offeringType, null, true));
+  if (index % 2 === 0) offerings.push(seedOffering(seeding, companyNo, { ...safe, reservations: true }));
   return offerings;
 }
 
@@ -145,7 +151,7 @@ export function seedPastRound(
   const like = offerings.find(isPlainSafe);
   if (like === undefined) throw new Error('a seeded company has a SAFE round');
   const { now } = seeding;
-  const past = offering(seeding, no, like.currency, 'SAFE', like.offering_type, null, false);
+  const past = seedOffering(seeding, no, like);
   run(
     seeding.state,
     `UPDATE offerings SET status = 'closed', started_at = ?, closed_at = ?, created_at = ? WHERE no = ?`,
@@ -158,14 +164,10 @@ export function seedPastRound(
 export const isPlainSafe = (round: SeededOffering): boolean =>
   round.investment_type === 'SAFE' && !round.reservations;
 
-function offering(
+function seedOffering(
   seeding: Seeding,
   companyNo: number,
-  currency: string,
-  investmentType: string,
-  offeringType: string,
-  sharePriceCents: number | null,
-  reservations: boolean,
+  terms: Omit<SeededOffering, 'no' | 'id'>,
 ): SeededOffering {
   const id = newId(seeding.random, 'ofr_');
   const { no } = run(
@@ -175,24 +177,17 @@ function offering(
     [
       id,
       companyNo,
-      currency,
-      investmentType,
-      offeringType,
-      sharePriceCents,
-      reservations ? 1 : 0,
+      terms.currency,
+      terms.investment_type,
+      terms.offering_type,
+      terms.share_price_cents,
+      terms.reservations ? 1 : 0,
       seeding.now,
       seeding.now,
     ],
   );
-  return {
-    no,
-    id,
-    currency,
-    investment_type: investmentType,
-    offering_type: offeringType,
-    share_price_cents: sharePriceCents,
-    reservations,
-  };
+  const { currency, investment_type, offering_type, share_price_cents, reservations } = terms;
+  return { no, id, currency, investment_type, offering_type, share_price_cents, reservations };
 }
 
 export function seedSyndicate(seeding: Seeding, application: number, manager: SeededUser, index: number) {
