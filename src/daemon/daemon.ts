@@ -41,28 +41,28 @@ export async function startDaemon(parts: EngineParts): Promise<Daemon> {
     const drain = receiver?.drain ?? (await startDrainAlone(engine, parts, membership, lifecycle));
     const background = await startBackground(engine, parts, membership, lifecycle);
     let requests: RequestWatch | null = null;
+    const onAction = {
+      request: () => requests?.look(),
+      notice: () => {
+        background.delivery?.wake();
+        // In a fleet, the leader delivers.
+        membership.tell({ kind: 'committed' });
+      },
+      alert: () => {
+        background.alerts?.deliver();
+        membership.tell({ kind: 'committed' });
+      },
+    };
     const served =
       config.console === null
         ? null
         : await (await import('./serve-console.js')).serveConsole(
-            config.console,
-            engine,
-            receiver?.receiver ?? null,
-            parts,
-            membership,
-            lifecycle,
             {
-              request: () => requests?.look(),
-              notice: () => {
-                background.delivery?.wake();
-                // In a fleet, the leader delivers.
-                membership.tell({ kind: 'committed' });
-              },
-              alert: () => {
-                background.alerts?.deliver();
-                membership.tell({ kind: 'committed' });
-              },
+              settings: config.console,
+              receiver: receiver?.receiver ?? null,
+              ...{ engine, parts, membership, onAction },
             },
+            lifecycle,
           );
     const onLead = () => {
       background.onLead();

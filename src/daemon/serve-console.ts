@@ -40,16 +40,21 @@ export interface OnAction {
   readonly alert: () => void;
 }
 
+export interface ConsoleParts {
+  readonly settings: ConsoleConfig;
+  readonly engine: Engine;
+  readonly receiver: Receiver | null;
+  readonly parts: EngineParts;
+  readonly membership: Membership;
+  readonly onAction: OnAction;
+}
+
 /** Serves dashboard, health, status and metrics on a listener separate from the one that faces the internet. */
 export async function serveConsole(
-  { listen: at, hosts, auth, metricsSources }: ConsoleConfig,
-  engine: Engine,
-  receiver: Receiver | null,
-  parts: EngineParts,
-  membership: Membership,
+  { settings, engine, receiver, parts, membership, onAction }: ConsoleParts,
   lifecycle: Lifecycle,
-  onAction: OnAction,
 ): Promise<ServedConsole> {
+  const { listen: at, hosts, auth, metricsSources } = settings;
   const { clock, config, random } = parts;
   removeQueryFolders(clock.now());
   const snapshots = await openSnapshots(config.database);
