@@ -56,30 +56,48 @@ interface Declaration {
 /** Finds the file and node that declare a type or a constant, following imports and re-exports. */
 function declared(name: string, file: File): Declaration | undefined {
   for (const node of nodesOf(file.root)) {
-    if (
-      (node.type === 'TSTypeAliasDeclaration' || node.type === 'TSInterfaceDeclaration') &&
-      node.id.name === name
-    )
-      return { node, file };
-    if (node.type === 'VariableDeclarator' && node.id.type === 'Identifier' && node.id.name === name)
-      return { node, file };
-    if (node.type === 'FunctionDeclaration' && node.id?.name === name) return { node, file };
-    if (
-      node.type === 'ImportDeclaration' ||
-      (node.type === 'ExportNamedDeclaration' && node.source !== null)
-    ) {
-      const source = node.source?.value ?? '';
-      for (const specifier of node.specifiers) {
-        if (specifier.type !== 'ImportSpecifier' && specifier.type !== 'ExportSpecifier') continue;
-        const outer = specifier.type === 'ImportSpecifier' ? specifier.local : specifier.exported;
-        const inner = specifier.type === 'ImportSpecifier' ? specifier.imported : specifier.local;
-        if (!('name' in outer) || outer.name !== name || !('name' in inner)) continue;
-        const path = resolve(dirname(file.path), source.replace(/\.js$/, '.ts'));
-        return existsSync(path) ? declared(inner.name, fileOf(path)) : undefined;
-      }
-    }
+    if (declaredName(node) === name) return { node, file };
+    const taken = takenFrom(node, name);
+    if (taken === undefined) continue;
+    const path = resolve(dirname(file.path), taken.source.replace(/\.js$/, '.ts'));
+    return existsSync(path) ? declared(taken.name, fileOf(path)) : undefined;
   }
   return undefined;
+}
+
+/** The name of the type, function or constant that a node declares. */
+function declaredName(node: Node): string | undefined {
+  switch (node.type) {
+    case 'TSTypeAliasDeclaration':
+    case 'TSInterfaceDeclaration':
+      return node.id.name;
+    case 'FunctionDeclaration':
+      return node.id?.name;
+    case 'VariableDeclarator':
+      return node.id.type === 'Identifier' ? node.id.name : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** The file that an import or a re-export takes `name` from, and its name there. */
+function takenFrom(node: Node, name: string): { source: string; name: string } | undefined {
+  if (node.type !== 'ImportDeclaration' && node.type !== 'ExportNamedDeclaration') return undefined;
+  const source = node.source?.value;
+  if (source === undefined) return undefined;
+  for (const specifier of node.specifiers) {
+    const [outer, inner] = namesOf(specifier);
+    if (outer === name && inner !== undefined) return { source, name: inner };
+  }
+  return undefined;
+}
+
+/** The name of an import or export in this file, and in the other one. */
+function namesOf(specifier: Node): readonly (string | undefined)[] {
+  const text = (name: Node) => ('name' in name ? String(name.name) : undefined);
+  if (specifier.type === 'ImportSpecifier') return [text(specifier.local), text(specifier.imported)];
+  if (specifier.type === 'ExportSpecifier') return [text(specifier.exported), text(specifier.local)];
+  return [];
 }
 
 interface Scope {
