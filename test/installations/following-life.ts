@@ -31,8 +31,6 @@ async function live(random: Random): Promise<Lived> {
   const world = new FollowingWorld();
   world.rules = [{ keepDays }];
   const chance = (share: number) => random.fraction() < share;
-  const pick = <Item>(items: readonly Item[]): Item | undefined =>
-    items[Math.floor(random.fraction() * items.length)];
   let isMean = true;
   let isDead = false;
   let follower = world.start();
@@ -49,31 +47,10 @@ async function live(random: Random): Promise<Lived> {
 
   const events: InstallationId[] = [];
   for (let step = 0; step < 150; step += 1) {
-    const active = world.application.active();
-    const dice = random.fraction();
-    if (dice < 0.2) {
-      const company = pick(companies.filter((one) => active.every(({ target }) => target !== one)));
-      if (company !== undefined) events.push(world.application.install(company));
-    } else if (dice < 0.35) {
-      const one = pick(active);
-      if (one !== undefined) {
-        world.application.revoke(one.id);
-        events.push(one.id);
-      }
-    } else if (dice < 0.4) {
-      const one = pick(active);
-      if (one !== undefined) world.application.refuseTokens(one.id);
-    } else if (dice < 0.45) {
-      const hidden = new Set(
-        world.application
-          .all()
-          .filter(() => chance(0.4))
-          .map(({ id }) => id as string),
-      );
-      world.application.hidden = (id) => hidden.has(id);
-    } else if (dice < 0.55) world.application.hidden = () => false;
+    const happened = befall(world, random);
+    if (happened !== undefined) events.push(happened);
     // Events arrive out of order, twice or not at all.
-    const event = pick(events);
+    const event = pick(random, events);
     if (event !== undefined && chance(0.6)) follower.events.add(event);
     for (const row of world.synced)
       if (!world.application.isValid(world.tokenOf(row.installation))) follower.refused.add(row.source);
@@ -104,6 +81,38 @@ async function live(random: Random): Promise<Lived> {
   await world.pass(follower, 2 * days);
   await world.pass(follower, (keepDays + 1) * days);
   return { world, deaths, wrong };
+}
+
+const pick = <Item>(random: Random, items: readonly Item[]): Item | undefined =>
+  items[Math.floor(random.fraction() * items.length)];
+
+/** Lets something happen to a company or to the list of the platform. Returns the installation that an event names. */
+function befall({ application }: FollowingWorld, random: Random): InstallationId | undefined {
+  const active = application.active();
+  const dice = random.fraction();
+  if (dice < 0.2) {
+    const company = pick(
+      random,
+      companies.filter((one) => active.every(({ target }) => target !== one)),
+    );
+    return company === undefined ? undefined : application.install(company);
+  }
+  if (dice < 0.4) {
+    const one = pick(random, active);
+    if (one === undefined) return undefined;
+    if (dice >= 0.35) {
+      application.refuseTokens(one.id);
+      return undefined;
+    }
+    application.revoke(one.id);
+    return one.id;
+  }
+  if (dice < 0.45) {
+    const some = application.all().filter(() => random.fraction() < 0.4);
+    const hidden = new Set(some.map(({ id }) => id as string));
+    application.hidden = (id) => hidden.has(id);
+  } else if (dice < 0.55) application.hidden = () => false;
+  return undefined;
 }
 
 /** Tokens of sources that ended, and sources that ended although the platform accepts their tokens. */
