@@ -7,7 +7,7 @@ import { Chaos } from './chaos.js';
 import type { Counters } from './counters.js';
 import type { FakeCatalog, RoundNow } from './fake-catalog.js';
 import type { Life, SourcePlan } from './machine.js';
-import type { Reader } from './reader.js';
+import type { Look, Reader } from './reader.js';
 import { unlimitedPages, Violation } from './stage.js';
 import type { Publication } from './truth.js';
 
@@ -21,6 +21,8 @@ export interface Verdict {
   readonly lines: readonly string[];
 }
 
+/** How often people are asked for help while a world comes to rest. */
+const asksMax = 40;
 const minute = 60_000;
 const hour = 60 * minute;
 
@@ -153,32 +155,49 @@ export class SimulatedRun extends Chaos {
         this.#catalogDifference(healedAt);
       if (difference === undefined && moved.size === 0) return;
       for (const source of this.sources) {
-        const seen = look.sources.find(({ name }) => name === source.name);
-        if (seen?.state === 'halted' && asked < 40) {
-          this.judgeHalt(seen.halted_code);
-          this.ask(source, seen.halted_code === 'filters_changed' ? { resync: true } : {});
-          asked += 1;
-        } else if (seen !== undefined && seen.awaiting_deletion > 0 && asked < 40) {
-          this.ask(source, { acceptDeletions: true });
-          asked += 1;
-        } else if (moved.has(source.name) && seen?.state === 'following' && asked < 40) {
-          if (this.judge.keepsNames(source, look)) {
-            difference ??= `${source.name} shows identities its token may no longer read`;
-            continue;
-          }
-          // After an error the person asks again, until a new listing is complete.
-          const before = generations.get(source.name);
-          if (before !== undefined && seen.generation > before) moved.delete(source.name);
-          else {
-            this.ask(source, { resync: true });
-            generations.set(source.name, seen.generation);
-            asked += 1;
-          }
-        }
+        if (asked >= asksMax) break;
+        const helped = this.#help(source, look, moved, generations);
+        if (helped === 'asked') asked += 1;
+        if (helped === 'keeps names')
+          difference ??= `${source.name} shows identities its token may no longer read`;
       }
       await this.until(scheduler.now + Math.max(minute, plan.intervalSeconds * 250), () => false);
     }
     if (difference !== undefined) this.violate('L1', `not equal in time: ${difference}`);
+  }
+
+  /**
+   * A person does what the status asks for. A source in `moved` is listed again once its names are gone, and leaves that
+   * set when the listing is complete: `generations` has what it had when it was asked for.
+   */
+  #help(
+    source: SourcePlan,
+    look: Look,
+    moved: Set<string>,
+    generations: Map<string, number>,
+  ): 'asked' | 'keeps names' | 'nothing' {
+    const { name } = source;
+    const seen = look.sources.find((one) => one.name === name);
+    if (seen?.state === 'halted') {
+      this.judgeHalt(seen.halted_code);
+      this.ask(source, seen.halted_code === 'filters_changed' ? { resync: true } : {});
+      return 'asked';
+    }
+    if (seen !== undefined && seen.awaiting_deletion > 0) {
+      this.ask(source, { acceptDeletions: true });
+      return 'asked';
+    }
+    if (!moved.has(name) || seen?.state !== 'following') return 'nothing';
+    if (this.judge.keepsNames(source, look)) return 'keeps names';
+    // After an error the person asks again, until a new listing is complete.
+    const before = generations.get(name);
+    if (before !== undefined && seen.generation > before) {
+      moved.delete(name);
+      return 'nothing';
+    }
+    this.ask(source, { resync: true });
+    generations.set(name, seen.generation);
+    return 'asked';
   }
 
   /** Companies and rounds are listed at least once after the faults, and then equal to those of the platform. */
