@@ -74,6 +74,7 @@ test('the page of a company in the past keeps its time and currency in its links
   expect(then).toContain('href="/companies/acme/co_1?currency=eur&amp;as-of=2026-10-15"');
   expect(then).toContain('href="/roster?source=acme&amp;company=co_1&amp;as-of=2026-10-15"');
   expect(then).toContain('<a href="/companies/acme/co_1?currency=usd">Back to now</a>');
+  expect(then).toContain('<a href="/companies?as-of=2026-10-15">Companies</a>');
   expect(then).toContain('All its investments in USD had been withdrawn.');
   expect(then).toContain('The last seven days are those from 2026-10-14 to 2026-10-20 in UTC.');
   expect(page(none, { asOf })).toContain('It had no investments then.');

@@ -12,6 +12,10 @@ export const noCompany = 'none';
 export const companyPath = (source: string, company: string | null): string =>
   `/companies/${encodeURIComponent(source)}/${encodeURIComponent(company ?? noCompany)}`;
 
+/** Returns the address of the list of companies; `asOf` is empty for the present. */
+export const companiesAddress = (asOf: string): string =>
+  `/companies${asOf === '' ? '' : `?as-of=${encodeURIComponent(asOf)}`}`;
+
 interface CompanyAddress {
   /** The currency of the charts: null for investments without one. Absent: the first of the company. */
   readonly currency?: string | null;

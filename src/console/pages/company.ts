@@ -8,7 +8,7 @@ import { idText } from '../parts/id.js';
 import { named } from '../parts/named.js';
 import { share, table } from '../parts/table.js';
 import type { CompanySeen, LargeChange, RoundSeen } from '../ports/company.js';
-import { companyAddress, companyPath } from './companies.js';
+import { companiesAddress, companyAddress, companyPath } from './companies.js';
 import { companyFigures, currencyWords } from './company-figures.js';
 import { recordLink } from './record-link.js';
 
@@ -38,7 +38,7 @@ export function companyBody(shown: CompanyShown, seen: CompanySeen): Html {
     rows.filter((row) => row.currency === currency);
   const byStatus = own(seen.byStatus);
   const [figures] = own(seen.figures);
-  return html`<div class="heading"><div><p class="crumb"><a href="/companies">Companies</a></p><h1>${seen.name ?? source}</h1><p class="under soft">${seen.name === null ? null : `${source} `}${company === null ? 'no company' : idText(company)}</p></div>
+  return html`<div class="heading"><div><p class="crumb"><a href="${companiesAddress(past)}">Companies</a></p><h1>${seen.name ?? source}</h1><p class="under soft">${seen.name === null ? null : `${source} `}${company === null ? 'no company' : idText(company)}</p></div>
 ${currencies.length > 1 ? chooseCurrency(shown, currencies, currency) : null}
 ${asOfForm(shown)}
 <a class="button" href="${rosterOf(source, company, past)}">See the roster</a></div>
