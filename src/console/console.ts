@@ -20,14 +20,14 @@ import { pageText } from './parts/layout.js';
 import type { DashboardSource } from './ports/dashboard.js';
 import type { Operations } from './ports/operations.js';
 import type { ConsoleSource, ProblemSeen } from './ports.js';
-import { answerOwn, openProbes, programsOf } from './probes.js';
+import { answerOwn, type OwnAnswer, openProbes, programsOf } from './probes.js';
 import type { ProcessMetrics } from './process-metrics.js';
 import { type SignInParts, signInPages, signOut } from './sign-in.js';
 
 export interface ConsoleParts {
   readonly source: ConsoleSource;
   /** The key for requests of `rosterd status` on this machine; null to accept none. */
-  readonly own?: { readonly key: string; readonly process: string } | null;
+  readonly own?: OwnAnswer | null;
   readonly dashboard: DashboardSource;
   readonly operations: Operations;
   readonly processed: ProcessMetrics;

@@ -52,6 +52,13 @@ const codeOnly: ErrorRequestHandler = (error: unknown, _request, response, next)
   else next(error);
 };
 
+/** What identifies this process to `rosterd status`. */
+export interface OwnAnswer {
+  readonly key: string;
+  readonly process: string;
+  readonly started_at: string;
+}
+
 /**
  * Serves the problems of this process and what its ticks wait for to `rosterd status` on this machine, and its last log
  * lines to `support-bundle`. They come from memory, so an unreachable or locked database does not delay the response. The
@@ -59,7 +66,7 @@ const codeOnly: ErrorRequestHandler = (error: unknown, _request, response, next)
  */
 export function answerOwn(
   app: Express,
-  { key, process }: { readonly key: string; readonly process: string },
+  { key, process, started_at }: OwnAnswer,
   source: Pick<ConsoleSource, 'problems' | 'waits' | 'spacings' | 'log'>,
 ): void {
   app.get('/daemon.json', (request, response) => {
@@ -70,6 +77,7 @@ export function answerOwn(
     if (isSameSecret(given, key))
       response.json({
         process,
+        started_at,
         problems: source.problems(),
         waits: source.waits(),
         spacings: spacings(),

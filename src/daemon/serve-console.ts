@@ -2,6 +2,7 @@ import type { ConsoleConfig } from '../config/config.js';
 import { createConsole } from '../console/console.js';
 import type { QuotaSeen } from '../console/ports/activity.js';
 import { ProcessMetrics } from '../console/process-metrics.js';
+import { instantFromMillis } from '../domain/instant.js';
 import type { Membership } from '../fleet/membership.js';
 import type { Receiver } from '../inbox/receiver.js';
 import { removeQueryFolders } from '../reading/query-folders.js';
@@ -63,6 +64,7 @@ export async function serveConsole(
   lifecycle.add('dashboard readings', () => readings.close());
   const name = processName();
   let consoleUrl: string | null = null;
+  const since = instantFromMillis(clock.now());
   const spacingOf = (name: string) => {
     const source = engine.sources.find(name);
     return source === undefined ? null : webhookSpacingOf(source.name, engine.sync, clock);
@@ -72,6 +74,7 @@ export async function serveConsole(
     problems: engine.health.list(),
     waits: engine.mirror.waits(),
     spacings: spacingOf,
+    since,
     vault: engine.vault,
   });
   const status = (part?: StatusPart) => statusOf(snapshots, clock, configNow(config, engine), known(), part);
@@ -128,7 +131,7 @@ export async function serveConsole(
     }),
     processed,
     metricsSources,
-    own: { key, process: name },
+    own: { key, process: name, started_at: since },
     auth: auth === null ? null : await consoleAuthOf(auth),
     host: at.host,
     hosts,

@@ -40,11 +40,15 @@ export interface DaemonAsked {
   readonly problems: readonly HealthReport[];
   readonly waits: readonly Wait[];
   readonly spacings: WebhookSpacings;
+  /** When the last of them started; null without one that says it. */
+  readonly since: string | null;
 }
 
 /** The response of `/daemon.json`. */
 export interface DaemonAnswer {
   readonly process: string;
+  /** Absent in versions before 0.3. */
+  readonly started_at?: string;
   readonly problems: readonly HealthReport[];
   /** Absent in versions before 0.3. */
   readonly waits?: readonly Wait[];
@@ -128,6 +132,11 @@ export async function askDaemons(
     problems: asked.flatMap(({ problems, isGone }) => (isGone && daemons.length > 0 ? [] : problems)),
     waits: asked.flatMap(({ waits }) => waits),
     spacings: Object.assign({}, ...asked.map(({ spacings }) => spacings)) as WebhookSpacings,
+    since:
+      asked
+        .flatMap(({ since }) => since ?? [])
+        .sort()
+        .at(-1) ?? null,
   };
 }
 
@@ -161,7 +170,7 @@ interface OneAsked extends DaemonAsked {
   readonly isGone?: boolean;
 }
 
-const unheard: OneAsked = { daemons: [], problems: [], waits: [], spacings: {} };
+const unheard: OneAsked = { daemons: [], problems: [], waits: [], spacings: {}, since: null };
 
 async function askOne(
   file: string,
@@ -210,6 +219,7 @@ async function askOne(
       problems: answer.problems,
       waits: answer.waits ?? [],
       spacings: answer.spacings ?? {},
+      since: answer.started_at ?? null,
     };
   return {
     ...unheard,

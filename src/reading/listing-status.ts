@@ -10,6 +10,8 @@ export interface ListingParts {
   readonly source: StoredStatus;
   /** As the daemon of this host that reads the source reports it; null without one. */
   readonly spacing: WebhookSpacing | null;
+  /** When that daemon started; null where that is not known. */
+  readonly since: string | null;
   /** Null where there is none: the quota is then the usual one. */
   readonly config: Config | null;
   /** All sources whose listing is in progress. */
@@ -31,7 +33,7 @@ export function listingOf(parts: ListingParts): ListingLeft | null {
     // A re-listing reads about as many records as are stored.
     rowsExpected: source.rows_expected ?? (source.readable === 1 ? source.rows : null),
     perPage: config?.sync.perPage ?? Math.max(1, source.rows_incoming / Math.max(1, source.pages_incoming)),
-    pageMillis: waitsForOthers(parts) ? null : pageMillisOf(source, now),
+    pageMillis: waitsForOthers(parts) ? null : pageMillisOf(parts),
     quotas: quotasOf(parts),
   });
 }
@@ -41,7 +43,7 @@ const waitsForOthers = ({ config, listing }: ListingParts): boolean =>
   config !== null && listing.length > config.sync.concurrency;
 
 /** Returns the time that a page took, without waits between ticks; null before that can be told. */
-function pageMillisOf(source: StoredStatus, now: number): number | null {
+function pageMillisOf({ source, since, now }: ListingParts): number | null {
   const { listing_started_at, last_tick_at, pages_incoming, ticks } = source;
   if (listing_started_at === null || pages_incoming === 0) return null;
   const begun = Date.parse(listing_started_at);
@@ -50,8 +52,9 @@ function pageMillisOf(source: StoredStatus, now: number): number | null {
   );
   const pages = ended.reduce((sum, tick) => sum + tick.pages, 0);
   if (pages > 0) return ended.reduce((sum, { took_ms }) => sum + took_ms, 0) / pages;
-  // The tick that began the listing still runs, so nothing was waited for.
-  const isFirst = last_tick_at === null || Date.parse(last_tick_at) < begun;
+  // The tick that began the listing still runs, so nothing was waited for. One that was killed has left no record of its end.
+  const isKilled = since !== null && Date.parse(since) > begun;
+  const isFirst = !isKilled && (last_tick_at === null || Date.parse(last_tick_at) < begun);
   return isFirst ? Math.max(0, now - begun) / pages_incoming : null;
 }
 

@@ -24,6 +24,7 @@ import type { Vault } from '../vault/ports.js';
 import { type BackupsSeen, backupsSeen } from './backups.js';
 import type { DaemonSeen } from './daemon-address.js';
 import type { ListingLeft } from './listing-left.js';
+import type { ListingParts } from './listing-status.js';
 import type { ExportsSeen, LakeSeen } from './publications.js';
 import type { WebhookSpacing, WebhookSpacings } from './webhook-spacing.js';
 
@@ -73,6 +74,8 @@ export interface Known {
   readonly waits: readonly Wait[];
   /** All, or a function for one source. */
   readonly spacings: WebhookSpacings | ((source: string) => WebhookSpacing | null);
+  /** When the last of the daemons started; absent or null where that is not known. */
+  readonly since?: string | null;
   /** The vault of a daemon, which is open already. */
   readonly vault?: Vault;
 }
@@ -93,7 +96,7 @@ export async function statusOf(
   location: DatabaseLocation | Snapshots,
   clock: Clock,
   config?: Config | null,
-  { daemons, problems, waits, spacings, vault }: Known = nothingKnown,
+  { daemons, problems, waits, spacings, since = null, vault }: Known = nothingKnown,
   part: StatusPart = {},
 ): Promise<FullStatus> {
   const database = 'take' in location ? config?.database : location;
@@ -116,7 +119,12 @@ export async function statusOf(
   };
   const { listing, ...document } =
     'take' in location ? await location.take(read) : await inSnapshot(location, read);
-  const listings = await listingsOf(document, listing, config ?? null, spacings, clock.now());
+  const listings = await listingsOf(document, spacings, {
+    listing,
+    since,
+    config: config ?? null,
+    now: clock.now(),
+  });
   return {
     ...document,
     sources: document.sources.map((one) => ({
@@ -147,15 +155,13 @@ export const sourcesElsewhere = (fleet: readonly FleetMember[] | null): readonly
 /** Loads what estimates listings only where one is in progress. */
 async function listingsOf(
   { sources, counts }: StatusDocument,
-  listing: readonly string[],
-  config: Config | null,
   spacings: Known['spacings'],
-  now: number,
+  parts: Pick<ListingParts, 'listing' | 'since' | 'config' | 'now'>,
 ): Promise<ReadonlyMap<string, ListingLeft | null>> {
   const listed = sources.filter(({ listing_started_at }) => listing_started_at !== null);
   if (listed.length === 0) return new Map();
   const { listingOf } = await import('./listing-status.js');
-  const of = { config, listing, sourcesCount: counts.sources, now };
+  const of = { ...parts, sourcesCount: counts.sources };
   return new Map(
     listed.map((source) => [
       source.source,

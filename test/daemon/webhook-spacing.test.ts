@@ -63,6 +63,7 @@ test('status, /status.json and the dashboard show how webhooks are spaced now, a
   expect(scarce).toMatchObject({ reason: 'scarce', by: { kind: 'token', limit: 100, left: 30 } });
   expect(await askDaemons(config.database, null, systemClock)).toMatchObject({
     spacings: { c0: { reason: 'scarce', quota: { left: 30 } } },
+    since: expect.stringMatching(/^20\d\d-.*Z$/),
   });
   expect(await printed()).toMatch(
     /c0 .* every \d.*\nc0: after a webhook, the feed is read at most every .*: 30 of 100 requests of the token are left until 20\d\d-.*Z\n/,

@@ -24,8 +24,8 @@ function host() {
   return { leave, ask: () => askDaemons(place, null, systemClock) };
 }
 
-async function answering(problems: readonly HealthReport[] = []): Promise<string> {
-  const body = JSON.stringify({ process: processName(), problems, spacings: {} });
+async function answering(problems: readonly HealthReport[] = [], started_at?: string): Promise<string> {
+  const body = JSON.stringify({ process: processName(), started_at, problems, spacings: {} });
   const server = createServer((_request, response) => response.end(body));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
@@ -34,7 +34,7 @@ async function answering(problems: readonly HealthReport[] = []): Promise<string
 
 test('daemon address: the file of a killed daemon proves that it is gone, and asking keeps the file', async () => {
   const { leave, ask } = host();
-  expect(await ask()).toEqual({ daemons: [], problems: [], waits: [], spacings: {} });
+  expect(await ask()).toEqual({ daemons: [], problems: [], waits: [], spacings: {}, since: null });
   const file = leave('1', dead, 'http://127.0.0.1:9');
   const { daemons, problems } = await ask();
   expect(daemons).toEqual([]);
@@ -53,6 +53,10 @@ test('daemon address: a killed daemon is no problem while another one runs', asy
   leave('1', dead, 'http://127.0.0.1:9');
   leave('2', processName(), await answering());
   expect(await ask()).toMatchObject({ daemons: [{ pid: process.pid, state: 'answers' }], problems: [] });
+  const [first, last] = [instantFromMillis(1_000), instantFromMillis(2_000)];
+  leave('3', processName(), await answering([], last));
+  leave('4', processName(), await answering([], first));
+  expect((await ask()).since).toBe(last);
 });
 
 test('daemon address: a daemon answers although each of its ten thousand sources has a problem', async () => {

@@ -41,7 +41,7 @@ const configOf = (platform: object = {}, sources: readonly object[] = minimal.so
 
 const seen = (source: object, over: Partial<ListingParts> = {}) =>
   listingOf({
-    ...{ config: configOf(), listing: ['acme'], sourcesCount: 1, now, spacing },
+    ...{ config: configOf(), listing: ['acme'], sourcesCount: 1, now, spacing, since: at(-20) },
     source: { ...listing, ...source },
     ...over,
   });
@@ -77,6 +77,7 @@ test.each<[string, object, Partial<ListingParts>]>([
   ],
   ['is one of so many that they share the limit of the address', {}, { sourcesCount: 200 }],
   ['is one of more than are listed at the same time', {}, { listing: ['acme', 'b', 'c', 'd', 'e'] }],
+  ['is read by a daemon that started after one that was killed', {}, { since: at(-5) }],
   ['has read no page', { rows_incoming: 0, pages_incoming: 0 }, {}],
   ['ended ticks that the status does not describe', { last_tick_at: at(-8) }, {}],
 ])('the time left is not known of a source that %s', (_, source, over) => {
