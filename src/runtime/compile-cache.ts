@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 /**
  * Lets Node keep compiled code between two commands, in `rosterd` under the user's cache folder. Does nothing when that
  * folder cannot be used: without it a command starts a little later. Node runs what it finds there, so the folder must
- * belong to this user and be writable for nobody else. `NODE_COMPILE_CACHE` and `NODE_DISABLE_COMPILE_CACHE` have
+ * belong to this user and be writable by no other user. `NODE_COMPILE_CACHE` and `NODE_DISABLE_COMPILE_CACHE` have
  * Node's own meaning.
  */
 export function keepCompiledCode(env: Readonly<Record<string, string | undefined>>): void {

@@ -41,7 +41,7 @@ export function ownerFor(path: string): Owner | null {
     const { uid, gid } = before;
     const refused = uid !== 0 && folder.uid === uid ? allWrite : othersWrite;
     if ((folder.mode & refused) !== 0 || (folder.uid !== 0 && folder.uid !== uid)) return null;
-    // One that all could read has the mode of new files, which nobody chose.
+    // A file that all users can read has the mode of new files, which is a default and no decision.
     const isShared = (before.mode & allRead) === 0;
     const mode = 0o600 | (isShared ? before.mode & groupReads : 0);
     const isRoots = uid === 0 && gid === process.getegid?.() && mode === 0o600;

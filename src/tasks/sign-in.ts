@@ -117,9 +117,13 @@ async function inTime<Value>(
   const ends = AbortSignal.any([signal, over.signal]);
   const late = clock.wait(signInMillisMax, ends).then((): never => {
     if (signal.aborted) throw new Fault('stopped', 'stopped before the sign-in was finished');
-    throw new Fault('reauthorize', `nobody signed in within ${signInMillisMax / 60_000} minutes`, {
-      hint: 'run `rosterd connect` again and follow the link it prints',
-    });
+    throw new Fault(
+      'reauthorize',
+      `the sign-in was not finished within ${signInMillisMax / 60_000} minutes`,
+      {
+        hint: 'run `rosterd connect` again and follow the link it prints',
+      },
+    );
   });
   try {
     return await Promise.race([wait(ends), late]);

@@ -54,7 +54,7 @@ export function admit(
   return after;
 }
 
-/** Exiles a member. Throws a 403 unless the caller has more permission, so nobody can exile themselves. */
+/** Exiles a member. Throws a 403 unless the caller has more permission, so members cannot exile themselves. */
 export function hide(services: Services, access: Access, member: Member, now: number): Member {
   const { syndicate, userNo } = access;
   if (member.standing === 'exiled') throw wrongState(`${member.id} is exiled already.`);

@@ -269,8 +269,8 @@ export class SqliteMirror implements Mirror, Rereading {
 
   /**
    * Throws `lease_lost` unless the lease is valid, and takes it if it was left to this write. A write that `ends` its tick
-   * takes no lease when the last one was released by this mirror: nobody else has held the source since, and holders before
-   * that are fenced off already. Returns whether the lease is in the database.
+   * takes no lease when the last one was released by this mirror: no other process has held the source since, and the fence
+   * already stops earlier holders. Returns whether the lease is in the database.
    */
   #checkLease(source: SourceRow, lease: Lease, now: number, ends = false): boolean {
     const current = this.#statements.lease.get(source.no);

@@ -156,7 +156,7 @@ export class ReadingProcesses {
     }
   }
 
-  /** Returns a process that nobody else asks until `#passOn`. */
+  /** Returns a process that no other query uses until `#passOn`. */
   async #freeProcess(session: Session): Promise<Process> {
     if (this.#closing.aborted) throw stopping();
     this.#forgetDead();
