@@ -28,10 +28,17 @@ export function createPlatformServer(
   interceptors: readonly Interceptor[],
 ): Server {
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    void serve(services, router, interceptors, request, response).catch(() => response.destroy());
+    if (lacksHost(request)) request.socket.end(unreadable(services));
+    else void serve(services, router, interceptors, request, response).catch(() => response.destroy());
   };
-  const options = { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 32 * 1024 };
-  const server = createServer(options, answer).on('checkContinue', answer);
+  // What Node rejects itself, a request without a host or with an unknown expectation, gets no request id and no envelope.
+  const options = {
+    requestTimeout: 30_000,
+    headersTimeout: 10_000,
+    maxHeaderSize: 32 * 1024,
+    requireHostHeader: false,
+  };
+  const server = createServer(options, answer).on('checkContinue', answer).on('checkExpectation', answer);
   return server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // A timeout is not an error in the request: close the connection without a response, and the client retries.
     const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -39,6 +46,9 @@ export function createPlatformServer(
     else socket.destroy();
   });
 }
+
+const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
+  httpVersion !== '1.0' && headers.host === undefined;
 
 /** Returns the response to bytes that are not an HTTP request: the error envelope with a request id. */
 function unreadable(services: Services): string {

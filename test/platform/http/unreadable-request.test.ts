@@ -34,10 +34,22 @@ async function said(socket: Socket): Promise<string> {
 
 const dial = () => connect((server.address() as AddressInfo).port, '127.0.0.1');
 
-test('the server answers bytes that are not HTTP with an error', async () => {
+test.each([
+  ['bytes that are not HTTP', 'this is no request', '400', 'bad_request'],
+  ['a request without a host', 'GET / HTTP/1.1', '400', 'bad_request'],
+  [
+    'a request with an unknown expectation',
+    'GET / HTTP/1.1\r\nHost: a\r\nExpect: odd\r\nConnection: close',
+    '404',
+    'not_found',
+  ],
+])('the server answers %s with the error envelope and a request id', async (_, request, status, type) => {
   const socket = dial();
-  socket.write('this is no request\r\n\r\n');
-  expect(await said(socket)).toMatch(/^HTTP\/1\.1 400 [\s\S]+bad_request/);
+  socket.write(`${request}\r\n\r\n`);
+  const answer = await said(socket);
+  const id = /^x-service-request-id: (req_\w+)\r$/im.exec(answer)?.[1];
+  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `, 'm'));
+  expect(JSON.parse(answer.split('\r\n\r\n').at(-1) ?? '').error).toMatchObject({ type, request_id: id });
 });
 
 test('the server closes the connection of a request that timed out without an error response', async () => {
