@@ -41,8 +41,8 @@ export function openManagement(parts: SessionParts, source: string | undefined):
 }
 
 /**
- * A 404 concerns the named endpoint, and a refused token the one that manages. Endpoints are managed with live keys, those
- * for sandbox events included; the platform's refusal does not say so.
+ * A 404 concerns the named endpoint, another refusal what the command asks for, and a refused token the one that manages.
+ * Endpoints are managed with live keys, those for sandbox events included; the platform's refusal does not say so.
  */
 async function explained(
   error: unknown,
@@ -59,12 +59,12 @@ async function explained(
         : `\`${command}\` signs in again`;
     return new Fault('unauthorized', error.message, { ...error.about, hint, cause: error });
   }
-  if (isFault(error, 'refused') && error.about.status === 404) {
-    return new Fault('refused', error.message, {
-      ...error.about,
-      hint: '`rosterd endpoints list` shows those there are; one bound to an installation needs --source NAME',
-      cause: error,
-    });
+  if (isFault(error, 'refused')) {
+    const hint =
+      error.about.status === 404
+        ? '`rosterd endpoints list` shows those there are; one bound to an installation needs --source NAME'
+        : (error.about.hint ?? 'change what the platform refused; the command with --help lists its options');
+    return new Fault('refused', error.message, { ...error.about, hint, cause: error });
   }
   if (
     !isFault(error, 'forbidden') ||

@@ -70,6 +70,9 @@ test('endpoints commands create, list, test, update, rotate and delete an endpoi
   const changed = await json('update', id, '--event', 'offering.closed', '--event', 'investment.changed');
   expect(changed.events.toSorted()).toEqual(['investment.changed', 'offering.closed']);
 
+  const unsubscribed = await run('test', id, '--event', 'offering.opened');
+  expect(unsubscribed.err).toMatch(/ not subscribed to that event.*\nTry: change what the platform refused;/);
+
   const rotated = await json('rotate', id);
   expect(rotated.secret).toMatch(/^whsec_/);
   expect(rotated.secret).not.toBe(secret);
