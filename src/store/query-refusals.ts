@@ -80,7 +80,10 @@ export function needsPrimary(what: string): Fault {
 }
 
 export function hasParameters(): Fault {
-  return notValid('it has parameters, and no values are bound to them');
+  return notValid('it has parameters, and no values are bound to them', undefined, {
+    place: null,
+    suggestion: 'Write the values into the statement.',
+  });
 }
 
 export function rowTooLarge(bytesMax: number): Fault {
