@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '../config/document.js';
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import type { CommandContext, OptionDefinition } from './command.js';
 import { configOf } from './config-options.js';
 import { Options } from './options.js';
@@ -26,7 +26,7 @@ export async function platformUrlOf(
     import('../config/shown-value.js'),
   ]);
   const named = options.text('url') ?? (io.env.ROSTERD_SANDBOX || undefined);
-  const url = (named ?? (await load()).config.platform.baseUrl).trim();
+  const url = (named ?? (await load().catch(unnamed)).config.platform.baseUrl).trim();
   const { protocol = '', username, password } = URL.parse(url) ?? {};
   // Without a scheme, `localhost:4010` is one of its own.
   if (!/^https?:$/.test(protocol) || username !== '' || password !== '')
@@ -37,6 +37,17 @@ export async function platformUrlOf(
     url: url.replace(/\/+$/, '').replace(/\/_sandbox$/, ''),
     isSandbox: named !== undefined || isLoopback(new URL(url).hostname),
   };
+}
+
+/** Rethrows why there is no configuration, with the other way to name the platform. One with problems is to be fixed. */
+async function unnamed(error: unknown): Promise<never> {
+  const { InvalidConfig } = await import('../config/invalid-config.js');
+  if (!isFault(error, 'usage') || error instanceof InvalidConfig) throw error;
+  throw new Fault('usage', error.message, {
+    ...error.about,
+    hint: 'name a configuration with --config FILE, or the sandbox with --url http://127.0.0.1:PORT or ROSTERD_SANDBOX',
+    cause: error,
+  });
 }
 
 /** Throws `usage` when the configured platform is not on this machine. Ignores `--set`, which sets fields of records here. */

@@ -85,6 +85,14 @@ test('trigger finds a sandbox only by flag, environment or a local platform.base
   remote.write('config.json', JSON.stringify({ platform: { baseUrl: 'https://api.example.com' } }));
   const { code, err } = await rosterd(['trigger', 'churn'], remote.io());
   expect([code, err]).toEqual([2, expect.stringContaining('not a sandbox on this machine')]);
+  const nowhere = await run(['churn'], {});
+  expect([nowhere.code, nowhere.err]).toEqual([
+    2,
+    expect.stringMatching(/^error: there is no configuration at .*\nTry: .*--url http:\/\/127\.0\.0\.1:PORT/),
+  ]);
+  remote.write('config.json', '{}');
+  const invalid = await rosterd(['trigger', 'churn'], remote.io());
+  expect(invalid.err).toMatch(/^error: the configuration has a problem:\n.*\nTry: fix these /);
   for (const said of ['localhost:4010', '127.0.0.1:4010', 'file:///x']) {
     const { code, err } = await run(['churn'], { ROSTERD_SANDBOX: said });
     expect([code, err]).toEqual([2, expect.stringContaining(`"${said}" is not the address of a sandbox`)]);
