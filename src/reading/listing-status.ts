@@ -16,6 +16,8 @@ export interface ListingParts {
   readonly config: Config | null;
   /** All sources whose listing is in progress. */
   readonly listing: readonly string[];
+  /** How many of them the process reads that reads the source. */
+  readonly inTurn: number;
   readonly sourcesCount: number;
   readonly now: number;
 }
@@ -39,8 +41,8 @@ export function listingOf(parts: ListingParts): ListingLeft | null {
 }
 
 /** More listings than run at the same time wait for each other, and how long is not known. */
-const waitsForOthers = ({ config, listing }: ListingParts): boolean =>
-  config !== null && listing.length > config.sync.concurrency;
+const waitsForOthers = ({ config, inTurn }: ListingParts): boolean =>
+  config !== null && inTurn > config.sync.concurrency;
 
 /** Returns the time that a page took, without waits between ticks; null before that can be told. */
 function pageMillisOf({ source, since, now }: ListingParts): number | null {

@@ -115,11 +115,12 @@ export async function statusOf(
       })),
       after_sync: await readAfterSync(ask, hooks),
       fleet: fleet?.map(shortMember) ?? null,
+      members: (fleet ?? []).filter(({ alive }) => alive === 1).map(({ sources }) => new Set(sources)),
     };
   };
-  const { listing, ...document } =
+  const { listing, members, ...document } =
     'take' in location ? await location.take(read) : await inSnapshot(location, read);
-  const listings = await listingsOf(document, spacings, {
+  const listings = await listingsOf(document, spacings, members, {
     listing,
     since,
     config: config ?? null,
@@ -156,16 +157,24 @@ export const sourcesElsewhere = (fleet: readonly FleetMember[] | null): readonly
 async function listingsOf(
   { sources, counts }: StatusDocument,
   spacings: Known['spacings'],
+  members: readonly ReadonlySet<string>[],
   parts: Pick<ListingParts, 'listing' | 'since' | 'config' | 'now'>,
 ): Promise<ReadonlyMap<string, ListingLeft | null>> {
   const listed = sources.filter(({ listing_started_at }) => listing_started_at !== null);
   if (listed.length === 0) return new Map();
   const { listingOf } = await import('./listing-status.js');
   const of = { ...parts, sourcesCount: counts.sources };
+  const inTurn = (name: string) => {
+    const member = members.find((sources) => sources.has(name));
+    return parts.listing.filter((one) => member?.has(one) ?? true).length;
+  };
   return new Map(
     listed.map((source) => [
       source.source,
-      listingOf({ ...of, source, spacing: spacingOf(spacings, source.source) }),
+      listingOf({
+        ...of,
+        ...{ source, spacing: spacingOf(spacings, source.source), inTurn: inTurn(source.source) },
+      }),
     ]),
   );
 }

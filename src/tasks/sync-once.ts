@@ -101,7 +101,7 @@ export async function syncOnce(
     const listing = statuses.filter(({ listing_started_at }) => listing_started_at !== null);
     const listings = {
       ...{ config: parts.config, listing: listing.map(({ source }) => source), sourcesCount: sources.length },
-      ...{ spacing: null, since: null, now: parts.clock.now() },
+      ...{ inTurn: listing.length, spacing: null, since: null, now: parts.clock.now() },
     };
     return results.map((result) => {
       const now = statuses.find(({ source }) => source === result.source);

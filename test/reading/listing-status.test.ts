@@ -41,7 +41,7 @@ const configOf = (platform: object = {}, sources: readonly object[] = minimal.so
 
 const seen = (source: object, over: Partial<ListingParts> = {}) =>
   listingOf({
-    ...{ config: configOf(), listing: ['acme'], sourcesCount: 1, now, spacing, since: at(-20) },
+    ...{ config: configOf(), listing: ['acme'], sourcesCount: 1, now, spacing, since: at(-20), inTurn: 4 },
     source: { ...listing, ...source },
     ...over,
   });
@@ -76,7 +76,7 @@ test.each<[string, object, Partial<ListingParts>]>([
     { spacing: { ...spacing, quota: { ...spacing.quota, of: 'address' } } as WebhookSpacing },
   ],
   ['is one of so many that they share the limit of the address', {}, { sourcesCount: 200 }],
-  ['is one of more than are listed at the same time', {}, { listing: ['acme', 'b', 'c', 'd', 'e'] }],
+  ['is one of more than are listed at the same time', {}, { inTurn: 5 }],
   ['is read by a daemon that started after one that was killed', {}, { since: at(-5) }],
   ['has read no page', { rows_incoming: 0, pages_incoming: 0 }, {}],
   ['ended ticks that the status does not describe', { last_tick_at: at(-8) }, {}],

@@ -4,8 +4,7 @@ import type { Config } from '../../src/config/config.js';
 import { listSources, type SourcesWanted, showSource, sourceNames } from '../../src/reading/sources.js';
 import { statusOf } from '../../src/reading/status.js';
 import { overallStates } from '../../src/store/reads/overall-state.js';
-import { inSnapshot } from '../../src/store/reads/snapshot.js';
-import { readStatus } from '../../src/store/reads/status.js';
+import { load, minimal } from '../config/load-config.js';
 import { databases } from '../store/support/databases.js';
 import { manySources } from '../store/support/many-sources.js';
 import { StandingClock } from '../store/support/mirror.js';
@@ -87,9 +86,31 @@ describe.each(databases)('10,000 sources in $database', ({ open }) => {
     const one = await statusOf(place, clock, null, nothing, { only: ['source-00007'] });
     expect(one).toMatchObject({ truncated: false, health: 'attention', counts: { sources: many } });
     expect(one.sources.map(({ source }) => source)).toEqual(['source-00007']);
-    // Listings share slots and requests with those of the sources that are not described.
-    const read = await inSnapshot(place, (ask) => readStatus(ask, clock, { only: ['source-00007'] }));
-    expect([read.listing.length, read.listing[0]]).toEqual([100, 'source-00004']);
+  });
+
+  test('status: the time left of a listing is known unless its daemon has more of them than it reads at once', async () => {
+    const { place, rows, insert } = await filled();
+    const time = (seconds: number) => new Date(clock.now() + seconds * 1_000).toISOString();
+    const first = { source_no: 4, kind: 'first', generation: 1, restarts: 0 };
+    await insert('listings', { ...first, pages: 100, rows: 10_000, started_at: time(-30) });
+    await rows(`UPDATE sources SET pages_incoming = 100, rows_incoming = 10000, rows_expected = 20000,
+                retry_at = '${time(60)}', last_error_code = 'rate_limited' WHERE no = 4`);
+    const listed = [0, 1, 2, 3, 4].map((n) => ({
+      name: `source-00${n}04`,
+      token: { env: `TOKEN_${n}` },
+      filters: { offeringId: `ofr_${n}` },
+    }));
+    const { config } = load({ ...minimal, sources: listed });
+    const timeLeft = async () => {
+      const { sources } = await statusOf(place, clock, config, nothing, { only: ['source-00004'] });
+      return sources[0]?.listing?.seconds_left;
+    };
+    expect(await timeLeft()).toBe(null);
+    if (place.kind === 'sqlite') return;
+    await rows(`INSERT INTO fleet_members (member, version, sources, joined_at, seen_at, schema)
+                VALUES ('m', '0.3.0', '{}', fleet_clock(), fleet_clock(), 1)`);
+    await rows("INSERT INTO fleet_sources VALUES ('source-00004', 'm', fleet_clock())");
+    expect(await timeLeft()).toBe(60 + 100 * 0.3);
   });
 
   test('sources show: one source with its company, or null for a name that no source has', async () => {
