@@ -95,6 +95,8 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A millisecond more is as good: after 30 seconds the whole request ends in any case.',
   'client/fetch/tunnel.ts | proxy.isSecure → true | const problem = proxy.isSecure ? tlsProblem(known, proxyPeer) : null;':
     'A connection without TLS fails with no code of TLS.',
+  'client/fetch/tunnel.ts | 16_384 → 16385 | const bytesMax = 16_384;':
+    'It bounds what a proxy sends without end. A byte more is as good.',
   'runtime/proxy.ts | proxy === null → false | if (proxy === null) return noProxy;':
     'Without a proxy, the exceptions that are read decide nothing.',
   'outbox/deliver.ts | > → >= | millisOf(dueAt) <= now || millisOf(dueAt) - now > noticeWaitMillisMax;':
