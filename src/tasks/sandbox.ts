@@ -20,10 +20,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-/** The errors of a listener have other calls than `open`. */
+/** An error of a file has its path, one of a listener an address. */
 function isOfFile(error: unknown): error is Error & { code: string } {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false;
-  return error.code.startsWith('SQLITE_') || ('syscall' in error && error.syscall === 'open');
+  return error.code.startsWith('SQLITE_') || 'path' in error;
 }
 
 function dataFault(error: Error & { code: string }, file: string): Fault {

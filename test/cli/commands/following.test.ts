@@ -154,6 +154,7 @@ test('sandbox names --data when its file cannot be used, and not the address', a
   for (const [file, code] of [
     [join(cwd, 'missing/w.json'), 'ENOENT'],
     [cwd, 'EISDIR'],
+    [join(cwd, 'x'.repeat(300)), 'ENAMETOOLONG'],
     [text, 'SQLITE_NOTADB'],
   ]) {
     const ended = await running(['sandbox', '--listen', '127.0.0.1:0', '--data', file ?? ''], cwd).ended;
