@@ -119,8 +119,12 @@ export class Secret {
       text = readNamedFile(file, `${this.name}: ${file}`).trim();
     } catch (error) {
       if (error instanceof Fault) throw error;
-      throw new Fault('usage', `${this.name}: ${file} cannot be read (${systemCode(error)})`, {
-        hint: 'check the path; relative paths start at the folder of the configuration file',
+      const code = systemCode(error);
+      throw new Fault('usage', `${this.name}: ${file} cannot be read (${code})`, {
+        hint:
+          code === 'EACCES'
+            ? `run it as the owner of the file, or make this user the owner: ls -l ${shellWord(file)}`
+            : 'check the path; relative paths start at the folder of the configuration file',
         cause: error,
       });
     }

@@ -233,3 +233,30 @@ test.skipIf(process.platform === 'win32').each([
     `error: ${join(folder, named)} cannot be read (EACCES)\nTry: run it as the user who owns that path, or let this user read it\n`,
   ]);
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a secret file and the file of a sandbox that this user may not read are named with what to do',
+  async () => {
+    const home = tempFolder();
+    chmodSync(home, 0o777);
+    const closed = join(home, 'closed');
+    mkdirSync(closed);
+    const token = join(closed, 'token');
+    const sources = [{ name: 'acme', token: { file: token } }];
+    const config = { platform: { baseUrl: 'http://127.0.0.1:1' }, sources, database: 'sqlite:mirror.db' };
+    writeFileSync(join(home, 'config.json'), JSON.stringify(config));
+    chmodSync(closed, 0o000);
+    onTestFinished(() => chmodSync(closed, 0o700));
+    const sync = await asOther(['sync'], home);
+    expect([sync.code, sync.err]).toEqual([
+      2,
+      expect.stringMatching(/: sources\[0\]\.token: .* cannot be read \(EACCES\)\nTry: run it as the owner /),
+    ]);
+    const world = join(closed, 'world.db');
+    const sandbox = await asOther(['sandbox', '--data', world], home);
+    expect([sandbox.code, sandbox.err]).toEqual([
+      2,
+      expect.stringContaining(`error: --data: ${world} cannot be used (EACCES)\n`),
+    ]);
+  },
+);
