@@ -238,16 +238,15 @@ interface Consequences {
 function consequencesOf({ report, phase }: TickEnded, trigger: Trigger): Consequences {
   const { outcome, code, retryAt } = report;
   const isCut = outcome === 'stopped';
-  const failedWith = outcome === 'failed' ? code : null;
   // A timed retry could wait behind those of many other sources. A locked database is found before a request is sent, as a rule.
-  const isLocked = failedWith === 'database_busy';
+  const isLocked = code === 'database_busy';
   // A webhook tick may use the reserved requests, a timed tick may not. So after a timed tick ran out of quota, one
   // webhook tick may still follow at once.
   const reserveLeft = code === 'rate_limited' && trigger !== 'webhook' && phase?.kind === 'following';
   return {
     isCut,
     halted: phase?.kind === 'halted',
-    databaseFailed: failedWith?.startsWith('database_') === true,
+    databaseFailed: code?.startsWith('database_') === true,
     isBlocked: outcome !== 'done' && retryAt !== null && !reserveLeft,
     keepsNudge: isCut || isLocked || reserveLeft,
   };
