@@ -17,10 +17,10 @@ import { listCatalog } from './list-catalog.js';
 import { type SyncedSoFar, SyncProgress } from './sync-progress.js';
 
 export interface SyncedOnce extends SourceResult {
-  /** Records of the source in quarantine now, including those of earlier ticks. */
-  readonly quarantineOpen: number;
-  /** Rows of the source that await deletion now, which a person has to accept. */
-  readonly awaitingDeletion: number;
+  /** Records of the source in quarantine now, including those of earlier ticks. Null when the mirror cannot say it any more. */
+  readonly quarantineOpen: number | null;
+  /** Rows of the source that await deletion now, which a person has to accept. Null as above. */
+  readonly awaitingDeletion: number | null;
   /** Why names are incomplete; null when they are complete. */
   readonly namesNote: string | null;
   /** How far the listing is that the run did not finish; null when none is in progress. */
@@ -34,7 +34,10 @@ export interface SyncOnceEvents {
    * syncs the sources that they add.
    */
   onUnfollowed?(rule: string, error: unknown): void;
-  /** Called with a failure after the ticks, such as a backup with erased people that cannot be deleted. Default: it is thrown. */
+  /**
+   * Called with a failure after the ticks, such as a backup with erased people that cannot be deleted, or a database that went
+   * away. Default: it is thrown, and the results of the ticks are lost.
+   */
   onUnfinished?(error: Fault): void;
   /** Called after each page, and before each wait. */
   onProgress?(sofar: () => SyncedSoFar): void;
@@ -93,11 +96,14 @@ export async function syncOnce(
     const results = await Promise.all(ticks);
     const complete = results.filter(({ report }) => report.outcome === 'done').map(({ source }) => source);
     await listCatalog(engine, complete, ask.resync === true, signal);
-    await finishRun(engine, parts, { results, mayBlock: true }, signal).catch((error: unknown) => {
+    const told = new Set<string>();
+    const unfinished = (error: unknown) => {
       if (events.onUnfinished === undefined || !isFault(error)) throw error;
-      events.onUnfinished(error);
-    });
-    const { sources: statuses } = await statusNow();
+      if (!told.has(error.message)) events.onUnfinished(error);
+      told.add(error.message);
+    };
+    await finishRun(engine, parts, { results, mayBlock: true }, signal).catch(unfinished);
+    const statuses = (await statusNow().catch(unfinished))?.sources ?? [];
     const listing = statuses.filter(({ listing_started_at }) => listing_started_at !== null);
     const listings = {
       ...{ config: parts.config, listing: listing.map(({ source }) => source), sourcesCount: sources.length },
@@ -107,8 +113,8 @@ export async function syncOnce(
       const now = statuses.find(({ source }) => source === result.source);
       return {
         ...result,
-        quarantineOpen: now?.quarantine_open ?? 0,
-        awaitingDeletion: now?.awaiting_deletion ?? 0,
+        quarantineOpen: now?.quarantine_open ?? null,
+        awaitingDeletion: now?.awaiting_deletion ?? null,
         namesNote: now?.names_note ?? null,
         listing: now === undefined ? null : listingOf({ ...listings, source: now }),
       };

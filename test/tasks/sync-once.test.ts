@@ -1,3 +1,4 @@
+import { renameSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Fault, type FaultCode } from '../../src/domain/fault.js';
 import type { CompanyId, SourceName } from '../../src/domain/ids.js';
@@ -142,6 +143,26 @@ test('sync: an unreachable platform fails with a message and stores nothing part
   const [result] = await syncOnce(partsFor(config), {}, never);
   expect(result?.report).toMatchObject({ outcome: 'failed', code: 'platform_error' });
   expect(totalsHeld(readerOf(config))).toEqual([]);
+});
+
+test('sync: when the database goes away at the end, the results are returned, and what it cannot say any more is null', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 30 });
+  const config = configFor(sandbox, { folder: freshFolder() });
+  if (config.database.kind !== 'sqlite') throw new Error('the mirror is a file');
+  const { file } = config.database;
+  await syncOnce(partsFor(config), {}, never);
+  await control(sandbox, 'POST', '/churn', { changes: 3 });
+  const failures: FaultCode[] = [];
+  const [result] = await syncOnce(partsFor(config), {}, never, {
+    onProgress: () => renameSync(file, `${file}-away`),
+    onUnfinished: ({ code }) => void failures.push(code),
+  });
+  expect(result).toMatchObject({
+    report: { outcome: 'done', pages: 1 },
+    quarantineOpen: null,
+    listing: null,
+  });
+  expect(failures).toEqual(['database_unusable']);
 });
 
 test('sync: a rejected token halts the source for a person', async () => {

@@ -190,16 +190,17 @@ function explainRows(
   { out }: CommandContext,
 ): void {
   const { quarantined: unreadable } = report.applied;
+  const [unread, awaiting] = [quarantineOpen ?? 0, awaitingDeletion ?? 0];
   if (unreadable > 0)
     out.error(
       `${source}: ${counted(unreadable, 'record')} could not be read and ${unreadable === 1 ? 'is' : 'are'} in quarantine`,
     );
-  else if (quarantineOpen > 0)
-    out.warn(`${source}: ${counted(quarantineOpen, 'record')} in quarantine since an earlier sync`);
-  if (quarantineOpen > 0) out.note(`Try: ${quarantineQuery(source)}`);
-  if (awaitingDeletion > 0) {
+  else if (unread > 0)
+    out.warn(`${source}: ${counted(unread, 'record')} in quarantine since an earlier sync`);
+  if (unread > 0) out.note(`Try: ${quarantineQuery(source)}`);
+  if (awaiting > 0) {
     out.warn(
-      `${source}: ${counted(awaitingDeletion, 'row')} missing from the last listing ${awaitingDeletion === 1 ? 'awaits' : 'await'} deletion; everything else is published`,
+      `${source}: ${counted(awaiting, 'row')} missing from the last listing ${awaiting === 1 ? 'awaits' : 'await'} deletion; everything else is published`,
     );
     out.note(`Look: rosterd query "SELECT * FROM awaiting_deletion WHERE source = '${source}'"`);
     out.note(`To delete: rosterd sync --source ${source} --accept-deletions`);
