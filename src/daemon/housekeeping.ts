@@ -3,14 +3,15 @@ import { instantFromMillis } from '../domain/instant.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { startWakeableLoop } from '../runtime/wakeable-loop.js';
 import { PurgeJob, type PurgeJobParts } from './purge-job.js';
-import { lookMillis, ScrubJob, type ScrubJobParts } from './scrub-job.js';
+import { lookMillis, ScrubJob } from './scrub-job.js';
+import type { ScrubParts } from './scrub-parts.js';
 
 const dayMillis = 24 * 3_600_000;
 
 /** Retention of finished ticks and notices, and of request budgets, whose windows last an hour. */
 export const keepMillis = { ticks: 90 * dayMillis, notices: 30 * dayMillis, budgets: 2 * dayMillis } as const;
 
-export interface HousekeepingParts extends ScrubJobParts, PurgeJobParts {}
+export interface HousekeepingParts extends ScrubParts, PurgeJobParts {}
 
 export interface Housekeeping extends Closable {
   /** Checks now instead of at the next interval, because something may have been erased. */

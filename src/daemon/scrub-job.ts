@@ -1,8 +1,6 @@
 import { millisOf } from '../domain/instant.js';
-import type { Clock } from '../runtime/clock.js';
-import type { Logger } from '../runtime/logger.js';
-import type { Awaitable, PendingErasures, Scrubbed } from '../store/erasures.js';
-import type { ScrubWords } from './scrub-words.js';
+import type { PendingErasures, Scrubbed } from '../store/erasures.js';
+import type { ScrubParts } from './scrub-parts.js';
 
 const minuteMillis = 60_000;
 
@@ -19,20 +17,6 @@ const overdueMillis = 12 * minuteMillis;
 /** An erasure that is further in the future was dated by a clock that was set since. */
 const futureMillisMax = 10 * minuteMillis;
 
-export interface ScrubJobParts {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  pending(): Awaitable<PendingErasures>;
-  /**
-   * Deletes the backups made before migrations that still contain erased people: at its first call, and once an erasure is
-   * pending. Throws for those that cannot be deleted, and tries them again at the next call.
-   */
-  removeBackups(pending: PendingErasures): void;
-  /** `rewritten`: the progress of the previous, blocked scrub. */
-  scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
-  readonly words: ScrubWords;
-}
-
 /** Scrubs erased bytes when it is time for that. Times are on the monotonic clock: a wall clock set back delays nothing. */
 export class ScrubJob {
   #scrubbedAt: number | null = null;
@@ -42,7 +26,7 @@ export class ScrubJob {
   #unfinished = 0;
   #retryAt = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly parts: ScrubJobParts) {}
+  constructor(private readonly parts: ScrubParts) {}
 
   /** `attempt` does a part of the work whose failure does not keep the rest from being done. */
   async run(

@@ -1,17 +1,5 @@
-import type { Clock } from '../runtime/clock.js';
-import type { Logger } from '../runtime/logger.js';
-import type { Awaitable, PendingErasures, Scrubbed } from '../store/erasures.js';
-import type { ScrubWords } from './scrub-words.js';
-
-export interface ScrubOnceParts {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  pending(): Awaitable<PendingErasures>;
-  removeBackups(pending: PendingErasures): void;
-  /** `rewritten`: the progress of the previous, blocked scrub. */
-  scrub(rewritten: number, signal: AbortSignal): Promise<Scrubbed>;
-  readonly words: ScrubWords;
-}
+import type { PendingErasures } from '../store/erasures.js';
+import type { ScrubParts } from './scrub-parts.js';
 
 /** Most readers finish within these attempts; longer ones are not waited for. */
 const attemptsMax = 5;
@@ -22,7 +10,7 @@ const pauseMillis = 1_000;
  * a reader or a full disk is logged, stays pending in `status`, and is retried by the next run. Throws after the scrub for backups
  * that cannot be deleted.
  */
-export async function scrubOnce(parts: ScrubOnceParts, signal: AbortSignal): Promise<void> {
+export async function scrubOnce(parts: ScrubParts, signal: AbortSignal): Promise<void> {
   const pending = await parts.pending();
   try {
     parts.removeBackups(pending);
@@ -32,7 +20,7 @@ export async function scrubOnce(parts: ScrubOnceParts, signal: AbortSignal): Pro
   }
 }
 
-async function scrubbedOnce(parts: ScrubOnceParts, signal: AbortSignal): Promise<void> {
+async function scrubbedOnce(parts: ScrubParts, signal: AbortSignal): Promise<void> {
   const { clock, logger, words } = parts;
   let rewritten = 0;
   for (let attempt = 1; isWaiting(await parts.pending()) && !signal.aborted; attempt += 1) {

@@ -37,6 +37,16 @@ async function serving(parts: Pick<LiveParts, 'look' | 'onChange' | 'clock'>) {
   return { port: (server.address() as AddressInfo).port, served: () => served };
 }
 
+/** Serves a view that shows nothing. `looks`: how often it was looked at. */
+async function servingEmpty(clock: VirtualClock) {
+  let looks = 0;
+  const look = async () => {
+    looks += 1;
+    return { fragment: '', mark: '' };
+  };
+  return { ...(await serving({ look, onChange: () => () => {}, clock })), looks: () => looks };
+}
+
 test('a client that takes no events has one of them in memory, and gets the newest one when it goes on', async () => {
   const clock = new VirtualClock();
   let looks = 0;
@@ -78,38 +88,22 @@ test('a client that takes no events has one of them in memory, and gets the newe
 
 test('a view is not looked at again once its last page is closed', async () => {
   const clock = new VirtualClock();
-  let looks = 0;
-  const { port, served } = await serving({
-    look: async () => {
-      looks += 1;
-      return { fragment: '', mark: '' };
-    },
-    onChange: () => () => {},
-    clock,
-  });
+  const { port, served, looks } = await servingEmpty(clock);
   const [page] = (await once(get({ port, agent: false }), 'response')) as [IncomingMessage];
-  while (looks === 0) await clock.advance(0);
+  while (looks() === 0) await clock.advance(0);
   const closed = new Promise((resolve) => served()?.req.once('close', resolve));
   page.destroy();
   await closed;
   await clock.advance(60_000);
-  expect(looks).toBe(1);
+  expect(looks()).toBe(1);
 });
 
 test('HEAD returns the headers of the stream and ends', async () => {
-  let looks = 0;
-  const { port, served } = await serving({
-    look: async () => {
-      looks += 1;
-      return { fragment: '', mark: '' };
-    },
-    onChange: () => () => {},
-    clock: new VirtualClock(),
-  });
+  const { port, served, looks } = await servingEmpty(new VirtualClock());
   const asked = request({ port, method: 'HEAD', agent: false }).end();
   const [head] = (await once(asked, 'response')) as [IncomingMessage];
   expect(head.headers['content-type']).toBe('text/event-stream; charset=utf-8');
-  expect([served()?.writableEnded, looks]).toEqual([true, 0]);
+  expect([served()?.writableEnded, looks()]).toEqual([true, 0]);
 });
 
 test('a view keeps only what it sends in memory, however often it looks', async () => {
