@@ -1,6 +1,7 @@
 import type { Api } from '../client/api.js';
 import {
   createEndpoint,
+  getEndpoint,
   listEndpoints,
   reenableEndpoint,
   rotateSecret,
@@ -216,7 +217,7 @@ class Care implements EndpointCare {
   async #reconcile(): Promise<WebhookEndpoint> {
     const { api, wanted, clock } = this.#parts;
     const { signal } = this.#stop;
-    let listed = (await listEndpoints(api, signal)).endpoints;
+    let listed = await this.#withOwn((await listEndpoints(api, signal)).endpoints);
     this.#nameOthers(listed);
     for (let steps = 0; steps < stepsMax; steps += 1) {
       const step = nextStep(this.#state, listed, wanted, clock.now());
@@ -225,6 +226,21 @@ class Care implements EndpointCare {
       listed = [changed, ...listed.filter(({ id }) => id !== changed.id)];
     }
     throw new Error('the endpoint still needs changes after the maximum number of steps');
+  }
+
+  /**
+   * Adds the stored endpoint to a list that lacks it, if the platform knows it: a list may be incomplete, and another
+   * endpoint would be created beside it.
+   */
+  async #withOwn(listed: readonly WebhookEndpoint[]): Promise<readonly WebhookEndpoint[]> {
+    const { id } = this.#state;
+    if (id === null || listed.some((one) => one.id === id)) return listed;
+    try {
+      return [await getEndpoint(this.#parts.api, id, this.#stop.signal), ...listed];
+    } catch (error) {
+      if (isFault(error, 'refused') || isFault(error, 'forbidden')) return listed;
+      throw error;
+    }
   }
 
   /** Once for each: it may be meant, and its deliveries verified by `receiver.secrets`. */

@@ -24,7 +24,7 @@ interface Held {
 }
 
 /** A platform on which an installation token binds endpoints: it hides their address, and shows a secret once. */
-function platformWith(endpoints: Held[]) {
+function platformWith(endpoints: Held[], lists: boolean) {
   const asked: string[] = [];
   const shown = ({ id, url, mode, events }: Held, secret?: string) => ({
     id,
@@ -37,7 +37,12 @@ function platformWith(endpoints: Held[]) {
   });
   const answer = ({ method = 'GET', path, params, body }: Ask): unknown => {
     const own = endpoints.find(({ id }) => id === params?.external_id);
-    if (method === 'GET') return { data: endpoints.map((one) => shown(one)), meta: { quota: 5 } };
+    if (method === 'GET' && params === undefined)
+      return { data: lists ? endpoints.map((one) => shown(one)) : [], meta: { quota: 5 } };
+    if (method === 'GET') {
+      if (own !== undefined) return { data: shown(own) };
+      throw new Fault('refused', 'GET /webhook_endpoints/{external_id} answered 404', { status: 404 });
+    }
     if (own !== undefined && path.endsWith('/rotate_secret'))
       return { data: shown(own, 'whsec_bmV3IHNlY3JldA==') };
     const { url, events, mode } = body as { url: string; events: readonly string[]; mode: string };
@@ -64,9 +69,9 @@ function platformWith(endpoints: Held[]) {
 /** Starts the care, without a state file unless one is named, and returns the state after the first check. */
 async function cared(
   endpoints: Held[],
-  { file = join(tempFolder(), 'endpoint.json'), publicUrl: url = publicUrl } = {},
+  { file = join(tempFolder(), 'endpoint.json'), publicUrl: url = publicUrl, lists = true } = {},
 ) {
-  const { api, asked } = platformWith(endpoints);
+  const { api, asked } = platformWith(endpoints, lists);
   const wanted = {
     publicUrl: url,
     mode: 'live' as const,
@@ -143,4 +148,16 @@ test.each([
   expect(endpoints).toMatchObject([other, { id: 'whe_made', url: moved, events: wantedEvents }]);
   // It is moved once.
   expect((await cared(endpoints, { file, publicUrl: moved })).asked).toEqual(['GET ']);
+});
+
+test('an endpoint that a list lacks is created again only when the platform does not know it', async () => {
+  const endpoints: Held[] = [];
+  const { file, secrets } = await cared(endpoints);
+  const hidden = await cared(endpoints, { file, lists: false });
+  expect(hidden.asked).toEqual(['GET ', 'GET /{external_id}']);
+  expect([hidden.state.id, hidden.secrets]).toEqual(['whe_made', secrets]);
+  endpoints.length = 0;
+  const gone = await cared(endpoints, { file });
+  expect(gone.asked).toEqual(['GET ', 'GET /{external_id}', 'POST ']);
+  expect(endpoints).toHaveLength(1);
 });
