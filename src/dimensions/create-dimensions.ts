@@ -121,11 +121,14 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     return queue.add(plan, async () => {
       plan.isQueued = false;
       if (plan.removal.aborted) return;
-      plan.running = list(plan, forced).catch((error: unknown) => {
-        plan.dueAt = clock.monotonic();
-        postpone(plan, error);
-      });
-      await plan.running;
+      // The listing that ran while this one was asked for may have postponed it.
+      if (forced || plan.isDue) {
+        plan.running = list(plan, forced).catch((error: unknown) => {
+          plan.dueAt = clock.monotonic();
+          postpone(plan, error);
+        });
+        await plan.running;
+      }
       consider(plan);
     });
   };

@@ -25,6 +25,8 @@ const none: Differences = { added: 0, changed: 0, removed: 0 };
 interface Wish {
   /** Each answer waits for it. */
   readonly held?: Promise<void>;
+  /** How long each answer takes. */
+  readonly answerMillis?: number;
   readonly listedAt?: Instant;
   /** When an event of a round was accepted. */
   readonly touchedAt?: Instant;
@@ -37,7 +39,7 @@ interface Wish {
 const noLabels: RoundLabels = { investmentType: null, offeringType: null, firstAppliedAt: null };
 
 /** One source on a clock that stands still, with a platform of one company and its round. */
-function world({ listedAt, touchedAt, faults = [], held, labels }: Wish = {}) {
+function world({ listedAt, touchedAt, faults = [], held, answerMillis = 0, labels }: Wish = {}) {
   const clock = new VirtualClock();
   const asked: string[] = [];
   const differences: (typeof none)[] = [];
@@ -82,6 +84,7 @@ function world({ listedAt, touchedAt, faults = [], held, labels }: Wish = {}) {
       look: async ({ path }, signal): Promise<Found> => {
         asked.push(path);
         await held;
+        await clock.wait(answerMillis);
         if (signal.aborted) throw new Fault('stopped', 'stopped before the end');
         const fault = faults.shift();
         if (fault !== undefined) throw fault;
@@ -203,21 +206,25 @@ test('an event about a round lists companies, rounds and stats, not the posts', 
   ]);
 });
 
-test('events that never stop are worked at growing intervals, and none is lost', async () => {
-  const { clock, tick, dimensions, taken } = world();
-  await tick();
-  taken();
-  for (let second = 0; second < 600; second += 1) {
+test.each([0, 1_000])(
+  'events that never stop are worked at growing intervals, and none is lost, where an answer takes %i ms',
+  async (answerMillis) => {
+    const { clock, dimensions, taken } = world({ answerMillis });
+    dimensions.ticked(acme, true);
+    await clock.advance(60_000);
+    taken();
+    for (let second = 0; second < 600; second += 1) {
+      dimensions.touched(acme, 'offering.opened');
+      await clock.advance(1_000);
+    }
+    await clock.advance(60_000);
+    expect(taken() / (whole - 1)).toBeLessThan(20);
     dimensions.touched(acme, 'offering.opened');
-    await clock.advance(1_000);
-  }
-  await dimensions.idle();
-  expect(taken() / (whole - 1)).toBeLessThan(20);
-  dimensions.touched(acme, 'offering.opened');
-  await clock.advance(60_000);
-  await dimensions.idle();
-  expect(taken()).toBe(whole - 1);
-});
+    await clock.advance(60_000);
+    await dimensions.idle();
+    expect(taken()).toBe(whole - 1);
+  },
+);
 
 test('an event that arrives while the source waits is worked after the next complete tick', async () => {
   const { tick, dimensions, taken } = world();
@@ -268,6 +275,23 @@ test('a failed listing is retried after a minute, and then at growing intervals 
   expect(taken()).toBeLessThan(14);
   faults.length = 0;
   await pass(hourMillis + 180_000);
+  expect(taken()).toBe(whole);
+});
+
+test('an event that arrives during a listing that fails is listed for no sooner than the listing is retried', async () => {
+  let go = () => {};
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const faults = [new Fault('platform_error', '503')];
+  const { clock, dimensions, taken } = world({ held, faults });
+  dimensions.ticked(acme, true);
+  await settled();
+  dimensions.touched(acme, 'offering.closed');
+  go();
+  await clock.advance(59_999);
+  expect(taken()).toBe(1);
+  await clock.advance(1);
   expect(taken()).toBe(whole);
 });
 
