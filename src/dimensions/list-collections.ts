@@ -234,7 +234,7 @@ class Run {
     const rows: Row[] = [];
     const refused: Trouble[] = [];
     const answering = new Set<unknown>();
-    const refusing = new Map<unknown, string>();
+    const refusing = new Set<unknown>();
     const found = await this.#findRounds();
     // Served rounds first: stats of a deleted round are refused with any rights.
     const isServed = ({ row }: RoundRecord) => row.unavailable === null;
@@ -242,18 +242,17 @@ class Run {
       const id = String(row.id);
       // Reading stats needs edit rights on the company. If the platform refused one round of a company and answered none,
       // its other rounds are not asked.
-      const already = refusing.get(row.company_id);
-      if (already !== undefined && !answering.has(row.company_id)) continue;
+      const company = row.company_id ?? id;
+      if (refusing.has(company) && !answering.has(company)) continue;
       const answer = await this.#look({ path: paths.offeringStats, params: { offering_id: id } });
       if (answer.kind === 'found') {
-        answering.add(row.company_id);
+        answering.add(company);
         const parsed = this.#readable(() => parseStats(answer.body, id, this.#now()));
         if (parsed instanceof Fault) refused.push({ id, reason: parsed.message });
         rows.push(...(parsed instanceof Fault ? this.#storedStats(id) : parsed));
       } else {
-        const reason = reasonOf(answer);
-        refusing.set(row.company_id, reason);
-        refused.push({ id, reason });
+        refusing.add(company);
+        refused.push({ id, reason: reasonOf(answer) });
       }
     }
     this.#stats = rows;

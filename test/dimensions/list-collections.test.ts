@@ -162,6 +162,23 @@ test('where stats are refused, the other rounds of the company are not asked for
   expect(of('round_stats')).toMatchObject({ problem: '404 not_found for ofr_1' });
 });
 
+test('where stats are refused, other rounds without a known company are still asked for', async () => {
+  const nowhere = (id: string) => ({ data: { ...offering(id).data, company: null } });
+  const { of, rows } = await listed({
+    answers: {
+      ...served,
+      '/companies/co_1': company({ current_raise: null, service_rounds: [] }),
+      ...{ '/offerings/ofr_1': nowhere('ofr_1'), '/offerings/ofr_2': nowhere('ofr_2') },
+      ...{ '/offerings/ofr_1/stats': () => hidden(), '/offerings/ofr_2/stats': stats('ofr_2') },
+    },
+    known: {
+      investedRounds: ['ofr_1', 'ofr_2'].map((id) => ({ id, companyId: null, currency: null })),
+    },
+  });
+  expect(rows('round_stats').map(({ offering_id }) => offering_id)).toEqual(['ofr_2']);
+  expect(of('round_stats')).toMatchObject({ problem: '404 not_found for ofr_1' });
+});
+
 test('the refused stats of a round that is gone do not cost those of the rounds that are served', async () => {
   const investedRounds = [{ id: 'ofr_0', companyId: 'co_1', currency: 'usd' }];
   const { of, rows } = await listed({ known: { investedRounds } });
