@@ -94,6 +94,7 @@ interface PostsFound {
   readonly unreadable: readonly UnreadablePost[];
   /** Why the platform serves no more of them; null after the last page. */
   readonly refusal: string | null;
+  readonly pages: number;
 }
 
 class Run {
@@ -269,7 +270,7 @@ class Run {
     const stored = this.parts.known.stored.get('company_updates') ?? [];
     const refused: Trouble[] = [];
     for (const { id } of await this.#findCompanies()) {
-      const posts = await this.#findPosts(id);
+      const posts = await this.#findPosts(id, stored);
       for (const row of posts.rows) rows.set(row.id, row);
       for (const post of posts.unreadable) refused.push({ id: post.id ?? id, reason: post.fault.message });
       for (const row of keptPosts(stored, id, posts.unreadable)) kept.set(row.id, row);
@@ -278,28 +279,41 @@ class Run {
     return complete(companyUpdates, [...new Map([...kept, ...rows]).values()], troubles(refused));
   }
 
-  /** Reads the posts of a company, page by page, until the last one or one that the platform refuses. */
-  async #findPosts(company: string): Promise<PostsFound> {
+  /**
+   * Reads the posts of a company. A post that moves while the pages are read, such as one that is pinned, may be on none of
+   * them, so several pages that lack a stored post are read twice.
+   */
+  async #findPosts(company: string, stored: readonly Row[]): Promise<PostsFound> {
+    const found = await this.#readPosts(company);
+    if (found.pages === 1) return found;
+    const ids = new Set(found.rows.map(({ id }) => id));
+    if (stored.every((row) => row.company_id !== company || ids.has(row.id))) return found;
+    const again = await this.#readPosts(company);
+    return { ...again, rows: [...found.rows, ...again.rows] };
+  }
+
+  /** Reads page by page, until the last one or one that the platform refuses. */
+  async #readPosts(company: string): Promise<PostsFound> {
     const rows: Row[] = [];
     const unreadable: UnreadablePost[] = [];
     let cursor: string | undefined;
-    for (let number = 1; ; number += 1) {
+    for (let pages = 1; ; pages += 1) {
       const answer = await this.#look({
         path: paths.companyUpdates,
         params: { id: company },
         query: { per_page: String(tabPerPage.max), cursor },
         isPublic: true,
       });
-      if (answer.kind !== 'found') return { rows, unreadable, refusal: reasonOf(answer) };
-      const page = this.#readable(() => parseUpdates(answer.body, company, { cursor, number }));
+      if (answer.kind !== 'found') return { rows, unreadable, refusal: reasonOf(answer), pages };
+      const page = this.#readable(() => parseUpdates(answer.body, company, { cursor, number: pages }));
       if (page instanceof Fault) {
         unreadable.push({ id: null, fault: page });
-        return { rows, unreadable, refusal: null };
+        return { rows, unreadable, refusal: null, pages };
       }
       rows.push(...page.rows);
       unreadable.push(...page.unreadable);
       this.#unreadable ??= page.unreadable[0]?.fault ?? null;
-      if (page.next === null) return { rows, unreadable, refusal: null };
+      if (page.next === null) return { rows, unreadable, refusal: null, pages };
       cursor = page.next;
     }
   }

@@ -53,12 +53,12 @@ async function listed({
   const result = await listCollections({
     source: { company: isPersonal ? null : 'co_1', offering: only ?? null, isPersonal },
     catalog: {
-      look: async ({ path, params = {}, etag }: Lookup): Promise<Found> => {
+      look: async ({ path, params = {}, query, etag }: Lookup): Promise<Found> => {
         const url = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '');
         asked.push(etag === undefined ? url : `${url} if not ${etag}`);
         const answer = answers[url];
         if (answer === undefined) return hidden();
-        if (typeof answer === 'function') return answer(etag);
+        if (typeof answer === 'function') return answer(etag, query?.cursor);
         return { kind: 'found', body: answer };
       },
     },
@@ -370,6 +370,30 @@ test.each([
   });
   // It may be u2. The other company names no post any more.
   expect(rows('company_updates').map(({ id }) => id)).toEqual(['u1', 'u2']);
+});
+
+test('a post that moves to another page while the pages are read is not deleted', async () => {
+  const paged = (ids: readonly string[], next: string | null): Found => {
+    const { data, meta } = updates(ids);
+    return { kind: 'found', body: { data, meta: { ...meta, has_more: next !== null, next_cursor: next } } };
+  };
+  const stored = new Map([
+    ['company_updates' as const, ['u1', 'u2', 'u9'].map((id) => ({ id, company_id: 'co_1' }))],
+  ]);
+  const ids = async (...pages: readonly Found[]) => {
+    const left = [...pages];
+    const answers = { ...served, '/companies/co_1/updates': () => left.shift() };
+    const { rows } = await listed({ answers, known: { stored } });
+    return [rows('company_updates').map(({ id }) => id), left.length];
+  };
+  // It is pinned after the first page was read.
+  const moved = [paged(['u1'], 'c2'), paged(['u3'], null)];
+  expect(await ids(...moved, paged(['u2', 'u1'], 'c2'), paged(['u3'], null))).toEqual([
+    ['u1', 'u3', 'u2'],
+    0,
+  ]);
+  const whole = [paged(['u1', 'u2'], 'c2'), paged(['u9'], null)];
+  expect(await ids(...whole, paged([], null))).toEqual([['u1', 'u2', 'u9'], 1]);
 });
 
 test.each([
