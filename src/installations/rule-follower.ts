@@ -1,4 +1,4 @@
-import { isFault } from '../domain/fault.js';
+import { isFault, isStatedWait } from '../domain/fault.js';
 import type { InstallationId, SourceName } from '../domain/ids.js';
 import { millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
@@ -173,7 +173,7 @@ export class RuleFollower {
     const { clock } = this.#parts;
     this.#failures += 1;
     const growing = Math.min(retryMillisMax, retryMillisMin * 2 ** Math.min(this.#failures - 1, 10));
-    const retryAt = isFault(error) ? error.about.retryAt : undefined;
+    const retryAt = isFault(error) && isStatedWait(error) ? error.about.retryAt : undefined;
     const stated = retryAt === undefined ? null : Math.min(retryMillisMax, millisOf(retryAt) - clock.now());
     this.#notBefore = clock.monotonic() + (stated ?? growing);
     this.listSoon();

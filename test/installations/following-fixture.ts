@@ -134,6 +134,15 @@ export class FollowingWorld {
   }
 }
 
+/** A world whose companies have installed the application and are followed. */
+export async function worldWith(...companies: readonly string[]) {
+  const world = new FollowingWorld();
+  const ids = companies.map((company) => world.application.install(`co_${company}`, company));
+  const follower = world.start();
+  await world.settle(follower);
+  return { world, follower, ids: ids as readonly string[], first: ids[0] as string };
+}
+
 export const installation = (id: string) => id as InstallationId;
 export const source = (name: string) => name as SourceName;
 export const hours = 3_600_000;

@@ -1,14 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
-import { days, FollowingWorld, hours, installation, source } from './following-fixture.js';
-
-async function worldWith(...companies: readonly string[]) {
-  const world = new FollowingWorld();
-  const ids = companies.map((company) => world.application.install(`co_${company}`, company));
-  const follower = world.start();
-  await world.settle(follower);
-  return { world, follower, ids: ids as readonly string[], first: ids[0] as string };
-}
+import { days, FollowingWorld, hours, installation, source, worldWith } from './following-fixture.js';
 
 test('each installation gets one token, stored before its source is synced', async () => {
   const { world, ids } = await worldWith('Acme', 'Beta');

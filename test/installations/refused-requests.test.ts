@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { Fault } from '../../src/domain/fault.js';
+import { hours, worldWith } from './following-fixture.js';
+
+test('a 429 that states no wait is repeated at growing intervals, not each second', async () => {
+  const { world, follower } = await worldWith('Acme');
+  world.fault = (call, after) => {
+    if (after || call !== 'list') return;
+    const retryAt = new Date(world.clock.now() + 1_000).toISOString() as never;
+    throw new Fault('rate_limited', 'a gateway answered 429', { retryAt, waitUnstated: true });
+  };
+  await world.pass(follower, hours);
+  world.application.calls.length = 0;
+  await world.pass(follower, 2 * hours);
+  expect(world.application.calls.length).toBeLessThan(10);
+});
