@@ -119,7 +119,7 @@ function clashSentence(names: readonly SourceName[]): string | null {
 
 function problemOf(rule: string, error: unknown): string {
   const why = isFault(error) ? error.message : 'an unexpected error, which the log has';
-  return `the installations of "${rule}" cannot be read: ${why}`;
+  return `the installations of "${rule}" cannot be followed: ${why}`;
 }
 
 /** A reading of the platform's clock this old is good enough for days. */

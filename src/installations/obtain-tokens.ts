@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import { Fault, isFault } from '../domain/fault.js';
+import { isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
@@ -161,9 +161,11 @@ async function mintOne(
     logger.info(fields, 'an installation got a token');
     return { row, scopes: minted.scopes };
   } catch (error) {
-    // Refused for this installation alone: it was revoked meanwhile, or the account may not mint for it.
-    const isItsOwn = isFault(error, 'refused') || isFault(error, 'forbidden');
-    if (!isItsOwn || !(error instanceof Fault)) throw error;
+    // Refused for this installation alone: it was revoked meanwhile, or the account may not mint for it. Without the scope,
+    // the account may mint for none.
+    const isItsOwn =
+      (isFault(error, 'refused') || isFault(error, 'forbidden')) && error.about.type !== 'insufficient_scope';
+    if (!isItsOwn) throw error;
     logger.warn({ ...fields, error }, 'the platform gave an installation no token; asked again later');
     return null;
   }

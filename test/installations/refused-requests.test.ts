@@ -14,3 +14,15 @@ test('a 429 that states no wait is repeated at growing intervals, not each secon
   await world.pass(follower, 2 * hours);
   expect(world.application.calls.length).toBeLessThan(10);
 });
+
+test('an account that lacks the scope for tokens fails its rule, and few requests are counted', async () => {
+  const { world } = await worldWith();
+  for (let n = 0; n < 40; n += 1) world.application.install(`co_${n}`, `Company ${n}`);
+  const fault = new Fault('forbidden', 'no', { status: 403, type: 'insufficient_scope' });
+  world.fault = (call, after) => {
+    if (!after && call.startsWith('mint')) throw fault;
+  };
+  await world.settle(world.start());
+  expect(world.errors.at(-1)).toBe(fault);
+  expect([...world.store.rows.values()].filter(({ mints }) => mints > 0)).toHaveLength(4);
+});
