@@ -314,7 +314,9 @@ export class RuleFollower {
       await this.#confirm(realm, row, signal);
       const now = book.find(row.source);
       if (now?.state !== 'connected' || now.installation !== row.installation) continue;
-      await book.save([{ before: now, next: tokenRefused(now) }]);
+      const [stored] = await book.save([{ before: now, next: tokenRefused(now) }]);
+      // Another process did so before, and may have stored another token.
+      if (stored === undefined) continue;
       await vault.remove(tokenKey(row.installation));
       logger.warn({ source: row.source }, 'the platform refuses the token of an active installation');
     }

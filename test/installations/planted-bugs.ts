@@ -56,7 +56,7 @@ export const plantedFollowingBugs = [
     'a refused token is not replaced',
     `${folder}/rule-follower.ts`,
     'await book.save([{ before: now, next: tokenRefused(now) }]);',
-    '',
+    '[];',
   ),
   bug(
     'a revocation is not noticed',

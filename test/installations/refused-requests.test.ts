@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
-import { hours, worldWith } from './following-fixture.js';
+import { hours, source, worldWith } from './following-fixture.js';
 
 test('a 429 that states no wait is repeated at growing intervals, not each second', async () => {
   const { world, follower } = await worldWith('Acme');
@@ -25,4 +25,21 @@ test('an account that lacks the scope for tokens fails its rule, and few request
   await world.settle(world.start());
   expect(world.errors.at(-1)).toBe(fault);
   expect([...world.store.rows.values()].filter(({ mints }) => mints > 0)).toHaveLength(4);
+});
+
+test('a token that another daemon stored for a refused one is not removed', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.refuseTokens(first);
+  follower.refused.add(source('acme'));
+  let newer: string | null = null;
+  world.fault = (call, after) => {
+    const row = world.row('acme');
+    if (call !== `get ${first}` || !after || row === undefined) return;
+    world.store.rows.set('acme', { ...row, mints: row.mints + 1 });
+    newer = 'at_live_canary_newer';
+    world.tokens.set(`installation/${first}`, newer);
+  };
+  await follower.turn(new AbortController().signal);
+  expect(newer).not.toBeNull();
+  expect(world.tokenOf(first)).toBe(newer);
 });
