@@ -15,8 +15,14 @@ const inbox = of('inbox');
 const outbox = of('outbox');
 const verify = of('verify');
 const nock = of('nock');
+const dimensions = of('dimensions');
+const installations = of('installations');
+const endpoint = of('endpoint');
 const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
 const ticks = sync('run-tick', 'perform-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
+const listings = dimensions('list-collections', 'parse', 'round-names');
+const following = installations('plan-following', 'refused-requests', 'installation-follower');
+const care = endpoint('plan', 'bound', 'failed-while-off', 'unstored-secret');
 
 /** What decides which records, requests, deliveries and messages there are. The fastest tests stand first. */
 export const mirrorTargets: readonly Target[] = [
@@ -101,4 +107,38 @@ export const mirrorTargets: readonly Target[] = [
   target('verify/compare-record', verify('verify-source', 'verify-listing')),
   target('verify/settle', verify('settle', 'verify-source')),
   target('verify/call-budget', verify('call-budget', 'verify-source')),
+  target('dimensions/create-dimensions', dimensions('create-dimensions')),
+  target('dimensions/listing-plan', dimensions('create-dimensions')),
+  target('dimensions/listing-queue', dimensions('create-dimensions')),
+  target('dimensions/lister', dimensions('create-dimensions', 'catalog')),
+  target('dimensions/list-collections', listings),
+  target('dimensions/mentioned-rounds', listings),
+  target('dimensions/finish-rows', listings),
+  target('dimensions/round-names', dimensions('round-names'), listings),
+  target('dimensions/compare-listings', dimensions('catalog')),
+  target('dimensions/troubles', listings),
+  target('dimensions/fields', dimensions('parse'), listings),
+  target('dimensions/collections/companies', dimensions('parse'), listings),
+  target('dimensions/collections/company-updates', dimensions('parse'), listings),
+  target('dimensions/collections/index', dimensions('parse')),
+  target('dimensions/collections/round-stats', dimensions('parse'), listings),
+  target('dimensions/collections/rounds', dimensions('parse'), listings),
+  target('daemon/catalog', of('daemon')('catalog')),
+  target('installations/plan-following', following),
+  target('installations/rule-follower', following),
+  target('installations/installation-follower', following),
+  target('installations/obtain-tokens', following),
+  target('installations/followed-book', following),
+  target('installations/follow-installations', of('daemon')('following')),
+  target('installations/mint-spacing', installations('mint-spacing')),
+  target('installations/source-name', installations('source-name', 'plan-following')),
+  target('installations/token-users', following),
+  target('daemon/installations-api', of('daemon')('installations-api')),
+  target('endpoint/plan', care),
+  target('endpoint/state', care),
+  target('endpoint/bound', care),
+  target('endpoint/health', endpoint('failed-while-off'), care),
+  target('endpoint/care', care, endpoint('care')),
+  target('endpoint/secret-ring', endpoint('secret-ring')),
+  target('endpoint/state-store', care),
 ];
