@@ -42,4 +42,4 @@ test('with few file descriptors a command works or reports the limit and how to 
   }
   expect(seen.worked).toBeGreaterThan(0);
   expect(seen.refused).toBeGreaterThan(0);
-}, 300_000);
+});

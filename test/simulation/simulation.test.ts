@@ -34,7 +34,7 @@ test('a seed takes the same course each time, including power cuts and second da
   await process.close();
   expect(there.trace, 'in a process beside this one').toBe(another.trace);
   expect(there.counts).toEqual(another.counters.counts);
-}, 300_000);
+});
 
 test('a seed takes the same course each time with the bundled server as the platform', async () => {
   laboratory.mode = 'platform';
@@ -45,7 +45,7 @@ test('a seed takes the same course each time with the bundled server as the plat
   expect(again.trace).toBe(one.trace);
   expect(one.counters.of('platform answered:200')).toBeGreaterThan(10);
   expect(one.counters.of('receiver:202')).toBeGreaterThan(0);
-}, 300_000);
+});
 
 /** Seeds that failed once, each with the bug it found. They run forever as regression tests. */
 const kept = {

@@ -42,4 +42,4 @@ test(`the PostgreSQL store equals the truth at rest in ${seeds} seeded worlds`, 
     crashes += (await attack(seed, async (clock) => postgresVictim(database, clock))).crashes;
   }
   expect(crashes).toBeGreaterThan(seeds);
-}, 300_000);
+});

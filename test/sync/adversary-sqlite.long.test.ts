@@ -56,4 +56,4 @@ test(`PAGE-02 INV-09 CLIENT-08 the SQLite store equals the truth at rest in ${se
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 300_000);
+});

@@ -98,7 +98,7 @@ test('a mirror that is listed on PostgreSQL gets the versions that ticks would h
     expect(await one('SELECT max(seq) - count(*) FROM change_rows')).toBe('0');
     expect(await one('SELECT max(seq) - (SELECT last_seq FROM feed_counter) FROM change_rows')).toBe('0');
   });
-}, 60_000);
+});
 
 test('every step of a large run works on SQLite, with the versions that ticks would have left, and an ended run goes on', async () => {
   const keep = tempFolder();
@@ -135,7 +135,7 @@ test('every step of a large run works on SQLite, with the versions that ticks wo
   const steps = (text: string) => text.match(/^\| [^|]+ \| time/gm);
   expect(steps(await run())).toEqual(steps(table));
   expect(said.find((line) => line.includes(' on sqlite: '))).toContain('verify --full');
-}, 60_000);
+});
 
 test('a large run leaves out the steps that it is told to', async () => {
   const said: string[] = [];
@@ -147,4 +147,4 @@ test('a large run leaves out the steps that it is told to', async () => {
   const steps = said.flatMap((line) => / on sqlite: (.+), load/.exec(line)?.[1] ?? []);
   expect(steps).toEqual(['first listing', 'versions written', 'ticks']);
   expect(table).not.toContain('verify --full');
-}, 60_000);
+});

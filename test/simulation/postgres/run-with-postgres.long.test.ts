@@ -6,7 +6,7 @@ let laboratory: Laboratory;
 
 beforeAll(async () => {
   laboratory = await Laboratory.open('fake', await postgresUrl());
-}, 300_000);
+});
 afterAll(() => laboratory.close());
 
 /** A single short run; `npm run simulate -- --database postgres` runs as many as wanted. */
