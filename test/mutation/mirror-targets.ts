@@ -18,6 +18,10 @@ const nock = of('nock');
 const dimensions = of('dimensions');
 const installations = of('installations');
 const endpoint = of('endpoint');
+const daemon = of('daemon');
+const vault = of('vault');
+const exported = of('exports');
+const cli = of('cli');
 const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
 const ticks = sync('run-tick', 'perform-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
 const listings = dimensions('list-collections', 'parse', 'round-names');
@@ -123,17 +127,17 @@ export const mirrorTargets: readonly Target[] = [
   target('dimensions/collections/index', dimensions('parse')),
   target('dimensions/collections/round-stats', dimensions('parse'), listings),
   target('dimensions/collections/rounds', dimensions('parse'), listings),
-  target('daemon/catalog', of('daemon')('catalog')),
+  target('daemon/catalog', daemon('catalog')),
   target('installations/plan-following', following),
   target('installations/rule-follower', following),
   target('installations/installation-follower', following),
   target('installations/obtain-tokens', following),
   target('installations/followed-book', following),
-  target('installations/follow-installations', of('daemon')('following')),
+  target('installations/follow-installations', daemon('following')),
   target('installations/mint-spacing', installations('mint-spacing')),
   target('installations/source-name', installations('source-name', 'plan-following')),
   target('installations/token-users', following),
-  target('daemon/installations-api', of('daemon')('installations-api')),
+  target('daemon/installations-api', daemon('installations-api')),
   target('endpoint/plan', care),
   target('endpoint/state', care),
   target('endpoint/bound', care),
@@ -141,4 +145,33 @@ export const mirrorTargets: readonly Target[] = [
   target('endpoint/care', care, endpoint('care')),
   target('endpoint/secret-ring', endpoint('secret-ring')),
   target('endpoint/state-store', care),
+  target('daemon/scrub-job', daemon('housekeeping')),
+  target('daemon/purge-job', daemon('housekeeping')),
+  target('daemon/housekeeping', daemon('housekeeping')),
+  target('daemon/maintenance', daemon('housekeeping')),
+  target('daemon/leader-only', daemon('leader-only')),
+  target('daemon/tick-ends', daemon('tick-ends')),
+  target('daemon/clock-watch', daemon('clock-watch')),
+  target('daemon/rotate-vault', daemon('rotate-vault')),
+  target('daemon/former-leader', daemon('backups')),
+  target('daemon/file-schedule', daemon('backups')),
+  target('daemon/backups', daemon('backups')),
+  target('daemon/forgotten-ledger', daemon('forgotten-ledger')),
+  target('exports/gather', exported('write-file', 'csv')),
+  target('exports/unfinished', exported('unfinished')),
+  target('exports/write-file', exported('write-file', 'unfinished')),
+  target('exports/lake/lock', exported('lake/lock')),
+  target('reading/exports-folder', of('reading')('publish-exports')),
+  target('reading/remove-exports', of('reading')('publish-exports')),
+  target('store/backup/private-target', of('store')('private-target')),
+  target('store/backup/file-names', daemon('backups')),
+  target('vault/entry-key', vault('file-vault')),
+  target('vault/entry-file', vault('file-vault')),
+  target('vault/file-vault', vault('file-vault')),
+  target('vault/keyring', vault('encrypted-vault')),
+  target('vault/encrypted-vault', vault('encrypted-vault')),
+  target('tasks/forget', cli('forget')),
+  target('tasks/erasure-steps', of('tasks')('erasure-steps'), cli('forget')),
+  target('tasks/forget-source', cli('sources-forget')),
+  target('tasks/pause', cli('pause')),
 ];
