@@ -28,6 +28,8 @@ export class PurgeJob {
   #purgedAt: number | null = null;
   #askedAt: number;
   #wallAhead: number;
+  /** The platform's time counts if it came after this: earlier ones were compared with a wall clock that was set since. */
+  #heardAfter = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly parts: PurgeJobParts) {
     const { clock } = parts;
@@ -41,12 +43,13 @@ export class PurgeJob {
     const begun = clock.monotonic();
     if (this.#purgedAt !== null && begun - this.#purgedAt < purgeMillis) return;
     if (!(await this.#knowsPlatform(begun, signal))) return;
-    // A wall clock that was just set is not trusted until the next purge: a clock a month ahead would delete rows that
-    // do not come back.
+    // A wall clock that was just set is not trusted until the next purge, and not before the platform has answered again: a
+    // clock a month ahead would delete rows that do not come back.
     const wasSet = Math.abs(now - begun - this.#wallAhead) > setMillisMin;
     this.#wallAhead = now - begun;
     if (wasSet) {
       this.#purgedAt = begun;
+      this.#heardAfter = begun;
       logger.warn({}, 'the clock was set: old entries are kept for another hour');
       return;
     }
@@ -58,10 +61,11 @@ export class PurgeJob {
 
   /**
    * A daemon whose sources are paused, or worked by other members of the fleet, sends no request that would report the
-   * time.
+   * time. Nor does one learn it whose wall clock is so wrong that no certificate is valid.
    */
   async #knowsPlatform(now: number, signal: Interruption): Promise<boolean> {
-    const isKnown = () => Number.isFinite(this.parts.platform.sinceObservedMillis);
+    const { clock, platform } = this.parts;
+    const isKnown = () => clock.monotonic() - platform.sinceObservedMillis > this.#heardAfter;
     if (!isKnown() && now - this.#askedAt >= askMillis) {
       this.#askedAt = now;
       await this.parts.askPlatform(signal);

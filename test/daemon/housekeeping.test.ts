@@ -179,21 +179,6 @@ test('a database that stays locked is logged once, and again after it was free i
   expect(warned).toBe(2);
 });
 
-test('expired rows are deleted every hour', async () => {
-  const clock = new VirtualClock(now);
-  const at: number[] = [];
-  const housekeeping = startHousekeeping({
-    ...usual,
-    clock,
-    pending: () => nothing,
-    scrub: async () => ({ kind: 'clean' }),
-    purge: async (when) => at.push(when),
-  });
-  await clock.advance(minutes(150));
-  await housekeeping.close();
-  expect(at).toEqual([now, now + minutes(60), now + minutes(120)]);
-});
-
 test('a query for a purged time is refused, for the purged source only', async () => {
   const mirror = freshMirror();
   for (const no of [1, 2]) seedSource(mirror, no);
@@ -348,81 +333,4 @@ test('a process that starts deletes the backups with people whom an earlier one 
   expect(removing()).toBe(2);
   erased('tombstone', null);
   expect(removing()).toBe(0);
-});
-
-test('after the clock was set, nothing expires for an hour', async () => {
-  const clock = new VirtualClock(now);
-  const purged: string[] = [];
-  const housekeeping = startHousekeeping({
-    ...usual,
-    clock,
-    pending: () => nothing,
-    scrub: async () => ({ kind: 'clean' }),
-    purge: async (at) => {
-      purged.push(new Date(at).toISOString());
-      return 0;
-    },
-  });
-  await clock.advance(minutes(1));
-  clock.setBack(-40 * 86_400_000);
-  await clock.advance(minutes(60));
-  clock.setBack(40 * 86_400_000);
-  await clock.advance(minutes(60));
-  expect(purged).toEqual(['2026-10-20T12:00:00.000Z']);
-  await clock.advance(minutes(60));
-  expect(purged.map((at) => at.slice(0, 10))).toEqual(['2026-10-20', '2026-10-20']);
-  await housekeeping.close();
-});
-
-test('nothing expires before the platform has answered, and a clock that is ahead of the platform expires nothing early', async () => {
-  const clock = new VirtualClock(now);
-  const purged: string[] = [];
-  const platform = { aheadMillis: 0, sinceObservedMillis: Number.POSITIVE_INFINITY };
-  const housekeeping = startHousekeeping({
-    ...usual,
-    platform,
-    clock,
-    pending: () => nothing,
-    scrub: async () => ({ kind: 'clean' }),
-    purge: async (at) => {
-      purged.push(new Date(at).toISOString());
-      return 0;
-    },
-  });
-  await clock.advance(minutes(120));
-  expect(purged).toEqual([]);
-  // The process was started with a clock 40 days ahead.
-  Object.assign(platform, { aheadMillis: -40 * 86_400_000, sinceObservedMillis: 0 });
-  await clock.advance(minutes(1));
-  expect(purged.map((at) => at.slice(0, 10))).toEqual(['2026-09-10']);
-  // A sandbox whose time was advanced expires nothing early either.
-  Object.assign(platform, { aheadMillis: 90 * 86_400_000 });
-  await clock.advance(minutes(60));
-  expect(purged.at(-1)?.slice(0, 10)).toBe('2026-10-20');
-  await housekeeping.close();
-});
-
-test('a due purge asks a platform that has not answered for its time, at most every ten minutes', async () => {
-  const clock = new VirtualClock(now);
-  const asked: number[] = [];
-  const purged: number[] = [];
-  const platform = { aheadMillis: 0, sinceObservedMillis: Number.POSITIVE_INFINITY };
-  const housekeeping = startHousekeeping({
-    ...usual,
-    platform,
-    askPlatform: async () => {
-      asked.push((clock.now() - now) / 60_000);
-      if (asked.length === 3) platform.sinceObservedMillis = 0;
-    },
-    clock,
-    pending: () => nothing,
-    scrub: async () => ({ kind: 'clean' }),
-    purge: async () => purged.push((clock.now() - now) / 60_000),
-  });
-  await clock.advance(minutes(9));
-  expect(asked).toEqual([]);
-  await clock.advance(minutes(120));
-  await housekeeping.close();
-  expect(asked).toEqual([10, 20, 30]);
-  expect(purged).toEqual([30, 90]);
 });
