@@ -10,6 +10,7 @@ import {
   scheduledName,
 } from '../store/backup/file-names.js';
 import type { BackupMade } from '../store/backup/made.js';
+import { removeAbandonedBackups } from '../store/backup/private-target.js';
 import { type RemoveFile, removeEach } from '../store/backup/remove-each.js';
 import { type FileScheduleParts, startFileSchedule } from './file-schedule.js';
 import { type FormerLeader, outlived } from './former-leader.js';
@@ -55,6 +56,11 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
     name: 'backup',
     everyMillis,
     tend: [
+      // The next backup would do the same: here that may be in days, or never where another daemon leads.
+      async () => {
+        for (const file of removeAbandonedBackups(folder, clock.now()))
+          logger.info({ file }, 'deleted what a killed process left of a backup');
+      },
       async () => {
         const newest = parts.leads() ? newestAt() : null;
         if (newest !== null && clock.now() - newest <= everyMillis) parts.announce();

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js';
 import { isFault } from '../domain/fault.js';
 import { instantFromMillis, millisOf } from '../domain/instant.js';
-import { mirrorName, publishedExports } from '../reading/exports-folder.js';
+import { abandonedExports, mirrorName, publishedExports } from '../reading/exports-folder.js';
 import { forgetMarkOf } from '../reading/forget-mark.js';
 import { lakeHasPeople, lakeSyncedAt } from '../reading/lake.js';
 import { publishApart } from '../reading/publish-apart.js';
@@ -24,6 +24,9 @@ export interface PublicationsParts
     Pick<FileScheduleParts, 'clock' | 'logger' | 'register' | 'leads' | 'isFilled'> {
   readonly config: Pick<Config, 'database' | 'exports' | 'lake'>;
 }
+
+/** An export that nothing was written to for this long is that of a killed process. */
+const abandonedMillis = 86_400_000;
 
 /** Writes exports on a schedule and deletes the oldest ones; null when the configuration has no schedule. */
 export function startExports({ config, ...parts }: PublicationsParts): Closable | null {
@@ -60,6 +63,14 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
         if (!parts.leads() || !isSweepDue) return;
         await removeUnfinishedExports(folder, mirror);
         isSweepDue = false;
+      },
+      // The next export does the same: here that may be in days, or never where another daemon leads.
+      async () => {
+        const left = (now: number) => abandonedExports(folder, mirror, now - abandonedMillis);
+        if (left(clock.now()).length === 0 || (!parts.leads() && !parts.isLed())) return;
+        // In a folder that hosts share, a clock that is ahead must not delete what the leader is writing.
+        const now = parts.leads() ? clock.now() : Math.min(clock.now(), await parts.otherNow());
+        report(await discardExports(left(now), mirror), 'deleted what a killed process left of an export');
       },
       // People whom the platform deleted since are in the files until these are deleted.
       async () => {

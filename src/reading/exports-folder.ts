@@ -59,6 +59,20 @@ export const unfinishedIn = (folder: string, mirror: string, random: Random): st
 export const unfinishedExports = (folder: string, mirror: string): readonly string[] =>
   hidden(folder, 'unfinished', mirror);
 
+/** Returns those of them that nothing was written to since `before`, by the clock of the disk. */
+export const abandonedExports = (folder: string, mirror: string, before: number): readonly string[] =>
+  unfinishedExports(folder, mirror).filter((path) => lastWritten(path) < before);
+
+/** Returns infinity for a folder that another process has published or deleted meanwhile. */
+function lastWritten(folder: string): number {
+  try {
+    const files = readdirSync(folder).map((name) => join(folder, name));
+    return Math.max(...[folder, ...files].map((path) => lstatSync(path).mtimeMs));
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
 /** Returns a new name for an export that is being deleted. */
 export const doomedIn = (folder: string, mirror: string, random: Random): string =>
   hiddenIn(folder, 'deleted', mirror, random);

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -15,6 +15,7 @@ import { backupsSeen } from '../../src/reading/backups.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
 import { Lifecycle } from '../../src/runtime/lifecycle.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import { processSpace } from '../../src/runtime/process-identity.js';
 import type { BackupMade } from '../../src/store/backup/made.js';
 import { dialectFor } from '../../src/store/dialect/dialect-for.js';
 import { migratedDatabase } from '../postgres/fresh-database.js';
@@ -356,12 +357,20 @@ test('scheduled backups: those that an earlier process could not delete are dele
   );
 });
 
-test('scheduled backups: a daemon that does not know yet whether it leads deletes none', async () => {
-  const { clock, state, backups, names } = scheduled();
+test('scheduled backups: a daemon that does not know yet whether it leads deletes none but what killed processes left', async () => {
+  const { clock, folder, state, backups, names } = scheduled();
   await clock.advance(13 * hour);
   const made = names();
   expect(made).toHaveLength(3);
   state.leads = false;
+  // No process has this number. Of another container, it is not known whether the process goes on.
+  const left = ['4194999-' + processSpace(), '1-4026531000-0123456789ab'].map((name) =>
+    join(folder, `.mirror-20261101T000000Z.db.${name}.tmp`),
+  );
+  for (const file of left) writeFileSync(file, 'Quillfeather');
+  for (const file of left) utimesSync(file, clock.now() / 1_000, clock.now() / 1_000);
+  await clock.advance(hour);
+  expect(left.map((file) => existsSync(file))).toEqual([false, true]);
   // As after a start: it is not known yet who leads.
   await clock.advance(100 * hour);
   expect(names()).toEqual(made);

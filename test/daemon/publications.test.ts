@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
@@ -239,10 +239,17 @@ test('scheduled exports: a member that does not lead deletes all but the newest 
   await until(() => published(config).length, 1);
   await until(() => clock.sleeping, 1);
   expect([existsSync(doomed), existsSync(unfinished)]).toEqual([false, true]);
-  // Without names, the newest stays, however old it is.
+  // Without names, the newest stays, however old it is. What is unfinished was abandoned a day after its last change.
   state.isLed = true;
-  await pass(clock, 13);
+  const written = (path: string, time: number) => utimesSync(path, time / 1_000, time / 1_000);
+  writeFileSync(join(unfinished, 'roster.csv'), 'Quillfeather');
+  written(join(unfinished, 'roster.csv'), clock.now());
+  written(unfinished, clock.now() - 30 * hour);
+  await pass(clock, 24);
   await until(() => clock.sleeping, 1);
+  expect([published(config).length, existsSync(unfinished)]).toEqual([1, true]);
+  await pass(clock, 1);
+  await until(() => [clock.sleeping, existsSync(unfinished)], [1, false]);
   expect(published(config)).toHaveLength(1);
   await second?.close();
 });

@@ -88,6 +88,10 @@ function isAbandoned(path: string, pid: number, space: string, before: number): 
   return pid === process.pid ? ![...writing].some((own) => path.startsWith(own)) : !isRunning(pid);
 }
 
+/** Removes scheduled backups that killed processes left unfinished in a folder. Returns the paths. */
+export const removeAbandonedBackups = (folder: string, now: number): readonly string[] =>
+  removeAbandoned(folder, isScheduledName, now - strangeMillisMax);
+
 /** Removes what a killed process left. */
 export function removeUnfinished(file: string, pid: number): void {
   removeWithLog(unfinishedName(file, pid));
