@@ -60,6 +60,7 @@ export class ForgottenLedger {
 export interface LedgerEntry {
   readonly id: PersonOrInvestment;
   readonly event: 'forgotten' | 'lifted';
+  /** The time of the request to forget. Earlier versions wrote the time of the lift. */
   readonly at: Instant;
 }
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
 import { parseId } from '../domain/ids.js';
-import { type Instant, instantFromMillis } from '../domain/instant.js';
+import type { Instant } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Forgotten, PersonOrInvestment } from '../store/erasures.js';
 import { afterErasing, type ErasedReceipt, retriedWhileBusy, withMirror } from './erasure-steps.js';
@@ -58,8 +58,10 @@ export function liftForgotten(
   signal: AbortSignal,
 ): Promise<boolean> {
   return withMirror(config, clock, signal, async ({ erasures }, ledger) => {
+    const request = (await erasures.forgotten()).find((one) => one.id === id);
     const lifted = await retriedWhileBusy(clock, signal, () => erasures.lift(id));
-    if (lifted) ledger.add([{ id, event: 'lifted', at: instantFromMillis(clock.now()) }]);
+    // With the time of the request: a clock that is ahead would lift later requests of other hosts, too.
+    if (lifted && request !== undefined) ledger.add([{ id, event: 'lifted', at: request.at }]);
     return lifted;
   });
 }

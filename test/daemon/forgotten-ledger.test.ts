@@ -93,11 +93,12 @@ test('a new mirror never stores people of the ledger; a backup from before a lif
 });
 
 test('a lift holds for a host whose own ledger says forgotten, and ends with a later request', async () => {
-  const { config, sync, investor, named, backUp, restore } = await world();
+  const { config, sync, ids, investor, named, backUp, restore } = await world();
   backUp();
   await forget(config, investor, systemClock, never);
   const otherHost = { ...config, forget: { ledger: join(freshFolder(), 'forgotten.jsonl') } };
-  expect(await liftForgotten(otherHost, investor, systemClock, never)).toBe(true);
+  const yearAhead = { ...systemClock, now: () => systemClock.now() + 365 * 86_400_000 };
+  expect(await liftForgotten(otherHost, investor, yearAhead, never)).toBe(true);
   await sync({ resync: true, acceptDeletions: false });
   expect(named(investor)).not.toEqual([]);
   await openOnce(config);
@@ -107,6 +108,9 @@ test('a lift holds for a host whose own ledger says forgotten, and ends with a l
   expect(named(investor)).not.toEqual([]);
 
   await forget(config, investor, systemClock, never);
+  // The clock of the host that lifted it was ahead of this later request.
+  await openOnce(otherHost);
+  expect(ids('SELECT id FROM forgotten')).toEqual([investor]);
   restore();
   await openOnce(config);
   expect(named(investor)).toEqual([]);
