@@ -7,7 +7,7 @@ import { viewsOf } from '../exports/lake/current-rows.js';
 import { systemLakeDisk } from '../exports/lake/disk.js';
 import { readLake, readSnapshots } from '../exports/lake/layout.js';
 import { type LakeAsk, type LakeSynced, syncLake as synced } from '../exports/lake/sync-lake.js';
-import { removeUnnamedPeople } from '../exports/lake/unnamed-people.js';
+import { peopleFiles, removeUnnamedPeople } from '../exports/lake/unnamed-people.js';
 import type { Clock } from '../runtime/clock.js';
 import { packageVersion } from '../runtime/package-version.js';
 import { systemRandom } from '../runtime/random.js';
@@ -58,9 +58,13 @@ export async function eraseInLake(
   return 'rewritten';
 }
 
-/** Whether the folder has a lake whose current state has people in it. Never throws. */
+/**
+ * Whether the folder has a lake with people in it, of its current state or left by a killed run. They are not in a damaged one,
+ * if it has no file of people. Never throws.
+ */
 export function lakeHasPeople(folder: string): boolean {
   try {
+    if (peopleFiles(folder).length > 0) return true;
     return (readLake(folder)?.pointer.identities ?? null) !== null;
   } catch {
     return false;

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { syncLake } from '../../src/reading/lake.js';
+import { lakeHasPeople, syncLake } from '../../src/reading/lake.js';
 import { publishExports } from '../../src/reading/publish-exports.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { processName } from '../../src/runtime/process-identity.js';
@@ -123,11 +123,14 @@ test('forget deletes files of people that killed runs left in the lake, with and
   await sync(false);
   cpSync(join(all.folder, 'people'), people, { recursive: true });
   expect(await contentOf(lake)).toContain('CANARY');
+  expect(lakeHasPeople(lake)).toBe(true);
   expect(JSON.parse((await all.forget('usr_1', '--json')).out)).toMatchObject({ lake: 'rewritten' });
   expect(await contentOf(lake)).not.toContain('CANARY');
+  expect(lakeHasPeople(lake)).toBe(false);
   // The very first run with names was killed.
   rmSync(lake, { recursive: true });
   cpSync(join(all.folder, 'people'), people, { recursive: true });
+  expect(lakeHasPeople(lake)).toBe(true);
   mkdirSync(join(lake, '.sync-1'));
   expect(JSON.parse((await all.forget('usr_1', '--json')).out)).toMatchObject({ lake: 'rewritten' });
   expect(filesOf(lake)).toEqual([]);
@@ -143,6 +146,7 @@ test.each([
   const { lake, sync } = lakeOf(all);
   await sync(true);
   writeFileSync(join(lake, name), content);
+  expect(lakeHasPeople(lake)).toBe(true);
   const { code, out } = await all.forget('usr_1', '--json');
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ lake: 'pending' });

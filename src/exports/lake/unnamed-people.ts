@@ -40,7 +40,7 @@ function mayHavePeople(folder: string): boolean {
 }
 
 /** Temporary files of a run may contain people, too. */
-function peopleFiles(folder: string): readonly string[] {
+export function peopleFiles(folder: string): readonly string[] {
   const buffers = readdirSync(folder).filter((name) => name.startsWith(workshopStart));
   return [...buffers, ...filesBelow(folder, 'identities')];
 }
