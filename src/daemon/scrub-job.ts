@@ -38,8 +38,10 @@ export class ScrubJob {
     const now = clock.now();
     const begun = clock.monotonic();
     const restedMillis = this.#scrubbedAt === null ? null : begun - this.#scrubbedAt;
-    if (begun < this.#retryAt) return;
     const pending = await parts.pending();
+    // Another process may have scrubbed.
+    if (pending.since === null && !pending.residue) this.#settled();
+    if (begun < this.#retryAt) return;
     // A backup that stays does not keep the bytes in the database.
     await attempt(
       async () => parts.removeBackups(pending),
@@ -55,14 +57,18 @@ export class ScrubJob {
   }
 
   #finished(result: Extract<Scrubbed, { readonly kind: 'scrubbed' | 'clean' }>, begun: number): void {
-    this.#unfinished = 0;
-    this.#retryAt = Number.NEGATIVE_INFINITY;
+    this.#settled();
     if (result.kind === 'clean') return;
     this.#scrubbedAt = begun;
-    this.#complained = null;
     const { clock, logger, words } = this.parts;
     const tookMs = Math.round(clock.monotonic() - begun);
     logger.info({ count: result.erasures, tookMs }, words.done);
+  }
+
+  #settled(): void {
+    this.#unfinished = 0;
+    this.#retryAt = Number.NEGATIVE_INFINITY;
+    this.#complained = null;
   }
 
   /** Logs once per cause, because the cause may last for hours. */
