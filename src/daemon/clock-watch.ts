@@ -101,7 +101,7 @@ export function createClockWatch({ clock, logger, health, platform }: ClockWatch
         lateAheadSeconds = signerAheadSeconds;
         lateAt = clock.monotonic();
       }
-      if (signerAheadSeconds !== null || isReported) judge();
+      judge();
     },
     look: judge,
   };

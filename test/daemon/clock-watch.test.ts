@@ -11,35 +11,43 @@ import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.j
 
 function remembering() {
   const warned: [LogFields, string][] = [];
+  const informed: string[] = [];
   const logger: Logger = {
     ...silentLogger,
+    info: (_, message) => informed.push(message),
     warn: (fields, message) => warned.push([fields, message]),
     child: () => logger,
   };
-  return { warned, logger };
+  return { warned, informed, logger };
 }
 
 function world() {
   const clock = new VirtualClock();
   const health = new HealthRegister();
   const platform = { aheadMillis: 0, sinceObservedMillis: Number.POSITIVE_INFINITY };
-  const { warned, logger } = remembering();
+  const { warned, informed, logger } = remembering();
   return {
     clock,
     health,
     platform,
     warned,
+    informed,
     watch: createClockWatch({ clock, logger, health, platform }),
   };
 }
 
 test('clock watch: a two-hour difference to the platform logs one warning and is a problem until the clocks agree; 300 s are tolerated', () => {
-  const { clock, health, platform, warned, watch } = world();
+  const { clock, health, platform, warned, informed, watch } = world();
   platform.sinceObservedMillis = 0;
   platform.aheadMillis = 300_000;
   watch.look();
-  expect(health.list()).toEqual([]);
+  expect([health.list(), informed]).toEqual([[], []]);
   platform.aheadMillis = -7_200_000;
+  // A response counts for an hour.
+  platform.sinceObservedMillis = 3_600_001;
+  watch.look();
+  expect(health.list()).toEqual([]);
+  platform.sinceObservedMillis = 3_600_000;
   for (let tick = 0; tick < 50; tick += 1) {
     clock.jump(60_000);
     watch.look();
@@ -60,6 +68,8 @@ test('clock watch: a clock that keeps changing logs one warning an hour', () => 
   for (let tick = 0; tick < 240; tick += 1) {
     platform.aheadMillis = tick % 2 === 0 ? 400_000 : 0;
     watch.look();
+    if (tick === 0)
+      expect(health.list()[0]?.text).toContain("the platform's clock is 400 s ahead of this one");
     clock.jump(60_000);
   }
   expect(warned.length).toBe(4);
@@ -70,7 +80,7 @@ test('clock watch: before any platform response, one late genuine delivery raise
   const { health, warned, watch } = world();
   watch.delivered(-7200);
   watch.delivered(-7201);
-  expect(health.list()[0]?.text).toContain('7201 s behind this one');
+  expect(health.list()[0]?.text).toMatch(/7201 s behind this one.*Set this clock/);
   expect(warned.length).toBe(1);
   watch.delivered(null);
   expect(health.list()).toEqual([]);

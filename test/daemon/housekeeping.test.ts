@@ -39,14 +39,16 @@ test.each<[string, Partial<PendingErasures>, number | null, boolean]>([
   ['an erasure during a listing', { since: since(11), listing: true }, null, false],
   ['an overdue one during a listing', { since: since(12), listing: true }, null, true],
   [
-    'an erasure whose time is in the future, during a listing',
-    { since: since(-40), listing: true },
+    'an erasure ten minutes in the future, during a listing',
+    { since: since(-10), listing: true },
     null,
-    true,
+    false,
   ],
+  ['an erasure further in the future, during a listing', { since: since(-10.5), listing: true }, null, true],
   ['an overdue one soon after a scrub', { since: since(12) }, minutes(1), true],
   ['a replaced value', { residue: true }, null, true],
   ['a replaced value within the hour', { residue: true }, minutes(59), false],
+  ['a replaced value after an hour', { residue: true }, minutes(60), true],
   ['a replaced value during a listing', { residue: true, listing: true }, null, false],
 ])('scrub schedule, %s: due %s', (_, pending, restedMillis, due) => {
   expect(isScrubDue({ ...nothing, ...pending }, now, restedMillis)).toBe(due);
@@ -303,6 +305,54 @@ test('a backup that cannot be deleted keeps neither erased bytes nor expired ent
   writeFileSync(stuck, '');
   await clock.advance(minutes(1));
   expect(existsSync(stuck)).toBe(false);
+});
+
+test('what is past its retention expires, each kind after its own number of days', async () => {
+  const days: Record<string, number> = {};
+  const purge = (what: string) => (before: Instant | number) => {
+    days[what] = (now - new Date(before).getTime()) / 86_400_000;
+    return 1;
+  };
+  const [inbox, outbox, alerts, audit] = ['inbox', 'outbox', 'alerts', 'audit'].map((what) => ({
+    purge: purge(what),
+  }));
+  const upkeep = {
+    purgeBudgets: purge('budgets'),
+    purgeTicks: purge('ticks'),
+    purgeHistory: purge('history'),
+    removeBackups: (before: number) => Array.from({ length: purge('backups')(before) }),
+  };
+  const keeping = (keepDays: number | null, console: object | null) =>
+    maintenanceOf(
+      { history: { keepDays }, console, database: { kind: 'sqlite', file: '' } } as unknown as Config,
+      { inbox, outbox, alerts, audit, upkeep } as unknown as OpenMirror,
+    );
+  const always = { inbox: 4, outbox: 30, alerts: 30, budgets: 2, ticks: 90, backups: 30 };
+  expect(await keeping(null, null).purge(now)).toBe(6);
+  expect(days).toEqual(always);
+  expect(await keeping(400, { auditKeepDays: 365 }).purge(now)).toBe(8);
+  expect(days).toEqual({ ...always, audit: 365, history: 400 });
+});
+
+test('backups with erased people are looked for at the start, after each erasure, and again after a failure', () => {
+  let looks = 0;
+  let isStuck = false;
+  const removeErasedBackups = () => {
+    looks += 1;
+    if (isStuck) throw new Error('not permitted');
+  };
+  const { removeBackups: look } = maintenanceOf(
+    { history: {}, console: null, database: { kind: 'sqlite', file: '' } } as unknown as Config,
+    { upkeep: { removeErasedBackups } } as unknown as OpenMirror,
+  );
+  const erased = { ...nothing, since: since(1) };
+  for (const pending of [nothing, nothing, erased, nothing]) look(pending);
+  expect(looks).toBe(2);
+  isStuck = true;
+  for (const pending of [erased, nothing]) expect(() => look(pending)).toThrow('not permitted');
+  isStuck = false;
+  for (const pending of [nothing, nothing]) look(pending);
+  expect(looks).toBe(5);
 });
 
 test('a process that starts deletes the backups with people whom an earlier one erased, and those alone', () => {

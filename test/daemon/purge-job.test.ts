@@ -75,7 +75,11 @@ test('after the clock was set, nothing expires for an hour', async () => {
   await pass(60);
   expect(purged).toEqual([0, 180]);
   expect(times.at(-1)).toBe(now + 170 * 60_000);
-  expect(logged).toHaveLength(2);
+  clock.setBack(10.5 * 60_000);
+  await pass(60);
+  expect(purged).toEqual([0, 180]);
+  const kept = 'the clock was set: old entries are kept for another hour';
+  expect(logged).toEqual([kept, kept, kept].map((message) => [message, {}]));
 });
 
 test('after the clock was set, nothing expires before the platform has answered again', async () => {

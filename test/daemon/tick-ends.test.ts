@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import type { EngineParts } from '../../src/daemon/engine.js';
 import type { OpenMirror } from '../../src/daemon/mirror-parts.js';
 import { TickEnds } from '../../src/daemon/tick-ends.js';
-import { silentLogger } from '../../src/runtime/logger.js';
+import { instantFromMillis } from '../../src/domain/instant.js';
+import { type Logger, silentLogger } from '../../src/runtime/logger.js';
 import { removeBackups } from '../../src/store/dialect/sqlite/backups.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
@@ -35,4 +36,46 @@ test('tick ends: backups with erased people that could not be deleted are tried 
   await ends.finish([]);
   expect([existsSync(stuck), warned.length]).toEqual([false, 1]);
   await ends.close();
+});
+
+test('tick ends: erased bytes are scrubbed at once and then ten minutes apart, a failure waits, and nothing is done after the end', async () => {
+  const clock = new VirtualClock();
+  const begun = clock.monotonic();
+  const tried: number[] = [];
+  const warned: string[] = [];
+  let scrubs = 0;
+  let isFailing = false;
+  const mirror = {
+    erasures: {
+      pending: async () => {
+        if (isFailing) throw new Error('the database is away');
+        return { receipts: 1, since: instantFromMillis(clock.now()), residue: false, listing: false };
+      },
+    },
+    upkeep: {
+      removeErasedBackups: () => {},
+      scrub: async () => {
+        scrubs += 1;
+        tried.push((clock.monotonic() - begun) / 60_000);
+        return { kind: 'scrubbed', erasures: 1 };
+      },
+    },
+  };
+  const config = { notices: [], history: {}, console: null, database: { kind: 'sqlite', file: 'none' } };
+  const logger: Logger = { ...silentLogger, warn: (_, message) => warned.push(message), child: () => logger };
+  const parts = { config, clock, logger } as unknown as EngineParts;
+  const ends = new TickEnds({ mirror: mirror as unknown as OpenMirror }, parts);
+  for (let minute = 0; minute < 25; minute += 1) {
+    await ends.finish([]);
+    clock.jump(60_000);
+  }
+  expect(tried).toEqual([0, 10, 20]);
+  isFailing = true;
+  await ends.finish([]);
+  expect(warned).toEqual(['notices, or bytes of erased identities, wait for the next tick']);
+  isFailing = false;
+  clock.jump(3_600_000);
+  await ends.close();
+  await ends.finish([]);
+  expect([scrubs, warned.length]).toEqual([3, 1]);
 });
