@@ -364,7 +364,7 @@ test('scheduled backups: a daemon that does not know yet whether it leads delete
   expect(made).toHaveLength(3);
   state.leads = false;
   // No process has this number. Of another container, it is not known whether the process goes on.
-  const left = ['4194999-' + processSpace(), '1-4026531000-0123456789ab'].map((name) =>
+  const left = [`4194999-${processSpace()}`, '1-4026531000-0123456789ab'].map((name) =>
     join(folder, `.mirror-20261101T000000Z.db.${name}.tmp`),
   );
   for (const file of left) writeFileSync(file, 'Quillfeather');

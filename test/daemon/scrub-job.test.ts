@@ -67,7 +67,14 @@ test('scrubs: erasures close together share one ten minutes after the last, and 
 });
 
 test('scrubs: each cause is logged once, and again with the first wait after another process has scrubbed', async () => {
-  const { state, pass, erase, tried, progress, warned } = scrubbing(blocked, full, full, blocked, blocked, full);
+  const { state, pass, erase, tried, progress, warned } = scrubbing(
+    blocked,
+    full,
+    full,
+    blocked,
+    blocked,
+    full,
+  );
   erase();
   await pass(5);
   state.erasedAt = null;
