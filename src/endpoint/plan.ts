@@ -1,6 +1,6 @@
 import type { WebhookEndpoint } from '../client/webhook-endpoints.js';
 import type { EndpointConfig } from '../config/config.js';
-import { type Instant, millisOf } from '../domain/instant.js';
+import { type Instant, millisOf, parseInstant } from '../domain/instant.js';
 import { showsHost } from './bound.js';
 import { isSameAddress } from './same-address.js';
 import { type EndpointState, liveSecrets } from './state.js';
@@ -45,14 +45,25 @@ export function nextStep(
   const age = millisSince(newest.since, now);
   // The receiver returns 401 for a signature it cannot verify: another program has rotated the secret, or this clock is
   // wrong. A rotation does not correct a clock, so it is not repeated soon.
-  const refused = endpoint.failingSince !== null && endpoint.lastDeliveryStatus === '401';
-  if (refused && age >= repeatMillis && mayRotate) return { kind: 'rotate', id, why: 'secret refused' };
+  if (isRefused(endpoint, age, now) && age >= repeatMillis && mayRotate)
+    return { kind: 'rotate', id, why: 'secret refused' };
   const change = changeTo(endpoint, state, wanted);
   if (change !== null) return { kind: 'update', id, change };
   if (!endpoint.enabled) return { kind: 'reenable', id };
   if (wanted.rotateMillis !== null && age >= wanted.rotateMillis && mayRotate)
     return { kind: 'rotate', id, why: 'due' };
   return { kind: 'rest', endpoint };
+}
+
+/** Whether the last delivery was answered with 401, and no earlier than the newest secret, which is `age` old. */
+function isRefused(
+  { failingSince, lastDeliveryAt, lastDeliveryStatus }: WebhookEndpoint,
+  age: number,
+  now: number,
+): boolean {
+  if (failingSince === null || lastDeliveryStatus !== '401') return false;
+  const attemptedAt = parseInstant(lastDeliveryAt);
+  return attemptedAt === undefined || now - millisOf(attemptedAt) <= age;
 }
 
 /**
@@ -99,7 +110,7 @@ function isElsewhere(
   state: EndpointState,
   { publicUrl }: EndpointConfig,
 ): boolean {
-  const url = endpoint.url ?? (state.id === endpoint.id ? state.url : null);
+  const url = endpoint.url ?? state.url;
   if (url !== null) return !isSameAddress(url, publicUrl);
   return endpoint.urlHint !== null && !showsHost(endpoint.urlHint, publicUrl);
 }

@@ -64,8 +64,8 @@ test('an endpoint with our address and an unknown secret gets a new secret', () 
 test('address and events are updated to the configured ones, even on a disabled endpoint', () => {
   const moved = { ...well, url: 'https://old.example.com/w', enabled: false };
   expect(step(known(), [moved])).toEqual({ kind: 'update', id: 'whe_1', change: { url: wanted.publicUrl } });
-  expect(step(known(), [{ ...well, events: ['offering.closed'] }])).toMatchObject({
-    change: { events: wanted.events },
+  expect(step(known(), [{ ...well, events: ['offering.closed'] }])).toEqual({
+    ...{ kind: 'update', id: 'whe_1', change: { events: wanted.events } },
   });
   expect(step(known(), [{ ...well, enabled: false }])).toEqual({ kind: 'reenable', id: 'whe_1' });
 });
@@ -83,14 +83,22 @@ test('rejected signatures cause at most one rotation an hour, and other failures
   expect(step(known(hour), [{ ...refused, lastDeliveryStatus: '503' }]).kind).toBe('rest');
 });
 
+test('a signature that was rejected before the present secret existed causes no rotation', async () => {
+  const refused = { ...well, failingSince: '2026-11-20T08:00:00Z', lastDeliveryStatus: '401' };
+  const attempted = (age: number) => ({ ...refused, lastDeliveryAt: instantFromMillis(now - age) });
+  expect(step(known(2 * hour), [attempted(3 * hour)]).kind).toBe('rest');
+  expect(step(known(2 * hour), [attempted(hour)])).toMatchObject({ kind: 'rotate', why: 'secret refused' });
+});
+
 test('times that a clock which was ahead has left behind delay no rotation', () => {
   const refused = { ...well, failingSince: '2026-11-20T11:00:00Z', lastDeliveryStatus: '401' };
-  expect(step(known(-9_999 * hour), [refused])).toMatchObject({ kind: 'rotate', why: 'secret refused' });
+  const attempted = { ...refused, lastDeliveryAt: instantFromMillis(now - hour) };
+  expect(step(known(-9_999 * hour), [attempted])).toMatchObject({ kind: 'rotate', why: 'secret refused' });
   const lost = { ...known(), rotationAskedAt: instantFromMillis(now + 9_999 * hour) };
   expect(step(lost, [well])).toMatchObject({ kind: 'rotate', why: 'answer lost' });
   expect(step(known(-9_999 * hour), [well])).toMatchObject({ kind: 'rotate', why: 'due' });
   // Another host, whose clock is a little ahead, has just rotated it.
-  expect(step(known(-60_000), [refused]).kind).toBe('rest');
+  for (const ahead of [60_000, hour]) expect(step(known(-ahead), [refused]).kind).toBe('rest');
 });
 
 test('a secret is rotated when it is due, unless rotation is disabled', () => {
