@@ -5,10 +5,7 @@ export interface Trouble {
 }
 
 /** Returns one sentence for all of them; null when there is none. */
-export function troubles(
-  asked: readonly { readonly id: string; readonly reason: string | null }[],
-): string | null {
-  const refused = asked.filter((one): one is Trouble => one.reason !== null);
+export function troubles(refused: readonly Trouble[]): string | null {
   const [first] = refused;
   if (first === undefined) return null;
   const others = refused.length - 1;

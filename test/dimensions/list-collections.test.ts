@@ -1,90 +1,9 @@
 import { expect, test } from 'vitest';
 import type { RoundRecord } from '../../src/dimensions/collections/rounds.js';
-import { listCollections } from '../../src/dimensions/list-collections.js';
-import {
-  type Collection,
-  collectionNames,
-  type Found,
-  type Known,
-  type Listing,
-  type Lookup,
-  type Row,
-} from '../../src/dimensions/ports.js';
+import { type Collection, collectionNames, type Found } from '../../src/dimensions/ports.js';
 import { Fault } from '../../src/domain/fault.js';
-import { VirtualClock } from '../sync/support/virtual-clock.js';
-import { company, offering, stats, summary, updates } from './samples.js';
-
-const never = new AbortController().signal;
-
-const hidden = (reason = '404 not_found'): Found => ({
-  kind: 'unavailable',
-  reason,
-  forbidden: reason.startsWith('403'),
-});
-
-type Answers = Readonly<Record<string, unknown>>;
-
-const served: Answers = {
-  '/companies/co_1': company(),
-  '/offerings/ofr_1': offering('ofr_1'),
-  '/offerings/ofr_2': offering('ofr_2', { started_at: '2024-01-01T00:00:00Z' }),
-  '/offerings/ofr_1/stats': stats('ofr_1'),
-  '/offerings/ofr_2/stats': stats('ofr_2', { by_status: {}, currency: null }),
-  '/companies/co_1/updates': updates(['u1', 'u2']),
-};
-
-interface Wish {
-  readonly answers?: Answers;
-  readonly known?: Partial<Known>;
-  readonly cache?: Map<string, RoundRecord>;
-  readonly offering?: string;
-  readonly isPersonal?: boolean;
-}
-
-/** Lists everything from these answers; a function answers by throwing. */
-async function listed({
-  answers = served,
-  known = {},
-  cache = new Map(),
-  offering: only,
-  isPersonal = false,
-}: Wish = {}) {
-  const asked: string[] = [];
-  const result = await listCollections({
-    source: { company: isPersonal ? null : 'co_1', offering: only ?? null, isPersonal },
-    catalog: {
-      look: async ({ path, params = {}, query, etag }: Lookup): Promise<Found> => {
-        const url = path.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '');
-        asked.push(etag === undefined ? url : `${url} if not ${etag}`);
-        const answer = answers[url];
-        if (answer === undefined) return hidden();
-        if (typeof answer === 'function') return answer(etag, query?.cursor);
-        return { kind: 'found', body: answer };
-      },
-    },
-    known: { attempt: 1, investedRounds: [], stored: new Map(), ...known },
-    wanted: new Set(collectionNames),
-    labelsOf: async () => ({
-      investmentType: 'SAFE',
-      offeringType: 'Reg D',
-      firstAppliedAt: '2024-02-01T00:00:00.000Z',
-    }),
-    cache,
-    clock: new VirtualClock(),
-    signal: never,
-  });
-  const of = (name: Collection['name']): Listing | undefined =>
-    result.listings.find(({ collection }) => collection.name === name);
-  const rows = (name: Collection['name']): readonly Row[] => {
-    const listing = of(name);
-    return listing?.kind === 'complete' ? listing.rows : [];
-  };
-  return { ...result, asked, of, rows };
-}
-
-const throwing = (fault: Fault) => () => {
-  throw fault;
-};
+import { hidden, listed, served, throwing } from './listed.js';
+import { company, offering, stats, summary } from './samples.js';
 
 test('a listing asks for each resource once and names every round', async () => {
   const { asked, rows, fault } = await listed();
@@ -98,7 +17,16 @@ test('a listing asks for each resource once and names every round', async () => 
     ['Reg CF SAFE 2025', 'usd'],
     ['Reg CF SAFE 2024', null],
   ]);
-  expect(rows('companies')).toMatchObject([{ name: 'Tidal Labs', currency: 'usd' }]);
+  expect(rows('companies')).toMatchObject([{ name: 'Tidal Labs', currency: 'usd', city: 'Portland' }]);
+});
+
+test.each([
+  ['two currencies has none', 'eur', null],
+  ['one currency has it', 'usd', 'usd'],
+])('a company whose rounds have %s', async (_, currency, expected) => {
+  const investedRounds = [{ id: 'ofr_2', companyId: 'co_1', currency }];
+  const { rows } = await listed({ known: { investedRounds } });
+  expect(rows('companies')).toMatchObject([{ currency: expected }]);
 });
 
 test('a private round keeps what its investments say of it, with the reason', async () => {
@@ -118,30 +46,37 @@ test('a private round keeps what its investments say of it, with the reason', as
 
 test('a hidden round that its company sums up keeps the summary', async () => {
   const { '/offerings/ofr_2': _, ...others } = served;
-  const past = company({ service_rounds: [summary('ofr_1'), summary('ofr_2', { status: 'closed' })] });
+  const past = company({
+    service_rounds: [summary('ofr_1'), summary('ofr_2', { status: 'closed', exemption: null })],
+  });
   const { rows } = await listed({ answers: { ...others, '/companies/co_1': past } });
   expect(rows('rounds').find(({ id }) => id === 'ofr_2')).toMatchObject({
     status: 'closed',
+    // It has no investments that could tell.
+    exemption: null,
     raised_cents_reported: 12_345,
     unavailable: '404 not_found',
   });
 });
 
-test('a company without the scope for it has no name, and the reason is stored', async () => {
-  const forbidden = () => hidden('403 insufficient_scope');
-  const { rows, of } = await listed({
-    answers: Object.fromEntries(Object.keys(served).map((path) => [path, forbidden])),
-    known: {
-      investedRounds: [{ id: 'ofr_1', companyId: 'co_1', currency: 'usd' }],
-      stored: new Map([['companies', [{ id: 'co_1', name: 'Tidal Labs', unavailable: null }]]]),
-    },
-  });
-  expect(rows('companies')).toMatchObject([
-    { id: 'co_1', name: null, unavailable: '403 insufficient_scope' },
-  ]);
-  for (const name of collectionNames)
-    expect(of(name)).toMatchObject({ kind: 'complete', problem: expect.stringMatching(/^403/) });
-});
+test.each([null, '403 insufficient_scope'])(
+  'a company without the scope for it has no name, and the reason is stored (before: %s)',
+  async (unavailable) => {
+    const forbidden = () => hidden('403 insufficient_scope');
+    const { rows, of } = await listed({
+      answers: Object.fromEntries(Object.keys(served).map((path) => [path, forbidden])),
+      known: {
+        investedRounds: [{ id: 'ofr_1', companyId: 'co_1', currency: 'usd' }],
+        stored: new Map([['companies', [{ id: 'co_1', name: 'Tidal Labs', unavailable }]]]),
+      },
+    });
+    expect(rows('companies')).toMatchObject([
+      { id: 'co_1', name: null, unavailable: '403 insufficient_scope' },
+    ]);
+    for (const name of collectionNames)
+      expect(of(name)).toMatchObject({ kind: 'complete', problem: expect.stringMatching(/^403/) });
+  },
+);
 
 test('a company that is hidden is named by its round', async () => {
   const { '/companies/co_1': _, ...others } = served;
@@ -149,6 +84,25 @@ test('a company that is hidden is named by its round', async () => {
   const { rows } = await listed({ answers: others, known: { investedRounds } });
   expect(rows('companies')).toMatchObject([{ name: 'Tidal Labs', unavailable: '404 not_found' }]);
 });
+
+test.each([
+  ['404 not_found', 'Tidal Labs'],
+  [null, null],
+])(
+  'while rounds cannot be listed, a company that was hidden before (%s) is called %s',
+  async (unavailable, name) => {
+    const { '/companies/co_1': _, ...others } = served;
+    const { of } = await listed({
+      answers: { ...others, '/offerings/ofr_1': throwing(new Fault('platform_error', '503')) },
+      known: {
+        investedRounds: [{ id: 'ofr_1', companyId: 'co_1', currency: 'usd' }],
+        stored: new Map([['companies', [{ id: 'co_1', name: 'Tidal Labs', unavailable }]]]),
+      },
+    });
+    expect(of('companies')).toMatchObject({ rows: [{ name, unavailable: '404 not_found' }] });
+    expect(of('rounds')?.kind).toBe('incomplete');
+  },
+);
 
 test('where stats are refused, the other rounds of the company are not asked for', async () => {
   const { asked, of } = await listed({
@@ -177,6 +131,7 @@ test('where stats are refused, other rounds without a known company are still as
   });
   expect(rows('round_stats').map(({ offering_id }) => offering_id)).toEqual(['ofr_2']);
   expect(of('round_stats')).toMatchObject({ problem: '404 not_found for ofr_1' });
+  expect(rows('companies').map(({ id }) => id)).toEqual(['co_1']);
 });
 
 test('the refused stats of a round that is gone do not cost those of the rounds that are served', async () => {
@@ -197,6 +152,15 @@ test.each([
   expect(result.listings.map(({ kind }) => kind)).toEqual(kinds);
   expect(result.listings.at(-1)).toMatchObject({ problem: 'GET answered 503' });
   expect(result.fault).toBe(fault);
+});
+
+test('an error that is no fault ends a listing and is thrown', async () => {
+  const fail = () => {
+    throw new Error('a defect');
+  };
+  const unreadable = Object.defineProperty({}, 'data', { get: fail });
+  for (const answer of [fail, unreadable])
+    await expect(listed({ answers: { ...served, '/companies/co_1': answer } })).rejects.toThrow('a defect');
 });
 
 test('a company, a round or stats that cannot be read stay as they are stored, and the others are listed', async () => {
@@ -327,75 +291,6 @@ test('a company that cannot be read names its new rounds, and its hidden ones st
   expect(rows('rounds').at(-1)).toEqual(hiddenRow);
 });
 
-test('a post that cannot be read stays as it is stored or is left out, and the others are listed', async () => {
-  const stored = new Map([['company_updates' as const, (await listed()).rows('company_updates')]]);
-  const [u1, u2] = stored.get('company_updates') ?? [];
-  const renamed = updates(['u1', 'u2', 'u3', 'u4']).data.map((post) =>
-    post.id === 'u3'
-      ? post
-      : { ...post, attributes: { ...post.attributes, title: post.id === 'u1' ? 'Renamed' : 7 } },
-  );
-  const answers = { ...served, '/companies/co_1/updates': { ...updates([]), data: renamed } };
-  const { rows, of, fault, unreadable } = await listed({ answers, known: { stored } });
-  expect(fault).toBeNull();
-  expect(unreadable?.code).toBe('contract_broken');
-  expect(of('company_updates')).toMatchObject({
-    kind: 'complete',
-    problem: 'a response with a company_update has no usable `title` for u2 and 1 more',
-  });
-  expect(new Map(rows('company_updates').map((row) => [row.id, row]))).toEqual(
-    new Map([
-      ['u1', { ...u1, title: 'Renamed' }],
-      ['u2', u2],
-      ['u3', { ...u1, id: 'u3', title: 'Post u3', url: 'https://invest.example/tidal-labs/updates/u3' }],
-    ]),
-  );
-});
-
-test.each([
-  ['a number', 7],
-  ['null', null],
-  ['an object without an id', { attributes: { title: 'Post' } }],
-  ['an object with an empty id', { id: '', attributes: {} }],
-])('a post that is %s deletes no stored post of its company', async (_, post) => {
-  const stored = new Map([['company_updates' as const, (await listed()).rows('company_updates')]]);
-  const of2 = { ...stored.get('company_updates')?.[0], id: 'u9', company_id: 'co_2' };
-  stored.set('company_updates', [...(stored.get('company_updates') ?? []), of2]);
-  const page = { ...updates(['u1']), data: [post, ...updates(['u1']).data] };
-  const answers = { ...served, '/companies/co_1/updates': page };
-  const { rows, of } = await listed({ answers, known: { stored } });
-  expect(of('company_updates')).toMatchObject({
-    kind: 'complete',
-    problem: 'a response with a company_update has no usable `id` for co_1',
-  });
-  // It may be u2. The other company names no post any more.
-  expect(rows('company_updates').map(({ id }) => id)).toEqual(['u1', 'u2']);
-});
-
-test('a post that moves to another page while the pages are read is not deleted', async () => {
-  const paged = (ids: readonly string[], next: string | null): Found => {
-    const { data, meta } = updates(ids);
-    return { kind: 'found', body: { data, meta: { ...meta, has_more: next !== null, next_cursor: next } } };
-  };
-  const stored = new Map([
-    ['company_updates' as const, ['u1', 'u2', 'u9'].map((id) => ({ id, company_id: 'co_1' }))],
-  ]);
-  const ids = async (...pages: readonly Found[]) => {
-    const left = [...pages];
-    const answers = { ...served, '/companies/co_1/updates': () => left.shift() };
-    const { rows } = await listed({ answers, known: { stored } });
-    return [rows('company_updates').map(({ id }) => id), left.length];
-  };
-  // It is pinned after the first page was read.
-  const moved = [paged(['u1'], 'c2'), paged(['u3'], null)];
-  expect(await ids(...moved, paged(['u2', 'u1'], 'c2'), paged(['u3'], null))).toEqual([
-    ['u1', 'u3', 'u2'],
-    0,
-  ]);
-  const whole = [paged(['u1', 'u2'], 'c2'), paged(['u9'], null)];
-  expect(await ids(...whole, paged([], null))).toEqual([['u1', 'u2', 'u9'], 1]);
-});
-
 test.each([
   ['that waits for the quota is no problem', {}, null],
   ['that a 429 without a wait ended is a problem', { waitUnstated: true }, 'wait'],
@@ -405,7 +300,7 @@ test.each([
   expect(of('companies')).toMatchObject({ kind: 'incomplete', problem });
 });
 
-test('a round that is still the same is not read again', async () => {
+test('a round that is still the same is not read again, and one that changed is', async () => {
   const cache = new Map<string, RoundRecord>();
   const first = await listed({ cache });
   const same = (etag: string | undefined): Found =>
@@ -413,38 +308,13 @@ test('a round that is still the same is not read again', async () => {
   const second = await listed({ cache, answers: { ...served, '/offerings/ofr_1': same } });
   expect(second.asked).toContain('/offerings/ofr_1 if not abc');
   expect(second.rows('rounds')).toEqual(first.rows('rounds'));
+  const closed = { ...served, '/offerings/ofr_1': offering('ofr_1', { status: 'closed' }, 'def') };
+  const third = await listed({ cache, answers: closed });
+  expect(third.rows('rounds')[0]).toMatchObject({ id: 'ofr_1', status: 'closed' });
+  expect(cache.get('ofr_1')?.etag).toBe('def');
+  await listed({ cache, answers: { ...served, '/offerings/ofr_1': () => hidden() } });
+  expect(cache.has('ofr_1')).toBe(false);
 });
-
-test.each([
-  ['is no list', { data: {} }, 'data'],
-  ['does not say whether more follow', { data: [], meta: { has_more: null } }, 'has_more'],
-  [
-    'repeats its cursor',
-    { ...updates(['u1']), meta: { has_more: true, next_cursor: 'same' } },
-    'next_cursor',
-  ],
-])(
-  'a page of posts that %s leaves those of its company as they are stored, and others are listed',
-  async (_, page, field) => {
-    const of = (company_id: string, id: string) => ({ id, company_id, title: 'stored' });
-    const stored = new Map([
-      ['company_updates' as const, [of('co_1', 'u1'), of('co_1', 'u8'), of('co_2', 'u9')]],
-    ]);
-    const investedRounds = [{ id: 'ofr_1', companyId: 'co_2', currency: 'usd' }];
-    const answers = {
-      ...served,
-      '/companies/co_1/updates': page,
-      '/companies/co_2/updates': updates(['u3']),
-    };
-    const result = await listed({ answers, known: { stored, investedRounds } });
-    expect(result.fault).toBeNull();
-    expect(result.of('company_updates')).toMatchObject({
-      kind: 'complete',
-      problem: `a response with a company_update has no usable \`${field}\` for co_1`,
-    });
-    expect(result.rows('company_updates').map(({ id }) => id)).toEqual(['u1', 'u8', 'u3']);
-  },
-);
 
 test.each([
   ['no list', { data: {} }, 'data'],
@@ -470,6 +340,8 @@ test.each([
     known: { stored },
   });
   expect(none.rows('companies')).toEqual([]);
+  const refused = await listed({ ...person, answers: {}, known: { stored } });
+  expect(refused.of('companies')).toMatchObject({ rows: [], problem: null });
 });
 
 test('a source of one round lists no other', async () => {

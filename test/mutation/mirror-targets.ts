@@ -24,7 +24,7 @@ const exported = of('exports');
 const cli = of('cli');
 const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
 const ticks = sync('run-tick', 'perform-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
-const listings = dimensions('list-collections', 'parse', 'round-names');
+const listings = dimensions('list-collections', 'list-posts', 'parse', 'round-names');
 const following = installations('plan-following', 'refused-requests', 'installation-follower');
 const care = endpoint('plan', 'bound', 'failed-while-off', 'unstored-secret');
 
