@@ -175,7 +175,10 @@ class Care implements EndpointCare {
         await this.#read();
         const isFresh = this.#checked && this.#isFresh();
         this.#checked = true;
-        return isFresh ? undefined : await this.#check();
+        if (!isFresh) return await this.#check();
+        // What could not be stored here before, another host has stored since.
+        this.#parts.unstored(null);
+        return undefined;
       });
     } catch (error) {
       // The server is away, or another host has the lock: nothing may be stored without it.

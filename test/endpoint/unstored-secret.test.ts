@@ -9,21 +9,25 @@ import { VirtualClock } from '../sync/support/virtual-clock.js';
 
 const publicUrl = 'https://hooks.example.com/rosterd';
 const hour = 3_600_000;
+const nothing = { failingSince: null, lastDeliveryAt: null, lastDeliveryStatus: null, reenabledAt: null };
+const healthy = { ...nothing, state: 'ok' as const, code: null, message: null, hint: null };
 
 /** A platform that rotates the secret of one endpoint each time it is asked. */
 function platformWithEndpoint() {
   let rotations = 0;
+  let asked = 0;
   const shown = (secret?: string) => ({
     id: 'whe_1',
     type: 'webhook_endpoint',
     attributes: { url: publicUrl, installation: null, mode: 'live', events: ['x'], enabled: true, secret },
   });
   const api: Api = async ({ path, method }) => {
+    asked += 1;
     if (method === 'POST' && path.endsWith('/rotate_secret')) rotations += 1;
     const data = method === 'POST' ? shown(`whsec_new${rotations}`) : [shown()];
     return { status: 200, body: { data, meta: {} }, text: '', requestId: null };
   };
-  return { api, rotations: () => rotations };
+  return { api, rotations: () => rotations, asked: () => asked };
 }
 
 /** A state that is stored, except at the first write of a new secret. */
@@ -89,10 +93,13 @@ test.each(['database_busy', 'database_full', 'usage'] as const)(
   },
 );
 
-test('the result of a check that cannot be stored is reported, until one is stored', async () => {
+test.each([
+  [false, 'it is stored'],
+  [true, 'another host checked'],
+])('the result of a check that cannot be stored is reported (shared: %s) until %s', async (isShared) => {
   const clock = new VirtualClock();
-  const { api } = platformWithEndpoint();
-  const { store } = failingStore('usage', clock);
+  const { api, asked } = platformWithEndpoint();
+  const { store, state } = failingStore('usage', clock);
   let isBroken = true;
   const problems: (string | null)[] = [];
   const care = createEndpointCare({
@@ -103,6 +110,7 @@ test('the result of a check that cannot be stored is reported, until one is stor
     },
     store: {
       ...store,
+      shared: isShared,
       write: async (state) => {
         if (isBroken)
           throw new Fault('database_busy', 'a store cannot be written (EIO)', { hint: 'check it' });
@@ -122,6 +130,12 @@ test('the result of a check that cannot be stored is reported, until one is stor
     'the webhook endpoint cannot be managed, because its state cannot be stored: a store cannot be written (EIO); check it',
   );
   isBroken = false;
+  if (isShared) {
+    // Another host checks first from now on.
+    const checkedAt = instantFromMillis(clock.now() + 0.9 * hour);
+    await store.write({ ...state(), health: { ...healthy, checkedAt } });
+  }
   await clock.advance(hour);
   await expect.poll(() => problems.at(-1)).toBe(null);
+  await expect.poll(() => asked()).toBe(isShared ? 1 : 2);
 });
