@@ -2,7 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Api, Ask } from '../../src/client/api.js';
+import type { WebhookEndpoint } from '../../src/client/webhook-endpoints.js';
 import { Fault } from '../../src/domain/fault.js';
+import { conflictingEndpoint, ofOtherMode } from '../../src/endpoint/bound.js';
 import { createEndpointCare } from '../../src/endpoint/care.js';
 import { endpointStore } from '../../src/endpoint/state-store.js';
 import { systemClock } from '../../src/runtime/clock.js';
@@ -114,7 +116,7 @@ test.each([
   async (_, events) => {
     const endpoints = [{ ...other }, ours(events)];
     const { state, asked, secrets } = await cared(endpoints);
-    expect(state).toMatchObject({ id: 'whe_ours', health: { state: 'ok' } });
+    expect(state).toMatchObject({ id: 'whe_ours', url: publicUrl, health: { state: 'ok' } });
     expect(secrets).toEqual(['whsec_bmV3IHNlY3JldA==']);
     expect(endpoints.map((one) => one.events)).toEqual([['x'], wantedEvents]);
     expect(asked.filter((call) => call.startsWith('POST')).map((call) => call.split('/').at(-1))).toEqual([
@@ -132,6 +134,37 @@ test('when several bound endpoints could be the one, none is changed, and status
     hint: expect.stringContaining('rosterd endpoints list'),
   });
   expect(asked.filter((call) => !call.startsWith('GET'))).toHaveLength(1);
+});
+
+const shown = { id: 'whe_2', mode: 'test', url: publicUrl, urlHint: null, installation: null };
+const hint = 'hooks.example.com…osterd';
+
+test.each([
+  ['another mode', shown, true],
+  ['the same mode', { ...shown, mode: 'live' }, false],
+  ['another mode and another address', { ...shown, url: 'https://hooks.example.com/x' }, false],
+  ['another mode and a hidden address', { ...shown, url: null, urlHint: hint }, true],
+  [
+    'another mode and another hidden address',
+    { ...shown, url: null, urlHint: 'x.example.com…osterd' },
+    false,
+  ],
+  ['another mode and no address', { ...shown, url: null }, false],
+  ['the same mode and a hidden address', { ...shown, mode: 'live', url: null, urlHint: hint }, false],
+])('an endpoint of %s is named as a former one or not', (_, endpoint, isNamed) => {
+  const found = ofOtherMode([endpoint as WebhookEndpoint], { publicUrl, mode: 'live' });
+  expect(found).toEqual(isNamed ? [endpoint] : []);
+});
+
+test.each([
+  ['of the application', { ...shown, mode: 'live', urlHint: hint }],
+  ['of another mode', { ...shown, installation: 'inst_1', urlHint: hint }],
+  ['without a shown address', { ...shown, mode: 'live', installation: 'inst_1' }],
+])('an endpoint %s is not the bound one that the platform refuses to create again', (_, endpoint) => {
+  const refusal = new Fault('refused', '409');
+  const looked = () =>
+    conflictingEndpoint([endpoint as WebhookEndpoint], { publicUrl, mode: 'live' }, refusal);
+  expect(looked).toThrow('409');
 });
 
 test.each([
