@@ -85,6 +85,17 @@ test('a company that is hidden is named by its round', async () => {
   expect(rows('companies')).toMatchObject([{ name: 'Tidal Labs', unavailable: '404 not_found' }]);
 });
 
+test('a hidden company is named by its round also while that round cannot be read', async () => {
+  const { '/companies/co_1': _, ...others } = served;
+  const cache = new Map<string, RoundRecord>();
+  const known = { investedRounds: [{ id: 'ofr_1', companyId: 'co_1', currency: 'usd' }] };
+  const first = await listed({ answers: others, known, cache });
+  const stored = new Map([['rounds' as const, first.rows('rounds')]]);
+  const broken = { ...others, '/offerings/ofr_1': offering('ofr_1', { status: null }, 'new') };
+  const { rows } = await listed({ answers: broken, known: { ...known, stored }, cache });
+  expect(rows('companies')).toMatchObject([{ name: 'Tidal Labs' }]);
+});
+
 test.each([
   ['404 not_found', 'Tidal Labs'],
   [null, null],

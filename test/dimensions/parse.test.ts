@@ -30,6 +30,22 @@ test('a company is parsed into every column, and what is unknown goes to extra',
   ]);
 });
 
+test.each([
+  [{ url: null }, { slug: null }],
+  [{ url: '' }, { slug: null }],
+  [{ url: 'tidal-labs' }, { slug: 'tidal-labs' }],
+  [{ url: 'https://invest.example/' }, { slug: null }],
+  [{ raising: null }, { status: null }],
+  [{ raising: false }, { status: 'not_raising' }],
+])('a company with %j has %j', (set, expected) => {
+  expect(parseCompany(company(set)).row).toMatchObject(expected);
+});
+
+test.each([7, '', null])('a company or round whose id is %j is an error', (id) => {
+  expect(() => parseCompany(company({}, id as string))).toThrow(/company has no usable `id`/);
+  expect(() => parseRound(offering(id as string))).toThrow(/offering has no usable `id`/);
+});
+
 test('unknown fields inside the known ones of a company go to extra, under their names', () => {
   const entry = { offering_id: 'ofr_2', status: 'closed' };
   const extraOf = (set: object) => JSON.parse(String(parseCompany(company({ ...set })).row.extra)) as unknown;
@@ -212,9 +228,12 @@ test('a post is parsed without its body and the name of its author', () => {
   expect(next).toBeNull();
 });
 
-test('a page of posts that promises more without a cursor is an error: the listing would look complete', () => {
+test('a page of posts that promises more without a cursor, or without end, is an error: the listing would look complete', () => {
   const page = { ...updates(['u1']), meta: { has_more: true, next_cursor: null } };
   expect(() => parseUpdates(page, 'co_1', first)).toThrow(/next_cursor/);
+  const more = { ...page, meta: { has_more: true, next_cursor: 'c2' } };
+  expect(parseUpdates(more, 'co_1', { cursor: 'c1', number: 99 }).next).toBe('c2');
+  expect(() => parseUpdates(more, 'co_1', { cursor: 'c1', number: 100 })).toThrow(/has_more/);
 });
 
 test.each([
@@ -268,6 +287,9 @@ test.each<[string, number, (count: number) => unknown]>([
 test('the rounds of a company that names too many are not asked for', () => {
   const named = (count: number) =>
     namedRounds(company({ past_rounds: many(count, (at) => summary(`ofr_${at}`)) }));
-  expect(named(400)).toHaveLength(400);
-  expect(named(501)).toEqual([]);
+  // The company itself names four more, of which two are others.
+  expect(named(496)).toHaveLength(496);
+  expect(named(497)).toEqual([]);
+  const legs = { current_raise: { offering_ids: ['ofr_7'] }, service_rounds: [] };
+  expect(namedRounds(company(legs)).map(({ id }) => id)).toEqual(['ofr_7']);
 });

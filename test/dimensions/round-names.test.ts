@@ -33,6 +33,14 @@ test('rounds of a company with the same name get the day they opened, and then t
   expect(named(...[...twins].reverse()).sort()).toEqual(named(...twins));
 });
 
+test('rounds of a company with the same name and no date get the end of their id', () => {
+  const undated = (id: string) => parseRound(offering(id, { started_at: null }));
+  expect(named(undated('ofr_aaaa1111'), undated('ofr_bbbb2222'))).toEqual([
+    'Reg CF SAFE (…1111)',
+    'Reg CF SAFE (…2222)',
+  ]);
+});
+
 /** Returns how many elements of arrays `work` walks through. */
 function elementsWalked(work: () => void): number {
   const walk = Array.prototype[Symbol.iterator];

@@ -188,7 +188,7 @@ function firstOfEach(summaries: readonly RoundSummary[]): readonly RoundSummary[
 
 /** Returns the last part of the path of the company's page, or the text itself when it is not an address. */
 function slugOf(url: string | null): string | null {
-  if (url === null || url === '') return null;
-  const path = URL.parse(url) !== null ? new URL(url).pathname : url;
+  if (url === null) return null;
+  const path = URL.parse(url)?.pathname ?? url;
   return path.split('/').findLast((part) => part !== '') ?? null;
 }
