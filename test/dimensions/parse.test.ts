@@ -107,7 +107,8 @@ test.each(['a"b', 'a b', 'a\nb', 'ключ', ''])(
   },
 );
 
-test('a round that takes reservations has the intended security', () => {
+test('a round that takes reservations has the intended security, and none has no terms', () => {
+  expect(parseRound(offering('ofr_1', { security: null })).row).toMatchObject({ kind: null, terms: null });
   const reserving = { security: null, intended_security: { type: 'equity', label: 'Equity' } };
   const { row, security } = parseRound(offering('ofr_1', { ...reserving, testing_the_waters: true }));
   expect([row.kind, row.testing_the_waters, security]).toEqual(['equity', 1, 'Equity']);
@@ -158,6 +159,8 @@ test.each([
 test('ids that no database can store make a round, stats or a post unreadable', () => {
   const round = { data: { ...offering('ofr_1').data, company: nul } };
   expect(() => parseRound(round)).toThrow(/offering has no usable `company`/);
+  const longest = { ['x'.repeat(200)]: { count: 1, committed_cents: 1, raised_cents: 1 } };
+  expect(parseStats(stats('ofr_1', { by_status: longest }), 'ofr_1', '')).toHaveLength(1);
   for (const status of [nul, '\ud800', 'x'.repeat(201)]) {
     const byStatus = { [status]: { count: 1, committed_cents: 1, raised_cents: 1 } };
     expect(() => parseStats(stats('ofr_1', { by_status: byStatus }), 'ofr_1', '')).toThrow(/by_status/);
@@ -188,6 +191,17 @@ test('stats become one row for each status', () => {
       extra: null,
     },
   ]);
+});
+
+test.each([
+  ['by_status', undefined],
+  ['by_status', 'none'],
+  ['by_status', [{ count: 1, committed_cents: 1, raised_cents: 1 }]],
+  ['count', { active: { committed_cents: 1, raised_cents: 1 } }],
+  ['committed_cents', { active: { count: 1, committed_cents: null, raised_cents: 1 } }],
+])('stats without a usable %s are an error, not stats without investments: %j', (field, byStatus) => {
+  const parse = () => parseStats(stats('ofr_1', { by_status: byStatus }), 'ofr_1', 'now');
+  expect(parse).toThrow(`a response with a set of stats has no usable \`${field}\``);
 });
 
 test('unknown fields of stats go to the extra of each status, as in the response, and those of other statuses do not', () => {
@@ -283,6 +297,10 @@ test.each<[string, number, (count: number) => unknown]>([
     expect(() => parse(most + 1)).toThrow(`has ${most + 1} ${what}, and at most ${most} are accepted`);
   },
 );
+
+test('a company whose rounds are no list is an error, not a company without rounds', () => {
+  expect(() => parseCompany(company({ past_rounds: {} }))).toThrow(/company has no usable `past_rounds`/);
+});
 
 test('the rounds of a company that names too many are not asked for', () => {
   const named = (count: number) =>

@@ -34,7 +34,8 @@ export function parseStats(body: unknown, round: string, askedAt: string): reado
   if (read.required('offering') !== round) throw broken('set of stats', 'offering');
   const publishedThrough = new Reader('set of stats', fieldsOf(meta)).time('published_through');
   const byStatus = fieldsOf(data).by_status;
-  if (typeof byStatus !== 'object' || byStatus === null) throw broken('set of stats', 'by_status');
+  if (typeof byStatus !== 'object' || byStatus === null || Array.isArray(byStatus))
+    throw broken('set of stats', 'by_status');
   const statuses = Object.entries(byStatus);
   requireAtMost(statusesMax, statuses.length, 'set of stats', 'statuses');
   const ofRound = new Reader('set of stats', { ...fieldsOf(data), by_status: null }).extra(
