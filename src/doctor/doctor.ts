@@ -4,7 +4,7 @@ import { openSession, type PlatformSession } from '../daemon/platform-session.js
 import { Fault, isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import { askDaemons } from '../reading/daemon-address.js';
-import { openVault } from '../reading/open-vault.js';
+import { type OpenVault, openVault } from '../reading/open-vault.js';
 import { statusOf } from '../reading/status.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
@@ -12,7 +12,7 @@ import type { Random } from '../runtime/random.js';
 import { Budgets } from '../store/budgets.js';
 import { connectionTo } from '../store/connection.js';
 import { namelessSources } from '../store/reads/nameless-sources.js';
-import { openReader } from '../store/reads/open-reader.js';
+import { openReader, type Reader } from '../store/reads/open-reader.js';
 import { type Check, failedBy, pass } from './check.js';
 import { credentialsCheck, secretsCheck, vaultCheck } from './config-checks.js';
 import { consoleCheck } from './console-check.js';
@@ -72,67 +72,96 @@ function sessionOf(open: () => PlatformSession): PlatformSession | Check {
 }
 
 async function configured(
-  { config, file }: LoadedConfig,
+  loaded: LoadedConfig,
   parts: DoctorParts,
   signal: AbortSignal,
 ): Promise<readonly Check[]> {
-  const { clock } = parts;
+  const vault = openVault(loaded.config, parts);
+  try {
+    return await withVault(loaded, { ...parts, vault }, signal);
+  } finally {
+    await vault.close();
+  }
+}
+
+async function withVault(
+  { config, file }: LoadedConfig,
+  parts: DoctorParts & { readonly vault: OpenVault },
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const { clock, vault } = parts;
   const checks: Check[] = [pass('config', `${file ?? 'the environment'} is valid`)];
-  const vault = openVault(config, parts);
   checks.push(await secretsCheck(config), await credentialsCheck(config, vault, clock));
   checks.push(await vaultCheck(vault));
   const database = await checksOf(config.database, clock, signal);
   checks.push(...database.checks);
-  const session = sessionOf(() => openSession({ config, ...parts, vault }));
-  if ('verdict' in session) {
-    await vault.close();
-    return [session, ...checks.filter(({ name }) => name !== session.name)];
-  }
-  const reader = database.usable ? await openReader(config.database, { lockMillis: lockMillisMax }) : null;
+  const session = sessionOf(() => openSession({ config, ...parts }));
+  if ('verdict' in session) return [session, ...checks.filter(({ name }) => name !== session.name)];
+  let reader: Reader | null = null;
   try {
-    const network = await platformChecks(config, session, signal);
-    // A platform whose clock differs can still be reached.
-    const reachable = network.every(({ name, verdict }) => verdict !== 'fail' || name === 'platform.clock');
-    checks.push(...network);
-    const asked = await askDaemons(config.database, config, clock);
-    let isLocked = false;
-    const unread = (error: unknown): null => {
-      if (!isFault(error)) throw error;
-      // The database checks report any other fault already.
-      if (error.about.locked === true) checks.push(failedBy('database.locks', error, 'rosterd doctor'));
-      isLocked ||= error.about.locked === true;
-      return null;
-    };
-    const status =
-      reader === null ? null : await statusOf(config.database, clock, config, asked, all).catch(unread);
-    const nameless =
-      reader === null || isLocked
-        ? null
-        : await namelessSources(reader.db).catch((error: unknown) => unread(reader.faultOf(error)));
-    const budgets = reader === null || isLocked ? null : new Budgets(connectionTo(reader.db, reader.faultOf));
-    const tools = {
-      config,
-      session,
-      signal,
-      nameless: (name: string) => nameless?.has(name) === true,
-      budgetOf: budgets === null ? null : (key: string) => budgets.load(key),
-    };
-    for (const source of config.sources) checks.push(...(await sourceChecks(source, reachable, tools)));
-    for (const rule of config.follows) checks.push(await followCheck(rule, reachable, session, signal));
-    checks.push(...daemonChecks(asked));
-    checks.push(...mirrorChecks(status, config.sources));
-    // A daemon without a console leaves no trace by which to know it.
-    const isElsewhere = config.console !== null && asked.daemons.length === 0 && asked.problems.length === 0;
-    for (const option of ['receiver', 'console'] as const)
-      checks.push(await portCheck(`${option}.port`, option, config[option]?.listen ?? null, isElsewhere));
-    checks.push(await consoleCheck(config));
-    checks.push(...(await endpointChecks(config, session, reachable, clock.now(), signal)));
+    if (database.usable) {
+      const opened = await openReader(config.database, { lockMillis: lockMillisMax }).catch(
+        (error: unknown) => failedBy('database.reading', error, 'rosterd doctor'),
+      );
+      if ('verdict' in opened) checks.push(opened);
+      else reader = opened;
+    }
+    checks.push(...(await withSession(config, { ...parts, session, reader }, signal)));
     return checks;
   } finally {
     await reader?.close();
     await session.close();
-    await vault.close();
   }
+}
+
+async function withSession(
+  config: Config,
+  {
+    clock,
+    session,
+    reader,
+  }: DoctorParts & { readonly session: PlatformSession; readonly reader: Reader | null },
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  const checks: Check[] = [];
+  const network = await platformChecks(config, session, signal);
+  // A platform whose clock differs can still be reached.
+  const reachable = network.every(({ name, verdict }) => verdict !== 'fail' || name === 'platform.clock');
+  checks.push(...network);
+  const asked = await askDaemons(config.database, config, clock);
+  let isLocked = false;
+  const unread = (error: unknown): null => {
+    if (!isFault(error)) throw error;
+    // The database checks report any other fault already.
+    if (error.about.locked === true) checks.push(failedBy('database.locks', error, 'rosterd doctor'));
+    isLocked ||= error.about.locked === true;
+    return null;
+  };
+  const status =
+    reader === null ? null : await statusOf(config.database, clock, config, asked, all).catch(unread);
+  const nameless =
+    reader === null || isLocked
+      ? null
+      : await namelessSources(reader.db).catch((error: unknown) => unread(reader.faultOf(error)));
+  const budgets = reader === null || isLocked ? null : new Budgets(connectionTo(reader.db, reader.faultOf));
+  const tools = {
+    config,
+    session,
+    signal,
+    nameless: (name: string) => nameless?.has(name) === true,
+    budgetOf: budgets === null ? null : (key: string) => budgets.load(key),
+  };
+  for (const source of config.sources) checks.push(...(await sourceChecks(source, reachable, tools)));
+  for (const rule of config.follows) checks.push(await followCheck(rule, reachable, session, signal));
+  checks.push(...daemonChecks(asked));
+  checks.push(...mirrorChecks(status, config.sources));
+  // A daemon without a console leaves no trace by which to know it.
+  const isElsewhere = config.console !== null && asked.daemons.length === 0 && asked.problems.length === 0;
+  for (const option of ['receiver', 'console'] as const)
+    checks.push(await portCheck(`${option}.port`, option, config[option]?.listen ?? null, isElsewhere));
+  checks.push(await consoleCheck(config));
+  checks.push(...(await endpointChecks(config, session, reachable, clock.now(), signal)));
+  return checks;
 }
 
 /** A check of each source needs each source. */
