@@ -381,6 +381,9 @@ test('the overview as of a past day shows the totals and changes of then, and le
   expect(text).toMatch(/Newest changes then .* First listing complete acme – – 2026-10-01 00:00:00/);
   expect(text).not.toContain('inv_gone');
   expect(body).toMatch(/<input type="date" name="as-of" value="2026-10-15" max="\d{4}-\d\d-\d\d">/);
+  const elsewhere = await ask(world.port, `/?as-of=${encodeURIComponent('2026-10-16T01:30:00+02:00')}`);
+  expect(texts(elsewhere.body)).toContain('As of 2026-10-15 23:30:00 UTC');
+  expect(elsewhere.body).toContain('name="as-of" value="2026-10-15"');
   expect(body).toContain('<a href="/">Back to now</a>');
   expect(body).not.toContain('live.js');
 });

@@ -1,4 +1,4 @@
-import { presentState } from '../../domain/as-of.js';
+import { asOfTime, presentState } from '../../domain/as-of.js';
 import type { Fault } from '../../domain/fault.js';
 import type { Instant } from '../../domain/instant.js';
 import { type Html, html } from '../../runtime/html.js';
@@ -11,9 +11,9 @@ export interface AsOf {
   readonly at: Instant;
 }
 
-/** The date picker. A time of the address is shown as its day. */
+/** The date picker. A time of the address is shown as its day in UTC, of which a chosen day is the end. */
 export function asOfField(asOf: string, now: number): Html {
-  const day = /^\d{4}-\d\d-\d\d/.exec(asOf)?.[0] ?? '';
+  const day = asOfTime(asOf)?.slice(0, 10) ?? '';
   return html`<label>As of <input type="date" name="as-of" value="${day}" max="${new Date(now).toISOString().slice(0, 10)}"></label>`;
 }
 
