@@ -17,8 +17,6 @@ import {
   textsIn,
 } from './resource.js';
 
-export type TargetType = 'company' | 'syndicate';
-
 export interface Installation {
   readonly id: InstallationId;
   readonly target: { readonly type: string; readonly id: string; readonly name: string };
@@ -36,7 +34,7 @@ export interface MintedToken {
   readonly scopes: readonly string[];
 }
 
-/** A company or syndicate on which the signed-in person may install the application. */
+/** A company on which the signed-in person may install the application. */
 export interface Eligible {
   readonly type: string;
   readonly id: string;
@@ -45,14 +43,11 @@ export interface Eligible {
   readonly installation: InstallationId | null;
 }
 
-export async function listEligible(
-  api: Api,
-  targetType: TargetType | undefined,
-  signal: AbortSignal,
-): Promise<readonly Eligible[]> {
+/** Returns the companies that the person may install the application on. */
+export async function listEligible(api: Api, signal: AbortSignal): Promise<readonly Eligible[]> {
   const { body } = await api({
     path: paths.eligibleInstallations,
-    query: { target_type: targetType },
+    query: { target_type: 'company' },
     signal,
   });
   return listOf(body, 'company').map((item) => {
@@ -105,13 +100,13 @@ export async function getInstallation(
 }
 
 /**
- * Installs the application, or mints another token when it is installed already. A company has at most one active
+ * Installs the application on a company, or mints another token when it is installed already. A company has at most one active
  * installation, and the platform's refusal names it. A lost response, which may have left an installation behind, is
  * therefore recoverable.
  */
 export async function install(
   api: Api,
-  target: { readonly type: TargetType; readonly id: string },
+  company: string,
   scopes: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<MintedToken> {
@@ -119,7 +114,7 @@ export async function install(
     const { body } = await api({
       method: 'POST',
       path: paths.installations,
-      body: { target_type: target.type, target_id: target.id, scopes },
+      body: { target_type: 'company', target_id: company, scopes },
       signal,
     });
     return mintedOf(body);

@@ -72,7 +72,7 @@ export async function startConnecting(parts: ConnectParts, signal: AbortSignal):
     const revoke = (token: string) =>
       revokeTokens(asApplication, client, token, AbortSignal.timeout(revokeMillisMax));
     return {
-      companies: (ends) => listEligible(api, 'company', ends),
+      companies: (ends) => listEligible(api, ends),
       install: (company, scopes, file, ends) => installOn(api, company, scopes, file, ends, revoke),
       close: async () => {
         await revoke(tokens.accessToken).catch((error: unknown) =>
@@ -96,7 +96,7 @@ async function installOn(
   revoke: (token: string) => Promise<void>,
 ): Promise<Installed> {
   await requireWritable(tokenFile);
-  const minted = await install(api, { type: 'company', id: company }, scopes, signal);
+  const minted = await install(api, company, scopes, signal);
   try {
     requireRecords(company, minted);
     await writePrivateFile(tokenFile, `${minted.accessToken}\n`);

@@ -11,7 +11,6 @@ import type { InstallationId } from '../../src/domain/ids.js';
 import { api, host, onlyMocked, signal } from './nocked-api.js';
 
 const id = 'inst_1' as InstallationId;
-const target = { type: 'company', id: 'co_1' } as const;
 
 const data = {
   id,
@@ -44,7 +43,7 @@ test('INST-03 installing returns the install with its token and the granted scop
   nock(host)
     .post('/installations', { target_type: 'company', target_id: 'co_1', scopes: ['read:investments'] })
     .reply(201, minted);
-  expect(await install(api, target, ['read:investments'], signal)).toEqual({
+  expect(await install(api, 'co_1', ['read:investments'], signal)).toEqual({
     installation: {
       id,
       target: { type: 'company', id: 'co_1', name: 'Acme' },
@@ -63,14 +62,14 @@ test('installing on an installed target returns another token with the same scop
     .post('/installations', { target_type: 'company', target_id: 'co_1' })
     .reply(409, { error: { type: 'already_installed', message: 'Is.', details: { installation: id } } });
   nock(host).post('/installations/inst_1/tokens', '').reply(201, minted);
-  expect((await install(api, target, undefined, signal)).accessToken).toBe('at_test_9');
+  expect((await install(api, 'co_1', undefined, signal)).accessToken).toBe('at_test_9');
 });
 
 test('CLIENT-03 the client reports any other conflict as conflict, whatever its message', async () => {
   nock(host)
     .post('/installations')
     .reply(409, { error: { type: 'conflict', message: 'already_installed', details: { installation: id } } });
-  await expect(install(api, target, undefined, signal)).rejects.toMatchObject({
+  await expect(install(api, 'co_1', undefined, signal)).rejects.toMatchObject({
     code: 'refused',
     about: { type: 'conflict' },
   });
@@ -109,7 +108,7 @@ test('the client lists eligible companies, one of them installed', async () => {
         { type: 'company', id: 'co_3', name: 'Gone', tier: 'editor', installed: false, installation: data },
       ],
     });
-  expect(await listEligible(api, 'company', signal)).toEqual([
+  expect(await listEligible(api, signal)).toEqual([
     { type: 'company', id: 'co_1', name: 'Acme', tier: 'founder', installation: id },
     { type: 'company', id: 'co_2', name: 'Beta', tier: 'editor', installation: null },
     { type: 'company', id: 'co_3', name: 'Gone', tier: 'editor', installation: null },
@@ -119,8 +118,9 @@ test('the client lists eligible companies, one of them installed', async () => {
 test('an eligible company without an id is contract_broken', async () => {
   nock(host)
     .get('/installations/eligible')
+    .query({ target_type: 'company' })
     .reply(200, { data: [{ type: 'company', name: 'Acme' }] });
-  await expect(listEligible(api, undefined, signal)).rejects.toThrow('a company has no usable `id`');
+  await expect(listEligible(api, signal)).rejects.toThrow('a company has no usable `id`');
 });
 
 test('the client lists installations and reads one that was revoked', async () => {
