@@ -40,7 +40,6 @@ export class PlatformEvents {
   readonly #listeners: Listener[] = [];
   readonly #firstUses: ((tokenNo: number, now: number) => void)[] = [];
   readonly #attempts: ((attempt: AttemptMade) => void)[] = [];
-  readonly #disconnects: ((userNo: number, applicationNo: number, now: number) => void)[] = [];
 
   subscribe(listener: Listener): void {
     this.#listeners.push(listener);
@@ -53,15 +52,6 @@ export class PlatformEvents {
   /** Called on the first use of an access token, which invalidates the refresh token it was rotated from. */
   onFirstUse(listener: (tokenNo: number, now: number) => void): void {
     this.#firstUses.push(listener);
-  }
-
-  /** Called when a user disconnects an application, to end what the application left open for that user. */
-  onDisconnect(listener: (userNo: number, applicationNo: number, now: number) => void): void {
-    this.#disconnects.push(listener);
-  }
-
-  disconnected(userNo: number, applicationNo: number, now: number): void {
-    for (const listener of this.#disconnects) listener(userNo, applicationNo, now);
   }
 
   /** Called after each recorded attempt to deliver a webhook. */

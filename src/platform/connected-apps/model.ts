@@ -60,7 +60,7 @@ export function connectedApps(
   });
 }
 
-/** Revokes every consent to the application and notifies listeners. Returns the number of live tokens revoked. */
+/** Revokes every consent to the application. Returns the number of live tokens revoked. */
 export function disconnect(
   services: Services,
   userNo: number,
@@ -80,6 +80,5 @@ export function disconnect(
     if (consent.application_no === applicationNo)
       endFamily(services, consent.family, 'user_disconnected', now);
   }
-  services.events.disconnected(userNo, applicationNo, now);
   return live?.count ?? 0;
 }
