@@ -24,7 +24,7 @@ interface FileUse {
 export function fileClashes(
   settings: Settings,
   folderOf: (path: Path) => string,
-  configFile: string | null = null,
+  configFile: string | null,
 ): readonly Clash[] {
   const before = new Map<string, FileUse[]>();
   const identities = new Map<string, string>();

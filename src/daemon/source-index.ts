@@ -17,7 +17,7 @@ export class SourceIndex {
   readonly #looseByCompany = new Groups<string | null>();
   #all: readonly SourceConfig[] | null = null;
 
-  constructor(sources: readonly SourceConfig[] = []) {
+  constructor(sources: readonly SourceConfig[]) {
     for (const source of sources) this.add(source);
   }
 

@@ -2,9 +2,7 @@ import type { OutputStream } from '../io.js';
 
 export interface Paint {
   bold(text: string): string;
-  dim(text: string): string;
   red(text: string): string;
-  green(text: string): string;
   yellow(text: string): string;
 }
 
@@ -23,9 +21,7 @@ export function paintFor(color: boolean): Paint {
     color ? `\u001b[${open}m${text}\u001b[${close}m` : text;
   return {
     bold: paint(1, 22),
-    dim: paint(2, 22),
     red: paint(31, 39),
-    green: paint(32, 39),
     yellow: paint(33, 39),
   };
 }

@@ -8,7 +8,7 @@ import { liveState } from '../parts/live-state.js';
 import { named } from '../parts/named.js';
 import { processProblems } from '../parts/process-problems.js';
 import { table } from '../parts/table.js';
-import type { CompanyFigures, OverviewSeen, PastOverviewSeen, Sums, Weeks } from '../ports/overview.js';
+import type { CompanyFigures, OverviewSeen, PastOverviewSeen, Weeks } from '../ports/overview.js';
 import { changesTable } from './changes-table.js';
 import { companyAddress, companyPath } from './companies.js';
 import { companyFigures, currencyWords, figure, weekTable } from './company-figures.js';
@@ -110,8 +110,8 @@ ${weekTable(name, currency, week, weekBefore, weeks)}</div>`;
   )}</section>`;
 }
 
-const sum = (rows: readonly Sums[], name: keyof Sums): number =>
-  rows.reduce((sofar, row) => sofar + row[name], 0);
+const investmentsIn = (rows: readonly CompanyFigures[]): number =>
+  rows.reduce((sofar, { investments }) => sofar + investments, 0);
 
 /** Amounts of different currencies cannot be compared; numbers of investments can. */
 const byNumber = (rows: readonly CompanyFigures[]): readonly CompanyFigures[] =>
@@ -123,9 +123,7 @@ const keyOf = ({ source, company_id }: Pick<CompanyFigures, 'source' | 'company_
 function companies({ companies: all, companies_count, sources, weeks }: OverviewSeen, now: number): Html {
   const byCompany = new Map<string, CompanyFigures[]>();
   for (const one of byNumber(all)) byCompany.set(keyOf(one), [...(byCompany.get(keyOf(one)) ?? []), one]);
-  const sorted = [...byCompany.values()].sort(
-    (one, other) => sum(other, 'investments') - sum(one, 'investments'),
-  );
+  const sorted = [...byCompany.values()].sort((one, other) => investmentsIn(other) - investmentsIn(one));
   const unread = sources.filter(({ readable, followed }) => readable === 0 && followed);
   const unreadShown = unread.slice(0, unreadMax);
   const shown = sorted.slice(0, cardsMax);

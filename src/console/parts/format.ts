@@ -95,5 +95,5 @@ export function duration(millis: number): string {
 }
 
 /** `1 row`, `2,000 rows`. */
-export const counted = (value: number, one: string, many = `${one}s`): string =>
-  `${count(value)} ${value === 1 ? one : many}`;
+export const counted = (value: number, one: string): string =>
+  `${count(value)} ${one}${value === 1 ? '' : 's'}`;

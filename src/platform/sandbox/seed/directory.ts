@@ -66,7 +66,7 @@ const revenue = {
 };
 const debt = { interest_rate_percent: '9.5', maturity_months: 36 };
 
-const open = (security: SecurityType, terms: JsonObject, more: Partial<RoundPlan> = {}): RoundPlan => ({
+const open = (security: SecurityType, terms: JsonObject, more: Partial<RoundPlan>): RoundPlan => ({
   status: 'open',
   exemption: 'reg_cf',
   security,
@@ -79,7 +79,7 @@ const open = (security: SecurityType, terms: JsonObject, more: Partial<RoundPlan
   ...more,
 });
 
-const closed = (security: SecurityType, terms: JsonObject, more: Partial<RoundPlan> = {}): RoundPlan =>
+const closed = (security: SecurityType, terms: JsonObject, more: Partial<RoundPlan>): RoundPlan =>
   open(security, terms, { status: 'closed', startedDaysAgo: 500, closedDaysAgo: 320, backers: 4, ...more });
 
 /** One company of each kind in the catalog, so that every filter and visibility rule has an example. */

@@ -182,13 +182,12 @@ const blankQuarantine = `
   WHERE body <> '' AND source_no = $1 AND id = ANY($2::text[]) RETURNING id`;
 
 /** The SQL equivalent of `idsIn` in forgotten.ts: matches whole ids only. */
-const naming = (ids: string) =>
-  `EXISTS (SELECT 1 FROM regexp_matches(body, '(?<![A-Za-z0-9_])(?:inv|invt|usr)_[A-Za-z0-9_-]+', 'g') AS m
-           WHERE m[1] = ANY(${ids}::text[]))`;
+const namingErased = `EXISTS (SELECT 1 FROM regexp_matches(body, '(?<![A-Za-z0-9_])(?:inv|invt|usr)_[A-Za-z0-9_-]+', 'g') AS m
+           WHERE m[1] = ANY($1::text[]))`;
 
 const blankNamingCases = `
   UPDATE quarantine_rows SET body = NULL
-  WHERE body IS NOT NULL AND (id IS NULL OR $2::int > 0) AND ${naming('$1')} RETURNING id`;
+  WHERE body IS NOT NULL AND (id IS NULL OR $2::int > 0) AND ${namingErased} RETURNING id`;
 
 const blankNamingDeliveries = `
-  UPDATE webhook_inbox SET body = NULL WHERE body IS NOT NULL AND ${naming('$1')} RETURNING investment AS id`;
+  UPDATE webhook_inbox SET body = NULL WHERE body IS NOT NULL AND ${namingErased} RETURNING investment AS id`;

@@ -56,7 +56,7 @@ export async function namingHolders(
  */
 async function lockHolders(
   { pool, schema, identitySchema }: Omit<Locked, 'url'>,
-  table: string | null = null,
+  table: string | null,
 ): Promise<readonly LockHolder[]> {
   try {
     const { rows } = await pool.query<LockHolder>(holding, [schema, identitySchema, table]);
