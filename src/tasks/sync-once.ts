@@ -5,7 +5,7 @@ import type { SourceResult } from '../daemon/source-result.js';
 import { followOnce } from '../daemon/start-following.js';
 import { type Fault, isFault } from '../domain/fault.js';
 import type { SourceName } from '../domain/ids.js';
-import { type Instant, millisOf } from '../domain/instant.js';
+import { type Instant, instantFromMillis, millisOf } from '../domain/instant.js';
 import type { ListingLeft } from '../reading/listing-left.js';
 import { listingOf } from '../reading/listing-status.js';
 import { statusOf } from '../reading/status.js';
@@ -135,7 +135,10 @@ interface TickWish {
   readonly following: SyncProgress;
 }
 
-/** Runs one tick of a source and, if the run waits for the quota, those that finish it. Returns their sum. */
+/**
+ * Runs one tick of a source and, if the run waits for the quota, those that finish it. Returns their sum. Waits without a
+ * page between them grow, and the run ends after `idleWaitsMax` of them: a platform may ask for short waits for ever.
+ */
 async function ticked(engine: Engine, name: SourceName, wish: TickWish): Promise<TickResult> {
   const { ask, clock, signal, events, following } = wish;
   const tick = async (wanted: ManualAsk) => {
@@ -145,22 +148,27 @@ async function ticked(engine: Engine, name: SourceName, wish: TickWish): Promise
     return done;
   };
   let result = await tick(ask);
+  let idleWaits = 0;
   // The approval covers the listing that was asked for with it, of which the ticks after a wait do not know.
   let isApproved = ask.resync === true && ask.acceptDeletions === true;
   let hasWaited = false;
   while (events.onWait !== undefined && !signal.aborted) {
     const until = waitOf(result);
     if (until !== null) {
+      if (idleWaits >= idleWaitsMax) return givenUp(result);
       hasWaited = true;
-      events.onWait(name, until);
+      const waitMillis = Math.max(waitMillisMin * 2 ** idleWaits, millisOf(until) - clock.now());
+      events.onWait(name, instantFromMillis(clock.now() + waitMillis));
       events.onProgress?.(() => following.sofar);
       const begun = clock.monotonic();
-      await clock.wait(Math.max(waitMillisMin, millisOf(until) - clock.now()), signal);
+      await clock.wait(waitMillis, signal);
       following.waited(name, clock.monotonic() - begun);
       const paused = await pausedMeanwhile(engine, name, clock);
       if (signal.aborted) break;
       if (paused !== undefined) return sumOf(result, paused);
-      result = sumOf(result, await tick({}));
+      const next = await tick({});
+      idleWaits = next.report.pages > 0 ? 0 : idleWaits + 1;
+      result = sumOf(result, next);
       continue;
     }
     if (result.report.outcome !== 'done' || !hasWaited || !isApproved) break;
@@ -188,8 +196,19 @@ async function pausedMeanwhile(
 const waitOf = ({ report: { code, retryAt } }: TickResult): Instant | null =>
   code === 'rate_limited' ? retryAt : null;
 
-/** A platform that asks to wait no time at all is not asked again at once. */
+/** A platform that asks to wait no time at all is not asked again at once. Each wait without a page doubles it. */
 const waitMillisMin = 1_000;
+
+/** Together at least 17 minutes; ten hours where each ends with the window of the quota. */
+const idleWaitsMax = 10;
+
+const givenUp = ({ report, ...result }: TickResult): TickResult => ({
+  ...result,
+  report: {
+    ...report,
+    message: `${report.message ?? report.outcome}; gave up after ${idleWaitsMax} waits in a row without a page`,
+  },
+});
 
 /** Returns the later result, with what both did. */
 function sumOf(one: TickResult, { report, ...later }: TickResult): TickResult {

@@ -15,6 +15,7 @@ import {
   totalsByHand,
   totalsHeld,
 } from '../daemon/daemon-fixture.js';
+import { hurriedClock } from '../support/hurried-clock.js';
 
 const never = new AbortController().signal;
 
@@ -163,6 +164,34 @@ test('sync: when the database goes away at the end, the results are returned, an
     listing: null,
   });
   expect(failures).toEqual(['database_unusable']);
+});
+
+test('sync --wait gives up after ten growing waits, and says so, if the platform asks for short waits for ever', async () => {
+  const sandbox = await sandboxFor({ companies: 1, records: 30 });
+  const body = { error: { type: 'rate_limited', message: 'Too fast.', details: { retry_after: 1 } } };
+  await control(sandbox, 'POST', '/faults', [
+    { path: '/investments', times: 1_000, action: { status: 429, body } },
+  ]);
+  const [short, long] = [hurriedClock(4_000), hurriedClock(Number.POSITIVE_INFINITY)];
+  const waits: number[] = [];
+  let isWaiting = false;
+  const clock = {
+    ...short,
+    wait: (millis: number, signal?: AbortSignal) => {
+      if (!isWaiting) return short.wait(millis, signal);
+      isWaiting = false;
+      waits.push(millis);
+      return long.wait(millis, signal);
+    },
+  };
+  const parts = { ...partsFor(configFor(sandbox, { folder: freshFolder() })), clock };
+  const onWait = () => {
+    isWaiting = true;
+  };
+  const [refused] = await syncOnce(parts, {}, never, { onWait });
+  expect(refused?.report).toMatchObject({ outcome: 'waiting', code: 'rate_limited', pages: 0 });
+  expect(refused?.report.message).toContain('gave up after 10 waits');
+  expect(waits.map((millis, index) => millis >= 1_000 * 2 ** index)).toEqual(Array(10).fill(true));
 });
 
 test('sync: a rejected token halts the source for a person', async () => {
