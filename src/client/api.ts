@@ -6,7 +6,7 @@ import type { Urgency } from '../sync/ports.js';
 import type { HeaderNames } from '../wire/headers.js';
 import type { BodyLimits } from './fetch/body-limits.js';
 import { type Call, callName, type Fetch } from './fetch/fetch.js';
-import { judgeResponse, requestIdOf } from './judge-response.js';
+import { judgeResponse } from './judge-response.js';
 
 export interface Ask {
   readonly method?: Call['method'];
@@ -36,7 +36,6 @@ export interface Reply {
   readonly body: unknown;
   /** The body exactly as the platform sent it. */
   readonly text: string;
-  readonly requestId: string | null;
 }
 
 /** Sends one typed request and returns the checked and parsed response. Throws `Fault`. */
@@ -64,8 +63,7 @@ export function createApi(parts: ApiParts): Api {
       ...defined({ limits: ask.limits }),
     };
     const answer = await parts.fetch(call);
-    if (answer.status === 304 && ask.etag !== undefined)
-      return { status: 304, body: null, text: '', requestId: requestIdOf(answer.headers, parts.names) };
+    if (answer.status === 304 && ask.etag !== undefined) return { status: 304, body: null, text: '' };
     const fault = judgeResponse(callName(call), answer, parts.names, parts.clock.now());
     if (fault !== undefined) throw fault;
     await ask.onText?.(answer.body);
@@ -73,7 +71,6 @@ export function createApi(parts: ApiParts): Api {
       status: answer.status,
       body: ask.isStatusEnough === true ? null : parseJson(call, answer.status, answer.body),
       text: answer.body,
-      requestId: requestIdOf(answer.headers, parts.names),
     };
   };
 }

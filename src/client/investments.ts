@@ -177,8 +177,6 @@ export interface Tally {
 }
 
 export interface OfferingStats {
-  readonly offering: string;
-  readonly currency: string | null;
   readonly byStatus: Readonly<Record<string, Tally>>;
   readonly total: Tally;
   readonly publishedThrough: Instant | null;
@@ -209,8 +207,6 @@ export async function readOfferingStats(
     byStatus[status] = tallyOf(tally, `by_status.${status}`);
   }
   return {
-    offering,
-    currency: typeof data.currency === 'string' ? data.currency : null,
     byStatus,
     total: tallyOf(data.total, 'total'),
     publishedThrough: parseInstant(asObject(body.meta).published_through) ?? null,

@@ -122,7 +122,7 @@ function readProblem(answer: Answer, names: HeaderNames): Problem {
   };
 }
 
-export function requestIdOf(headers: HeadersRead, names: HeaderNames): string | null {
+function requestIdOf(headers: HeadersRead, names: HeaderNames): string | null {
   return word(headers.get(names.requestId));
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import type { SourceName } from '../domain/ids.js';
-import { type Instant, instantFromMillis } from '../domain/instant.js';
+import { instantFromMillis } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { type ConnectionCounts, ConnectionTable } from '../runtime/connection-table.js';
 import { Interrupter } from '../runtime/interruption.js';
@@ -73,9 +73,6 @@ const receiverLimits: ReceiverLimits = {
 
 export interface ReceiverStatus {
   readonly results: Readonly<Record<Result, number>>;
-  readonly lastAcceptedAt: Instant | null;
-  /** Index of the secret that verified the last delivery. */
-  readonly lastSecret: number | null;
   readonly connections: ConnectionCounts;
 }
 
@@ -95,8 +92,6 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     Result,
     number
   >;
-  let lastAcceptedAt: Instant | null = null;
-  let lastSecret: number | null = null;
   let closing = false;
 
   /**
@@ -116,9 +111,8 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     if (request.headers.expect !== undefined) response.writeContinue();
     const body = await readBody(request, (bytes) => connections.hold(request, bytes));
     const now = parts.clock.now();
-    const secret = secretOf(await verify(request.get(parts.signatureHeader), body, now));
+    requireGenuine(await verify(request.get(parts.signatureHeader), body, now));
     connections.prove(request);
-    lastSecret = secret;
     const delivery = parseDelivery(body);
     if (delivery === undefined) throw new Refusal('invalid_payload');
     const { event } = delivery;
@@ -134,7 +128,6 @@ export function createReceiver(parts: ReceiverParts): Receiver {
       workWhenStored(storing, event, sources);
       throw error;
     });
-    lastAcceptedAt = receivedAt;
     const result = event.test ? 'test' : sources.length === 0 ? 'ignored' : 'accepted';
     answer(response, stored === 'duplicate' ? 'duplicate' : result);
     response.end();
@@ -169,11 +162,11 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     return newest === null ? verdict : verifySignature(header, body, newest, now);
   };
 
-  /** Returns the index of the secret that verified the delivery. Throws the `Refusal` of one that is not accepted. */
-  const secretOf = (verdict: Verdict): number => {
+  /** Throws the `Refusal` of a delivery that is not accepted. */
+  const requireGenuine = (verdict: Verdict): void => {
     if (verdict.ok) {
       parts.onGenuine?.(null);
-      return verdict.secret;
+      return;
     }
     if (verdict.problem === 'timestamp_out_of_tolerance') parts.onGenuine?.(verdict.signerAheadSeconds);
     if (verdict.problem === 'signature_mismatch') mismatches.add(verdict.problem);
@@ -242,8 +235,6 @@ export function createReceiver(parts: ReceiverParts): Receiver {
     listen: (port, host = '127.0.0.1') => listen(server, port, host),
     status: () => ({
       results: { ...results },
-      lastAcceptedAt,
-      lastSecret,
       connections: connections.counts(),
     }),
     close: async () => {

@@ -8,8 +8,7 @@ export interface SignatureHeader {
 }
 
 export type Verdict =
-  /** Index of the secret that matched: shows when an old one may be removed. */
-  | { readonly ok: true; readonly secret: number }
+  | { readonly ok: true }
   | { readonly ok: false; readonly problem: 'missing_header' | 'malformed_header' | 'signature_mismatch' }
   /**
    * The signature is genuine and only its time is wrong: a replay or a wrong clock. Positive when the signer is ahead
@@ -64,17 +63,17 @@ export function verifySignature(
   const parsed = parseSignatureHeader(header);
   if (parsed === undefined) return { ok: false, problem: 'malformed_header' };
   const given = parsed.signatures.slice(0, signaturesTriedMax).map((value) => Buffer.from(value, 'utf8'));
-  let match = -1;
-  for (const [index, secret] of secrets.slice(0, secretsTriedMax).entries()) {
+  let matches = false;
+  for (const secret of secrets.slice(0, secretsTriedMax)) {
     const wanted = Buffer.from(digestOf(secret, parsed.timestamp, body), 'utf8');
     for (const value of given)
-      if (value.length === wanted.length && timingSafeEqual(value, wanted) && match < 0) match = index;
+      if (value.length === wanted.length && timingSafeEqual(value, wanted)) matches = true;
   }
-  if (match < 0) return { ok: false, problem: 'signature_mismatch' };
+  if (!matches) return { ok: false, problem: 'signature_mismatch' };
   const signerAheadSeconds = Number(parsed.timestamp) - Math.floor(now / 1000);
   return Math.abs(signerAheadSeconds) > signatureToleranceSeconds
     ? { ok: false, problem: 'timestamp_out_of_tolerance', signerAheadSeconds }
-    : { ok: true, secret: match };
+    : { ok: true };
 }
 
 function digestOf(secret: string, timestamp: string, body: Uint8Array): string {

@@ -25,7 +25,7 @@ const answering =
       data: { id, type: 'installation', attributes },
       token: { access_token: `at_live_${'a'.repeat(40)}`, scope: 'read:investments' },
     };
-    return { status: 200, body, text: JSON.stringify(body), requestId: null };
+    return { status: 200, body, text: JSON.stringify(body) };
   };
 
 test('installations: an answer about another installation is refused, and so is its token', async () => {

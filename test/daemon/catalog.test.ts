@@ -7,7 +7,7 @@ import { rateLimits } from '../../src/wire/limits.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
 const never = new AbortController().signal;
-const reply = (status: number, body: unknown = {}) => ({ status, body, text: '', requestId: null });
+const reply = (status: number, body: unknown = {}) => ({ status, body, text: '' });
 const refused = (status: number, type: string, details: Readonly<Record<string, unknown>> = {}) =>
   new Fault(status === 403 ? 'forbidden' : 'refused', 'refused', { status, type, details });
 const throwing = (fault: Fault) => async () => {

@@ -15,7 +15,7 @@ function platformOf(rounds: Readonly<Record<string, readonly [investors: number,
   const api: Api = async ({ path, params = {} }) => {
     const id = Object.values(params).join();
     asked.push(path.endsWith('/stats') ? `stats of ${id}` : id);
-    const reply = (body: unknown) => ({ status: 200, body, text: JSON.stringify(body), requestId: null });
+    const reply = (body: unknown) => ({ status: 200, body, text: JSON.stringify(body) });
     if (!path.endsWith('/stats')) {
       const service_rounds = Object.entries(rounds).map(([offering_id, [investor_count]]) => ({
         offering_id,

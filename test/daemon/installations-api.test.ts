@@ -15,7 +15,7 @@ const entry = (id: string, target: object, set: object = {}) => ({
 function apiOf(...entries: readonly unknown[]) {
   const api: Api = async ({ path }) => {
     const body = { data: path.endsWith('}') ? entries[0] : entries, meta: { count: entries.length } };
-    return { status: 200, body, text: JSON.stringify(body), requestId: null };
+    return { status: 200, body, text: JSON.stringify(body) };
   };
   const client = { besides: () => api };
   const platform = { client, tokensOf: () => ({}) } as unknown as Parameters<typeof installationsApi>[0];

@@ -58,7 +58,7 @@ describe('receiver: authentic deliveries', () => {
       { eventId: 'evt_1', installation: 'inst_1', lane: 'acme', state: 'pending' },
     ]);
     expect(its.nudged).toEqual([[acme]]);
-    expect(its.receiver.status()).toMatchObject({ lastSecret: 0, results: { accepted: 1 } });
+    expect(its.receiver.status()).toMatchObject({ results: { accepted: 1 } });
   });
 
   test('DELIV-10 CLIENT-22 a duplicate is recognized by event and installation', async () => {
@@ -107,10 +107,8 @@ describe('receiver: authentic deliveries', () => {
   test('DELIV-02 a rotation rejects no delivery: old and new secret are valid as long as both are configured', async () => {
     its.secrets = ['whsec_new', secret];
     expect((await its.deliver({ body: eventBody({ id: 'evt_a' }) })).status).toBe(202);
-    expect(its.receiver.status().lastSecret).toBe(1);
     const body = eventBody({ id: 'evt_b' });
     expect((await its.deliver({ body, signature: signed(body, seconds(), 'whsec_new') })).status).toBe(202);
-    expect(its.receiver.status().lastSecret).toBe(0);
     its.secrets = ['whsec_new'];
     expect((await its.deliver({ body: eventBody({ id: 'evt_c' }) })).status).toBe(401);
   });

@@ -261,8 +261,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   bug(
     'any signature is accepted',
     'src/inbox/verify-signature.ts',
-    'value.length === wanted.length && timingSafeEqual(value, wanted) && match < 0',
-    'value.length === wanted.length && match < 0',
+    'value.length === wanted.length && timingSafeEqual(value, wanted)) matches = true;',
+    'value.length === wanted.length) matches = true;',
   ),
   bug(
     'signatures never expire',

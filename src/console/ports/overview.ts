@@ -69,8 +69,6 @@ export interface PastOverviewSeen {
   readonly totals: readonly (CompanyTotals & { readonly status: string })[];
   /** Sources that the mirror did not have yet. */
   readonly younger: readonly { readonly source: string; readonly from: string }[];
-  /** The number of the newest change of then; 0 before the first. */
-  readonly change_seq: number;
   /** The newest changes of then, latest first. */
   readonly changes: readonly ChangeSeen[];
 }

@@ -40,7 +40,6 @@ export async function readPast(
       committed_cents: Number(row.committed_cents),
       raised_cents: Number(row.raised_cents),
     })),
-    change_seq: changes[0]?.seq ?? 0,
     changes,
   };
 }
