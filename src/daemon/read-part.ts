@@ -1,7 +1,7 @@
 import { readInvestment } from '../client/investments.js';
 import type { SourceConfig } from '../config/config.js';
 import { defined } from '../domain/defined.js';
-import { Fault } from '../domain/fault.js';
+import { Fault, isFault } from '../domain/fault.js';
 import { type InvestmentId, type OfferingId, parseId } from '../domain/ids.js';
 import { instantFromMillis } from '../domain/instant.js';
 import type { FeedItem } from '../domain/investment.js';
@@ -24,7 +24,7 @@ export type Part =
 
 export interface PartRead {
   readonly source: string;
-  /** `absent`: the platform does not list the investment for this source. */
+  /** `absent`: the platform does not list the investment or round for this source. */
   readonly outcome: 'done' | 'absent';
   readonly pages: number;
   readonly records: number;
@@ -73,7 +73,12 @@ export async function readPart(
     let pages = 0;
     let position: Position | null = { kind: 'start' };
     while (position !== null) {
-      const page: FeedPage = (await feed.page(position, cut)).parse();
+      const received = await feed.page(position, cut).catch((error: unknown) => {
+        if (part.kind === 'round' && pages === 0 && isOfAnother(error)) return null;
+        throw error;
+      });
+      if (received === null) return await absent(source, part, parts);
+      const page: FeedPage = received.parse();
       pages += 1;
       const wanted = page.items.filter((item) => part.kind === 'round' || idOf(item) === part.id);
       for (const item of wanted) seen.add(idOf(item) ?? '');
@@ -102,6 +107,13 @@ export async function readPart(
     await mirror.release(lease);
   }
 }
+
+/**
+ * Returns whether the platform refuses a round because it is of another company, or none: the source itself was readable a
+ * moment ago.
+ */
+const isOfAnother = (error: unknown): boolean =>
+  isFault(error, 'forbidden') || (isFault(error, 'refused') && error.about.status === 404);
 
 /** The error for a source of which no single records are read, because a listing is under way. */
 export const notListed = (source: string): Fault =>

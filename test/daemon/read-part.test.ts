@@ -2,7 +2,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { startEngine } from '../../src/daemon/engine.js';
 import { readPart } from '../../src/daemon/read-part.js';
 import { syncSources } from '../../src/daemon/sync-sources.js';
-import type { InvestmentId } from '../../src/domain/ids.js';
+import type { InvestmentId, OfferingId } from '../../src/domain/ids.js';
+import { syncPart } from '../../src/tasks/sync-part.js';
 import { openRaw } from '../support/open-raw.js';
 import { configFor, freshFolder, partsFor, sandboxFor } from './daemon-fixture.js';
 
@@ -68,4 +69,20 @@ test('the round of a record that is read by itself is reported, so that an unkno
     .get() ?? ['', ''];
   await readPart(source, { kind: 'investment', id: id as InvestmentId }, parts, engine, never);
   expect(invested.mock.calls).toEqual([['c0', new Set([round])]]);
+});
+
+test('a round is read for the source of its company, absent for another one, and absent for all if nobody has it', async () => {
+  const sandbox = await sandboxFor({ records: 20, companies: 2 });
+  const parts = partsFor(configFor(sandbox, { folder: freshFolder() }));
+  const outcomes = async (id: string) =>
+    (await syncPart(parts, { kind: 'round', id: id as OfferingId }, never)).map(({ outcome, missing }) => [
+      outcome,
+      missing,
+    ]);
+  const [none, read] = [
+    ['absent', 0],
+    ['done', 0],
+  ];
+  expect(await outcomes(sandbox.ready.companies[1]?.offering ?? '')).toEqual([none, read]);
+  expect(await outcomes('ofr_0000000000000000000000')).toEqual([none, none]);
 });
