@@ -33,7 +33,7 @@ export interface TokensWished {
   readonly scopes: readonly string[];
   /** After a start, the vault may have the token of any waiting source. */
   readonly looksAtAll: boolean;
-  /** Whether something else has come up, which goes first. */
+  /** Whether something else has come up, which goes first once some tokens were asked for. */
   readonly isInterrupted: () => boolean;
 }
 
@@ -45,7 +45,7 @@ const gatherMillis = 1_000;
 const gatherFactor = 10;
 
 /**
- * Gives waiting sources their tokens, as far as they may be asked for now. Ends early when `isInterrupted`. Returns
+ * Gives waiting sources their tokens, as far as they may be asked for now. Ends early when `isInterrupted`, after a few. Returns
  * whether the platform was asked. Throws the platform's refusal, after storing what was received beside it.
  */
 export async function obtainTokens(
@@ -61,11 +61,12 @@ export async function obtainTokens(
   const queue = new PQueue({ concurrency: atOnce });
   const failures: unknown[] = [];
   const gathered = gatherConnected(parts);
-  let asked = false;
+  let asked = 0;
   for (const row of due)
     void queue.add(async () => {
-      if (failures.length > 0 || signal.aborted || isInterrupted()) return;
-      asked = true;
+      // Where events never stop, each turn still asks for some.
+      if (failures.length > 0 || signal.aborted || (asked >= atOnce && isInterrupted())) return;
+      asked += 1;
       try {
         const received = await obtainOne(parts, api, scopes, row, signal);
         if (received !== null) await gathered.add(received);
@@ -76,7 +77,7 @@ export async function obtainTokens(
   await queue.onIdle();
   await gathered.end();
   if (failures.length > 0) throw failures[0];
-  return asked;
+  return asked > 0;
 }
 
 async function obtainOne(

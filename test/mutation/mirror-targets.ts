@@ -25,7 +25,12 @@ const cli = of('cli');
 const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
 const ticks = sync('run-tick', 'perform-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
 const listings = dimensions('list-collections', 'list-posts', 'parse', 'round-names');
-const following = installations('plan-following', 'refused-requests', 'installation-follower');
+const following = installations(
+  'plan-following',
+  'refused-requests',
+  'many-installations',
+  'installation-follower',
+);
 const care = endpoint('plan', 'bound', 'failed-while-off', 'unstored-secret');
 
 /** What decides which records, requests, deliveries and messages there are. The fastest tests stand first. */
