@@ -273,6 +273,34 @@ test('an unknown round is listed after the tick that brought its investment, onc
   expect(taken()).toBe(0);
 });
 
+test('an investment that arrives before the first listing asks for others only if its round is unknown', async () => {
+  for (const [round, expected] of [
+    ['ofr_1', 0],
+    ['ofr_2', 2 * (whole - 1)],
+  ] as const) {
+    const { dimensions, tick, taken } = world({
+      listedAt: instantFromMillis(Date.parse('2026-11-01T00:00:00Z')),
+    });
+    dimensions.invested(acme, [round]);
+    await tick();
+    expect(taken(), round).toBe(expected);
+  }
+});
+
+test.each([
+  [119_999, 1],
+  [120_000, 2],
+])('two events %i ms after a listing lead to %i at once', async (after, expected) => {
+  const { clock, dimensions, tick, gaps } = world();
+  await tick();
+  await clock.advance(after);
+  for (let event = 0; event < 2; event += 1) {
+    dimensions.touched(acme, 'offering.closed');
+    await settled();
+  }
+  expect(gaps()).toHaveLength(expected);
+});
+
 test('an unknown round whose investments are gone is listed for a few times, not for ever', async () => {
   const { tick, pass, dimensions, taken } = world();
   await tick();

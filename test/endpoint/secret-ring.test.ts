@@ -63,3 +63,29 @@ test('a failed reading keeps the previous secrets and is not retried at once', a
   ring.values();
   expect(readings).toHaveLength(1);
 });
+
+test('an unknown signature looks once a second for secrets that another host stored, and others wait for that look', async () => {
+  const clock = manualClock(0);
+  let looks = 0;
+  let go = () => {};
+  const ring = new SecretRing([], clock, silentLogger, {
+    shared: true,
+    secrets: () => [`managed ${looks}`],
+    reread: () => {
+      looks += 1;
+      return new Promise((resolve) => {
+        go = resolve;
+      });
+    },
+  });
+  await ring.load();
+  const both = Promise.all([ring.newest(), ring.newest()]);
+  go();
+  expect(await both).toEqual([['managed 1'], ['managed 1']]);
+  clock.advance(999);
+  expect(await ring.newest()).toBeNull();
+  clock.advance(1);
+  const next = ring.newest();
+  go();
+  expect(await next).toEqual(['managed 2']);
+});
