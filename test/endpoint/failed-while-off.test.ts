@@ -77,7 +77,7 @@ async function startedAgain(before: 'ok' | 'failing' | 'unknown') {
 
 test('an endpoint whose deliveries failed only while the daemon was off is not failing, until a later one fails', async () => {
   const { first, platform, clock, checked } = await startedAgain('ok');
-  expect(first).toMatchObject({ state: 'ok', failingSince: null });
+  expect(first).toMatchObject({ state: 'ok', failingSince: null, message: null, hint: null });
   expect(await checked()).toMatchObject({ state: 'ok' });
   platform.last_delivery_at = minutesAgo(clock, 1);
   expect(await checked()).toMatchObject({ state: 'failing', failingSince: platform.failing_since });
@@ -92,5 +92,7 @@ test('an endpoint that a check before the restart found failing is still failing
 
 test('an endpoint that no check found working is failing at the first one', async () => {
   const { first, platform } = await startedAgain('unknown');
-  expect(first).toMatchObject({ state: 'failing', failingSince: platform.failing_since });
+  const message = `deliveries have failed since ${platform.failing_since}`;
+  const hint = expect.stringContaining('publicUrl');
+  expect(first).toMatchObject({ state: 'failing', failingSince: platform.failing_since, message, hint });
 });

@@ -8,6 +8,7 @@ const minutes = 60_000;
 test.each([
   [0, null, 0],
   [1, 0, 1 * minutes],
+  [2, null, 0],
   [2, 0, 2 * minutes],
   [2, 1.5 * minutes, 0.5 * minutes],
   [3, 4 * minutes, 0],

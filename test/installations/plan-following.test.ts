@@ -147,3 +147,16 @@ test('rows are due to be erased at the end of their last day', () => {
   expect(isErasureDue(states.revoked, Date.parse(at(32)))).toBe(true);
   expect(isErasureDue({ ...states.revoked, state: 'erased' }, Date.parse(at(33)))).toBe(false);
 });
+
+test.each([
+  ['before now', at(4), at(4)],
+  ['now', at(5), at(5)],
+  ['in the future of this clock', at(9), at(5)],
+  ['not stated', null, at(5)],
+])(
+  'the end of an installation that is %s is stored as a time that is not in the future',
+  (_, revokedAt, expected) => {
+    const [next] = plan(stored, [{ ...one, isActive: false, revokedAt }]);
+    expect(next?.disconnectedAt).toBe(expected);
+  },
+);

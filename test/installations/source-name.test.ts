@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseSourceName } from '../../src/domain/ids.js';
-import { sourceNameFor } from '../../src/installations/source-name.js';
+import { freeName, sourceNameFor } from '../../src/installations/source-name.js';
 import fc from '../support/property.js';
 
 const acme = { id: 'inst_1aB', target: 'co_9xY', targetName: 'Acme Räder & Söhne GmbH' };
@@ -28,6 +28,9 @@ test('a name that is taken gets the first free number, also at full length', () 
   expect(sourceNameFor('{slug}', named, (name) => taken.has(name))).toBe('acme-3');
   const long = { ...acme, targetName: 'y'.repeat(80) };
   expect(sourceNameFor('{slug}', long, (name) => name === 'y'.repeat(56))).toBe(`${'y'.repeat(56)}-2`);
+  expect(freeName('z'.repeat(63), (name) => name === 'z'.repeat(63))).toBe(`${'z'.repeat(61)}-2`);
+  // A template without a usable character.
+  expect(sourceNameFor('…', acme, free)).toBe('co_9xy');
 });
 
 test('every name of a company gives a valid name of a source, and two companies never share one', () => {

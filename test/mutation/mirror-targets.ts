@@ -25,6 +25,7 @@ const cli = of('cli');
 const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
 const ticks = sync('run-tick', 'perform-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
 const listings = dimensions('list-collections', 'list-posts', 'parse', 'round-names');
+const listing = dimensions('create-dimensions', 'listing-times');
 const following = installations(
   'plan-following',
   'refused-requests',
@@ -116,15 +117,15 @@ export const mirrorTargets: readonly Target[] = [
   target('verify/compare-record', verify('verify-source', 'verify-listing')),
   target('verify/settle', verify('settle', 'verify-source')),
   target('verify/call-budget', verify('call-budget', 'verify-source')),
-  target('dimensions/create-dimensions', dimensions('create-dimensions')),
-  target('dimensions/listing-plan', dimensions('create-dimensions')),
-  target('dimensions/listing-queue', dimensions('create-dimensions')),
-  target('dimensions/lister', dimensions('create-dimensions', 'catalog')),
+  target('dimensions/create-dimensions', listing),
+  target('dimensions/listing-plan', listing),
+  target('dimensions/listing-queue', listing),
+  target('dimensions/lister', listing, dimensions('catalog')),
   target('dimensions/list-collections', listings),
   target('dimensions/mentioned-rounds', listings),
   target('dimensions/finish-rows', listings),
   target('dimensions/round-names', dimensions('round-names'), listings),
-  target('dimensions/compare-listings', dimensions('catalog')),
+  target('dimensions/compare-listings', listing, dimensions('catalog')),
   target('dimensions/troubles', listings),
   target('dimensions/fields', dimensions('parse'), listings),
   target('dimensions/collections/companies', dimensions('parse'), listings),
