@@ -48,6 +48,16 @@ test.each([
   expect(rows('company_updates').map(({ id }) => id)).toEqual(['u1', 'u2']);
 });
 
+test('an error that is no fault, while a post is read, ends the listing', async () => {
+  const post = Object.defineProperty({}, 'id', {
+    get: () => {
+      throw new Error('a defect');
+    },
+  });
+  const answers = { ...served, '/companies/co_1/updates': { ...updates([]), data: [post] } };
+  await expect(listed({ answers })).rejects.toThrow('a defect');
+});
+
 test('a post that moves to another page while the pages are read is not deleted', async () => {
   const paged = (ids: readonly string[], next: string | null): Found => {
     const { data, meta } = updates(ids);

