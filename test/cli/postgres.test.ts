@@ -260,6 +260,20 @@ describe('a mirror on PostgreSQL', () => {
     });
   });
 
+  test('doctor ends and says that no connection is left if the role may have only one', async () => {
+    const limit = (most: number) =>
+      world.admin(`ALTER ROLE ${new URL(world.url).username} CONNECTION LIMIT ${most}`);
+    await limit(1);
+    const { code, out } = await run('doctor', '--json');
+    await limit(-1);
+    const { checks } = JSON.parse(out) as { checks: { name: string }[] };
+    const server = checks.find(({ name }) => name === 'database.server');
+    expect([code, server]).toMatchObject([
+      1,
+      { verdict: 'fail', message: expect.stringContaining('has no connection left') },
+    ]);
+  });
+
   test('an analyst role reads the mirror, and names only with the identity role', async () => {
     for (const role of readerRoles)
       await world.admin(

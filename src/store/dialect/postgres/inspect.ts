@@ -119,17 +119,21 @@ const inspection = `
  * in transaction mode gives a server process back after each transaction, so the next client to ask gets the same one.
  */
 async function poolerOf(pool: pg.Pool): Promise<Pooler> {
-  const [first, second] = [await pool.connect(), await pool.connect()];
+  const first = await pool.connect();
   try {
-    const before = await processOf(first);
-    await second.query('BEGIN READ ONLY');
-    const lent = await processOf(second);
-    const after = await processOf(first);
-    await second.query('ROLLBACK');
-    return poolerBehind({ told: announcedPid(first), before, after, lent });
+    const second = await pool.connect();
+    try {
+      const before = await processOf(first);
+      await second.query('BEGIN READ ONLY');
+      const lent = await processOf(second);
+      const after = await processOf(first);
+      await second.query('ROLLBACK');
+      return poolerBehind({ told: announcedPid(first), before, after, lent });
+    } finally {
+      second.release();
+    }
   } finally {
     first.release();
-    second.release();
   }
 }
 
