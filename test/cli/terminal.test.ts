@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { guarded, Terminal } from '../../src/cli/output/terminal.js';
+import { systemClock } from '../../src/runtime/clock.js';
 import { collector, commandOf, fakeIo, rosterd } from './fake-io.js';
 import { copiedMirror, type FilledMirror, filledMirror } from './filled-mirror.js';
 
@@ -103,7 +104,9 @@ describe('on a terminal', () => {
   test.each([[['sources', 'list']], [['export', '--help']]])(
     'without a size, a terminal has 80 columns: %j',
     async (args) => {
-      const at = async (columns: number) => (await world.run(args, { tty: true, columns })).out;
+      const now = systemClock.now();
+      const clock = { ...systemClock, now: () => now };
+      const at = async (columns: number) => (await world.run(args, { tty: true, columns, clock })).out;
       expect(await at(0)).toBe(await at(80));
       expect(await at(0)).not.toBe(await at(24));
     },
