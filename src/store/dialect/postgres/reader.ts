@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { readingsOf } from '../../mirror-database.js';
 import { PostgresDialect } from '../../query-builder.js';
 import type { Reader, ReaderOptions } from '../port.js';
@@ -36,20 +37,24 @@ export async function openPostgresReader(
 /** One transaction on one connection. If it is lost, queries fail: another one would see another state. */
 async function readerOfOneState(opened: PostgresDatabase): Promise<PostgresReader> {
   const faultOf = (error: unknown) => postgresFault(error, opened.url);
+  let client: pg.PoolClient | undefined;
   try {
-    const client = await opened.pool.connect();
+    client = await opened.pool.connect();
     await client.query(beginLongSnapshot(opened));
-    const dialect = new PostgresDialect({ pool: withCursorsOn(client, opened.pool), cursor: InnerCursor });
+    const begun = client;
+    const dialect = new PostgresDialect({ pool: withCursorsOn(begun, opened.pool), cursor: InnerCursor });
     return {
       ...readingsOf(dialect),
       faultOf,
       async close() {
-        client.release(true);
+        begun.release(true);
         await opened.close();
       },
       abandon: () => opened.abandon(),
     };
   } catch (error) {
+    // The pool would wait for it.
+    client?.release(true);
     await opened.close();
     throw faultOf(error);
   }

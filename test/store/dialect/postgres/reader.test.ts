@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Reader } from '../../../../src/store/dialect/port.js';
 import { postgresFault } from '../../../../src/store/dialect/postgres/faults.js';
 import { openPostgresReader } from '../../../../src/store/dialect/postgres/reader.js';
@@ -27,6 +27,21 @@ test('a reader with a short timeout drops a connection that stops responding and
   const fault = await newestChange(reader.db).catch((error: unknown) => reader.faultOf(error));
   expect(fault).toMatchObject({ code: 'database_busy' });
   await expect.poll(() => newestChange(reader.db).catch(() => 'gone')).toBe(0);
+});
+
+test('a reader of one state fails when its transaction cannot begin, and does not wait for its own connection', async () => {
+  const { url } = await migratedDatabase();
+  const { query } = pg.Client.prototype;
+  const spy = vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+    this: pg.Client,
+    ...args: readonly unknown[]
+  ) {
+    if (String(args[0]).startsWith('BEGIN ISOLATION'))
+      return Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
+    return Reflect.apply(query, this, args);
+  });
+  onTestFinished(() => spy.mockRestore());
+  await expect(openPostgresReader(url, { oneState: true })).rejects.toMatchObject({ code: 'database_busy' });
 });
 
 test('a status whose connection stops responding fails, and the next one is read over a new connection', async () => {
