@@ -49,12 +49,8 @@ interface Waiting<Item, Result> {
 export class GroupCommit<Item, Result> {
   readonly #parts: GroupCommitParts<Item, Result>;
   readonly #limits: GroupLimits;
-  /**
-   * In the order of arrival. The first `#taken` entries already belong to a group. They are skipped, not removed, because
-   * shifting a long array is slow.
-   */
-  #waiting: Waiting<Item, Result>[] = [];
-  #taken = 0;
+  /** In the order of arrival, without those that already belong to a group. */
+  readonly #waiting: Waiting<Item, Result>[] = [];
   #isRunning = false;
 
   constructor(parts: GroupCommitParts<Item, Result>) {
@@ -64,7 +60,7 @@ export class GroupCommit<Item, Result> {
 
   /** Resolves once the item is committed. Throws what `commit` reports for it, and `database_busy` when too many wait. */
   add(item: Item): Promise<Result> {
-    if (this.#waiting.length - this.#taken >= this.#limits.waiting)
+    if (this.#waiting.length >= this.#limits.waiting)
       return Promise.reject(
         new Fault('database_busy', `more than ${this.#limits.waiting} deliveries wait for the database`),
       );
@@ -76,7 +72,7 @@ export class GroupCommit<Item, Result> {
 
   /** Begins in the next phase of the event loop: by then, everything that has arrived at the sockets was added. */
   #start(): void {
-    if (this.#isRunning || this.#waiting.length === this.#taken) return;
+    if (this.#isRunning || this.#waiting.length === 0) return;
     this.#isRunning = true;
     setImmediate(() => {
       void this.#settle(this.#take()).finally(() => {
@@ -87,20 +83,13 @@ export class GroupCommit<Item, Result> {
   }
 
   #take(): readonly Waiting<Item, Result>[] {
-    const begin = this.#taken;
-    let end = begin;
+    let end = 0;
     let bytes = 0;
-    for (; end < this.#waiting.length && end - begin < this.#limits.count; end += 1) {
+    for (; end < this.#waiting.length && end < this.#limits.count; end += 1) {
       bytes += this.#waiting[end]?.bytes ?? 0;
-      if (bytes > this.#limits.bytes && end > begin) break;
+      if (bytes > this.#limits.bytes && end > 0) break;
     }
-    const group = this.#waiting.slice(begin, end);
-    this.#taken = end;
-    if (end === this.#waiting.length) {
-      this.#waiting = [];
-      this.#taken = 0;
-    }
-    return group;
+    return this.#waiting.splice(0, end);
   }
 
   /** Settles every item of the group; never rejects. */
@@ -116,10 +105,7 @@ export class GroupCommit<Item, Result> {
       if (isBusy(alone.error)) busy = alone;
     }
     if (busy === null) return;
-    const behind = this.#waiting.slice(this.#taken);
-    this.#waiting = [];
-    this.#taken = 0;
-    for (const waiting of behind) waiting.reject(busy.error);
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(busy.error);
   }
 
   /** Settles the items of a transaction that was committed. Returns the error of one that was not. */

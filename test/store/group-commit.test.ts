@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
 import { GroupCommit, type GroupLimits, type Outcome } from '../../src/store/group-commit.js';
@@ -39,6 +41,8 @@ class Letters {
   }
 }
 
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test('group commit: what is added in one turn of the event loop is one commit, in order', async () => {
@@ -124,4 +128,33 @@ test('group commit: beyond its limit of waiting items it fails at once, and late
   expect([a, b]).toEqual(['A', 'B']);
   expect(c).toContain('wait for the database');
   expect(await letters.add('d')).toEqual(['D']);
+});
+
+test('group commit: while more keeps arriving than one commit takes, what was stored is not kept in memory', async () => {
+  let commits = 0;
+  const group = new GroupCommit<object, null>({
+    commit: (items) => {
+      commits += 1;
+      return items.map(() => ({ ok: true as const, result: null }));
+    },
+    bytesOf: () => 10,
+    limits: { count: 1 },
+  });
+  const seen: WeakRef<object>[] = [];
+  const all: Promise<null>[] = [];
+  const add = () => {
+    const item = {};
+    if (commits < 20) seen.push(new WeakRef(item));
+    all.push(group.add(item));
+  };
+  add();
+  // There is always one more that waits.
+  while (commits < 20) {
+    add();
+    await nextTurn();
+  }
+  add();
+  collect();
+  expect(seen.slice(0, 10).filter((item) => item.deref() !== undefined)).toEqual([]);
+  await Promise.all(all);
 });
