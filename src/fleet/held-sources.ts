@@ -35,13 +35,15 @@ export class HeldSources {
   /** Gives up what others took over, releases surplus sources and claims free ones, up to the share of this member. */
   async rebalance(): Promise<void> {
     const { member, store, follow, isBusy, logger } = this.parts;
+    // The release of one of these may end after the holdings were read.
+    const leaving = new Set(this.#leaving);
     const holdings = await store.holdings();
     this.#giveUpTaken(holdings.held);
-    const { take, release } = shareOf(member, holdings, isBusy);
-    const surplus = release.filter((source) => !this.#leaving.has(source));
+    const { take, release } = shareOf(member, holdings, isBusy, (source) => leaving.has(source));
+    const surplus = release.filter((source) => !leaving.has(source));
     await this.#release(surplus);
     const mine = [...holdings.held].filter(([source, holder]) => holder === member && !this.has(source));
-    const released = new Set(release);
+    const released = new Set([...release, ...leaving]);
     const found = mine.map(([source]) => source).filter((source) => !released.has(source));
     const taken = take.length === 0 ? [] : await store.take(take);
     const gained = [...found, ...taken].filter((source) => !this.#leaving.has(source));

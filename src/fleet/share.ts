@@ -11,12 +11,13 @@ export interface Share {
  * the same table and gets the same shares. Sources that the same members can work are divided evenly among them. A
  * remainder goes to the members that hold most already, so that as few sources as possible move. No source is taken
  * from a living member: members with too many release some, members with too few claim free ones. `busy` sources are
- * released last.
+ * released last, and those that this member is `leaving` already count as the first.
  */
 export function shareOf(
   me: string,
   { members, held }: Holdings,
   busy: (source: SourceName) => boolean = () => false,
+  leaving: (source: SourceName) => boolean = () => false,
 ): Share {
   const take: SourceName[] = [];
   const release: SourceName[] = [];
@@ -29,8 +30,8 @@ export function shareOf(
     if (!able.includes(me)) continue;
     const quota = quotaOf(me, able, sources, held);
     if (mine.length > quota) {
-      const idleFirst = [...mine.filter((source) => !busy(source)), ...mine.filter(busy)];
-      release.push(...idleFirst.slice(0, mine.length - quota));
+      const rank = (source: SourceName) => (leaving(source) ? 0 : busy(source) ? 2 : 1);
+      release.push(...mine.toSorted((a, b) => rank(a) - rank(b)).slice(0, mine.length - quota));
     }
     const free = sources.filter((source) => !held.has(source));
     take.push(...free.slice(0, Math.max(0, quota - mine.length)));
