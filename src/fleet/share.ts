@@ -25,14 +25,15 @@ export function shareOf(
   for (const { able, sources } of groupsOf(members)) {
     for (const source of sources) known.add(source);
     const mine = sources.filter((source) => held.get(source) === me);
-    // Sources that this member can no longer work.
-    if (!able.includes(me)) release.push(...mine);
-    if (!able.includes(me)) continue;
-    const quota = quotaOf(me, able, sources, held);
-    if (mine.length > quota) {
-      const rank = (source: SourceName) => (leaving(source) ? 0 : busy(source) ? 2 : 1);
-      release.push(...mine.toSorted((a, b) => rank(a) - rank(b)).slice(0, mine.length - quota));
+    if (!able.includes(me)) {
+      // Sources that this member can no longer work.
+      release.push(...mine);
+      continue;
     }
+    const quota = quotaOf(me, able, sources, held);
+    const rank = (source: SourceName) => (leaving(source) ? -1 : busy(source) ? 1 : 0);
+    const surplus = Math.max(0, mine.length - quota);
+    release.push(...mine.toSorted((a, b) => rank(a) - rank(b)).slice(0, surplus));
     const free = sources.filter((source) => !held.has(source));
     take.push(...free.slice(0, Math.max(0, quota - mine.length)));
   }
@@ -74,15 +75,13 @@ function quotaOf(
   sources: readonly SourceName[],
   held: Holdings['held'],
 ): number {
-  const counts = new Map(able.map((member) => [member, 0]));
-  for (const source of sources) {
-    const member = held.get(source);
-    const count = member === undefined ? undefined : counts.get(member);
-    if (member !== undefined && count !== undefined) counts.set(member, count + 1);
-  }
+  const counts = new Map(
+    able.map((member) => [member, sources.filter((source) => held.get(source) === member).length]),
+  );
   const ranked = [...able].sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0) || order(a, b));
   const more = ranked.indexOf(me) < sources.length % able.length ? 1 : 0;
   return Math.floor(sources.length / able.length) + more;
 }
 
-const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+/** Two members never have the same name. */
+const order = (a: string, b: string): number => (a < b ? -1 : 1);

@@ -4,15 +4,15 @@ import { HeldSources } from '../../src/fleet/held-sources.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 
 const names = (...all: string[]) => all as SourceName[];
+const sources = names('a', 'b', 'c', 'd');
 
-/** Member `one` holds four sources, each with a tick that runs, when member `two` joins. */
-async function joinedWhileBusy() {
-  const sources = names('a', 'b', 'c', 'd');
+/** Member `one` holds four sources when member `two` joins. Ticks of those in `busy` are running. */
+async function joined(busy: Set<SourceName>) {
   const held = new Map<SourceName, string>();
   const members = ['one'];
-  const busy = new Set(sources);
   const followed = new Set<SourceName>();
   const ticks = new Map<SourceName, () => void>();
+  let told = 0;
   const holdings = async () => ({
     members: members.map((member) => ({ member, sources })),
     held: new Map(held),
@@ -38,27 +38,38 @@ async function joinedWhileBusy() {
       if (busy.has(source)) await new Promise<void>((resolve) => ticks.set(source, resolve));
     },
     isBusy: (source) => busy.has(source),
-    onReleased: async () => {},
+    onReleased: async () => {
+      told += 1;
+    },
     logger: silentLogger,
   });
   const database = { holdings };
   await one.rebalance();
   members.push('two');
   await one.rebalance();
-  expect([held.size, [...ticks.keys()]]).toEqual([4, ['a', 'b']]);
-  return { one, held, members, busy, followed, ticks, database, holdings };
+  return { one, held, members, followed, ticks, database, holdings, told: () => told };
 }
 
 test('rebalance: sources that are released when their ticks end count as released, also once others are idle', async () => {
-  const { one, held, busy, followed } = await joinedWhileBusy();
+  const busy = new Set(sources);
+  const { one, held, followed, ticks, told } = await joined(busy);
+  expect([...ticks.keys()]).toEqual(['a', 'b']);
   for (const source of names('c', 'd')) busy.delete(source);
   await one.rebalance();
   expect([...followed]).toEqual(['c', 'd']);
-  expect(held.size).toBe(4);
+  expect([held.size, told()]).toEqual([4, 0]);
+});
+
+test('rebalance: idle surplus is released with one message, and a source that another member took over is left', async () => {
+  const { one, held, followed, told } = await joined(new Set());
+  expect([[...followed], [...held.keys()], told()]).toEqual([['c', 'd'], ['c', 'd'], 1]);
+  held.set('c' as SourceName, 'two');
+  await one.rebalance();
+  expect([[...followed], one.has('c' as SourceName), told()]).toEqual([['d', 'a'], false, 1]);
 });
 
 test('rebalance: a source whose release ends while the holdings are read is not followed again', async () => {
-  const { one, held, members, followed, ticks, database, holdings } = await joinedWhileBusy();
+  const { one, held, members, followed, ticks, database, holdings } = await joined(new Set(sources));
   members.pop();
   database.holdings = async () => {
     const seen = await holdings();

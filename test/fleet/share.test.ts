@@ -95,6 +95,16 @@ describe('share', () => {
     expect(shareOf('a', { members, held }, (source) => busy.has(source)).release).toEqual(names(2, 2));
   });
 
+  test('share: of members that hold equally many, the first by name takes the remainder, in whatever order they are read', () => {
+    const [, ...taken] = names(4);
+    const held = new Map(taken.map((source, index) => [source, ['c', 'a', 'b'][index] ?? '']));
+    for (const read of ['abc', 'cab', 'bca', 'cba']) {
+      const members = [...read].map((member) => ({ member, sources: names(4) }));
+      const takes = ['a', 'b', 'c'].map((member) => shareOf(member, { members, held }).take.length);
+      expect([read, takes]).toEqual([read, [1, 0, 0]]);
+    }
+  });
+
   test('share: any history ends with every source held once and no member more than one ahead', () => {
     const member = fc.constantFrom('a', 'b', 'c', 'd', 'e');
     const event = fc.record({ member, comes: fc.boolean(), first: member });

@@ -80,6 +80,9 @@ test('group commit: count and bytes limit a commit, and the order stays', async 
   const weighed = new Letters(undefined, { bytes: 35 });
   await weighed.add('abcde');
   expect(weighed.commits).toEqual(['abc', 'de']);
+  const usual = new Letters();
+  await usual.add('a'.repeat(300));
+  expect(usual.commits.map((commit) => commit.length)).toEqual([256, 44]);
   const large = new Letters(undefined, { bytes: 5 });
   expect(await large.add('ab')).toEqual(['A', 'B']);
   expect(large.commits).toEqual(['a', 'b']);
@@ -99,6 +102,9 @@ test('group commit: after a transaction failed, each of its items is answered fo
   expect(await letters.add('abc')).toEqual(['A', 'rolled back because of b', 'C']);
   expect(letters.stored).toBe('ac');
   expect(letters.commits).toEqual(['abc', 'a', 'b', 'c']);
+  // One that came alone was tried alone already.
+  await letters.add('b');
+  expect(letters.commits.slice(4)).toEqual(['b']);
 });
 
 test('group commit: a busy database is asked once for all that wait', async () => {
