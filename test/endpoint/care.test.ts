@@ -208,6 +208,8 @@ test('an endpoint whose creation response was lost is found by its address and n
   await town.until('the answer is lost', () => town.endpoint().health?.state === 'blocked');
   town.clock.advance(300_000);
   await town.until('its secret is known', () => town.endpoint().secrets.length === 1);
+  // The message is logged after the secret is stored, and the health after both.
+  await looked(town);
   expect(await town.asked('POST', '/rotate_secret')).toBe(1);
   expect(messages.filter((message) => message.includes('again'))).toEqual([
     'the webhook endpoint can be managed again',
