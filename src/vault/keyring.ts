@@ -80,7 +80,6 @@ export class Keyring {
         },
       );
     const all = Buffer.from(sealed, 'base64');
-    if (all.length <= nonceBytes + tagBytes) throw unreadable(key);
     try {
       const decrypting = createDecipheriv(cipher, bytes, all.subarray(0, nonceBytes), {
         authTagLength: tagBytes,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
+import { gathered } from '../../src/exports/gather.js';
 import { writeExport } from '../../src/exports/write-file.js';
 import { testRandom } from '../support/chance.js';
 
@@ -29,6 +30,17 @@ describe('writing an export', () => {
     expect(readdirSync(home)).toEqual(['out.csv']);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toHaveLength(500_000);
+  });
+
+  test('pieces of text are combined up to 64 KB, and bytes stay in their place', async () => {
+    async function* mixed(): AsyncGenerator<string | Uint8Array> {
+      yield* ['a', 'b', new Uint8Array([1]), new Uint8Array([2]), 'c'];
+      yield* ['x'.repeat(65_535), 'y', 'z'];
+    }
+    const pieces: (string | Uint8Array)[] = [];
+    for await (const piece of gathered(mixed())) pieces.push(piece);
+    const long = `c${'x'.repeat(65_535)}`;
+    expect(pieces).toEqual(['ab', new Uint8Array([1]), new Uint8Array([2]), long, 'yz']);
   });
 
   test('a partial export is never visible: the file appears when it is complete', async () => {

