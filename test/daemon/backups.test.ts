@@ -1,34 +1,24 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Sqlite from 'better-sqlite3';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { type BackupsParts, startBackups } from '../../src/daemon/backups.js';
-import { startDaemon } from '../../src/daemon/daemon.js';
-import { startEngine } from '../../src/daemon/engine.js';
-import { type FileScheduleParts, startFileSchedule } from '../../src/daemon/file-schedule.js';
-import { scheduleBackups } from '../../src/daemon/start-schedules.js';
-import { membershipOf, startWork } from '../../src/daemon/start-work.js';
 import { Fault } from '../../src/domain/fault.js';
-import { alone } from '../../src/fleet/membership.js';
 import { backupsSeen } from '../../src/reading/backups.js';
 import { HealthRegister } from '../../src/runtime/health-register.js';
-import { Lifecycle } from '../../src/runtime/lifecycle.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { processSpace } from '../../src/runtime/process-identity.js';
 import type { BackupMade } from '../../src/store/backup/made.js';
 import { dialectFor } from '../../src/store/dialect/dialect-for.js';
-import { migratedDatabase } from '../postgres/fresh-database.js';
-import { withClient } from '../postgres/run-databases.js';
+import { tempFolder } from '../store/temp-folder.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
-import { configFor, freshFolder, partsFor, readerOf, sandboxFor } from './daemon-fixture.js';
 
 const hour = 3_600_000;
 
 /** Schedules backups on a clock that the test moves. */
 function scheduled(more: Partial<BackupsParts> = {}, filled = true) {
   const clock = new VirtualClock(Date.parse('2026-11-01T00:00:00Z'));
-  const folder = join(freshFolder(), 'backups');
+  const folder = join(tempFolder(), 'backups');
   const register = new HealthRegister();
   const state = { failing: false, leads: true, filled, isLed: false, otherAhead: 0 };
   const announced: number[] = [];
@@ -148,7 +138,7 @@ test('scheduled backups: one whose process a signal ended is no failure, and is 
 });
 
 test('scheduled backups: a restart makes none before it is due', async () => {
-  const folder = join(freshFolder(), 'backups');
+  const folder = join(tempFolder(), 'backups');
   mkdirSync(folder);
   writeFileSync(join(folder, 'mirror-20261031T230000Z.db'), 'x');
   const settings = { everyMillis: 6 * hour, keep: 3, folder };
@@ -162,7 +152,7 @@ test('scheduled backups: a restart makes none before it is due', async () => {
 });
 
 test('scheduled backups: one dated in the future neither postpones the next one nor displaces real ones', async () => {
-  const folder = join(freshFolder(), 'backups');
+  const folder = join(tempFolder(), 'backups');
   mkdirSync(folder);
   const ahead = ['mirror-20361101T000000Z.db', 'mirror-20361102T000000Z.db', 'mirror-20361103T000000Z.db'];
   for (const name of ahead) writeFileSync(join(folder, name), 'x');
@@ -191,7 +181,7 @@ test('scheduled backups: one dated in the future neither postpones the next one 
 });
 
 test('a backup dated in the future does not hide that backups are overdue', () => {
-  const folder = freshFolder();
+  const folder = tempFolder();
   const database = { kind: 'sqlite', file: join(folder, 'mirror.db') } as const;
   const config = { database, backup: { everyMillis: 24 * hour, keep: 2, folder } } as unknown as Config;
   const { stem, end } = dialectFor(config.database).backupNames;
@@ -224,113 +214,6 @@ test('scheduled backups: a failure is reported until one succeeds, and retried w
   await backups.close();
 });
 
-const start = Date.parse('2026-11-01T00:00:00Z');
-
-/** Schedules exports by a daemon that leads, one a day where `parts` say nothing else. */
-function scheduledExport(
-  parts: Pick<FileScheduleParts, 'newestAt' | 'make' | 'tend'> & { readonly everyMillis?: number },
-) {
-  const clock = new VirtualClock(start);
-  const register = new HealthRegister();
-  const schedule = startFileSchedule({
-    ...{ key: 'export', name: 'export', everyMillis: 24 * hour, clock, logger: silentLogger, register },
-    leads: () => true,
-    isLed: () => false,
-    isFilled: async () => true,
-    ...parts,
-  });
-  return { clock, register, schedule };
-}
-
-test('scheduled files: a path that the system refuses is named', async () => {
-  const { clock, register, schedule } = scheduledExport({
-    newestAt: () => {
-      throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES', path: '/srv/exports' });
-    },
-    make: async () => {},
-  });
-  await clock.advance(60_000);
-  expect(register.list()).toMatchObject([
-    { key: 'export', text: 'the scheduled export failed: /srv/exports cannot be used (EACCES)' },
-  ]);
-  await schedule.close();
-});
-
-test('scheduled files: a look that failed is not reported for as long as the newest file is recent', async () => {
-  const state = { away: false, newest: start, made: 0 };
-  const { clock, register, schedule } = scheduledExport({
-    newestAt: () => state.newest,
-    make: async () => {
-      if (state.away) throw new Fault('database_full', 'no room for the export');
-      state.newest = clock.now();
-      state.made += 1;
-    },
-    tend: [
-      async () => {
-        if (state.away) throw new Fault('database_busy', 'the database cannot be reached');
-      },
-    ],
-  });
-  await clock.advance(hour);
-  state.away = true;
-  await clock.advance(60_000);
-  expect(register.list()).toMatchObject([
-    { key: 'export', text: 'the scheduled export failed: the database cannot be reached' },
-  ]);
-  state.away = false;
-  await clock.advance(6 * 60_000);
-  expect([register.list(), state.made]).toEqual([[], 0]);
-  await schedule.close();
-});
-
-test('scheduled files: one that cannot be deleted neither keeps nor delays further deletions and the next exports', async () => {
-  const state = { newest: start, made: 0, isDeletable: false, deletions: 0 };
-  const { clock, register, schedule } = scheduledExport({
-    everyMillis: hour / 4,
-    newestAt: () => state.newest,
-    make: async () => {
-      state.newest = clock.now();
-      state.made += 1;
-    },
-    tend: [
-      async () => {
-        if (!state.isDeletable) throw new Fault('usage', 'exports cannot be deleted: outdated (EACCES)');
-      },
-      async () => {
-        state.deletions += 1;
-      },
-    ],
-  });
-  await clock.advance(6 * hour);
-  expect(state.made).toBe(24);
-  expect(state.deletions).toBeGreaterThan(24);
-  expect(register.list()).toMatchObject([
-    { text: 'the scheduled export failed: exports cannot be deleted: outdated (EACCES)' },
-  ]);
-  state.isDeletable = true;
-  await clock.advance(hour);
-  expect(register.list()).toEqual([]);
-  await schedule.close();
-});
-
-test('scheduled files: an export that failed is reported until one succeeds, although a recent one is there', async () => {
-  const state = { newest: start - 24 * hour };
-  const { clock, register, schedule } = scheduledExport({
-    newestAt: () => state.newest,
-    make: async () => {
-      const isFirst = state.newest < start;
-      state.newest = clock.now();
-      // It was written, and the oldest one could not be deleted.
-      if (isFirst) throw new Fault('usage', 'the oldest export cannot be deleted');
-    },
-  });
-  await clock.advance(hour);
-  expect(register.list()).toHaveLength(1);
-  await clock.advance(24 * hour);
-  expect(register.list()).toEqual([]);
-  await schedule.close();
-});
-
 test('scheduled backups: none before the first listing is complete, nor by a daemon that does not lead', async () => {
   const { clock, state, backups, names } = scheduled({}, false);
   await clock.advance(hour);
@@ -345,7 +228,7 @@ test('scheduled backups: none before the first listing is complete, nor by a dae
 });
 
 test('scheduled backups: those that an earlier process could not delete are deleted after a restart, before the next one', async () => {
-  const folder = freshFolder();
+  const folder = tempFolder();
   const hours = ['00', '01', '02', '03', '04'];
   for (const name of hours) writeFileSync(join(folder, `mirror-20261031T${name}0000Z.db`), 'x');
   writeFileSync(join(folder, 'mirror-20261031T230000Z.db'), 'x');
@@ -443,72 +326,4 @@ test('scheduled backups: a daemon that does not lead deletes none by a clock tha
   await clock.advance(hour);
   expect(names()).toEqual(made.slice(2));
   await backups.close();
-});
-
-test('a daemon makes a verified backup, and status and metrics report it', async () => {
-  const sandbox = await sandboxFor({ companies: 1, records: 60 });
-  const folder = freshFolder();
-  const plain = configFor(sandbox, { folder });
-  const config = { ...plain, backup: { everyMillis: 24 * hour, keep: 2, folder: join(folder, 'backups') } };
-  const first = await startDaemon(partsFor(plain));
-  await first.engine.sync.idle();
-  await first.close();
-  const daemon = await startDaemon(partsFor(config));
-  await expect.poll(() => backupsSeen(config, Date.now())?.count).toBe(1);
-  const seen = backupsSeen(config, Date.now());
-  const file = seen?.newest_file ?? '';
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(statSync(config.backup.folder).mode & 0o777).toBe(0o700);
-  const copy = new Sqlite(file, { readonly: true });
-  const count = 'SELECT count(*) FROM investments';
-  expect(copy.prepare(count).pluck().get()).toBe(readerOf(config).prepare(count).pluck().get());
-  copy.close();
-  const status = await (await fetch(`${daemon.consoleUrl}/status.json`)).json();
-  expect(status).toMatchObject({ backup: { count: 1, newest_at: seen?.newest_at, overdue: false } });
-  const metrics = await (await fetch(`${daemon.consoleUrl}/metrics`)).text();
-  expect(metrics).toMatch(/^rosterd_backup_last_success_timestamp_seconds \d+$/m);
-  expect(backupsSeen(config, Date.now() + 26 * hour)).toMatchObject({ overdue: true });
-  await daemon.close();
-});
-
-test('in a fleet, a member that does not lead deletes old backups of its host by the clocks of host and database', async () => {
-  const database = await migratedDatabase();
-  onTestFinished(() => database.drop());
-  const sandbox = await sandboxFor({ companies: 1, records: 5, limits: false });
-  const folder = freshFolder();
-  const plain = configFor(sandbox, { folder, database: database.url });
-  const config = { ...plain, backup: { everyMillis: hour, keep: 2, folder: join(folder, 'backups') } };
-  mkdirSync(config.backup.folder);
-  const { stem, end } = dialectFor(config.database).backupNames;
-  writeFileSync(join(config.backup.folder, `${stem}-20260101T000000Z${end}`), 'of a year in which it led');
-  const engine = await startEngine(partsFor(config));
-  const lifecycle = new Lifecycle();
-  onTestFinished(async () => {
-    await lifecycle.close();
-    await engine.close();
-  });
-  scheduleBackups(
-    engine,
-    partsFor(config),
-    { ...alone, leads: false, isLed: true, living: 2, backedUpAt: Date.now() },
-    lifecycle,
-  );
-  await expect.poll(() => readdirSync(config.backup.folder)).toEqual([]);
-
-  const membership = membershipOf(engine);
-  await startWork({ engine, parts: partsFor(config), membership, drain: null }, lifecycle);
-  expect(membership.backedUpAt).toBeNull();
-  await withClient(database.url, (leader) =>
-    expect
-      .poll(
-        async () => {
-          await leader.query(
-            `SELECT pg_notify('rosterd_public', '{"kind":"backed_up","from":"the leader"}')`,
-          );
-          return membership.backedUpAt;
-        },
-        { timeout: 20_000 },
-      )
-      .not.toBeNull(),
-  );
 });

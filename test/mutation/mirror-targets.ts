@@ -160,7 +160,7 @@ export const mirrorTargets: readonly Target[] = [
   target('daemon/clock-watch', daemon('clock-watch')),
   target('daemon/rotate-vault', daemon('rotate-vault')),
   target('daemon/former-leader', daemon('backups')),
-  target('daemon/file-schedule', daemon('backups')),
+  target('daemon/file-schedule', daemon('file-schedule', 'backups')),
   target('daemon/backups', daemon('backups')),
   target('daemon/forgotten-ledger', daemon('forgotten-ledger')),
   target('exports/gather', exported('write-file', 'csv')),
