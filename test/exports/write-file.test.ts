@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -83,9 +83,17 @@ describe('writing an export', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  test('an export to a missing folder is reported', async () => {
-    await expect(
-      writeExport(join(folder(), 'none', 'out.csv'), pieces(1), testRandom(), idle),
-    ).rejects.toSatisfy((error) => isFault(error, 'usage'));
+  test.each([
+    ['a missing folder', 'none/out.csv', /existing folder/],
+    ['a name that is too long with what is added', `${'x'.repeat(240)}.csv`, /shorter name/],
+    ['a folder in its place', 'taken', /./],
+  ])('an export to %s is reported and leaves nothing', async (_, name, hint) => {
+    const home = folder();
+    mkdirSync(join(home, 'taken'));
+    await expect(writeExport(join(home, name), pieces(1), testRandom(), idle)).rejects.toMatchObject({
+      code: 'usage',
+      about: { hint: expect.stringMatching(hint) },
+    });
+    expect(readdirSync(home)).toEqual(['taken']);
   });
 });

@@ -244,4 +244,8 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The first key is always there; the check is for the type.',
   'vault/encrypted-vault.ts | this.#loading === loading → true | if (this.#loading === loading) this.#loading = undefined;':
     'The keys are read once more, which costs time only.',
+  "exports/write-file.ts | 8 → 9 | const unfinished = `${unfinishedStart(file)}${randomText(random, 8)}`;":
+    'How long a random text is, is arbitrary.',
+  "vault/encrypted-vault.ts | 8 → 9 | const me = `${holder}:${randomText(random, 8)}`;":
+    'How long a random text is, is arbitrary.',
 };
