@@ -6,7 +6,8 @@ import { silentLogger } from '../../src/runtime/logger.js';
 import type { Scrubbed } from '../../src/store/erasures.js';
 import { VirtualClock } from '../sync/support/virtual-clock.js';
 
-const now = Date.parse('2026-10-20T12:00:00.000Z');
+/** Also on the monotonic clock: of a machine that was started a minute ago. */
+const now = 60_000;
 const blocked: Scrubbed = { kind: 'blocked', erasures: 1, rewritten: 7 };
 const full: Scrubbed = { kind: 'no_room', erasures: 1, bytesMissing: 9 };
 

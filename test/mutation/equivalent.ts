@@ -229,7 +229,8 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
   'daemon/rotate-vault.ts | 50 → 51 | const sliceEntries = 50;': 'How many entries a slice has is arbitrary.',
   'daemon/rotate-vault.ts | 3_600_000 → 3600001 | const restMillis = 3_600_000;':
     'The loop looks once a minute, so a millisecond changes nothing.',
-  "exports/gather.ts | text !== '' → true | if (text !== '') yield text; #2": 'An empty piece changes no file.',
+  "exports/gather.ts | text !== '' → true | if (text !== '') yield text; #2":
+    'An empty piece changes no file.',
   'exports/unfinished.ts | 86_400_000 → 86400001 | const strangeMillisMax = 86_400_000;':
     'The times of files are compared, which a test can set only to fractions of a second.',
   'exports/unfinished.ts | < → <= | ({ mtimeMs }) => mtimeMs < time,':
@@ -244,8 +245,8 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The first key is always there; the check is for the type.',
   'vault/encrypted-vault.ts | this.#loading === loading → true | if (this.#loading === loading) this.#loading = undefined;':
     'The keys are read once more, which costs time only.',
-  "exports/write-file.ts | 8 → 9 | const unfinished = `${unfinishedStart(file)}${randomText(random, 8)}`;":
+  'exports/write-file.ts | 8 → 9 | const unfinished = `${unfinishedStart(file)}${randomText(random, 8)}`;':
     'How long a random text is, is arbitrary.',
-  "vault/encrypted-vault.ts | 8 → 9 | const me = `${holder}:${randomText(random, 8)}`;":
+  'vault/encrypted-vault.ts | 8 → 9 | const me = `${holder}:${randomText(random, 8)}`;':
     'How long a random text is, is arbitrary.',
 };
