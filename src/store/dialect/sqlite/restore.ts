@@ -72,8 +72,11 @@ export async function restoreSqlite(
       else giveLike(target, copy);
       throwIfStopped(parts.signal);
       const aside = held?.makeWay(`${target}.damaged-${stampOf(parts.clock.now())}`) ?? null;
-      // A log without its database would be applied to the new one.
-      if (held === null) removeWithLog(target);
+      if (held === null) {
+        refuseCreated(target);
+        // A log without its database would be applied to the new one.
+        removeWithLog(target);
+      }
       return { ...verified, moved_aside: aside };
     });
     replaced = true;
@@ -94,6 +97,14 @@ async function whereRoomIs<Result>(target: string, work: () => Promise<Result>):
       cause: error,
     });
   }
+}
+
+/** A daemon that started meanwhile has its mirror open: what it accepted would be deleted with the file. */
+function refuseCreated(target: string): void {
+  if (inspectFile(target) !== 'ours') return;
+  throw new Fault('lease_lost', `another process created ${target} meanwhile`, {
+    hint: 'Stop rosterd, then run this again with --force.',
+  });
 }
 
 /** As `inspectFile`, whose hint is about the configuration of the mirror. */

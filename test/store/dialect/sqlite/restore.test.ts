@@ -79,6 +79,21 @@ test('restore on a full disk names the mirror and not its copy, and says that no
   expect(readFileSync(target).equals(bytes)).toBe(true);
 });
 
+test('restore to a new file leaves a mirror alone that a daemon created there meanwhile', async () => {
+  const { folder, backup } = await damaged();
+  const target = join(folder, 'new.db');
+  const prepare = async () => {
+    copyFileSync(backup, target);
+    writeFileSync(`${target}-wal`, 'accepted webhooks');
+  };
+  await expect(restoreSqlite(backup, target, parts, { ...hooks, prepare })).rejects.toMatchObject({
+    code: 'lease_lost',
+    message: `another process created ${target} meanwhile`,
+  });
+  expect(readFileSync(target).equals(readFileSync(backup))).toBe(true);
+  expect(readFileSync(`${target}-wal`, 'utf8')).toBe('accepted webhooks');
+});
+
 test('a mirror that the system cannot read is kept beside the restored one, like a damaged one', async () => {
   const { backup, target } = await damaged();
   copyFileSync(backup, target);
