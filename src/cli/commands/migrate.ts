@@ -70,7 +70,7 @@ export const migrate: Command = {
     out.note(
       `Set "database" to ${JSON.stringify(done.database)} before you start rosterd again: it continues from the same cursor.\n` +
         `${done.from} still contains everything, including names, and so do its scheduled backups and exports.\n` +
-        'rosterd no longer erases anyone from them: delete them when you no longer need them.',
+        'Erasures no longer reach them: delete them when you no longer need them.',
     );
     return exitCodes.done;
   },
