@@ -366,7 +366,9 @@ describe('rosterd restore', () => {
     const { code, out } = await restoreTo('./broken.db', '--force', 'good.db');
     expect([code, out]).toEqual([
       0,
-      expect.stringMatching(/the damaged file is now .*broken\.db\.damaged-\d{8}T\d{6}Z/),
+      expect.stringMatching(
+        /the damaged file is now .*broken\.db\.damaged-\d{8}T\d{6}Z and still contains names/,
+      ),
     ]);
     expect(one(at('broken.db'), 'PRAGMA integrity_check')).toBe('ok');
   });

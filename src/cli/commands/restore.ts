@@ -43,7 +43,9 @@ function show(receipt: RestoreReceipt, { out }: CommandContext): void {
         : 'the backup was not made by rosterd backup: only its structure could be checked, not its rows',
     );
   if (moved_aside !== null)
-    out.line(`the damaged file is now ${moved_aside}; delete it when you do not need it`);
+    out.line(
+      `the damaged file is now ${moved_aside} and still contains names; delete it when you do not need it`,
+    );
   if (forgotten > 0) out.line(`${counted(forgotten, 'forget request')} applied again`);
   if (sources_erased.length > 0)
     out.line(`erased again, as in the replaced mirror: ${sources_erased.join(', ')}`);
