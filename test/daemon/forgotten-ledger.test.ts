@@ -198,25 +198,3 @@ test.skipIf(process.geteuid?.() !== 0)(
     }
   },
 );
-
-test('the ledger ignores a line cut off by a power cut and rejects a damaged one by its line number', () => {
-  const file = join(freshFolder(), 'forgotten.jsonl');
-  const ledger = new ForgottenLedger(file);
-  expect([...ledger.read()]).toEqual([]);
-  const at = '2026-10-20T12:00:00.000Z';
-  const line = (id: string) => `${JSON.stringify({ id, event: 'forgotten', at })}\n`;
-  writeFileSync(file, `${line('usr_1')}{"id":"usr_2","ev`);
-  ledger.add([{ id: personOrInvestment('inv_3'), event: 'forgotten', at: at as never }]);
-  expect([...ledger.read().keys()]).toEqual(['usr_1', 'inv_3']);
-  writeFileSync(file, `\uFEFF${line('usr_1')}`);
-  expect([...ledger.read().keys()]).toEqual(['usr_1']);
-  for (const damaged of [
-    '{"id":"Ada"}',
-    '{"id":"usr_1"} }',
-    'x}',
-    '{"id":"usr_1","event":"born","at":"2026-10-20T12:00:00.000Z"}',
-  ]) {
-    writeFileSync(file, `${line('usr_1')}${damaged}\n`);
-    expect(() => ledger.read()).toThrow(/forgotten\.jsonl cannot be read: line 2 is damaged/);
-  }
-});

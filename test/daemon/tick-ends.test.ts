@@ -39,21 +39,27 @@ test('tick ends: backups with erased people that could not be deleted are tried 
 });
 
 test('tick ends: erased bytes are scrubbed at once and then ten minutes apart, a failure waits, and nothing is done after the end', async () => {
-  const clock = new VirtualClock();
+  // A machine that was started a minute ago.
+  const clock = new VirtualClock(60_000);
   const begun = clock.monotonic();
   const tried: number[] = [];
   const warned: string[] = [];
   let scrubs = 0;
+  let looks = 0;
   let isFailing = false;
+  let isStopping: Promise<void> | undefined;
   const mirror = {
     erasures: {
       pending: async () => {
+        if (isStopping !== undefined) await isStopping;
         if (isFailing) throw new Error('the database is away');
         return { receipts: 1, since: instantFromMillis(clock.now()), residue: false, listing: false };
       },
     },
     upkeep: {
-      removeErasedBackups: () => {},
+      removeErasedBackups: () => {
+        looks += 1;
+      },
       scrub: async () => {
         scrubs += 1;
         tried.push((clock.monotonic() - begun) / 60_000);
@@ -73,9 +79,18 @@ test('tick ends: erased bytes are scrubbed at once and then ten minutes apart, a
   isFailing = true;
   await ends.finish([]);
   expect(warned).toEqual(['notices, or bytes of erased identities, wait for the next tick']);
+  // What the end of the program interrupts is no failure.
+  let stop = () => {};
+  isStopping = new Promise((resolve) => {
+    stop = resolve;
+  });
+  const last = ends.finish([]);
+  const closed = ends.close();
+  stop();
+  await Promise.all([last, closed]);
   isFailing = false;
+  looks = 0;
   clock.jump(3_600_000);
-  await ends.close();
   await ends.finish([]);
-  expect([scrubs, warned.length]).toEqual([3, 1]);
+  expect([scrubs, looks, warned.length]).toEqual([3, 0, 1]);
 });

@@ -249,4 +249,10 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'How long a random text is, is arbitrary.',
   'vault/encrypted-vault.ts | 8 → 9 | const me = `${holder}:${randomText(random, 8)}`;':
     'How long a random text is, is arbitrary.',
+  'store/backup/private-target.ts | 86_400_000 → 86400001 | const strangeMillisMax = 86_400_000;':
+    'The times of files are compared, which a test can set only to fractions of a second.',
+  'store/backup/private-target.ts | < → <= | if (space !== processSpace()) return (statOf(path)?.mtimeMs ?? Number.…':
+    'The times of files are compared, which a test can set only to fractions of a second.',
+  'store/backup/private-target.ts | statOf(file) !== null → true | if (statOf(file) !== null) rmSync(file, { force: true });':
+    'A file that is not there is nothing to remove; the check is for paths below a file.',
 };

@@ -21,7 +21,6 @@ const endpoint = of('endpoint');
 const daemon = of('daemon');
 const vault = of('vault');
 const exported = of('exports');
-const cli = of('cli');
 const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
 const ticks = sync('run-tick', 'perform-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
 const listings = dimensions('list-collections', 'list-posts', 'parse', 'round-names');
@@ -162,13 +161,11 @@ export const mirrorTargets: readonly Target[] = [
   target('daemon/former-leader', daemon('backups')),
   target('daemon/file-schedule', daemon('file-schedule', 'backups')),
   target('daemon/backups', daemon('backups')),
-  target('daemon/forgotten-ledger', daemon('forgotten-ledger')),
+  target('daemon/forgotten-ledger', daemon('agree-on-forgotten')),
   target('exports/gather', exported('write-file', 'csv')),
   target('exports/unfinished', exported('unfinished')),
   target('exports/write-file', exported('write-file', 'unfinished')),
   target('exports/lake/lock', exported('lake/lock')),
-  target('reading/exports-folder', of('reading')('publish-exports')),
-  target('reading/remove-exports', of('reading')('publish-exports')),
   target('store/backup/private-target', of('store')('private-target')),
   target('store/backup/file-names', daemon('backups')),
   target('vault/entry-key', vault('file-vault')),
@@ -176,8 +173,5 @@ export const mirrorTargets: readonly Target[] = [
   target('vault/file-vault', vault('file-vault')),
   target('vault/keyring', vault('encrypted-vault')),
   target('vault/encrypted-vault', vault('encrypted-vault')),
-  target('tasks/forget', cli('forget')),
-  target('tasks/erasure-steps', of('tasks')('erasure-steps'), cli('forget')),
-  target('tasks/forget-source', cli('sources-forget')),
-  target('tasks/pause', cli('pause')),
+  target('tasks/erasure-steps', of('tasks')('erasure-steps')),
 ];

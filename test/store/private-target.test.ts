@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { processSpace } from '../../src/runtime/process-identity.js';
 import { intoPrivateFile, removeAbandoned } from '../../src/store/backup/private-target.js';
@@ -32,6 +32,7 @@ test('a backup removes what killed backups left unfinished in its folder, and no
     `.copy.db.${process.pid}-${here}.tmp`,
     `.mirror-20261031T220000Z.db.${ended}-${here}.tmp`,
     `.mirror-20261031T220000Z.dump.${ended}-${here}.tmp`,
+    `.mirror-20261031T230000Z.db.${process.pid}-${here}.tmp`,
   ];
   const others = [
     `.notes.txt.${ended}-${here}.tmp`,
@@ -41,13 +42,23 @@ test('a backup removes what killed backups left unfinished in its folder, and no
   ];
   const { folder, names } = folderWith(...left, ...others);
   mkdirSync(join(folder, 'copy.db.d'));
+  const scheduled = join(folder, 'mirror-20261101T000000Z.db');
   await intoPrivateFile(join(folder, 'copy.db'), now, async (unfinished) => {
     writeFileSync(unfinished, 'new');
-    // A second one in the same process and folder leaves the first alone.
-    await intoPrivateFile(join(folder, 'second.db'), now, async () => {});
-    expect(names()).toHaveLength(others.length + 3);
+    writeFileSync(`${unfinished}-wal`, 'its log');
+    expect(statSync(unfinished).mode & 0o777).toBe(0o600);
+    // Another one in the same process and folder leaves the first alone.
+    await intoPrivateFile(scheduled, now, async (other) => {
+      await intoPrivateFile(join(folder, 'second.db'), now, async () => {});
+      expect(existsSync(other)).toBe(true);
+    });
+    expect(names()).toHaveLength(others.length + 5);
   });
-  expect(names()).toEqual([...others, 'copy.db.d', 'second.db'].sort());
+  expect(names()).toEqual([...others, 'copy.db.d', 'second.db', basename(scheduled)].sort());
+  await expect(intoPrivateFile(join(folder, 'copy.db', 'x'), now, async () => {})).rejects.toMatchObject({
+    code: 'usage',
+    message: `cannot write to ${join(folder, 'copy.db')} (EEXIST)`,
+  });
 });
 
 test('an unfinished backup of a process that cannot be looked for is removed after a day', async () => {
