@@ -109,4 +109,6 @@ test('the ledger ignores a line cut off by a power cut and rejects a damaged one
     writeFileSync(file, `${line('usr_1')}${damaged}\n`);
     expect(() => ledger.read()).toThrow(/forgotten\.jsonl cannot be read: line 2 is damaged/);
   }
+  const below = new ForgottenLedger(join(file, 'below.jsonl'));
+  expect(() => below.add([entry('forgotten', 2)])).toThrow(/below\.jsonl cannot be written \(EEXIST\)/);
 });
