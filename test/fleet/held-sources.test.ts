@@ -13,6 +13,7 @@ async function joined(busy: Set<SourceName>) {
   const followed = new Set<SourceName>();
   const ticks = new Map<SourceName, () => void>();
   let told = 0;
+  let logged = 0;
   const holdings = async () => ({
     members: members.map((member) => ({ member, sources })),
     held: new Map(held),
@@ -41,23 +42,29 @@ async function joined(busy: Set<SourceName>) {
     onReleased: async () => {
       told += 1;
     },
-    logger: silentLogger,
+    logger: {
+      ...silentLogger,
+      info: () => {
+        logged += 1;
+      },
+    },
   });
   const database = { holdings };
   await one.rebalance();
   members.push('two');
   await one.rebalance();
-  return { one, held, members, followed, ticks, database, holdings, told: () => told };
+  return { one, held, members, followed, ticks, database, holdings, told: () => told, logged: () => logged };
 }
 
 test('rebalance: sources that are released when their ticks end count as released, also once others are idle', async () => {
   const busy = new Set(sources);
-  const { one, held, followed, ticks, told } = await joined(busy);
+  const { one, held, followed, ticks, told, logged } = await joined(busy);
   expect([...ticks.keys()]).toEqual(['a', 'b']);
   for (const source of names('c', 'd')) busy.delete(source);
   await one.rebalance();
   expect([...followed]).toEqual(['c', 'd']);
-  expect([held.size, told()]).toEqual([4, 0]);
+  // A line when four were claimed and one when two were released; nothing was reassigned since.
+  expect([held.size, told(), logged()]).toEqual([4, 0, 2]);
 });
 
 test('rebalance: idle surplus is released with one message, and a source that another member took over is left', async () => {

@@ -183,6 +183,26 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Node measures this time itself; a test would have to wait for it.',
   'inbox/receiver.ts | 2048 → 2049 | connections: 2048,': 'The daemon always passes the configured number.',
   'inbox/receiver.ts | 1024 → 1025 | perAddress: 1024,': 'The daemon always passes the configured number.',
+  'store/group-commit.ts | 1024 → 1025 | const groupLimits: GroupLimits = { count: 256, bytes: 1024 * 1024, wai…':
+    'The exact number is arbitrary.',
+  'store/group-commit.ts | 1024 → 1025 | const groupLimits: GroupLimits = { count: 256, bytes: 1024 * 1024, wai… #2':
+    'The exact number is arbitrary.',
+  'store/group-commit.ts | 8192 → 8193 | const groupLimits: GroupLimits = { count: 256, bytes: 1024 * 1024, wai…':
+    'The exact number is arbitrary.',
+  'store/group-commit.ts | < → <= | for (; end < this.#waiting.length && end < this.#limits.count; end += …':
+    'There is no item behind the last one, so the group is the same.',
+  'store/group-commit.ts | failure === null → false | if (failure === null) return;':
+    'Its error is an unhandled rejection, which fails a run of Vitest, but no test.',
+  'store/group-commit.ts | busy === null → false | if (busy === null) return;':
+    'With nothing that waits, the same; else its error is an unhandled rejection, which fails a run of Vitest, but no test.',
+  'fleet/share.ts | < → <= | const order = (a: string, b: string): number => (a < b ? -1 : 1);':
+    'Two members never have the same name.',
+  'fleet/held-sources.ts | take.length === 0 → false | const taken = take.length === 0 ? [] : await store.take(take);':
+    'Costs a statement that claims nothing.',
+  'fleet/held-sources.ts | idle.length > 0 → true | if (idle.length > 0) await store.release(idle);':
+    'Costs a statement that releases nothing.',
+  'fleet/held-sources.ts | > → >= | if (idle.length > 0) await store.release(idle);':
+    'Costs a statement that releases nothing.',
   'inbox/receiver.ts | 1024 → 1025 | bytes: 32 * 1024 * 1024,':
     'Bodies are counted in buffers of up to 128 KB, which hide so small a difference.',
   'inbox/receiver.ts | 1024 → 1025 | bytes: 32 * 1024 * 1024, #2':

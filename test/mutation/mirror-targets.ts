@@ -14,6 +14,7 @@ const client = of('client');
 const inbox = of('inbox');
 const outbox = of('outbox');
 const verify = of('verify');
+const fleet = of('fleet');
 const nock = of('nock');
 const dimensions = of('dimensions');
 const installations = of('installations');
@@ -120,6 +121,9 @@ export const mirrorTargets: readonly Target[] = [
   target('dimensions/listing-plan', listing),
   target('dimensions/listing-queue', listing),
   target('dimensions/lister', listing, dimensions('catalog')),
+  target('store/group-commit', of('store')('group-commit')),
+  target('fleet/share', fleet('share', 'held-sources', 'set-sources')),
+  target('fleet/held-sources', fleet('held-sources', 'set-sources')),
   target('dimensions/list-collections', listings),
   target('dimensions/mentioned-rounds', listings),
   target('dimensions/finish-rows', listings),

@@ -77,7 +77,7 @@ test('group commit: count and bytes limit a commit, and the order stays', async 
   const counted = new Letters(undefined, { count: 2 });
   await counted.add('abcde');
   expect(counted.commits).toEqual(['ab', 'cd', 'e']);
-  const weighed = new Letters(undefined, { bytes: 35 });
+  const weighed = new Letters(undefined, { bytes: 30 });
   await weighed.add('abcde');
   expect(weighed.commits).toEqual(['abc', 'de']);
   const usual = new Letters();
@@ -126,6 +126,11 @@ test('group commit: a database that becomes busy while items are tried one by on
   });
   expect(await letters.add('abc')).toEqual(['A', 'locked', 'locked']);
   expect(letters.commits).toEqual(['abc', 'a', 'b']);
+});
+
+test('group commit: an item of whose outcome the transaction says nothing is not called stored', async () => {
+  const group = new GroupCommit<string, string>({ commit: () => [], bytesOf: () => 10 });
+  await expect(group.add('a')).rejects.toThrow('too few outcomes');
 });
 
 test('group commit: beyond its limit of waiting items it fails at once, and later works again', async () => {
