@@ -227,8 +227,8 @@ test('each commit of totals takes a turn, and writers of the mirror may write in
     rowsAtOnce: 0,
     start: () =>
       new ListingProcess(database.file, async (commit) => {
-        // This connection would have to wait for the process if it wrote without its turn.
-        database.raw.exec('UPDATE sources SET rows_held = rows_held');
+        // This connection would wait for ever if the process wrote before its turn. It may wait for an index.
+        database.raw.exec('PRAGMA busy_timeout = 120000; UPDATE sources SET rows_held = rows_held');
         turns += 1;
         await commit();
       }),
