@@ -95,7 +95,10 @@ test('openNames finds a file with names of the mirror when other users can read 
 
 test('most commands on the pages run, and README and the task pages have several that do', () => {
   const runs = (path: string) => blocksOf(page(path)).filter(({ kind }) => kind === 'run').length;
-  for (const path of ['README.md', ...['operating', 'connecting', 'querying', 'sandbox'].map(inDocs)])
+  for (const path of [
+    'README.md',
+    ...['operating', 'erasure-and-backups', 'connecting', 'querying', 'sandbox'].map(inDocs),
+  ])
     expect(runs(path), path).toBeGreaterThan(1);
   const all = pages.flatMap((path) => blocksOf(page(path)));
   expect(all.filter(({ kind }) => kind === 'not run').length).toBeLessThan(all.length / 2);
