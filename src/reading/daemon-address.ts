@@ -277,8 +277,10 @@ async function readAddress(file: string): Promise<DaemonAddress | 'gone' | 'unre
   if (typeof text !== 'string') return text.code === 'ENOENT' ? 'gone' : 'unreadable';
   const address = parsed(text) as Partial<DaemonAddress> | null;
   const { process, database, url, key } = address ?? {};
-  const isWhole = [process, database, url, key].every((part) => typeof part === 'string');
-  return isWhole && URL.parse(url ?? '') !== null ? (address as DaemonAddress) : 'unreadable';
+  const isWhole = [process, database, url].every((part) => typeof part === 'string');
+  // What no daemon wrote cannot be requested.
+  const isAddress = URL.parse(url ?? '')?.protocol === 'http:' && /^\w+$/.test(key ?? '');
+  return isWhole && isAddress ? (address as DaemonAddress) : 'unreadable';
 }
 
 function parsed(text: string): unknown {

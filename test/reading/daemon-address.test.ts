@@ -16,13 +16,27 @@ const dead = processName().replace(/^([^:]+:\d+):\d+/, '$1:1');
 
 function host() {
   const place = { kind: 'sqlite', file: join(tempFolder(), 'mirror.db') } as const;
-  const leave = (name: string, process: string, url: string) => {
+  const leave = (name: string, process: string, url: string, over: object = {}) => {
     const file = `${place.file}.daemon-${name}.json`;
-    writeFileSync(file, JSON.stringify({ process, database: locationText(place), url, key: 'k' }));
+    writeFileSync(file, JSON.stringify({ process, database: locationText(place), url, key: 'k', ...over }));
     return file;
   };
   return { leave, ask: () => askDaemons(place, null, systemClock) };
 }
+
+test.each<[string, object]>([
+  ['an address of another scheme', { url: 'ftp://127.0.0.1:9' }],
+  ['an address that is none', { url: 'localhost' }],
+  ['a key that no request can carry', { key: 'k\n' }],
+  ['no database', { database: undefined }],
+  ['no process', { process: undefined }],
+])('daemon address: a file with %s is reported as unreadable', async (_, over) => {
+  const { leave, ask } = host();
+  const file = leave('1', processName(), 'http://127.0.0.1:9', over);
+  const { daemons, problems } = await ask();
+  expect(daemons).toEqual([]);
+  expect(problems).toMatchObject([{ text: expect.stringContaining(`${file} cannot be read`) }]);
+});
 
 async function answering(problems: readonly HealthReport[] = [], started_at?: string): Promise<string> {
   const body = JSON.stringify({ process: processName(), started_at, problems, spacings: {} });
