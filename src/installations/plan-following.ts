@@ -60,7 +60,9 @@ export function planListing(rule: Rule, listing: InstallationList, known: Known,
   const wished = new Set([...rule.overrides.values()].flatMap(({ name }) => name ?? []));
   const isTaken = (name: SourceName) => known.isTaken(name) || names.has(name) || wished.has(name);
   const reached = new Map<string, number>();
-  const active = activeByTarget(rule, listing.installations, byTarget);
+  const shared = followedElsewhere(rule, known);
+  const free = listing.installations.filter(({ id }) => !shared.has(id));
+  const active = activeByTarget(rule, free, byTarget);
   const forgotten = forgottenTargets(known);
   const changes: FollowedSourceChange[] = [];
 
@@ -176,6 +178,19 @@ function forgottenTargets({ rows, realm, ruleNames }: Known): ReadonlySet<string
   const targets = new Set(earlier.map(({ target }) => target));
   for (const { target, reason } of earlier) if (reason !== 'forgotten') targets.delete(target);
   return targets;
+}
+
+/**
+ * Returns installations with a source of another rule of the configuration, and none of this one: two accounts of one
+ * application see the same installations. Records would count twice, and the token of an installation is stored once, so
+ * that the scopes of one rule would be those of both.
+ */
+function followedElsewhere(rule: Rule, { rows, realm, ruleNames }: Known): ReadonlySet<InstallationId> {
+  const open = rows.filter((row) => row.realm === realm && isOpen(row));
+  const others = open.filter((row) => row.rule !== rule.rule && ruleNames.has(row.rule));
+  const elsewhere = new Set(others.map(({ installation }) => installation));
+  for (const row of open) if (row.rule === rule.rule) elsewhere.delete(row.installation);
+  return elsewhere;
 }
 
 /** Returns one active installation for each target, the stored one if several are active. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
+import type { FollowedSource } from '../../src/installations/ports.js';
 import { days, FollowingWorld, hours, installation, source, worldWith } from './following-fixture.js';
 
 test('each installation gets one token, stored before its source is synced', async () => {
@@ -350,12 +351,30 @@ test('a text that is no token ends no source between two listings, when the plat
   expect(world.names()).toEqual(['acme']);
 });
 
+test('of two rules whose accounts see one application, one follows each installation, and the other after it', async () => {
+  const { world, first } = await worldWith('Acme');
+  const narrow = { rule: 'beside', scopes: ['read:companies'] };
+  world.rules = [{}, narrow];
+  const follower = world.start();
+  world.application.install('co_Beta', 'Beta');
+  await world.pass(follower, 2 * hours);
+  expect(world.names()).toEqual(['acme', 'beta']);
+  expect(world.application.minted(first)).toBe(1);
+  world.rules = [{ except: [installation(first)] }, narrow];
+  await world.settle(world.start());
+  expect(world.names()).toEqual(['acme-2', 'beta']);
+  expect(world.row('acme-2')?.scopes).toEqual(['read:companies']);
+});
+
 test('the token of an installation stays when one of two rules that follow it leaves it out', async () => {
   const { world, first } = await worldWith('Acme');
+  const token = world.tokenOf(first);
+  // As an earlier version stored it.
+  const row = world.row('acme') as FollowedSource;
+  world.store.rows.set('acme-2', { ...row, source: source('acme-2'), rule: 'beside' });
   world.rules = [{}, { rule: 'beside' }];
   await world.settle(world.start());
   expect(world.names()).toEqual(['acme', 'acme-2']);
-  const token = world.tokenOf(first);
   world.rules = [{}, { rule: 'beside', except: [installation(first)] }];
   await world.settle(world.start());
   expect([world.names(), world.tokenOf(first)]).toEqual([['acme'], token]);
