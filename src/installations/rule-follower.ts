@@ -289,7 +289,8 @@ export class RuleFollower {
       return;
     }
     const token = await vault.read(tokenKey(row.installation));
-    const isOver = token !== null && !(await rule.api.accepts(token, signal));
+    // Without a token ever, nothing is stored, and nothing is lost if the account sees the installation again.
+    const isOver = token === null ? row.connectedAt === null : !(await rule.api.accepts(token, signal));
     if (isOver) await this.#save([{ before: row, next: gone(rule, row, this.#endNow()) }]);
     else
       logger.warn(

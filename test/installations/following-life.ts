@@ -119,9 +119,10 @@ function befall({ application }: FollowingWorld, random: Random): InstallationId
 function leftBehind(world: FollowingWorld): readonly string[] {
   const { application, store } = world;
   const accepted = new Map(application.active().map(({ id, tokens }) => [id, tokens.length > 0]));
-  return [...store.rows.values()].flatMap(({ source, state, reason, installation }) => {
+  return [...store.rows.values()].flatMap(({ source, state, reason, installation, connectedAt }) => {
     if (state !== 'disconnected') return [];
-    if (reason === 'gone' && accepted.get(installation) === true)
+    // One that never had a token has nothing to lose, and waits again as soon as it is seen.
+    if (reason === 'gone' && connectedAt !== null && accepted.get(installation) === true)
       return [`${source} ended although its installation is active`];
     return world.tokenOf(installation) === null ? [] : [`${source} ended and has a token`];
   });

@@ -217,6 +217,42 @@ test('an installation that the platform no longer knows and whose token it refus
   expect(world.erasures).toEqual(['acme']);
 });
 
+test('an installation that the platform no longer knows and that never got a token is gone', async () => {
+  const world = new FollowingWorld();
+  const id = world.application.install('co_Acme', 'Acme');
+  world.fault = (call, after) => {
+    if (call === `mint ${id}` && after)
+      throw new Fault('refused', 'not this one', { status: 404, type: 'not_found' });
+  };
+  const follower = world.start();
+  await world.settle(follower);
+  expect(world.row('acme')?.state).toBe('waiting');
+  world.application.hidden = () => true;
+  await world.pass(follower, 1.1 * hours);
+  expect(world.row('acme')).toMatchObject({ state: 'disconnected', reason: 'gone' });
+  const asked = world.application.calls.length;
+  world.fault = () => {};
+  await world.pass(follower, 5 * hours);
+  expect(world.application.calls.slice(asked).filter((call) => call !== 'list')).toEqual([]);
+  world.application.hidden = () => false;
+  await world.pass(follower, 25 * hours);
+  expect(world.names()).toEqual(['acme']);
+});
+
+test('a source that was synced stays while its lost token proves nothing and the account does not see it', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.refuseTokens(first);
+  follower.refused.add(source('acme'));
+  await follower.turn(new AbortController().signal);
+  world.application.hidden = () => true;
+  world.fault = (call) => {
+    if (call === `mint ${first}`)
+      throw new Fault('refused', 'not this one', { status: 404, type: 'not_found' });
+  };
+  await world.pass(follower, 40 * days);
+  expect([world.row('acme')?.state, world.erasures]).toEqual(['waiting', []]);
+});
+
 test('an incomplete listing still tells which installations are new and which are revoked', async () => {
   const { world, follower, first } = await worldWith('Acme', 'Beta');
   world.application.isComplete = false;

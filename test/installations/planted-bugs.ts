@@ -7,8 +7,8 @@ export const plantedFollowingBugs = [
   bug(
     'a listing that lacks an installation ends its source although its token works',
     `${folder}/rule-follower.ts`,
-    'const isOver = token !== null && !(await rule.api.accepts(token, signal));',
-    'const isOver = token !== null;',
+    '!(await rule.api.accepts(token, signal));',
+    'true;',
   ),
   bug(
     'the request for a token is not counted',
