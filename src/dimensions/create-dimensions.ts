@@ -99,7 +99,6 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     const wanted = collectionNames.filter((collection) => everything || plan.asked.has(collection));
     plan.asked.clear();
     plan.isTouched = false;
-    if (wanted.length === 0) return;
     if (everything) plan.dueAt = nextDue();
     const fault = await lister.list(plan, wanted);
     if (fault !== null) postpone(plan, fault);

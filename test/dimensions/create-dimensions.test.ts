@@ -149,7 +149,7 @@ test('remove: a source that waits for its turn is removed without waiting for th
   const held = new Promise<void>((resolve) => {
     go = resolve;
   });
-  const { dimensions, source } = world({ held });
+  const { dimensions, source, gaps } = world({ held });
   const beta = 'beta' as SourceName;
   dimensions.add({ ...source, name: beta });
   dimensions.ticked(acme, true);
@@ -157,6 +157,8 @@ test('remove: a source that waits for its turn is removed without waiting for th
   await settled();
   await dimensions.remove(beta);
   go();
+  await dimensions.idle();
+  expect(gaps()).toEqual([]);
 });
 
 test('an event about a round is listed for before sources that were never listed, which still get every other turn', async () => {

@@ -146,6 +146,46 @@ test('what a listing that failed has not reached is listed again, and what it ha
   ]);
 });
 
+test('events that list the rounds again and again do not postpone the daily listing of posts', async () => {
+  const { dimensions, pass, applied } = world();
+  for (let hour = 0; hour < 26; hour += 1) {
+    await pass(hourMillis);
+    dimensions.touched(acme, 'offering.closed');
+  }
+  const posts = applied.flat().filter(({ collection }) => collection.name === 'company_updates');
+  expect(posts).toHaveLength(2);
+});
+
+test.each<[string, Error, object[]]>([
+  [
+    'the database fails',
+    new Fault('database_busy', 'locked'),
+    [{ level: 'warn', fields: { source: acme, waitMs: 60_000, code: 'database_busy', hint: 'locked' } }],
+  ],
+  [
+    'another process took the source',
+    new Fault('lease_lost', 'taken'),
+    [{ level: 'debug', fields: { source: acme, waitMs: 60_000, code: 'lease_lost', hint: 'taken' } }],
+  ],
+  [
+    'the quota is used up',
+    new Fault('rate_limited', 'wait'),
+    [{ level: 'debug', fields: { source: acme, waitMs: 60_000, code: 'rate_limited', hint: 'wait' } }],
+  ],
+  [
+    'of a bug',
+    new TypeError('a bug'),
+    [{ level: 'warn', fields: { source: acme, waitMs: 60_000, error: new TypeError('a bug') } }],
+  ],
+  ['the daemon stops', new Fault('stopped', 'stopped before the end'), []],
+])('a listing that fails because %s is logged once, and everything is listed a minute later', async (_, failure, lines) => {
+  const { tick, pass, logged, applied, gaps } = world({ failures: [failure] });
+  await tick();
+  expect([logged, applied]).toEqual([lines, []]);
+  await pass(180_000);
+  expect([gaps(), applied.flat().length]).toEqual([[180], whole]);
+});
+
 test('a listing without quota waits until the quota resets', async () => {
   const clock = Date.parse('2026-11-01T00:00:00Z');
   const retryAt = instantFromMillis(clock + 40 * 60_000);

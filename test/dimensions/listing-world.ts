@@ -13,7 +13,7 @@ import {
 import { Fault } from '../../src/domain/fault.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import type { Instant } from '../../src/domain/instant.js';
-import { silentLogger } from '../../src/runtime/logger.js';
+import type { Logger } from '../../src/runtime/logger.js';
 import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
 import { company, offering, stats, updates } from './samples.js';
 
@@ -32,6 +32,8 @@ interface Wish {
   readonly touchedAt?: Instant;
   /** Thrown instead of the next answers. */
   readonly faults?: (Fault | undefined)[];
+  /** Thrown by the store, one when each listing begins. */
+  readonly failures?: Error[];
   /** What the investments of the round say of it, one after the other. The platform then does not serve it. */
   readonly labels?: RoundLabels[];
 }
@@ -39,8 +41,14 @@ interface Wish {
 export const noLabels: RoundLabels = { investmentType: null, offeringType: null, firstAppliedAt: null };
 
 /** One source on a clock that stands still, with a platform of one company and its round. */
-export function world({ listedAt, touchedAt, faults = [], held, answerMillis = 0, labels }: Wish = {}) {
+export function world({ listedAt, touchedAt, faults = [], failures = [], held, answerMillis = 0, labels }: Wish = {}) {
   const clock = new VirtualClock();
+  const logged: { readonly level: string; readonly fields: object }[] = [];
+  const at = (level: string) => (fields: object) => void logged.push({ level, fields });
+  const logger: Logger = {
+    ...{ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    child: () => logger,
+  };
   const asked: string[] = [];
   /** When each listing began. */
   const begunAt: number[] = [];
@@ -60,6 +68,8 @@ export function world({ listedAt, touchedAt, faults = [], held, answerMillis = 0
     begin: async () => {
       attempt += 1;
       begunAt.push(clock.monotonic());
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
       const investedRounds = labels === undefined ? [] : [{ id: 'ofr_1', companyId: 'co_1', currency: null }];
       return { attempt, investedRounds, stored: new Map() };
     },
@@ -104,7 +114,7 @@ export function world({ listedAt, touchedAt, faults = [], held, answerMillis = 0
     onNames: (source) => void named.push(source),
     clock,
     random: { bytes: (count) => Buffer.alloc(count), fraction: () => 0.5 },
-    logger: silentLogger,
+    logger,
     intervalMillis: dayMillis,
   });
   onTestFinished(() => dimensions.close());
@@ -123,7 +133,7 @@ export function world({ listedAt, touchedAt, faults = [], held, answerMillis = 0
   const taken = () => asked.splice(0).length;
   /** Returns the seconds from each listing to the next one. */
   const gaps = () => begunAt.slice(1).map((at, index) => (at - (begunAt[index] ?? 0)) / 1000);
-  return { clock, dimensions, source, applied, differences, named, tick, pass, taken, gaps };
+  return { clock, dimensions, source, applied, differences, named, logged, tick, pass, taken, gaps };
 }
 
 /** The company, its one round, the stats of it and a page of posts. */
