@@ -5,6 +5,7 @@ import type { FollowedSource } from '../../src/installations/ports.js';
 import type { FollowedRule } from '../../src/installations/rule-follower.js';
 import type { Logger } from '../../src/runtime/logger.js';
 import { silentLogger } from '../../src/runtime/logger.js';
+import type { Random } from '../../src/runtime/random.js';
 import { FakeClock } from '../client/fake-clock.js';
 import { testRandom } from '../support/chance.js';
 import { FakeApplication, MemoryFollowedSources } from './fake-application.js';
@@ -34,6 +35,7 @@ export class FollowingWorld {
   readonly unfinished = new Set<string>();
   readonly accepted: string[] = [];
   logger: Logger = silentLogger;
+  random: Random = testRandom();
   /** Called before and after each step that lasts; throws to let the process die there. */
   fault: (call: string, after: boolean) => void = () => {};
   eraseFault: () => void = () => {};
@@ -98,7 +100,7 @@ export class FollowingWorld {
       onAccepted: (name) => void this.accepted.push(name),
       onAsked: (_, error) => void this.errors.push(error),
       clock: this.clock,
-      random: testRandom(),
+      random: this.random,
       logger: this.logger,
     });
   }
