@@ -38,7 +38,7 @@ export interface FollowingParts {
   /** How long other daemons may need to notice that a source is no longer synced. */
   readonly noticeMillis: number;
   /**
-   * Called after each successful and each failed reading of the installations of a rule: with null, or with the error.
+   * Called after each turn of a rule, unless it waits after a failure: with null, or with the error.
    * Called with null, too, while another daemon leads, which reports its own.
    */
   readonly onAsked: (rule: string, error: unknown) => void;

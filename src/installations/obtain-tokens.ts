@@ -45,15 +45,15 @@ const gatherMillis = 1_000;
 const gatherFactor = 10;
 
 /**
- * Gives waiting sources their tokens, as far as they may be asked for now. Ends early when `isInterrupted`, after a few. Returns
- * whether the platform was asked. Throws the platform's refusal, after storing what was received beside it.
+ * Gives waiting sources their tokens, as far as they may be asked for now. Ends early when `isInterrupted`, after a few. Throws
+ * the platform's refusal, after storing what was received beside it.
  */
 export async function obtainTokens(
   parts: TokenParts,
   api: InstallationsApi,
   { waiting, onUnreadable, scopes, looksAtAll, isInterrupted }: TokensWished,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   const isDue = (row: FollowedSource) => mintWaitMillis(row.mints, row.lastMintAt, parts.clock.now()) === 0;
   const others = await connectFound(parts, looksAtAll ? waiting : waiting.filter(isDue), onUnreadable);
   const due = others.filter(isDue);
@@ -77,7 +77,6 @@ export async function obtainTokens(
   await queue.onIdle();
   await gathered.end();
   if (failures.length > 0) throw failures[0];
-  return asked > 0;
 }
 
 async function obtainOne(

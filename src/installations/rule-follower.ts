@@ -36,7 +36,7 @@ export interface RuleFollowerParts {
   /** The platform's time; null while it is not known. */
   readonly platformNow: () => number | null;
   readonly onAccepted: (source: SourceName) => void;
-  /** Called after each successful and each failed turn that asked the platform: with null, or with the error. */
+  /** Called after each turn, unless it waits after a failure: with null, or with the error. */
   readonly onAsked: (rule: string, error: unknown) => void;
   readonly clock: Clock;
   readonly random: Random;
@@ -106,10 +106,8 @@ export class RuleFollower {
    */
   async turn(reasons: Reasons, signal: AbortSignal): Promise<boolean> {
     const { rule, clock, onAsked, logger } = this.#parts;
-    if (clock.monotonic() < this.#notBefore) {
-      if (reasons.events.length > 0) this.listSoon();
-      return true;
-    }
+    // The listing that follows the failure covers the events.
+    if (clock.monotonic() < this.#notBefore) return true;
     try {
       const realm = await rule.api.realm();
       const read = await this.#read(realm, reasons.events, signal);
@@ -118,17 +116,14 @@ export class RuleFollower {
       // The newest first: a founder waits for it, and thousands of older ones may wait for the quota.
       const waiting = this.#rows(realm)
         .filter(({ state, source }) => state === 'waiting' && this.#untilLook(source) === 0)
-        .sort((one, other) =>
-          one.firstSeenAt < other.firstSeenAt ? 1 : one.firstSeenAt > other.firstSeenAt ? -1 : 0,
-        );
+        .sort((one, other) => millisOf(other.firstSeenAt) - millisOf(one.firstSeenAt));
       const { isInterrupted } = reasons;
       const onUnreadable = (source: SourceName) =>
         void this.#lookAt.set(source, clock.monotonic() + retryMillisMin);
       const looksAtAll = !this.#hasLooked;
       const wish = { waiting, onUnreadable, scopes: rule.scopes, looksAtAll, isInterrupted };
-      const asked = await obtainTokens(this.#parts, rule.api, wish, signal);
+      await obtainTokens(this.#parts, rule.api, wish, signal);
       this.#hasLooked = true;
-      if (!read && !asked) return true;
       this.#failures = 0;
       onAsked(rule.rule, null);
       return true;
