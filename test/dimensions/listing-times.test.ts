@@ -178,13 +178,16 @@ test.each<[string, Error, object[]]>([
     [{ level: 'warn', fields: { source: acme, waitMs: 60_000, error: new TypeError('a bug') } }],
   ],
   ['the daemon stops', new Fault('stopped', 'stopped before the end'), []],
-])('a listing that fails because %s is logged once, and everything is listed a minute later', async (_, failure, lines) => {
-  const { tick, pass, logged, applied, gaps } = world({ failures: [failure] });
-  await tick();
-  expect([logged, applied]).toEqual([lines, []]);
-  await pass(180_000);
-  expect([gaps(), applied.flat().length]).toEqual([[180], whole]);
-});
+])(
+  'a listing that fails because %s is logged once, and everything is listed a minute later',
+  async (_, failure, lines) => {
+    const { tick, pass, logged, applied, gaps } = world({ failures: [failure] });
+    await tick();
+    expect([logged, applied]).toEqual([lines, []]);
+    await pass(180_000);
+    expect([gaps(), applied.flat().length]).toEqual([[180], whole]);
+  },
+);
 
 test('a listing without quota waits until the quota resets', async () => {
   const clock = Date.parse('2026-11-01T00:00:00Z');

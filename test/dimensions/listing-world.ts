@@ -41,7 +41,15 @@ interface Wish {
 export const noLabels: RoundLabels = { investmentType: null, offeringType: null, firstAppliedAt: null };
 
 /** One source on a clock that stands still, with a platform of one company and its round. */
-export function world({ listedAt, touchedAt, faults = [], failures = [], held, answerMillis = 0, labels }: Wish = {}) {
+export function world({
+  listedAt,
+  touchedAt,
+  faults = [],
+  failures = [],
+  held,
+  answerMillis = 0,
+  labels,
+}: Wish = {}) {
   const clock = new VirtualClock();
   const logged: { readonly level: string; readonly fields: object }[] = [];
   const at = (level: string) => (fields: object) => void logged.push({ level, fields });
