@@ -1,4 +1,4 @@
-import type { SourceStateSeen } from './ports/sources.js';
+import type { OverallState } from '../domain/overall-state.js';
 
 /** What the console shows of a source: a part of the store's status document. */
 export interface SourceHealth {
@@ -38,7 +38,7 @@ export interface SourceCountsSeen {
   readonly not_ready: number;
   readonly rows: number;
   readonly oldest_success_at: string | null;
-  readonly by_state: Readonly<Record<SourceStateSeen, number>>;
+  readonly by_state: Readonly<Record<OverallState, number>>;
 }
 
 /** How far apart the ticks that webhooks ask for are, and why. Null for a source that this daemon does not follow. */

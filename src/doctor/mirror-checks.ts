@@ -1,8 +1,8 @@
 import type { SourceConfig } from '../config/config.js';
 import { counted } from '../domain/counted.js';
 import { millisOf, parseInstant } from '../domain/instant.js';
+import { type OverallState, worstFirst } from '../domain/overall-state.js';
 import type { FullStatus } from '../reading/status.js';
-import { type OverallState, worstFirst } from '../store/reads/overall-state.js';
 import type { SourceStatus, StatusDocument } from '../store/reads/status.js';
 import { type Check, fail, pass, skip, warn } from './check.js';
 import { signInCommand } from './sign-in-command.js';

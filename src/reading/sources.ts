@@ -1,19 +1,17 @@
 import type { Config, SourceConfig } from '../config/config.js';
 import { Fault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
+import { type OverallState, overallStates, worstFirst } from '../domain/overall-state.js';
 import type { Clock } from '../runtime/clock.js';
 import type { HealthReport } from '../runtime/health-register.js';
 import type { DatabaseLocation } from '../store/database-location.js';
 import { dialectFor } from '../store/dialect/dialect-for.js';
 import { readFleet } from '../store/reads/fleet.js';
-import { type OverallState, overallStates, worstFirst } from '../store/reads/overall-state.js';
 import { type Ask, inSnapshot, type Snapshots } from '../store/reads/snapshot.js';
 import { type CompanyOfSource, readCompaniesOf } from '../store/reads/source-companies.js';
 import { countSources } from '../store/reads/source-counts.js';
 import { type JudgedSource, readJudgedSources } from '../store/reads/source-facts.js';
 import { type Known, type SourceStatus, sourcesElsewhere, statusOf, statusWanted } from './status.js';
-
-export { type OverallState, overallStates } from '../store/reads/overall-state.js';
 
 export interface SourcesWanted {
   /** Part of a name, a company's name, a company id or an installation id; in any case. */

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { stateWords } from '../../src/cli/commands/sources-list.js';
 import type { Config } from '../../src/config/config.js';
 import { listSources, type SourcesWanted, showSource, sourceNames } from '../../src/reading/sources.js';
 import { statusOf } from '../../src/reading/status.js';
-import { overallStates } from '../../src/store/reads/overall-state.js';
 import { load, minimal } from '../config/load-config.js';
 import { databases } from '../store/support/databases.js';
 import { manySources } from '../store/support/many-sources.js';
@@ -13,10 +11,6 @@ const clock = new StandingClock();
 const many = 10_000;
 const none = { search: '', state: null, rule: null, page: 1, limit: 50 } as const;
 const nothing = { daemons: [], problems: [], waits: [], spacings: {} };
-
-test('sources list: the words of --state are the states, the worst first', () => {
-  expect(stateWords).toEqual(overallStates);
-});
 
 describe.each(databases)('10,000 sources in $database', ({ open }) => {
   async function filled() {

@@ -1,5 +1,6 @@
 import { counted, grouped } from '../../domain/counted.js';
 import { Fault } from '../../domain/fault.js';
+import { overallStates } from '../../domain/overall-state.js';
 import type { SourceList, SourceListed } from '../../reading/sources.js';
 import { type Command, type CommandContext, jsonOption } from '../command.js';
 import { databaseOptions, mirrorOf } from '../database-options.js';
@@ -8,19 +9,6 @@ import { ago } from '../output/words.js';
 
 const limitUsual = 50;
 const limitMax = 1_000;
-
-/** As in `overallStates`, which help does not load. A test compares them. */
-export const stateWords = [
-  'halted',
-  'failing',
-  'stale',
-  'attention',
-  'waiting',
-  'paused',
-  'disconnected',
-  'fine',
-  'erased',
-] as const;
 
 export const sourcesList: Command = {
   name: 'sources list',
@@ -34,7 +22,7 @@ export const sourcesList: Command = {
   args: [{ name: '[text]', summary: 'part of a name, of the company, or of an id' }],
   options: [
     ...databaseOptions,
-    { flags: '--state <state>', summary: 'only sources in this state', choices: stateWords, once: true },
+    { flags: '--state <state>', summary: 'only sources in this state', choices: overallStates, once: true },
     { flags: '--rule <name>', summary: 'only sources that this follow rule created', once: true },
     { flags: '--limit <number>', summary: `sources on a page (default: ${limitUsual})` },
     { flags: '--page <number>', summary: 'which page (default: 1)' },
@@ -94,7 +82,7 @@ export function stateLine({
   matching,
   sources_total,
 }: Pick<SourceList, 'by_state' | 'matching' | 'sources_total'>): string {
-  const parts = stateWords.flatMap((state) =>
+  const parts = overallStates.flatMap((state) =>
     by_state[state] === 0 ? [] : [`${grouped(by_state[state])} ${state}`],
   );
   const all =

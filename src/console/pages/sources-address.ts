@@ -1,5 +1,6 @@
+import { type OverallState, overallStates } from '../../domain/overall-state.js';
 import { storableText } from '../../domain/text.js';
-import { type SourceStateSeen, type SourcesWanted, sourceStates } from '../ports/sources.js';
+import type { SourcesWanted } from '../ports/sources.js';
 
 /** The choices of a page of sources that are part of its address. */
 export type SourcesAddress = Omit<SourcesWanted, 'limit'>;
@@ -13,7 +14,7 @@ export function sourcesAddressFrom(query: URLSearchParams): SourcesAddress {
   const page = /^\d{1,7}$/.test(query.get('page') ?? '') ? Number(query.get('page')) : 1;
   return {
     search: text('search'),
-    state: sourceStates.find((state) => state === query.get('state')) ?? null,
+    state: overallStates.find((state) => state === query.get('state')) ?? null,
     rule: rule === '' ? null : rule,
     page: Math.min(Math.max(1, page), pageMax),
   };
@@ -30,6 +31,6 @@ export function sourcesPath(address: SourcesAddress, change: Partial<SourcesAddr
 }
 
 /** The address of the sources in one state. */
-export const sourcesInState = (state: SourceStateSeen): string => `/sources?state=${state}`;
+export const sourcesInState = (state: OverallState): string => `/sources?state=${state}`;
 
 export const sourcePath = (source: string): string => `/sources/${encodeURIComponent(source)}`;

@@ -1,20 +1,16 @@
+import { type OverallState, overallStates } from '../../domain/overall-state.js';
 import { type Html, html } from '../../runtime/html.js';
 import { age, count, counted } from '../parts/format.js';
 import { named } from '../parts/named.js';
 import { table } from '../parts/table.js';
-import {
-  type SourceRowSeen,
-  type SourceStateSeen,
-  type SourcesSeen,
-  sourceStates,
-} from '../ports/sources.js';
+import type { SourceRowSeen, SourcesSeen } from '../ports/sources.js';
 import { type SourcesAddress, sourcePath, sourcesPath } from './sources-address.js';
 
 /** The states as the command line names them, so that a reader finds the same word there. */
-const stateWord = (state: SourceStateSeen): string => `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
+const stateWord = (state: OverallState): string => `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
 
 /** The colour and the shape of a state. */
-const looks: Readonly<Record<SourceStateSeen, string>> = {
+const looks: Readonly<Record<OverallState, string>> = {
   halted: 'attention',
   failing: 'failing',
   stale: 'failing',
@@ -26,7 +22,7 @@ const looks: Readonly<Record<SourceStateSeen, string>> = {
   erased: 'none',
 };
 
-export const stateBadge = (state: SourceStateSeen): Html =>
+export const stateBadge = (state: OverallState): Html =>
   html`<span class="state" data-state="${looks[state]}">${stateWord(state)}</span>`;
 
 export interface SourcesShown {
@@ -77,10 +73,10 @@ ${rules.length === 0 ? null : html`<label for="rule">Rule</label><select id="rul
 
 /** Links that select a state, each with its number. A state without a source is left out, unless it is selected. */
 function states(address: SourcesAddress, { by_state }: SourcesSeen): Html {
-  const link = (state: SourceStateSeen | null, word: string, many: number) =>
+  const link = (state: OverallState | null, word: string, many: number) =>
     html`<li><a href="${sourcesPath(address, { state, page: 1 })}"${state === address.state ? html` aria-current="true"` : null}${state === null ? null : html` data-state="${looks[state]}"`}>${word} <span class="number">${count(many)}</span></a></li>`;
-  const all = sourceStates.reduce((sum, state) => sum + by_state[state], 0);
-  return html`<nav aria-label="States of sources"><ul class="states">${link(null, 'All', all)}${sourceStates
+  const all = overallStates.reduce((sum, state) => sum + by_state[state], 0);
+  return html`<nav aria-label="States of sources"><ul class="states">${link(null, 'All', all)}${overallStates
     .filter((state) => by_state[state] > 0 || state === address.state)
     .map((state) => link(state, stateWord(state), by_state[state]))}</ul></nav>`;
 }

@@ -1,5 +1,6 @@
+import type { OverallState } from '../../domain/overall-state.js';
 import type { SourceHealth, StatusSeen } from '../ports.js';
-import type { MirroredSeen, SourceStateSeen } from './sources.js';
+import type { MirroredSeen } from './sources.js';
 
 export interface SourceSeen extends SourceHealth {
   readonly meaning: string;
@@ -25,7 +26,7 @@ export interface SourceSeen extends SourceHealth {
 /** One source with its last ticks. */
 export interface SourcePageSeen extends SourceSeen, MirroredSeen {
   readonly at: string;
-  readonly overall: SourceStateSeen;
+  readonly overall: OverallState;
   /** `listed` in the configuration, created by a follow rule, or only left in the mirror. */
   readonly origin: 'listed' | 'followed' | 'unlisted';
   readonly erase_after: string | null;

@@ -1,23 +1,9 @@
-/** The state of a source among many, the worst first. */
-export const sourceStates = [
-  'halted',
-  'failing',
-  'stale',
-  'attention',
-  'waiting',
-  'paused',
-  'disconnected',
-  'fine',
-  'erased',
-] as const;
-
-export type SourceStateSeen = (typeof sourceStates)[number];
-
+import type { OverallState } from '../../domain/overall-state.js';
 /** Which sources a page lists. */
 export interface SourcesWanted {
   /** Part of a name, of the company, or of an id. */
   readonly search: string;
-  readonly state: SourceStateSeen | null;
+  readonly state: OverallState | null;
   /** The name of a follow rule. */
   readonly rule: string | null;
   /** The first page is 1. */
@@ -36,7 +22,7 @@ export interface MirroredSeen {
 
 export interface SourceRowSeen extends MirroredSeen {
   readonly source: string;
-  readonly overall: SourceStateSeen;
+  readonly overall: OverallState;
   readonly meaning: string;
   readonly concerns: readonly { readonly text: string }[];
   readonly rows: number;
@@ -51,7 +37,7 @@ export interface SourcesSeen {
   readonly at: string;
   readonly sources_total: number;
   /** The sources that the search and the rule select, by state. */
-  readonly by_state: Readonly<Record<SourceStateSeen, number>>;
+  readonly by_state: Readonly<Record<OverallState, number>>;
   readonly matching: number;
   readonly page: number;
   readonly pages: number;

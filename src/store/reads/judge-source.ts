@@ -1,4 +1,5 @@
 import { type Instant, millisOf } from '../../domain/instant.js';
+import type { OverallState } from '../../domain/overall-state.js';
 import type { HealthReport } from '../../runtime/health-register.js';
 import type { Followed } from './followed.js';
 import type { SyncStatusView } from './views.js';
@@ -208,4 +209,25 @@ function isOverdue(
   );
   // Also true for a time that cannot be read.
   return !(now - seen <= staleMillis);
+}
+
+export interface OverallFacts {
+  readonly state: string;
+  readonly last_outcome: string | null;
+  readonly health: Health;
+  readonly stale: boolean;
+  readonly paused_at: string | null;
+  readonly follow: Pick<Followed, 'state'> | null;
+}
+
+/** Returns the overall state of a judged source. */
+export function overallStateOf(source: OverallFacts): OverallState {
+  const { follow, health } = source;
+  if (follow?.state === 'erased' || follow?.state === 'disconnected') return follow.state;
+  if (source.state === 'halted') return 'halted';
+  if (source.paused_at !== null) return 'paused';
+  if (source.last_outcome === 'failed') return 'failing';
+  if (source.stale) return 'stale';
+  if (health === 'ok') return 'fine';
+  return health === 'working' ? 'waiting' : health;
 }

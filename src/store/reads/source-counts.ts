@@ -1,4 +1,4 @@
-import { type OverallState, overallStates } from './overall-state.js';
+import { type OverallState, overallStates } from '../../domain/overall-state.js';
 import type { JudgedSource } from './source-facts.js';
 
 /** Figures over all sources, also where a document names only some of them. */

@@ -1,7 +1,7 @@
+import type { OverallState } from '../../domain/overall-state.js';
 import type { HealthReport } from '../../runtime/health-register.js';
 import { type Followed, readFollowed } from './followed.js';
-import { type Judgement, judgeSource } from './judge-source.js';
-import { type OverallState, overallStateOf } from './overall-state.js';
+import { type Judgement, judgeSource, overallStateOf } from './judge-source.js';
 import type { Ask } from './snapshot.js';
 import type { SyncStatusView } from './views.js';
 

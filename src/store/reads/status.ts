@@ -1,12 +1,12 @@
 import type { Selectable } from 'kysely';
 import { type Instant, instantFromMillis, millisOf } from '../../domain/instant.js';
+import { worstFirst } from '../../domain/overall-state.js';
 import type { Clock } from '../../runtime/clock.js';
 import type { HealthReport } from '../../runtime/health-register.js';
 import { cursorWarningSeconds } from '../../wire/limits.js';
 import type { TicksView } from '../view-schema.js';
 import { withList } from './ask-list.js';
 import { type Health, reportedHealth, worstOf } from './judge-source.js';
-import { worstFirst } from './overall-state.js';
 import type { Ask } from './snapshot.js';
 import { countSources, type SourceCounts } from './source-counts.js';
 import { type JudgedSource, type JudgeWanted, readJudgedSources } from './source-facts.js';

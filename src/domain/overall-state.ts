@@ -1,6 +1,3 @@
-import type { Followed } from './followed.js';
-import type { Health } from './judge-source.js';
-
 /**
  * The state of a source among many, in one word, worst first. `halted` waits for a person and does not sync. `failing`
  * retries by itself. `stale` has not ticked in time. `attention` follows the feed but differs from the platform.
@@ -32,25 +29,4 @@ export function worstFirst(one: Ranked, other: Ranked): number {
   const rank = (ranks.get(one.overall) ?? 0) - (ranks.get(other.overall) ?? 0);
   if (rank !== 0) return rank;
   return one.source < other.source ? -1 : one.source > other.source ? 1 : 0;
-}
-
-export interface OverallFacts {
-  readonly state: string;
-  readonly last_outcome: string | null;
-  readonly health: Health;
-  readonly stale: boolean;
-  readonly paused_at: string | null;
-  readonly follow: Pick<Followed, 'state'> | null;
-}
-
-/** Returns the overall state of a judged source. */
-export function overallStateOf(source: OverallFacts): OverallState {
-  const { follow, health } = source;
-  if (follow?.state === 'erased' || follow?.state === 'disconnected') return follow.state;
-  if (source.state === 'halted') return 'halted';
-  if (source.paused_at !== null) return 'paused';
-  if (source.last_outcome === 'failed') return 'failing';
-  if (source.stale) return 'stale';
-  if (health === 'ok') return 'fine';
-  return health === 'working' ? 'waiting' : health;
 }
