@@ -77,12 +77,13 @@ export function tickStart(
   phase: Phase,
   { acceptDeletions = false, breachWaitMillis = 0, quiet = null }: Partial<TickState> = {},
 ): TickState {
-  return { phase, advance: initialAdvance, acceptDeletions, breachWaitMillis, quiet };
+  return { phase, advance: initialAdvance, retried: null, acceptDeletions, breachWaitMillis, quiet };
 }
 
 /**
  * A manual tick and the first tick after a start retry a halted source: the operator may have fixed the cause. A
- * webhook only proves that the platform is up, so it earns one retry an hour. The timer earns none.
+ * webhook only proves that the platform is up, so it earns one retry an hour. The timer earns none. A retry that the
+ * platform does not answer proves nothing: the source stays halted.
  */
 const recheckMillis = 60 * 60_000;
 
@@ -94,12 +95,9 @@ function asked(state: TickState, trigger: Trigger, now: number): Decision {
     trigger === 'start' ||
     // A halt dated further in the future was stored under a wrong clock.
     (trigger === 'webhook' && Math.abs(now - millisOf(phase.at)) >= recheckMillis);
-  if (due) return nextStep(at(state, phase.before), now);
+  if (due) return nextStep({ ...state, phase: phase.before, retried: phase }, now);
   const { code, message } = phase;
-  return {
-    next: state,
-    effects: [{ kind: 'remain_halted', end: { outcome: 'failed', code, message, retryAt: null } }],
-  };
+  return remainHalted(state, { outcome: 'failed', code, message, retryAt: null });
 }
 
 /** Returns the next action for a committed phase. */
@@ -214,7 +212,10 @@ function pageArrived(
           },
         };
   const following: Effect = { kind: 'prefetch', position: behind(phase, page.next) };
-  return { next: { ...state, advance }, effects: page.hasMore ? [commit, following] : [commit] };
+  return {
+    next: { ...state, advance, retried: null },
+    effects: page.hasMore ? [commit, following] : [commit],
+  };
 }
 
 function deltaPageApplied(
@@ -321,9 +322,14 @@ const publish = (state: TickState, listing: ListingProgress): Decision => {
   };
 };
 
-const finish = (state: TickState, end: TickEnd): Decision => ({
-  next: state,
-  effects: [{ kind: 'finish', end, halt: null }],
+const finish = (state: TickState, end: TickEnd): Decision =>
+  state.retried === null
+    ? { next: state, effects: [{ kind: 'finish', end, halt: null }] }
+    : remainHalted(at(state, state.retried), end);
+
+const remainHalted = (next: TickState, end: TickEnd): Decision => ({
+  next,
+  effects: [{ kind: 'remain_halted', end }],
 });
 
 const behind = (phase: Phase, next: string): Position =>
@@ -340,7 +346,8 @@ type Expecting<Kind extends Phase['kind']> = TickState & {
   readonly phase: Extract<Phase, { kind: Kind }>;
 };
 
-const at = (state: TickState, phase: Phase): TickState => ({ ...state, phase });
+/** What is committed ends a halt. */
+const at = (state: TickState, phase: Phase): TickState => ({ ...state, phase, retried: null });
 
 const active = (phase: Phase): Active => (phase.kind === 'halted' ? phase.before : phase);
 

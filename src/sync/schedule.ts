@@ -14,6 +14,7 @@ import type {
   ScheduleRules,
   TickEnded,
 } from './schedule-state.js';
+import { isUnansweredRetry } from './tick-mode.js';
 import type { TickAsk } from './tick-parts.js';
 
 /*
@@ -193,7 +194,10 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
   if (state.tick.kind !== 'running') throw new Error('a tick ended that was not running');
   const { covers, databaseIsBack } = state.tick;
   const { report } = end;
-  const { isCut, halted, databaseFailed, isBlocked, keepsNudge } = consequencesOf(end, covers.trigger);
+  const { isCut, halted, isUnanswered, databaseFailed, isBlocked, keepsNudge } = consequencesOf(
+    end,
+    covers.trigger,
+  );
   const grant = covers.checksGrant ? afterCheck(state.grant, end.grant, now, rules.grantMillis) : state.grant;
   const mayRetryGrant = report.outcome === 'done' && !(covers.checksGrant && end.grant === 'not_asked');
   const stretch = afterTick(state.stretch, report, covers.nudged);
@@ -216,7 +220,7 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
     stretch,
     grant,
     grantRetry: mayRetryGrant && grant.failures > 0,
-    unasked: goesOn ? state.unasked : 'timer',
+    unasked: unaskedNext(isUnanswered, goesOn ? state.unasked : 'timer'),
     halted,
     failures: report.outcome === 'failed' && !halted ? state.failures + 1 : 0,
     databaseFailed,
@@ -227,7 +231,10 @@ function ended(state: Schedule, end: TickEnded, now: number, rules: ScheduleRule
 /** What the end of a tick says about the next one. */
 interface Consequences {
   readonly isCut: boolean;
+  /** Only a person, or a nudge after an hour, starts the next request. */
   readonly halted: boolean;
+  /** The platform did not answer the retry of a halted source. It is repeated as any failure is. */
+  readonly isUnanswered: boolean;
   readonly databaseFailed: boolean;
   /** Whether nothing may be requested before its retry time, not even for a webhook. */
   readonly isBlocked: boolean;
@@ -243,14 +250,20 @@ function consequencesOf({ report, phase }: TickEnded, trigger: Trigger): Consequ
   // A webhook tick may use the reserved requests, a timed tick may not. So after a timed tick ran out of quota, one
   // webhook tick may still follow at once.
   const reserveLeft = code === 'rate_limited' && trigger !== 'webhook' && phase?.kind === 'following';
+  const isUnanswered = isUnansweredRetry({ report, phase });
   return {
     isCut,
-    halted: phase?.kind === 'halted',
+    halted: phase?.kind === 'halted' && !isUnanswered,
+    isUnanswered,
     databaseFailed: code?.startsWith('database_') === true,
     isBlocked: outcome !== 'done' && retryAt !== null && !reserveLeft,
     keepsNudge: isCut || isLocked || reserveLeft,
   };
 }
+
+/** A timed tick only looks at a halted source, so a retry without an answer is repeated as after a start. */
+const unaskedNext = (isUnanswered: boolean, otherwise: Schedule['unasked']): Schedule['unasked'] =>
+  isUnanswered ? 'start' : otherwise;
 
 /** Returns when a nudge may retry a source that is halted. A timed look sends no request, so it begins no other hour. */
 function haltedNudgeDue({ halted, nudgeDue }: Schedule, trigger: Trigger, now: number): number {

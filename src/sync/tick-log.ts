@@ -1,5 +1,6 @@
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
+import { isUnansweredRetry } from './tick-mode.js';
 import type { TickResult } from './tick-parts.js';
 
 /** How often a source that keeps failing for the same reason logs a warning. */
@@ -35,9 +36,10 @@ export class TickLog {
       ...(report.message === null || report.code === 'internal' ? {} : { hint: report.message }),
     };
     const isRepeated = this.#isRepeated(outcome, report.code);
-    if (phase?.kind === 'halted' && trigger === 'timer' && mode === 'none')
+    const isHalted = phase?.kind === 'halted' && !isUnansweredRetry({ report, phase });
+    if (isHalted && trigger === 'timer' && mode === 'none')
       logger.debug(fields, 'the source still waits for a human');
-    else if (phase?.kind === 'halted') logger.error(fields, 'the source waits for a human');
+    else if (isHalted) logger.error(fields, 'the source waits for a human');
     else if (outcome === 'failed')
       logger[isRepeated ? 'debug' : 'warn'](fields, 'the tick failed and will be retried');
     else if (applied.quarantined > 0)

@@ -6,10 +6,14 @@ import type { PageSeen } from './page-seen.js';
 import type { ListingProgress, ListingStart, Phase, Reached, TickReport, Trigger } from './ports.js';
 import type { QuietHours } from './quiet-hours.js';
 
+type Halted = Extract<Phase, { readonly kind: 'halted' }>;
+
 /** State of a running tick: what is committed, and what only this tick knows. */
 export interface TickState {
   readonly phase: Phase;
   readonly advance: Advance;
+  /** The halt that this tick retries, until the platform answers. A tick without an answer leaves the source halted. */
+  readonly retried: Halted | null;
   /** The operator accepts all deletions of the next published listing. */
   readonly acceptDeletions: boolean;
   /** How long to leave a platform that breaks the contract alone; grows with each failed tick. */
@@ -55,7 +59,7 @@ export type Effect =
   | { readonly kind: 'delete_awaiting'; readonly rows?: number }
   | { readonly kind: 'publish'; readonly final: Cursor; readonly accepted: boolean }
   | { readonly kind: 'finish'; readonly end: TickEnd; readonly halt: Halt | null }
-  /** The source stays halted and this tick changed nothing, not even the time of the halt. */
+  /** The source stays halted and this tick changes nothing, not even the time of the halt. */
   | { readonly kind: 'remain_halted'; readonly end: TickEnd };
 
 export type TickEnd = Pick<TickReport, 'outcome' | 'code' | 'message' | 'retryAt' | 'lasting'>;

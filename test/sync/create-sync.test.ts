@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Fault } from '../../src/domain/fault.js';
+import { Fault, type FaultCode } from '../../src/domain/fault.js';
 import type { SourceName } from '../../src/domain/ids.js';
 import { instantFromMillis } from '../../src/domain/instant.js';
 import type { Position } from '../../src/domain/position.js';
@@ -481,11 +481,11 @@ describe('sync: the identity grant check', () => {
     expect(ticks.length).toBeLessThanOrEqual(22);
   });
 
-  test('a halted source resumes at once after its token was replaced', async () => {
-    let revoked = true;
+  test('a halted source resumes after its token was replaced, at once or when the platform is back', async () => {
+    let refusal: FaultCode | null = 'unauthorized';
     const feed: Feed = {
       page: (position) =>
-        revoked ? Promise.reject(new Fault('unauthorized', 'made up')) : truth.page(position),
+        refusal === null ? truth.page(position) : Promise.reject(new Fault(refusal, 'made up')),
     };
     build([source(feed)]).start();
     await clock.advance(4 * minute);
@@ -493,7 +493,12 @@ describe('sync: the identity grant check', () => {
     sync.recheck(acme);
     await settled();
     expect(ticks.length, 'still the old one: looked once, stopped again').toBe(2);
-    revoked = false;
+    refusal = 'unreachable';
+    sync.recheck(acme);
+    await clock.advance(3 * minute);
+    expect(ticks.length, 'retried').toBeGreaterThan(4);
+    expect(mirror.of(acme).halted, 'no answer: halted still').toMatchObject({ code: 'unauthorized' });
+    refusal = null;
     sync.recheck(acme);
     await settled();
     expect(mirror.of(acme).halted).toBeNull();

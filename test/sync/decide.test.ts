@@ -180,7 +180,7 @@ function effectText(effect: Effect): string {
       return `finish ${named}${retryAt === null ? '' : ', retry'}${effect.halt === null ? '' : ', halt'}`;
     }
     case 'remain_halted':
-      return `remain ${effect.end.outcome} ${effect.end.code}`;
+      return `remain ${effect.end.outcome} ${effect.end.code}${effect.end.retryAt === null ? '' : ', retry'}`;
   }
 }
 
@@ -274,6 +274,15 @@ describe('decide: the first action of a tick', () => {
     // The clock was a month ahead.
     expect(answer(halted(ago(-720 * hour)), tick('webhook'))).toBe('following: fetch cursor c1');
     expect(answer(halted(ago(1000 * hour)), tick('timer'))).toContain('remain');
+  });
+
+  test('decide: a retry that the platform does not answer leaves the source halted, and an answer ends the halt', () => {
+    const { next } = decide(tickStart(states.halted), { kind: 'tick_asked', trigger: 'start' }, now);
+    expect(outcome(next, failure('unreachable'))).toBe('halted: remain failed unreachable, retry');
+    expect(outcome(next, failure('forbidden'))).toBe('halted: finish failed forbidden, halt');
+    expect(outcome(next, events.stop_asked)).toBe('halted: remain stopped stopped');
+    const answered = decide(next, events.page_arrived, now).next;
+    expect(outcome(answered, failure('unreachable'))).toBe('following: finish failed unreachable, retry');
   });
 });
 

@@ -481,6 +481,13 @@ describe('schedule: after a tick', () => {
       { timer: 5 * minute, nudge: hour, halted: true },
     ],
     [
+      'halted, and the platform did not answer its retry: retried like any failure, as after a start',
+      { trigger: 'webhook', nudged: true },
+      { halted: true, nudgeDue: now },
+      failed('unreachable', 5_000, haltedPhase),
+      { timer: 5_000, nudge: 5_000, halted: false, failures: 1, unasked: 'start' },
+    ],
+    [
       'the grant is back: lists at once',
       { checksGrant: true },
       {},

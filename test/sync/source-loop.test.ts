@@ -52,7 +52,7 @@ const ended = (phase: Phase | null, outcome: 'done' | 'failed' = 'done'): TickRe
     pages: 1,
     applied: nothingApplied,
     outcome,
-    code: outcome === 'failed' ? 'unreachable' : null,
+    code: phase?.kind === 'halted' ? phase.code : outcome === 'failed' ? 'unreachable' : null,
     message: null,
     retryAt: null,
   },

@@ -209,14 +209,14 @@ function explainRows(
 }
 
 /** Returns how to go on after a sync that did not reach its end. */
-function wayOn({ report, phase }: SyncedOnce, { io, signal, options }: CommandContext): readonly string[] {
+function wayOn({ report }: SyncedOnce, { io, signal, options }: CommandContext): readonly string[] {
   const kept = 'The fetched pages are kept.';
   if (report.outcome === 'stopped' && signal.aborted) return [`${kept} Try: rosterd sync`];
   if (report.lasting === true) return [`${kept} Do that, then try: rosterd sync`];
   // A person ends this, not time.
   if (report.code === 'database_full' || report.code === 'database_unusable')
     return [`${kept} Try: ${nextStep[report.code]}`];
-  if (report.retryAt === null || phase?.kind === 'halted') return [];
+  if (report.retryAt === null) return [];
   const wait = duration(millisOf(report.retryAt) - io.clock.now());
   const later = `${kept} Try: rosterd sync after ${report.retryAt} (in ${wait})`;
   if (report.code !== 'rate_limited' || options.flag('wait')) return [later];
