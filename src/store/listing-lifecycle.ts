@@ -67,6 +67,9 @@ export interface StagePlan<Row> {
   readonly named: number;
 }
 
+/** A listing with an unreadable tombstone counts as if it lacked the record. */
+const isNamed = (item: FeedItem): boolean => item.kind !== 'rejected' || item.erases !== 'tombstone';
+
 /** Compares a page of a re-listing with the stored rows. The latest entry for an id counts. */
 export function planStage<Row extends { readonly rowNo: number }>(
   items: readonly FeedItem[],
@@ -83,7 +86,7 @@ export function planStage<Row extends { readonly rowNo: number }>(
     stage.delete(id);
     unstage.add(id);
   };
-  for (const item of items) {
+  for (const item of items.filter(isNamed)) {
     const id = item.kind === 'record' ? item.investment.id : item.id;
     const stored = id === null ? undefined : storedOf(id);
     if (item.kind === 'tombstone') {

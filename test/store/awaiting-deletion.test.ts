@@ -79,6 +79,8 @@ describe('a row that awaits deletion', () => {
     await fixture.delta([rejectedErasing('c', 'tombstone')]);
     expect(await shown(fixture)).toBe('a b c d / 2');
     expect(await fixture.rows("SELECT id FROM identities WHERE id = 'c'")).toEqual([]);
+    await fixture.list([[record('a'), record('b'), rejectedErasing('c', 'tombstone')]], 'relist', brake);
+    expect(await shown(fixture), 'after a listing that has it').toBe('a b c d / 2');
   });
 
   test('the first page of a listing that names a row clears its mark; a tombstone in a listing does not', async () => {
