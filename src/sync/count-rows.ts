@@ -9,29 +9,41 @@ const pagesBeforeCount = 100;
 /** Each of the requests may take a minute. The listing does not wait longer than this for all of them. */
 const countMillisMax = 10_000;
 
-/** Adds how many records the listing will read to the page at which that is asked. No failure to find out ends the tick. */
-export async function withExpected(
-  page: FeedPage,
-  phase: Phase,
-  { expectedRows }: Pick<SyncSource, 'expectedRows'>,
-  { clock, logger }: Pick<TickParts, 'clock' | 'logger'>,
-  signal: Interruption,
-): Promise<FeedPage> {
-  if (phase.kind !== 'listing' || phase.listing.kind !== 'first' || expectedRows === undefined) return page;
-  if (!page.hasMore || phase.listing.pages + 1 !== pagesBeforeCount) return page;
-  const asking = new Interrupter();
-  const end = () => asking.abort();
-  signal.addEventListener('abort', end, { once: true });
-  if (signal.aborted) end();
-  void clock.wait(countMillisMax, asking).then(end);
+/**
+ * Finds out how many records a first listing will read: once, and after a failure again each hundred pages. No failure to
+ * find out ends the tick.
+ */
+export class RowCount {
+  #failed = false;
 
-  try {
-    return { ...page, ...defined({ rowsExpected: (await expectedRows(asking)) ?? undefined }) };
-  } catch (error) {
-    logger.debug({ error }, 'how many records the listing will read is not known');
-    return page;
-  } finally {
-    signal.removeEventListener('abort', end);
-    end();
+  /** Adds the number to the page at which it is asked for. */
+  async added(
+    page: FeedPage,
+    phase: Phase,
+    { expectedRows }: Pick<SyncSource, 'expectedRows'>,
+    { clock, logger }: Pick<TickParts, 'clock' | 'logger'>,
+    signal: Interruption,
+  ): Promise<FeedPage> {
+    if (phase.kind !== 'listing' || phase.listing.kind !== 'first' || expectedRows === undefined) return page;
+    const pages = phase.listing.pages + 1;
+    const isAsked = this.#failed ? pages % pagesBeforeCount === 0 : pages === pagesBeforeCount;
+    if (!page.hasMore || !isAsked) return page;
+    const asking = new Interrupter();
+    const end = () => asking.abort();
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    void clock.wait(countMillisMax, asking).then(end);
+    try {
+      const rows = await expectedRows(asking);
+      this.#failed = false;
+      return { ...page, ...defined({ rowsExpected: rows ?? undefined }) };
+    } catch (error) {
+      this.#failed = true;
+      logger.debug({ error }, 'how many records the listing will read is not known');
+      return page;
+    } finally {
+      signal.removeEventListener('abort', end);
+      end();
+    }
   }
 }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isFault } from '../domain/fault.js';
 import { type Instant, instantFromMillis } from '../domain/instant.js';
 import type { Interruption } from '../runtime/interruption.js';
-import { withExpected } from './count-rows.js';
+import { RowCount } from './count-rows.js';
 import { decide, tickStart } from './decide.js';
 import { failureOf, unrecordedFailureOf, waitMillis } from './failure-of.js';
 import { followGrant } from './follow-grant.js';
@@ -61,6 +61,7 @@ export class Tick {
   #publishedThrough: Instant | null = null;
   /** Whether this tick began its listing, and what the pages of that show about the identity grant. */
   #begun = false;
+  readonly #rowCount = new RowCount();
   #awaitingDeleted = false;
   #shown: ShownGrant = null;
   /** The report that the commit of the last page recorded, when it included the end of the tick. */
@@ -199,7 +200,7 @@ export class Tick {
   }
 
   async #storeListingPage(phase: Phase): Promise<TickEvent> {
-    const page = await withExpected(
+    const page = await this.#rowCount.added(
       this.#pageAtHand().parse(),
       phase,
       this.#source,

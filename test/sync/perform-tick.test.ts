@@ -179,6 +179,28 @@ describe('the requests of a tick', () => {
     expect(asked).toBe(1);
   });
 
+  test('a failure to count the records of a first listing is made up for a hundred pages later, once', async () => {
+    for (let number = 1; number <= 1_300; number += 1) truth.publish(number, number);
+    const stored: unknown[] = [];
+    const asked: number[] = [];
+    let pages = 0;
+    const over: Partial<Mirror> = {
+      addListingPage: async (lease, page) => {
+        pages += 1;
+        if (page.rowsExpected !== undefined) stored.push(page.rowsExpected);
+        return await mirror.addListingPage(lease, page);
+      },
+    };
+    const expectedRows = async () => {
+      asked.push(pages + 1);
+      if (asked.length === 1) throw fault('platform_error');
+      return 1_300;
+    };
+    const source = { ...sourceOf(truth), expectedRows };
+    await runTick(source, { trigger: 'timer' }, partsOf(replaced(mirror, over), clock), never);
+    expect([asked, stored]).toEqual([[100, 200], [1_300]]);
+  });
+
   test.each<[string, (signal: Interruption) => Promise<number>]>([
     ['does not say how many records there are', () => Promise.reject(fault('platform_error'))],
     [
