@@ -38,7 +38,8 @@ export function recordOutcome(
   source.last_outcome = report.outcome;
   source.retry_at = report.retryAt;
   if (report.outcome === 'done') {
-    source.last_success_at = now;
+    // Records that are read again by themselves say nothing of what the feed has since the tick before.
+    if (report.mode !== 'none') source.last_success_at = now;
     source.last_error_code = null;
     source.last_error = null;
     source.last_error_at = null;

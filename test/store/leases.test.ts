@@ -210,13 +210,17 @@ describe('a source', () => {
     expect(await rows(told)).toEqual([
       { last_outcome: 'waiting', last_error_code: 'rate_limited', retry_at: retryAt, never: 1 },
     ]);
+    await mirror.recordTick(lease, { ...report, mode: 'none' }, null);
+    expect(await rows(told), 'records that were read again').toMatchObject([
+      { last_outcome: 'done', never: 1 },
+    ]);
     await mirror.recordTick(lease, report, null);
     expect(await rows(told)).toEqual([
       { last_outcome: 'done', last_error_code: null, retry_at: null, never: 0 },
     ]);
     expect(
       await rows(
-        'SELECT source, trigger, mode, took_ms, pages, added, changed, removed, quarantined FROM ticks WHERE tick = 2',
+        'SELECT source, trigger, mode, took_ms, pages, added, changed, removed, quarantined FROM ticks WHERE tick = 3',
       ),
     ).toEqual([
       {
