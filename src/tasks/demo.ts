@@ -124,6 +124,11 @@ function claim(file: string): void {
 }
 
 function unwritableFolder(file: string, cause: unknown): Fault {
+  if ((cause as NodeJS.ErrnoException).code === 'ENAMETOOLONG')
+    return new Fault('usage', `${file} is too long a name for a file (ENAMETOOLONG)`, {
+      hint: 'rosterd demo --database ./data/demo.db',
+      cause,
+    });
   const fault = unwritable(dirname(file), cause);
   if (fault.code !== 'usage') return fault;
   return new Fault('usage', fault.message, {
