@@ -42,10 +42,11 @@ export interface SyncOnceEvents {
   /** Called after each page, and before each wait. */
   onProgress?(sofar: () => SyncedSoFar): void;
   /**
-   * Called when a source has to wait until `until`, because the request quota is used up. If it is given, the run waits and
-   * goes on, until the source is read to its end. Otherwise that ends the run.
+   * Called when a source has to wait until `until`, because the request quota is used up or because another process reads the
+   * source; for that one, only once. If it is given, the run waits and goes on, until the source is read to its end. Otherwise
+   * that ends the run.
    */
-  onWait?(source: string, until: Instant): void;
+  onWait?(source: string, until: Instant, why: Wait['why']): void;
 }
 
 /** Runs one tick of each source, as many at once as the configuration allows. */
@@ -88,7 +89,8 @@ export async function syncOnce(
     progress = following;
     const ticks = sources.map(async ({ name }) => ({
       source: name,
-      ...(paused.get(name) ?? (await ticked(engine, name, { ...parts, ask, signal, events, following }))),
+      ...(paused.get(name) ??
+        (await new SourceRun(engine, name, { ...parts, ask, signal, events, following }).end())),
     }));
     // The signal may have fired before: the ticks then end before their first page.
     signal.addEventListener('abort', stop, { once: true });
@@ -127,6 +129,11 @@ export async function syncOnce(
 
 const nothingYet: SyncedSoFar = { pages: 0, rows: 0, listing: null };
 
+interface Wait {
+  readonly until: Instant;
+  readonly why: 'rate_limited' | 'lease_lost';
+}
+
 interface TickWish {
   readonly ask: ManualAsk;
   readonly clock: Clock;
@@ -135,47 +142,75 @@ interface TickWish {
   readonly following: SyncProgress;
 }
 
-/**
- * Runs one tick of a source and, if the run waits for the quota, those that finish it. Returns their sum. Waits without a
- * page between them grow, and the run ends after `idleWaitsMax` of them: a platform may ask for short waits for ever.
- */
-async function ticked(engine: Engine, name: SourceName, wish: TickWish): Promise<TickResult> {
-  const { ask, clock, signal, events, following } = wish;
-  const tick = async (wanted: ManualAsk) => {
-    const done = await engine.sync.tick(name, wanted);
-    const until = waitOf(done);
-    if (until !== null) following.waits(name, until);
-    return done;
-  };
-  let result = await tick(ask);
-  let idleWaits = 0;
-  // The approval covers the listing that was asked for with it, of which the ticks after a wait do not know.
-  let isApproved = ask.resync === true && ask.acceptDeletions === true;
-  let hasWaited = false;
-  while (events.onWait !== undefined && !signal.aborted) {
-    const until = waitOf(result);
-    if (until !== null) {
-      if (idleWaits >= idleWaitsMax) return givenUp(result);
-      hasWaited = true;
-      const waitMillis = Math.max(waitMillisMin * 2 ** idleWaits, millisOf(until) - clock.now());
-      events.onWait(name, instantFromMillis(clock.now() + waitMillis));
-      events.onProgress?.(() => following.sofar);
-      const begun = clock.monotonic();
-      await clock.wait(waitMillis, signal);
-      following.waited(name, clock.monotonic() - begun);
-      const paused = await pausedMeanwhile(engine, name, clock);
-      if (signal.aborted) break;
-      if (paused !== undefined) return sumOf(result, paused);
-      const next = await tick({});
-      idleWaits = next.report.pages > 0 ? 0 : idleWaits + 1;
-      result = sumOf(result, next);
-      continue;
+/** The run of one source. */
+class SourceRun {
+  #idleWaits = 0;
+  /** Whether a tick opened the source. One that could not has not begun what was asked for. */
+  #isBegun = false;
+  #hasWaited = false;
+  #isAnnounced = false;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly name: SourceName,
+    private readonly wish: TickWish,
+  ) {}
+
+  /**
+   * Runs one tick of a source and, if the run waits, those that finish it. Returns their sum. Waits for the quota without a
+   * page between them grow, and the run ends after `idleWaitsMax` of them: a platform may ask for short waits for ever. Another
+   * process that reads the source is waited for as long as it takes.
+   */
+  async end(): Promise<TickResult> {
+    const { ask, signal, events } = this.wish;
+    let result = await this.#tick(ask);
+    // The approval covers the listing that was asked for with it, of which the ticks after a wait do not know.
+    let isApproved = ask.resync === true && ask.acceptDeletions === true;
+    while (events.onWait !== undefined && !signal.aborted) {
+      const wait = waitOf(result);
+      if (wait !== null) {
+        if (wait.why === 'rate_limited' && this.#idleWaits >= idleWaitsMax) return givenUp(result);
+        const next = await this.#afterWait(wait);
+        if (next === null) break;
+        result = sumOf(result, next);
+        continue;
+      }
+      if (result.report.outcome !== 'done' || !this.#hasWaited || !isApproved) break;
+      isApproved = false;
+      result = sumOf(result, await this.#tick({ acceptDeletions: true }));
     }
-    if (result.report.outcome !== 'done' || !hasWaited || !isApproved) break;
-    isApproved = false;
-    result = sumOf(result, await tick({ acceptDeletions: true }));
+    return result;
   }
-  return result;
+
+  async #tick(ask: ManualAsk): Promise<TickResult> {
+    const done = await this.engine.sync.tick(this.name, ask);
+    this.#isBegun ||= done.phase !== null;
+    const wait = waitOf(done);
+    if (wait?.why === 'rate_limited') this.wish.following.waits(this.name, wait.until);
+    return done;
+  }
+
+  /** Waits, and returns the result of the next tick; null if the run is stopped meanwhile. */
+  async #afterWait({ until, why }: Wait): Promise<TickResult | null> {
+    const { ask, clock, signal, events, following } = this.wish;
+    const isHeld = why === 'lease_lost';
+    this.#hasWaited = this.#isBegun;
+    const millisMin = isHeld ? waitMillisMin : waitMillisMin * 2 ** this.#idleWaits;
+    const waitMillis = Math.max(millisMin, millisOf(until) - clock.now());
+    if (!isHeld || !this.#isAnnounced)
+      events.onWait?.(this.name, instantFromMillis(clock.now() + waitMillis), why);
+    this.#isAnnounced = isHeld;
+    events.onProgress?.(() => following.sofar);
+    const begun = clock.monotonic();
+    await clock.wait(waitMillis, signal);
+    following.waited(this.name, clock.monotonic() - begun);
+    const paused = await pausedMeanwhile(this.engine, this.name, clock);
+    if (signal.aborted) return null;
+    if (paused !== undefined) return paused;
+    const next = await this.#tick(this.#isBegun ? {} : ask);
+    if (!isHeld) this.#idleWaits = next.report.pages > 0 ? 0 : this.#idleWaits + 1;
+    return next;
+  }
 }
 
 /** Returns the result of a source that was paused meanwhile. The next tick reports a database that cannot be read. */
@@ -192,9 +227,11 @@ async function pausedMeanwhile(
   }
 }
 
-/** Returns until when a tick has to wait for requests; null when it does not. */
-const waitOf = ({ report: { code, retryAt } }: TickResult): Instant | null =>
-  code === 'rate_limited' ? retryAt : null;
+/** Returns until when a tick has to wait for requests or for another process that reads the source; null when it does not. */
+function waitOf({ report: { code, retryAt } }: TickResult): Wait | null {
+  const isWait = code === 'rate_limited' || code === 'lease_lost';
+  return isWait && retryAt !== null ? { until: retryAt, why: code } : null;
+}
 
 /** A platform that asks to wait no time at all is not asked again at once. Each wait without a page doubles it. */
 const waitMillisMin = 1_000;

@@ -39,7 +39,6 @@ async function catchUp({ name }: SourceConfig, { sync }: Engine): Promise<void> 
   const { report, phase } = await sync.tick(name);
   if (report.outcome !== 'done')
     throw new Fault(report.code ?? 'stopped', `${name}: ${report.message ?? report.outcome}`, {
-      hint: `rosterd sync --source ${name}`,
       ...(report.retryAt === null ? {} : { retryAt: report.retryAt }),
     });
   if (phase?.kind !== 'following') throw notListed(name);

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Io } from '../../src/cli/io.js';
+import { systemClock } from '../../src/runtime/clock.js';
 import { openRaw } from '../support/open-raw.js';
 import { type FilledMirror, filledMirror } from './filled-mirror.js';
 import { filledPostgres } from './filled-postgres.js';
@@ -93,6 +95,31 @@ test.each([
 test('an investment that the platform does not list is not deleted, and the exit code is 1', async () => {
   const { code, err } = await world.run(['sync', '--investment', 'inv_0000000000000000000000']);
   expect([code, err]).toEqual([1, expect.stringContaining('is not listed by the platform')]);
+});
+
+test('sync --round with a refused token names the command that finds out which one', async () => {
+  await world.control('POST', '/faults', [{ path: '/investments', times: 9, action: { status: 401 } }]);
+  const { code, err } = await world.run(['sync', '--round', 'ofr_1']);
+  await world.control('DELETE', '/faults');
+  expect([code, err]).toEqual([3, expect.stringMatching(/acme: .*401.*\nTry: rosterd doctor/)]);
+});
+
+test('sync --wait waits for another process that reads the source, says so once, and does what was asked', async () => {
+  const raw = open();
+  const leased = raw.prepare("UPDATE leases SET holder = 'other:1:1', expires_at = ? RETURNING source_no");
+  const until = (millis: number) => new Date(systemClock.now() + millis).toISOString();
+  expect(leased.all(until(20_000))).toHaveLength(1);
+  let waits = 0;
+  const wait: Io['clock']['wait'] = async (millis, signal) => {
+    if (waits === 2 || millis < 1_000 || millis > 60_000) return await systemClock.wait(millis, signal);
+    waits += 1;
+    leased.all(until(waits < 2 ? 20_000 : 0));
+  };
+  const { code, out, err } = await world.run(['sync', '--wait', '--resync'], {
+    clock: { ...systemClock, wait },
+  });
+  expect([code, out]).toEqual([0, expect.stringMatching(/^acme +done +relisting/m)]);
+  expect(err.match(/acme: another process reads it now; waits/g)).toHaveLength(1);
 });
 
 test('a paused source is not read', async () => {

@@ -73,7 +73,7 @@ export const sync: Command = {
         pages += 1;
         if (io.stderr.isTTY === true || pages > 1) progress.update(() => stateOf(sofar()));
       },
-      ...(options.flag('wait') ? { onWait: (source, until) => explainWait(source, until, context) } : {}),
+      ...(options.flag('wait') ? { onWait: (...wait) => explainWait(...wait, context) } : {}),
     });
     if (io.stderr.isTTY === true && pages > 0) progress.finish();
     if (options.flag('json'))
@@ -99,7 +99,16 @@ const stateOf = ({ pages, rows, rowsTotal, listing }: SyncedSoFar): ProgressStat
 });
 
 /** Says what a run waits for, once for each wait. */
-function explainWait(source: string, until: Instant, { out, io }: CommandContext): void {
+function explainWait(
+  source: string,
+  until: Instant,
+  why: 'rate_limited' | 'lease_lost',
+  { out, io }: CommandContext,
+): void {
+  if (why === 'lease_lost') {
+    out.note(`${source}: another process reads it now; waits for that and goes on. Ctrl-C ends it`);
+    return;
+  }
   const wait = duration(millisOf(until) - io.clock.now());
   out.note(
     `${source}: the request quota is used up; waits until ${until} (in ${wait}) and goes on. Ctrl-C ends it: the fetched pages are kept, and the next rosterd sync goes on`,
