@@ -15,7 +15,6 @@ import {
 } from '../reading/remove-exports.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import { madeBy } from '../store/backup/file-names.js';
-import { dialectFor } from '../store/dialect/dialect-for.js';
 import { type FileScheduleParts, startFileSchedule } from './file-schedule.js';
 import { type FormerLeader, outlived, twiceAsLong } from './former-leader.js';
 
@@ -135,12 +134,11 @@ export function startLake({ config, ...parts }: PublicationsParts): Closable | n
   };
   return startFileSchedule({
     ...parts,
-    // In a fleet, a forget request of another host did not see this lake, and a former leader's has people whom the platform
-    // deleted since. `forget` rewrites a lake of its own host.
+    // `forget` rewrites a lake of its own host, unless it is killed. In a fleet, a forget request of another host did not see
+    // this lake, and a former leader's has people whom the platform deleted since.
     tend: [
       async (signal) => {
-        const isOfFleet = dialectFor(database).file === null || !parts.leads();
-        if (!isOfFleet || !lakeHasPeople(folder) || !(await parts.isFilled())) return;
+        if (!lakeHasPeople(folder) || !(await parts.isFilled())) return;
         const mark = await forgetMarkOf(database);
         if (mark === markWritten && !(await isOutlived())) return;
         try {
