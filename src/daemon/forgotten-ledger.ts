@@ -6,6 +6,7 @@ import { type Instant, parseInstant } from '../domain/instant.js';
 import { withoutByteOrderMark } from '../domain/text.js';
 import { makeOwnedFolder, openOwned } from '../runtime/file-owner.js';
 import { syncFile } from '../runtime/sync-file.js';
+import { passingUnwritable } from '../runtime/unwritable.js';
 import type { Erasures, PersonOrInvestment } from '../store/erasures.js';
 
 /**
@@ -49,10 +50,12 @@ export class ForgottenLedger {
       syncFile(dirname(this.file));
     } catch (cause) {
       if (cause instanceof Fault) throw cause;
-      throw new Fault('usage', `${this.file} cannot be written (${codeOf(cause)})`, {
-        hint: 'it keeps who is forgotten apart from the database: check its folder, or set forget.ledger',
-        cause,
-      });
+      const hint =
+        'it keeps who is forgotten apart from the database: check its folder, or set forget.ledger';
+      throw (
+        passingUnwritable(this.file, cause) ??
+        new Fault('usage', `${this.file} cannot be written (${codeOf(cause)})`, { hint, cause })
+      );
     }
   }
 }

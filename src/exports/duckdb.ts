@@ -151,7 +151,13 @@ function notInstalled(cause: unknown): Fault {
 }
 
 function faultOf(error: unknown): unknown {
-  if (!(error instanceof Error) || !/no space left|quota exceeded/i.test(error.message)) return error;
+  if (!(error instanceof Error)) return error;
+  if (/input\/output error/i.test(error.message))
+    return new Fault('database_busy', 'the disk failed (EIO): no file was written', {
+      hint: 'check the disk, and the log of the kernel',
+      cause: error,
+    });
+  if (!/no space left|quota exceeded/i.test(error.message)) return error;
   return new Fault('database_full', 'the disk is full: no file was written', {
     hint: 'free disk space, or name a place on another disk; writing temporarily needs about twice the size of the mirror',
     cause: error,

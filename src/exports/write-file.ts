@@ -2,7 +2,7 @@ import { open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import { type Random, randomText } from '../runtime/random.js';
-import { unwritable } from '../runtime/unwritable.js';
+import { passingUnwritable, unwritable } from '../runtime/unwritable.js';
 import { gathered, type Piece } from './gather.js';
 import { unfinishedStart, whileUnfinished } from './unfinished.js';
 
@@ -56,13 +56,14 @@ async function onDisk(file: string, work: Promise<void>): Promise<void> {
 
 export function folderFault(folder: string, cause: unknown): Fault {
   const code = (cause as NodeJS.ErrnoException).code ?? 'unknown reason';
-  return new Fault('usage', `cannot write to ${folder} (${code})`, {
-    hint:
-      code === 'ENAMETOOLONG'
-        ? 'Choose a shorter name: while the file is written, about 50 characters are added to it.'
-        : 'Name a file in an existing folder that you can write to.',
-    cause,
-  });
+  const hint =
+    code === 'ENAMETOOLONG'
+      ? 'Choose a shorter name: while the file is written, about 50 characters are added to it.'
+      : 'Name a file in an existing folder that you can write to.';
+  return (
+    passingUnwritable(`a file in ${folder}`, cause) ??
+    new Fault('usage', `cannot write to ${folder} (${code})`, { hint, cause })
+  );
 }
 
 /** Makes a rename in the folder durable. */

@@ -13,8 +13,15 @@ const passing: ReadonlySet<string> = new Set([
  * descriptors may pass and are retried; any other cause needs an operator (`usage`).
  */
 export function unwritable(what: string, error: unknown): Fault {
-  const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
-  const message = `${what} cannot be written (${code})`;
+  const code = codeOf(error);
+  const hint = code === 'EROFS' ? 'its file system is mounted read-only' : 'check who owns its folder';
+  return passingUnwritable(what, error) ?? new Fault('usage', messageOf(what, code), { hint, cause: error });
+}
+
+/** Returns the fault for a failed write that may pass; null where an operator is needed. */
+export function passingUnwritable(what: string, error: unknown): Fault | null {
+  const code = codeOf(error);
+  const message = messageOf(what, code);
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new Fault('database_full', message, { hint: makeRoom, cause: error });
   if (passing.has(code))
@@ -22,6 +29,8 @@ export function unwritable(what: string, error: unknown): Fault {
       hint: 'check its disk, and the log of the kernel',
       cause: error,
     });
-  const hint = code === 'EROFS' ? 'its file system is mounted read-only' : 'check who owns its folder';
-  return descriptorsFault(error) ?? new Fault('usage', message, { hint, cause: error });
+  return descriptorsFault(error) ?? null;
 }
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown';
+const messageOf = (what: string, code: string): string => `${what} cannot be written (${code})`;

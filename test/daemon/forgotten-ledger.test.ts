@@ -159,6 +159,17 @@ test('`forget` retries while another process writes', async () => {
   expect(named(investor)).toEqual([]);
 });
 
+test.skipIf(process.platform !== 'linux')('a ledger on a full disk says what to do about it', () => {
+  const entry = {
+    id: 'usr_1' as never,
+    event: 'forgotten',
+    at: '2026-10-20T12:00:00.000Z' as never,
+  } as const;
+  expect(() => new ForgottenLedger('/dev/full').add([entry])).toThrow(
+    expect.objectContaining({ code: 'database_full', message: '/dev/full cannot be written (ENOSPC)' }),
+  );
+});
+
 test('the ledger fails when the disk takes only half of a line', () => {
   const file = join(freshFolder(), 'forgotten.jsonl');
   const blocks = 1024;

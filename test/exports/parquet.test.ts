@@ -161,19 +161,22 @@ test('an aborted export, a wrong path, a missing folder and a missing writer are
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a disk that is full before the first row is reported as such, and leaves no file', async () => {
-  const folder = tempFolder();
-  const full = async () => {
-    const duckdb = await import('@duckdb/node-api');
-    const create = async (file: string) => {
-      throw new Error(`IO Error: Could not write file "${file}": No space left on device`);
+test.each([
+  ['is full', 'No space left on device', 'database_full', 'the disk is full: no file was written'],
+  ['fails', 'Input/output error', 'database_busy', 'the disk failed (EIO): no file was written'],
+])(
+  'a disk that %s before the first row is reported as such, and leaves no file',
+  async (_, cause, code, message) => {
+    const folder = tempFolder();
+    const full = async () => {
+      const duckdb = await import('@duckdb/node-api');
+      const create = async (file: string) => {
+        throw new Error(`IO Error: Could not write file "${file}": ${cause}`);
+      };
+      return { ...duckdb, DuckDBInstance: { create } } as unknown as DuckDbPackage;
     };
-    return { ...duckdb, DuckDBInstance: { create } } as unknown as DuckDbPackage;
-  };
-  const written = writeParquet(join(folder, 'full.parquet'), rowSource(columns, rows), idle, full);
-  await expect(written).rejects.toMatchObject({
-    code: 'database_full',
-    message: 'the disk is full: no file was written',
-  });
-  expect(readdirSync(folder)).toEqual([]);
-});
+    const written = writeParquet(join(folder, 'full.parquet'), rowSource(columns, rows), idle, full);
+    await expect(written).rejects.toMatchObject({ code, message });
+    expect(readdirSync(folder)).toEqual([]);
+  },
+);

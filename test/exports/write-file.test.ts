@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
 import { gathered } from '../../src/exports/gather.js';
-import { writeExport } from '../../src/exports/write-file.js';
+import { folderFault, writeExport } from '../../src/exports/write-file.js';
 import { testRandom } from '../support/chance.js';
 
 function folder(): string {
@@ -96,4 +96,18 @@ describe('writing an export', () => {
     });
     expect(readdirSync(home)).toEqual(['taken']);
   });
+
+  test.each([
+    ['ENOSPC', 'database_full', 'make room on its disk'],
+    ['EIO', 'database_busy', 'check its disk, and the log of the kernel'],
+  ])(
+    'an export whose folder takes no new file because of %s says what its disk lacks',
+    (code, fault, hint) => {
+      expect(folderFault('/x', Object.assign(new Error(code), { code }))).toMatchObject({
+        code: fault,
+        message: `a file in /x cannot be written (${code})`,
+        about: { hint },
+      });
+    },
+  );
 });

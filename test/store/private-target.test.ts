@@ -59,6 +59,10 @@ test('a backup removes what killed backups left unfinished in its folder, and no
     code: 'usage',
     message: `cannot write to ${join(folder, 'copy.db')} (EEXIST)`,
   });
+  await expect(intoPrivateFile(join(folder, 'copy.db.d'), now, async () => {})).rejects.toMatchObject({
+    code: 'usage',
+    message: `${join(folder, 'copy.db.d')} cannot be written (EISDIR)`,
+  });
 });
 
 test('an unfinished backup of a process that cannot be looked for is removed after a day', async () => {

@@ -1,6 +1,10 @@
 import { Fault } from '../../domain/fault.js';
+import { passingUnwritable } from '../../runtime/unwritable.js';
 
-/** Returns a full disk, missing permissions and a folder in the place of a file as faults, and any other error unchanged. */
+/**
+ * Returns a full or failing disk, missing permissions and a folder in the place of a file as faults, and any other error
+ * unchanged.
+ */
 export function diskFault(folder: string, error: unknown): unknown {
   if (error instanceof Fault) return error;
   const { code = '', syscall, path, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
@@ -16,7 +20,8 @@ export function diskFault(folder: string, error: unknown): unknown {
     });
   // Below /proc, for example.
   const isUnmakeable = code === 'ENOENT' && syscall === 'mkdir';
-  if (!isUnmakeable && !['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code)) return error;
+  if (!isUnmakeable && !['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code))
+    return passingUnwritable(`the lake ${folder}`, error) ?? error;
   return new Fault('usage', `cannot write to ${folder} (${code})`, {
     hint: 'Name a folder that this user can write to.',
     cause: error,

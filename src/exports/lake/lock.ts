@@ -36,10 +36,10 @@ export async function withLakeLock<Result>(
   const token = randomText(random, 12);
   const own = `${path}.${token}`;
   const me = `${processName()}:${token}`;
-  await writeFile(own, me, { flag: 'wx', mode: 0o600 });
-  // The user of the lake must be able to read the holder: an unreadable lock counts as stale.
-  giveTo(ownerIn(folder), own);
   try {
+    await writeFile(own, me, { flag: 'wx', mode: 0o600 });
+    // The user of the lake must be able to read the holder: an unreadable lock counts as stale.
+    giveTo(ownerIn(folder), own);
     if (!(await linked(own, path))) await takeOver(own, path, token);
   } finally {
     await rm(own, { force: true });
@@ -59,6 +59,11 @@ export async function withLakeLock<Result>(
   }
 }
 
+/** Whether a file of the lake is a lock that never got its name: its process was killed, or had no room to write it. */
+export async function isLeftLock(folder: string, name: string): Promise<boolean> {
+  return name.startsWith(`${lockName}.`) && (await isOld(join(folder, name)));
+}
+
 /**
  * The file's time is read by other processes, so both sides use the time of the system. The given clock may have stood
  * still while the machine was suspended.
@@ -76,6 +81,10 @@ async function renew(path: string, me: string, clock: Clock, done: AbortSignal):
 async function isStale(path: string, holder: string): Promise<boolean> {
   if (holder === '' || isSharedProcessGone(holder)) return true;
   if (isProcessThere(holder)) return false;
+  return await isOld(path);
+}
+
+async function isOld(path: string): Promise<boolean> {
   const written = await stat(path).catch(() => null);
   return written === null || systemClock.now() - written.mtimeMs > staleMillis;
 }

@@ -19,6 +19,7 @@ import {
   tableNames,
   viewsName,
 } from './layout.js';
+import { isLeftLock } from './lock.js';
 
 /** Folders of running syncs begin with this. */
 export const workshopStart = '.sync-';
@@ -65,7 +66,7 @@ export async function removeLeftovers(
   disk: LakeDisk,
 ): Promise<void> {
   for (const name of readdirSync(folder))
-    if (name.startsWith(workshopStart) || unfinishedNames.includes(name))
+    if (name.startsWith(workshopStart) || unfinishedNames.includes(name) || (await isLeftLock(folder, name)))
       await disk.remove(join(folder, name));
   // A snapshot that was never made current.
   for (const number of snapshotNumbers(folder))

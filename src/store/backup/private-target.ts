@@ -5,6 +5,7 @@ import { makeOwnedFolder } from '../../runtime/file-owner.js';
 import { isRunning, processSpace } from '../../runtime/process-identity.js';
 import { statOf } from '../../runtime/same-file.js';
 import { syncFile } from '../../runtime/sync-file.js';
+import { unwritable } from '../../runtime/unwritable.js';
 import { isScheduledName } from './file-names.js';
 
 /**
@@ -23,9 +24,13 @@ export async function intoPrivateFile<Result>(
   writing.add(unfinished);
   try {
     const result = await work(unfinished);
-    syncFile(unfinished);
-    renameSync(unfinished, file);
-    syncFile(dirname(file));
+    try {
+      syncFile(unfinished);
+      renameSync(unfinished, file);
+      syncFile(dirname(file));
+    } catch (error) {
+      throw unwritable(file, error);
+    }
     return result;
   } finally {
     removeWithLog(unfinished);

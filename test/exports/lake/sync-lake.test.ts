@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ import { expect, test } from 'vitest';
 import type { UserId } from '../../../src/domain/ids.js';
 import type { Instant } from '../../../src/domain/instant.js';
 import { checkLake } from '../../../src/exports/lake/check-lake.js';
+import { systemLakeDisk } from '../../../src/exports/lake/disk.js';
 import { readLake, readSnapshots } from '../../../src/exports/lake/layout.js';
 import { eraseInLake, lakeViews } from '../../../src/reading/lake.js';
 import { systemClock } from '../../../src/runtime/clock.js';
@@ -408,14 +410,21 @@ test('lake: a sync deletes its own unfinished files, and no file of a user that 
   mkdirSync(join(folder, 'folder.new'));
   for (const name of ['notes.new', 'folder.new/kept', '_current.json.new', '_views.sql.new'])
     writeFileSync(join(folder, name), 'content');
+  // What a killed process, and one on a full disk, left of a lock. The second may be that of a process that begins now.
+  for (const name of ['_lock.old', '_lock.new']) writeFileSync(join(folder, name), '');
+  utimesSync(join(folder, '_lock.old'), 0, 0);
   await sync(fixture, folder);
+  expect([existsSync(join(folder, '_lock.old')), existsSync(join(folder, '_lock.new'))]).toEqual([
+    false,
+    true,
+  ]);
   expect(readFileSync(join(folder, 'notes.new'), 'utf8')).toBe('content');
   expect(readFileSync(join(folder, 'folder.new/kept'), 'utf8')).toBe('content');
   expect(existsSync(join(folder, '_current.json.new'))).toBe(false);
   expect(existsSync(join(folder, '_views.sql.new'))).toBe(false);
 });
 
-test('lake: a folder in the place of a file of the lake is named, and the next sync works once it is away', async () => {
+test('lake: a folder in the place of a file, and a disk that fails, are named, and the next sync works without them', async () => {
   const fixture = await listed(3);
   const folder = join(tempFolder(), 'lake');
   await sync(fixture, folder);
@@ -426,6 +435,15 @@ test('lake: a folder in the place of a file of the lake is named, and the next s
   await expect(sync(fixture, folder)).rejects.toMatchObject({
     code: 'usage',
     message: `${views} is a folder, and the lake needs a file there`,
+  });
+  const failing = async () => {
+    throw Object.assign(new Error('i/o'), { code: 'EIO' });
+  };
+  await expect(
+    sync(fixture, folder, { disk: { ...systemLakeDisk, makeFolder: failing } }),
+  ).rejects.toMatchObject({
+    code: 'database_busy',
+    message: `the lake ${folder} cannot be written (EIO)`,
   });
   rmSync(views, { recursive: true });
   await sync(fixture, folder);
