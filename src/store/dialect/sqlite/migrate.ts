@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { instantFromMillis } from '../../../domain/instant.js';
+import { isRunning } from '../../../runtime/process-identity.js';
 import {
   type AppliedMigration,
   fourDigits,
@@ -104,7 +105,7 @@ function backUp(database: SqliteDatabase, schema: number): string | null {
   const { raw, file } = database;
   const backup = join(dirname(file), `${basename(file)}.schema-${fourDigits(schema)}.bak`);
   const unfinished = `${backup}.${process.pid}.tmp`;
-  rmSync(unfinished, { force: true });
+  removeUnfinished(backup);
   try {
     const descriptor = openSync(unfinished, 'wx', 0o600);
     try {
@@ -118,5 +119,15 @@ function backUp(database: SqliteDatabase, schema: number): string | null {
     return backup;
   } finally {
     rmSync(unfinished, { force: true });
+  }
+}
+
+/** Removes what killed processes left of a backup, each a copy with every name, and the journal that SQLite keeps beside it. */
+function removeUnfinished(backup: string): void {
+  const folder = dirname(backup);
+  for (const name of readdirSync(folder)) {
+    const [, pid] = /^\.(\d+)\.tmp(?:-journal)?$/.exec(name.slice(basename(backup).length)) ?? [];
+    if (pid === undefined || !name.startsWith(basename(backup))) continue;
+    if (Number(pid) === process.pid || !isRunning(Number(pid))) rmSync(join(folder, name), { force: true });
   }
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -70,11 +71,16 @@ test('a migration that fails halfway is rolled back, and the ones before it stay
   expect(migrateSqlite(database, { ...base, migrations: [one, two] }).ran).toEqual(['0002_step2']);
 });
 
-test('migrating a database with content first makes a backup that only its owner can read', () => {
+test('migrating a database with content first makes a backup that only its owner can read, and removes those of killed processes', () => {
   const database = open();
   migrateSqlite(database, { ...base, migrations: [one] });
+  const ended = spawnSync(process.execPath, ['-e', '']).pid;
+  const left = [ended, process.pid].map((pid) => `${database.file}.schema-0001.bak.${pid}.tmp`);
+  for (const path of left.flatMap((each) => [each, `${each}-journal`])) writeFileSync(path, 'half a copy');
   const { backup } = migrateSqlite(database, { ...base, migrations: [one, two] });
   expect(backup).toBe(`${database.file}.schema-0001.bak`);
+  const copies = readdirSync(dirname(database.file)).filter((name) => name.includes('.bak'));
+  expect(copies).toEqual([basename(String(backup))]);
   expect(statSync(String(backup)).mode & 0o777).toBe(0o600);
   const copy = new Sqlite(String(backup), { readonly: true });
   onTestFinished(() => void copy.close());
