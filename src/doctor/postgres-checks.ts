@@ -6,7 +6,12 @@ import type { Clock } from '../runtime/clock.js';
 import { schemaPath } from '../runtime/package-root.js';
 import { isSharedProcessGone } from '../runtime/process-identity.js';
 import { locationText, type PostgresLocation, secretUrlOf } from '../store/database-location.js';
-import { inspectServer, type Pooler, type ServerReport } from '../store/dialect/postgres/inspect.js';
+import {
+  inspectServer,
+  leaseHolders,
+  type Pooler,
+  type ServerReport,
+} from '../store/dialect/postgres/inspect.js';
 import { appliedMigrations } from '../store/dialect/postgres/migrate.js';
 import { openPostgres, type PostgresDatabase } from '../store/dialect/postgres/open.js';
 import { pendingMigrations, shippedMigrations } from '../store/migrate.js';
@@ -33,6 +38,13 @@ export const lockMillisMax = 5_000;
 /** Checks the server as the configured user. */
 export async function postgresChecks(place: PostgresLocation, clock: Clock): Promise<DatabaseFindings> {
   const shown = locationText(place);
+  const unusable = (error: unknown): DatabaseFindings => ({
+    checks: [
+      failedBy('database.server', error, 'rosterd config show'),
+      ...names.map((name) => skip(name, 'there is no usable database')),
+    ],
+    usable: false,
+  });
   let opened: PostgresDatabase;
   try {
     opened = await openPostgres(await secretUrlOf(place), {
@@ -41,16 +53,10 @@ export async function postgresChecks(place: PostgresLocation, clock: Clock): Pro
       lockTimeoutMs: lockMillisMax,
     });
   } catch (error) {
-    return {
-      checks: [
-        failedBy('database.server', error, 'rosterd config show'),
-        ...names.map((name) => skip(name, 'there is no usable database')),
-      ],
-      usable: false,
-    };
+    return unusable(error);
   }
   try {
-    const report = await inspectServer(opened, instantFromMillis(clock.now()));
+    const report = await inspectServer(opened);
     const schema = await schemaCheck(opened);
     return {
       checks: [
@@ -62,12 +68,12 @@ export async function postgresChecks(place: PostgresLocation, clock: Clock): Pro
         poolerCheck(report.pooler),
         durabilityCheck(report),
         logCheck(report),
-        holdersCheck(report),
+        await holdersCheck(opened, clock),
       ],
       usable: schema.current,
     };
   } catch (error) {
-    return { checks: [failedBy('database.server', error, 'rosterd config show')], usable: false };
+    return unusable(error);
   } finally {
     await opened.close();
   }
@@ -96,10 +102,16 @@ async function schemaCheck(
   }
 }
 
-function rightsCheck({ mayCreate, unwritable, standby, user, schema }: ServerReport): Check {
+function rightsCheck({ mayCreate, unwritable, standby, readOnly, user, schema }: ServerReport): Check {
   const name = 'database.rights';
   if (standby)
     return fail(name, 'the server is a standby, which takes no writes', 'name the primary under "database"');
+  if (readOnly)
+    return fail(
+      name,
+      `the transactions of ${user} are read-only: default_transaction_read_only is on`,
+      `ALTER ROLE ${sqlName(user)} SET default_transaction_read_only = off`,
+    );
   if (unwritable.length > 0)
     return fail(
       name,
@@ -148,11 +160,11 @@ export function rolesCheck({
 
 function connectionsCheck({ connectionsLeft }: ServerReport): Check {
   const name = 'database.connections';
-  if (connectionsLeft === null || connectionsLeft >= connectionsWanted)
-    return pass(name, `${connectionsLeft ?? 'any number of'} connections are free`);
+  const free = `${counted(Math.max(0, connectionsLeft), 'free connection')}`;
+  if (connectionsLeft >= connectionsWanted) return pass(name, free);
   return warn(
     name,
-    `${connectionsLeft} connections are free; a daemon opens up to ${connectionsWanted}`,
+    `${free}; a daemon opens up to ${connectionsWanted}`,
     'raise max_connections or the limit of the role, or put a pooler in session mode in between',
   );
 }
@@ -187,8 +199,8 @@ function durabilityCheck({ undurable }: ServerReport): Check {
 /** Always passes: copies of the log are no fault, but an operator who promises erasure has to know of them. */
 function logCheck({ log }: ServerReport): Check {
   const copies = [
-    ...(log.standbys > 0 ? [`${log.standbys} standbys`] : []),
-    ...(log.slots > 0 ? [`${log.slots} replication slots`] : []),
+    ...(log.standbys > 0 ? [counted(log.standbys, 'standby')] : []),
+    ...(log.slots > 0 ? [counted(log.slots, 'replication slot')] : []),
     ...(log.archived ? ['an archive'] : []),
   ];
   return pass(
@@ -200,10 +212,13 @@ function logCheck({ log }: ServerReport): Check {
 }
 
 /** A lease exists only during a tick, so an idle daemon does not show here. */
-function holdersCheck(report: ServerReport): Check {
-  const holders = report.holders.filter((holder) => !isSharedProcessGone(holder));
-  return pass(
-    'database.holders',
-    holders.length === 0 ? 'no process writes now' : `held by ${holders.join(', ')}`,
-  );
+async function holdersCheck(database: PostgresDatabase, clock: Clock): Promise<Check> {
+  const name = 'database.holders';
+  try {
+    const now = instantFromMillis(clock.now());
+    const holders = (await leaseHolders(database, now)).filter((holder) => !isSharedProcessGone(holder));
+    return pass(name, holders.length === 0 ? 'no process writes now' : `held by ${holders.join(', ')}`);
+  } catch (error) {
+    return failedBy(name, error, 'rosterd doctor');
+  }
 }

@@ -19,23 +19,23 @@ export interface ServerReport {
   readonly rolesUngranted: readonly string[];
   /** Whether this user may take the analyst role, which the dashboard's SQL box needs while names are masked. */
   readonly mayMask: boolean;
-  /** How many more connections this user can open; null when nothing limits them. */
-  readonly connectionsLeft: number | null;
+  /** How many more connections this user can open. */
+  readonly connectionsLeft: number;
   readonly pooler: Pooler;
   readonly standby: boolean;
+  /** Whether sessions of this user begin as `default_transaction_read_only` says. */
+  readonly readOnly: boolean;
   /** Settings with which a power cut may lose or damage committed data, as `name = off`. */
   readonly undurable: readonly string[];
   /** Copies of the server's write-ahead log: erased bytes remain in them until they are recycled. */
   readonly log: { readonly standbys: number; readonly slots: number; readonly archived: boolean };
-  /** Holders of leases that have not expired. */
-  readonly holders: readonly string[];
 }
 
 /** `none` and `session` keep a session's state; with `transaction` each transaction may use another server session. */
 export type Pooler = 'none' | 'session' | 'transaction';
 
 /** Inspects the server. Needs two connections of the pool. Throws the faults of `postgresFault`. */
-export async function inspectServer(database: PostgresDatabase, now: string): Promise<ServerReport> {
+export async function inspectServer(database: PostgresDatabase): Promise<ServerReport> {
   return withPostgresFaults(database.url, async () => {
     const { rows } = await database.pool.query<Row>(inspection, [
       database.schema,
@@ -58,9 +58,9 @@ export async function inspectServer(database: PostgresDatabase, now: string): Pr
       connectionsLeft: row.connections_left,
       pooler: await poolerOf(database.pool),
       standby: row.standby === 1,
+      readOnly: row.read_only === 1,
       undurable: row.undurable ?? [],
       log: { standbys: row.standbys, slots: row.slots, archived: row.archived === 1 },
-      holders: row.leases === 1 ? await holdersOf(database.pool, now) : [],
     };
   });
 }
@@ -73,13 +73,13 @@ interface Row {
   readonly roles_missing: readonly string[] | null;
   readonly roles_ungranted: readonly string[] | null;
   readonly may_mask: 0 | 1;
-  readonly connections_left: number | null;
+  readonly connections_left: number;
   readonly standby: 0 | 1;
+  readonly read_only: 0 | 1;
   readonly undurable: readonly string[] | null;
   readonly standbys: number;
   readonly slots: number;
   readonly archived: 0 | 1;
-  readonly leases: 0 | 1;
 }
 
 /** Reads only views and columns that every role may read. Some show less to an ordinary user; none fails. */
@@ -107,12 +107,12 @@ const inspection = `
           - (SELECT count(*) FROM pg_stat_activity a WHERE a.usesysid = r.oid) END
         FROM pg_roles r WHERE rolname = current_user))::int) AS connections_left,
     pg_is_in_recovery() AS standby,
+    current_setting('default_transaction_read_only') = 'on' AS read_only,
     (SELECT array_agg(name || ' = ' || setting ORDER BY name) FROM pg_settings
      WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes') AND setting = 'off') AS undurable,
     (SELECT count(*)::int FROM pg_stat_replication) AS standbys,
     (SELECT count(*)::int FROM pg_replication_slots) AS slots,
-    current_setting('archive_mode') <> 'off' AS archived,
-    to_regclass('leases') IS NOT NULL AS leases`;
+    current_setting('archive_mode') <> 'off' AS archived`;
 
 /**
  * Detects a connection pooler. A server announces its process id when a session begins; a pooler invents one. A pooler
@@ -160,10 +160,15 @@ async function processOf(client: pg.PoolClient): Promise<number> {
   return rows[0]?.pid ?? -1;
 }
 
-async function holdersOf(pool: pg.Pool, now: string): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ holder: string }>(
-    'SELECT DISTINCT holder FROM leases WHERE expires_at > $1 ORDER BY holder',
-    [now],
-  );
-  return rows.map(({ holder }) => holder);
+/** Returns the holders of leases that have not expired at `now`. */
+export async function leaseHolders(database: PostgresDatabase, now: string): Promise<readonly string[]> {
+  return await withPostgresFaults(database.url, async () => {
+    const { rows: tables } = await database.pool.query("SELECT 1 WHERE to_regclass('leases') IS NOT NULL");
+    if (tables.length === 0) return [];
+    const { rows } = await database.pool.query<{ holder: string }>(
+      'SELECT DISTINCT holder FROM leases WHERE expires_at > $1 ORDER BY holder',
+      [now],
+    );
+    return rows.map(({ holder }) => holder);
+  });
 }

@@ -274,7 +274,7 @@ async function checkServer(
     throw unusable(
       url,
       'has no schema to put the mirror in',
-      'Create the first schema of the search_path, or name another: ?options=-csearch_path%3DNAME',
+      'Create the first schema of the search_path, or grant USAGE on it, or name another: ?options=-csearch_path%3DNAME',
     );
   const { schema, version } = server;
   if (Buffer.byteLength(schema) > schemaBytesMax)
