@@ -139,10 +139,9 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
   const recall = async (plan: ListingPlan, freshFor: number): Promise<void> => {
     const { listedAt, names } = await store.state(plan.source.name);
     onNames(plan.source.name, names);
-    const times = collectionNames.flatMap((name) => listedAt.get(name) ?? []);
-    if (times.length < collectionNames.length) return;
+    const oldest = oldestOf(listedAt);
+    if (oldest === null) return;
     plan.knows([...names.rounds.keys()]);
-    const oldest = Math.min(...times.map(millisOf));
     const age = clock.now() - oldest;
     if (age < 0 || age >= freshFor) return;
     const touched = await store.touchedAt(touching);
@@ -182,14 +181,14 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       });
   };
 
-  /** The oldest collection tells when everything was listed: events list some of them. */
-  const dueAfter = (listedAt: ReadonlyMap<CollectionName, Instant>): Instant => {
-    const times = collectionNames.map((name) => listedAt.get(name));
-    const oldest = times.some((time) => time === undefined)
-      ? Number.NEGATIVE_INFINITY
-      : Math.min(...times.flatMap((time) => (time === undefined ? [] : [millisOf(time)])));
-    return instantFromMillis(Math.max(clock.now(), oldest + parts.intervalMillis));
+  /** Returns when the oldest collection was listed, in milliseconds, as events list some of them; null if one never was. */
+  const oldestOf = (listedAt: ReadonlyMap<CollectionName, Instant>): number | null => {
+    const times = collectionNames.flatMap((name) => listedAt.get(name) ?? []);
+    return times.length < collectionNames.length ? null : Math.min(...times.map(millisOf));
   };
+
+  const dueAfter = (listedAt: ReadonlyMap<CollectionName, Instant>): Instant =>
+    instantFromMillis(Math.max(clock.now(), (oldestOf(listedAt) ?? 0) + parts.intervalMillis));
 
   const planOf = (name: SourceName): ListingPlan | undefined => plans.get(name);
 
@@ -200,7 +199,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       if (plan === undefined) return;
       plan.removal.abort();
       await plan.running;
-      if (planOf(source) === plan) plans.delete(source);
+      plans.delete(source);
     },
     ticked: (source, isComplete) => {
       const plan = planOf(source);
@@ -224,7 +223,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
       const plan = planOf(source);
       if (plan === undefined) return;
       await recall(plan, parts.intervalMillis);
-      if (forced || plan.isDue) await enqueue(plan, forced);
+      await enqueue(plan, forced);
     },
     compare: async (source) => {
       const plan = planOf(source);

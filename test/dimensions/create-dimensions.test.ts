@@ -7,11 +7,14 @@ import { settled } from '../sync/support/virtual-clock.js';
 import { acme, dayMillis, hourMillis, noLabels, none, whole, world } from './listing-world.js';
 
 test('nothing is listed before the first complete tick of the source', async () => {
-  const { tick, taken } = world();
+  const { tick, taken, named } = world();
   await tick(false);
-  expect(taken()).toBe(0);
+  expect([taken(), named]).toEqual([0, []]);
   await tick();
   expect(taken()).toBe(whole);
+  // What is stored is read when the first listing begins, and when it has ended.
+  await tick();
+  expect(named).toEqual([acme, acme]);
 });
 
 test('a listing that changed something is reported, and one that changed nothing is not', async () => {
@@ -132,6 +135,34 @@ test('remove: ends the running listing, and neither ticks nor events list the so
   expect(taken()).toBe(0);
 });
 
+test('an event that concerns no company or round begins no listing, not even one that is due', async () => {
+  const { clock, dimensions, tick, taken } = world();
+  await tick();
+  taken();
+  await clock.advance(2 * dayMillis);
+  dimensions.touched(acme, 'investment.changed');
+  await settled();
+  expect(taken()).toBe(0);
+});
+
+test('a source that was never added is neither listed, compared nor removed', async () => {
+  const { dimensions, taken } = world();
+  const other = 'other' as SourceName;
+  await dimensions.refresh(other, true);
+  await dimensions.remove(other);
+  expect(await dimensions.compare(other)).toMatchObject({ compared: 0, differences: [] });
+  expect(taken()).toBe(0);
+});
+
+test('compare: everything is due an interval after the oldest collection was listed, and at once if one never was', async () => {
+  const start = Date.parse('2026-11-01T00:00:00Z');
+  const listedAt = instantFromMillis(start - hourMillis);
+  const due = async (wish: object) => (await world(wish).dimensions.compare(acme)).dueAt;
+  expect(await due({ listedAt })).toBe(instantFromMillis(start - hourMillis + dayMillis));
+  expect(await due({ listedAt: instantFromMillis(start - 2 * dayMillis) })).toBe(instantFromMillis(start));
+  expect(await due({ listedAt, lacks: 'rounds' })).toBe(instantFromMillis(start));
+});
+
 test('add: a source that is added is listed after its first complete tick, and refused twice', async () => {
   const { dimensions, source, tick, taken } = world();
   await tick();
@@ -149,7 +180,7 @@ test('remove: a source that waits for its turn is removed without waiting for th
   const held = new Promise<void>((resolve) => {
     go = resolve;
   });
-  const { dimensions, source, gaps } = world({ held });
+  const { dimensions, source, named, gaps } = world({ held });
   const beta = 'beta' as SourceName;
   dimensions.add({ ...source, name: beta });
   dimensions.ticked(acme, true);
@@ -159,6 +190,12 @@ test('remove: a source that waits for its turn is removed without waiting for th
   go();
   await dimensions.idle();
   expect(gaps()).toEqual([]);
+  dimensions.add({ ...source, name: beta });
+  dimensions.ticked(beta, true);
+  await dimensions.remove(beta);
+  await dimensions.idle();
+  // What is stored of it was read before it was removed for the first time.
+  expect(named.filter((name) => name === beta)).toHaveLength(1);
 });
 
 test('an event about a round is listed for before sources that were never listed, which still get every other turn', async () => {

@@ -23,6 +23,9 @@ test('a process that restarts again and again does not list each time', async ()
   expect(fresh.taken()).toBe(0);
   await fresh.pass(dayMillis);
   expect(fresh.taken()).toBe(whole);
+  const partly = world({ listedAt: instantFromMillis(start - 60_000), lacks: 'company_updates' });
+  await partly.tick();
+  expect(partly.taken()).toBe(whole);
   for (const [age, expected] of [
     [299_999, 0],
     [300_000, whole],

@@ -28,6 +28,8 @@ interface Wish {
   /** How long each answer takes. */
   readonly answerMillis?: number;
   readonly listedAt?: Instant;
+  /** A collection that never was listed. */
+  readonly lacks?: CollectionName;
   /** When an event of a round was accepted. */
   readonly touchedAt?: Instant;
   /** Thrown instead of the next answers. */
@@ -43,6 +45,7 @@ export const noLabels: RoundLabels = { investmentType: null, offeringType: null,
 /** One source on a clock that stands still, with a platform of one company and its round. */
 export function world({
   listedAt,
+  lacks,
   touchedAt,
   faults = [],
   failures = [],
@@ -68,7 +71,9 @@ export function world({
       listedAt: new Map(
         listedAt === undefined
           ? []
-          : collectionNames.map((name): [CollectionName, Instant] => [name, listedAt]),
+          : collectionNames.flatMap((name): [CollectionName, Instant][] =>
+              name === lacks ? [] : [[name, listedAt]],
+            ),
       ),
       names: { companies: new Map(), rounds: new Map(listedAt === undefined ? [] : [['ofr_1', 'A']]) },
     }),
