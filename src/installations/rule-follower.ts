@@ -232,7 +232,7 @@ export class RuleFollower {
    */
   async #confirmEach(realm: Realm, missing: readonly FollowedSource[], signal: AbortSignal): Promise<void> {
     const { logger } = this.#parts;
-    const from = missing.length > confirmedMax ? this.#confirmFrom % missing.length : 0;
+    const from = this.#confirmFrom % Math.max(1, missing.length);
     this.#confirmFrom = from + confirmedMax;
     for (const row of [...missing.slice(from), ...missing.slice(0, from)].slice(0, confirmedMax))
       try {

@@ -41,6 +41,7 @@ test('an event for an unknown installation changes nothing', async () => {
   follower.events.add(installation('inst_elsewhere'));
   await world.settle(follower);
   expect(world.names()).toEqual(['acme']);
+  expect(world.errors.filter((error) => error !== null)).toEqual([]);
 });
 
 test('the hourly listing finds an installation and a revocation whose events were lost', async () => {
@@ -768,6 +769,15 @@ test('following installations writes no token to a log', async () => {
   await world.pass(follower, 3 * hours);
   world.application.revoke(id);
   await world.pass(follower, 31 * days);
-  expect(lines.length).toBeGreaterThan(4);
+  await world.pass(follower, days);
+  world.application.install('co_1', 'Acme');
+  await world.pass(follower, 2 * hours);
+  const told = lines.map((line) => JSON.parse(line).at(-1) as string);
+  expect(told.filter((message) => /^(?:an installation (?:was|is)|a source)/.test(message))).toEqual([
+    'an installation was found',
+    'a source is no longer synced',
+    'a source was erased',
+    'an installation is active again',
+  ]);
   expect(lines.join('\n')).not.toContain('canary');
 });

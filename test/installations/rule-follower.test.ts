@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
-import { FollowingWorld, hours, worldWith } from './following-fixture.js';
+import type { FollowedSource } from '../../src/installations/ports.js';
+import { FakeApplication } from './fake-application.js';
+import { FollowingWorld, hours, source, worldWith } from './following-fixture.js';
 
 /** Returns the seconds between two requests for the list, in a time with a turn whenever one is due. */
 async function listed(world: FollowingWorld, millis: number): Promise<readonly number[]> {
@@ -69,3 +71,70 @@ test('a token that was stored right before a crash is used at once, although ano
   await world.settle(world.start());
   expect([world.names(), world.application.minted(id)]).toEqual([['acme'], 1]);
 });
+
+test('a missing installation that cannot be looked at keeps no other one from its end', async () => {
+  const { world, follower, ids, first } = await worldWith('Acme', 'Beta');
+  for (const id of ids) {
+    world.application.revoke(id);
+    world.application.drop(id);
+  }
+  world.fault = (call) => {
+    if (call === `get ${first}`) throw new Fault('platform_error', 'away');
+  };
+  await world.pass(follower, 1.1 * hours);
+  expect([world.row('acme')?.state, world.row('beta')?.state]).toEqual(['connected', 'disconnected']);
+});
+
+test.each(['list', 'get inst_2'])(
+  'a daemon that stops during %s sends no other request and reports no failure',
+  async (stopped) => {
+    const { world } = await worldWith('Acme', 'Beta', 'Gamma');
+    world.application.hidden = (id) => id !== 'inst_1';
+    const stop = new AbortController();
+    world.fault = (call) => {
+      if (call !== stopped) return;
+      stop.abort();
+      throw new Fault('stopped', 'stopped before the end');
+    };
+    const follower = world.start();
+    world.application.calls.length = 0;
+    world.errors.length = 0;
+    for (let turn = 0; turn < 2; turn += 1) await follower.turn(stop.signal);
+    expect([world.application.calls.at(-1), world.errors]).toEqual([stopped, []]);
+  },
+);
+
+test('a rule asks for no token of an installation that another rule found', async () => {
+  const world = new FollowingWorld();
+  world.application.install('co_Acme', 'Acme');
+  world.fault = (call) => {
+    if (call.startsWith('mint')) throw new Fault('refused', 'not now', { status: 409, type: 'conflict' });
+  };
+  const other = new FakeApplication(() => world.clock.now());
+  world.rules = [{}, { rule: 'other', api: other }];
+  await world.pass(world.start(), 2 * hours);
+  expect(world.row('acme')?.state).toBe('waiting');
+  expect(new Set(other.calls)).toEqual(new Set(['list']));
+});
+
+test.each(['connected', 'disconnected'] as const)(
+  'the token of a replaced installation stays for another source that has it (the replaced one was %s)',
+  async (state) => {
+    const { world, first } = await worldWith('Acme');
+    // As an earlier version stored it.
+    const row = world.row('acme') as FollowedSource;
+    const reason = state === 'connected' ? null : 'excepted';
+    world.store.rows.set('acme', { ...row, state, reason });
+    world.store.rows.set('acme-2', { ...row, source: source('acme-2'), rule: 'beside' });
+    const away = new FakeApplication(() => world.clock.now());
+    away.fault = () => {
+      throw new Fault('platform_error', 'away');
+    };
+    world.rules = [{}, { rule: 'beside', api: away }];
+    world.application.revoke(first);
+    const second = world.application.install('co_Acme', 'Acme');
+    await world.pass(world.start(), 10_000);
+    expect([world.row('acme')?.installation, world.row('acme-2')?.installation]).toEqual([second, first]);
+    expect(world.tokenOf(first)).not.toBeNull();
+  },
+);

@@ -234,6 +234,16 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The longest wait is reached long before.',
   'dimensions/listing-plan.ts | 10 → 11 | burst === 0 ? 0 : Math.min(spacingMillisMax, 2_000 * 2 ** Math.min(bur…':
     'The longest wait is reached long before.',
+  'dimensions/create-dimensions.ts | plan.isWaiting → false | if (plan.isWaiting) return;':
+    'Two waits end at the same time, and the first one begins the listing.',
+  'installations/rule-follower.ts | 10 → 11 | const growing = Math.min(retryMillisMax, retryMillisMin * 2 ** Math.mi…':
+    'The longest wait is reached long before.',
+  'installations/rule-follower.ts | events.length === 0 → false | if (events.length === 0) return events;':
+    'Without events, none is left out; the check saves a look at all rows.',
+  'installations/rule-follower.ts | isNew → true | const taken = isNew ? await takenNames() : new Set<string>();':
+    'The names are read for nothing, which costs time only.',
+  'installations/rule-follower.ts | && → || | const isNew = list.installations.some(({ isActive, target }) => isActi…':
+    'The names are read for nothing, which costs time only.',
   'installations/mint-spacing.ts | 20 → 21 | const wait = Math.min(longestWaitMillis, firstWaitMillis * 2 ** Math.m…':
     'The longest wait is reached long before.',
   "installations/source-name.ts | throw new Error('a cleaned name is the n… → ; | if (candidate === undefined) throw new Error('a cleaned name is the na…":

@@ -22,12 +22,16 @@ const endpoint = of('endpoint');
 const daemon = of('daemon');
 const vault = of('vault');
 const exported = of('exports');
+const reading = of('reading');
 const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
 const ticks = sync('run-tick', 'perform-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
 const listings = dimensions('list-collections', 'list-posts', 'parse', 'round-names');
 const listing = dimensions('create-dimensions', 'listing-times');
 const following = installations(
   'plan-following',
+  'followed-book',
+  'obtain-tokens',
+  'rule-follower',
   'refused-requests',
   'many-installations',
   'installation-follower',
@@ -177,5 +181,8 @@ export const mirrorTargets: readonly Target[] = [
   target('vault/file-vault', vault('file-vault')),
   target('vault/keyring', vault('encrypted-vault')),
   target('vault/encrypted-vault', vault('encrypted-vault')),
+  target('reading/listing-left', reading('listing-left')),
+  target('reading/listing-status', reading('listing-status', 'listing-left')),
+  target('reading/daemon-address', reading('daemon-address')),
   target('tasks/erasure-steps', of('tasks')('erasure-steps')),
 ];
