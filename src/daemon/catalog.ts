@@ -61,7 +61,7 @@ async function ask(api: Api, lookup: Lookup, pace: CatalogPace | null, signal: I
     if (status === 404 || status === 403)
       return {
         kind: 'unavailable',
-        reason: type === undefined ? String(status) : `${status} ${type}`,
+        reason: `${status} ${type}`,
         forbidden: status === 403,
       };
     throw error;

@@ -18,11 +18,12 @@ const plenty = async () => null;
 test('a catalog read is never faster than the limit per address, whatever window is counted', async () => {
   const clock = new VirtualClock();
   const pace = new CatalogPace(clock);
+  const begunAt = clock.monotonic();
   const sent: number[] = [];
   const reading = (async () => {
     for (let read = 0; read < 200; read += 1) {
       await pace.turn(never);
-      sent.push(clock.monotonic());
+      sent.push(clock.monotonic() - begunAt);
     }
   })();
   await clock.advance(400_000);
@@ -30,6 +31,9 @@ test('a catalog read is never faster than the limit per address, whatever window
   const { limit, seconds } = rateLimits.catalogIp;
   for (const start of sent)
     expect(sent.filter((at) => at >= start && at < start + seconds * 1000).length).toBeLessThanOrEqual(limit);
+  // A quarter of them at once, the others evenly over the rest of the window.
+  expect(sent.slice(0, 15)).toEqual(Array(15).fill(0));
+  expect(sent[15]).toBeCloseTo(60_000 / 45, 0);
 });
 
 test.each([
@@ -39,9 +43,14 @@ test.each([
     refused(404, 'not_found', { removed_in_version: '2026-10-15' }),
     { reason: 'removed in version 2026-10-15', forbidden: true },
   ],
+  [
+    refused(404, 'not_found', { removed_in_version: 'the next one' }),
+    { reason: 'removed in version unknown', forbidden: true },
+  ],
 ])('a refusal is a result with its reason', async (fault, found) => {
   const catalog = createCatalog({ api: throwing(fault), publicApi: null, quota: plenty, pace: null });
-  expect(await catalog.look({ path: '/companies/{id}' }, never)).toEqual({ kind: 'unavailable', ...found });
+  const lookup = { path: '/companies/{id}', isPublic: true };
+  expect(await catalog.look(lookup, never)).toEqual({ kind: 'unavailable', ...found });
 });
 
 test.each(['platform_error', 'unreachable', 'rate_limited', 'unauthorized', 'contract_broken'] as const)(
@@ -56,6 +65,37 @@ test.each(['platform_error', 'unreachable', 'rate_limited', 'unauthorized', 'con
     await expect(catalog.look({ path: '/companies/{id}' }, never)).rejects.toMatchObject({ code });
   },
 );
+
+test('a refusal of the request itself, such as of a filter, is thrown', async () => {
+  const fault = refused(400, 'invalid_parameter');
+  const catalog = createCatalog({ api: throwing(fault), publicApi: null, quota: plenty, pace: null });
+  await expect(catalog.look({ path: '/explore' }, never)).rejects.toBe(fault);
+});
+
+test('only reads that the platform counts per address are spaced out, and none is sent once it is stopped', async () => {
+  const stop = new AbortController();
+  const sent: string[] = [];
+  let turns = 0;
+  const pace = {
+    turn: async () => {
+      turns += 1;
+    },
+  } as unknown as CatalogPace;
+  const api = async ({ path }: Ask) => {
+    sent.push(path);
+    return reply(200);
+  };
+  const catalog = createCatalog({ api, publicApi: null, quota: plenty, pace });
+  await catalog.look({ path: '/companies/{id}/updates' }, stop.signal);
+  expect(turns).toBe(0);
+  await catalog.look({ path: '/explore', catalog: true }, stop.signal);
+  expect(turns).toBe(1);
+  stop.abort();
+  await expect(catalog.look({ path: '/explore', catalog: true }, stop.signal)).rejects.toMatchObject({
+    code: 'stopped',
+  });
+  expect(sent).toEqual(['/companies/{id}/updates', '/explore']);
+});
 
 test.each([403, 404])('a %i of a gateway is not what the platform says of a company', async (status) => {
   const fault = new Fault('contract_broken', 'a page of a gateway', { status });

@@ -236,6 +236,10 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The longest wait is reached long before.',
   'dimensions/create-dimensions.ts | plan.isWaiting → false | if (plan.isWaiting) return;':
     'Two waits end at the same time, and the first one begins the listing.',
+  'daemon/catalog.ts | this.#left < 0 → true | if (this.#left < 0) await this.clock.wait(-this.#left * gapMillis, sig…':
+    'A wait of less than no time ends at once.',
+  'daemon/catalog.ts | < → <= | if (this.#left < 0) await this.clock.wait(-this.#left * gapMillis, sig…':
+    'A wait of no time ends at once.',
   'installations/rule-follower.ts | 10 → 11 | const growing = Math.min(retryMillisMax, retryMillisMin * 2 ** Math.mi…':
     'The longest wait is reached long before.',
   'installations/rule-follower.ts | events.length === 0 → false | if (events.length === 0) return events;':

@@ -132,7 +132,7 @@ export const mirrorTargets: readonly Target[] = [
   target('dimensions/mentioned-rounds', listings),
   target('dimensions/finish-rows', listings),
   target('dimensions/round-names', dimensions('round-names'), listings),
-  target('dimensions/compare-listings', listing, dimensions('catalog')),
+  target('dimensions/compare-listings', dimensions('compare-listings', 'create-dimensions')),
   target('dimensions/troubles', listings),
   target('dimensions/fields', dimensions('parse'), listings),
   target('dimensions/collections/companies', dimensions('parse'), listings),
