@@ -76,8 +76,6 @@ export function listingLeft({ quotas: stored, ...seen }: ListingFacts): ListingL
 
 /** Returns the progress of several listings at the same time, which end with the last of them. */
 export function together(all: readonly ListingLeft[]): ListingLeft {
-  const [first] = all;
-  if (first !== undefined && all.length === 1) return first;
   const sum = (of: (one: ListingLeft) => number | null) =>
     all.reduce<number | null>((sofar, one) => plus(sofar, of(one)), 0);
   const known = all.every(({ seconds_left }) => seconds_left !== null);
@@ -112,6 +110,7 @@ function estimateOf({ now, rows, rowsExpected, perPage, pageMillis, quotas }: Li
   const pages = Math.ceil((rowsExpected - rows) / perPage);
   const free: Estimate = { millis: pages * pageMillis, waiting: 0, continuesAt: null };
   const estimates = quotas.map((quota) => underQuota(pages, pageMillis, quota, now));
+  // One without a wait is as long as the free one, which comes first.
   return [free, ...estimates].reduce((longest, one) =>
     one === null || longest === null ? null : one.millis > longest.millis ? one : longest,
   );
@@ -127,7 +126,7 @@ function underQuota(pages: number, pageMillis: number, quota: ListingQuota, now:
   const firstWait = Math.max(0, quota.resetsAt - now - first * pageMillis);
   const fullWindows = Math.ceil(rest / perWindow) - 1;
   const waiting = firstWait + fullWindows * Math.max(0, windowMillis - perWindow * pageMillis);
-  const continuesAt = waiting === 0 ? null : firstWait > 0 ? quota.resetsAt : quota.resetsAt + windowMillis;
+  const continuesAt = firstWait > 0 ? quota.resetsAt : quota.resetsAt + windowMillis;
   return { millis: pages * pageMillis + waiting, waiting, continuesAt };
 }
 

@@ -240,6 +240,12 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A wait of less than no time ends at once.',
   'daemon/catalog.ts | < → <= | if (this.#left < 0) await this.clock.wait(-this.#left * gapMillis, sig…':
     'A wait of no time ends at once.',
+  'reading/listing-left.ts | continues_at === null → false | const waits = all.flatMap(({ continues_at }) => (continues_at === null…':
+    'A missing time is sorted behind the others, and counts as none.',
+  'reading/listing-left.ts | > → >= | one === null || longest === null ? null : one.millis > longest.millis …':
+    'Of equal times, the waits are equal.',
+  'reading/listing-left.ts | || → && | if (seconds_left === null || seconds_waiting === null) return joined(s…':
+    'Both are known, or neither is; the check is for the type.',
   'installations/rule-follower.ts | 10 → 11 | const growing = Math.min(retryMillisMax, retryMillisMin * 2 ** Math.mi…':
     'The longest wait is reached long before.',
   'installations/rule-follower.ts | events.length === 0 → false | if (events.length === 0) return events;':

@@ -56,6 +56,22 @@ test.each<[string, Partial<ListingFacts>, [number | null, number | null, string 
     { quotas: quotaOf({ left: 0, resetsAt: now - 5 * hour }) },
     [155, 0, null],
   ],
+  ['a window that ends now is whole again', { quotas: quotaOf({ left: 0, resetsAt: now }) }, [155, 0, null]],
+  [
+    'few requests are left, and as many pages',
+    { rows: 102_000, quotas: quotaOf({ left: 60, resetsAt: now + hour }) },
+    [3, 0, null],
+  ],
+  [
+    'a limit that allows one page an hour',
+    { rows: 102_700, quotas: quotaOf({ limit: 51, left: 51 }) },
+    [31 * 60 + 3_601, 31 * 60 + 3_600, at(31)],
+  ],
+  [
+    'a window that ends before it is used up: the first wait is in the next one',
+    { rowsExpected: 41_200 + 300_000, quotas: quotaOf({ resetsAt: now + minute }) },
+    [750 + 2 * (3_600 - 237.5), 2 * (3_600 - 237.5), at(61)],
+  ],
   [
     'two listings share what is left',
     { quotas: quotaOf({ left: 1_050, sharedBy: 2 }) },
@@ -64,6 +80,11 @@ test.each<[string, Partial<ListingFacts>, [number | null, number | null, string 
   [
     'of two limits, the one that takes longer counts',
     { quotas: [token, { ...token, left: 50, resetsAt: now + 5 * minute }] },
+    [5 * 60 + 155, 5 * 60, at(5)],
+  ],
+  [
+    'of two limits, the one that takes longer counts, whichever comes first',
+    { quotas: [{ ...token, left: 50, resetsAt: now + 5 * minute }, token] },
     [5 * 60 + 155, 5 * 60, at(5)],
   ],
   ['a page of which nothing is left to round', { rows: 102_999 }, [1, 0, null]],
@@ -123,6 +144,11 @@ test.each<[string, Partial<ListingFacts>]>([
     { rows: 0, rowsExpected: 2_000_000 },
   ],
   ['41,200 of about 103,000 records; time left not known', { pageMillis: null }],
+  ['103,000 of about 103,000 records; time left not known', { rows: 103_000 }],
+  [
+    "41,200 of about 103,000 records, some 34 min left, of which 31 min wait for the hour's quota (the first wait ends at 14:00 UTC)",
+    { quotas: quotaOf({ left: 51 }) },
+  ],
   [
     "41,200 of about 103,000 records; time left not known; continues at 14:00 UTC with the next hour's quota",
     { pageMillis: null, quotas: quotaOf({ left: 0 }) },
@@ -139,6 +165,22 @@ test.each<[string, Partial<ListingFacts>]>([
   ['41,200 records so far, more than the 40,000 expected; time left not known', { rowsExpected: 40_000 }],
 ])('the progress of a listing in words: %s', (text, over) => {
   expect(listingLeft({ ...usual, ...over }).text).toBe(text);
+});
+
+test.each([
+  [50, '50 s'],
+  [51, '60 s'],
+  [60, '1 min'],
+  [61, '2 min'],
+  [3_540, '59 min'],
+  [3_541, '1 h'],
+  [3_601, '1 h 1 min'],
+  [86_340, '23 h 59 min'],
+  [86_400, '1 d'],
+  [86_401, '1 d 1 h'],
+])('a listing that takes %d s takes some %s', (seconds, text) => {
+  const left = listingLeft({ ...usual, rows: 0, rowsExpected: 100, pageMillis: seconds * 1_000, quotas: [] });
+  expect(left.text).toBe(`0 of about 100 records, some ${text} left`);
 });
 
 const short = listingLeft({ ...usual, rows: 100, rowsExpected: 1_100 });
@@ -158,6 +200,21 @@ test('listings at the same time have no known end when one of them has none', ()
     ...{ rows: 41_300, rows_expected: null, seconds_left: null, seconds_waiting: null },
     text: expect.stringContaining('41,300 records so far; how many more is not known'),
   });
+  expect(together([unknown, long]).text).toBe(
+    "82,400 records so far; how many more is not known; 950 requests left in this hour's quota",
+  );
+});
+
+test('listings that wait at the same time continue with the last of them, or if their ends are not known with the first', () => {
+  const until = (minutes: number) => quotaOf({ left: 0, resetsAt: now + minutes * minute });
+  const soon = { ...usual, quotas: until(5) };
+  const late = { ...usual, quotas: until(31) };
+  expect(together([listingLeft(soon), listingLeft(late)])).toMatchObject({
+    continues_at: at(31),
+    text: expect.stringContaining('(continues at 14:00 UTC)'),
+  });
+  const lasting = [late, soon].map((facts) => listingLeft({ ...facts, pageMillis: null }));
+  expect(together(lasting).continues_at).toBe(at(5));
 });
 
 test('the progress of several listings is that of the only one there is', () => {

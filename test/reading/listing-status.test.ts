@@ -55,13 +55,26 @@ test.each<[string, object, object, number]>([
   ['is measured by the tick that began the listing', {}, {}, 5_400],
   [
     'is measured by the ticks of the listing once one has ended, without the waits between them',
-    { last_tick_at: at(-8), ticks: [tick(-9, 50_000, 50), tick(-400, 1, 1)] },
+    { last_tick_at: at(-8), ticks: [tick(-9, 50_000, 50), tick(-7, 90_000, 0), tick(-400, 1, 1)] },
     {},
     900,
   ],
+  ['is measured by a tick that ended when the listing began', { ticks: [tick(-11, 60_000, 100)] }, {}, 540],
+  ['counts after a wait that has ended', { retry_at: at(0), last_error_code: 'unreachable' }, {}, 5_400],
   ['counts alone without limits', {}, { requestsPerHour: null }, 5_400],
 ])('the speed of a listing %s', (_, source, platform, seconds) => {
   expect(seen(source, { config: configOf(platform) })?.seconds_left).toBe(seconds);
+});
+
+test.each<[string, () => Partial<ListingParts>]>([
+  ['began when its daemon started', () => ({ since: at(-10) })],
+  [
+    'has no limit, and its daemon knows of none',
+    () => ({ config: configOf({ requestsPerHour: null }), spacing: { ...spacing, quota: null } }),
+  ],
+  ['is seen without a configuration', () => ({ config: null })],
+])('the time left is known of a listing that %s', (_, over) => {
+  expect(seen({}, over())?.seconds_left).toBe(5_400);
 });
 
 test.each<[string, object, Partial<ListingParts>]>([
@@ -79,6 +92,7 @@ test.each<[string, object, Partial<ListingParts>]>([
   ['is one of more than are listed at the same time', {}, { inTurn: 5 }],
   ['is read by a daemon that started after one that was killed', {}, { since: at(-5) }],
   ['has read no page', { rows_incoming: 0, pages_incoming: 0 }, {}],
+  ['ended a tick at the moment at which its listing began', { last_tick_at: at(-10) }, {}],
   ['ended ticks that the status does not describe', { last_tick_at: at(-8) }, {}],
 ])('the time left is not known of a source that %s', (_, source, over) => {
   const left = seen(source, over);
@@ -101,15 +115,25 @@ test('a listing that waits for the quota is estimated without a daemon and witho
 test('a re-listing expects about as many records as are stored', () => {
   const relisting = { state: 'relisting', readable: 1, rows: 40_000, rows_expected: null };
   expect(seen(relisting)).toMatchObject({ rows: 10_000, rows_expected: 40_000 });
+  expect(seen({ rows_expected: null })?.rows_expected).toBeNull();
 });
 
-test('listings of one token share what is left, those of another token do not', () => {
-  const sources = ['acme', 'beta', 'idle', 'other'].map((name) => ({
-    name,
-    token: { env: name === 'other' ? 'OTHER' : 'TOKEN' },
-    filters: { offeringId: `ofr_${name}` },
+const credentials = (name: string) => ({ kind: 'credentials', at: { file: name } });
+const stored = (key: string) => ({ kind: 'stored', key });
+
+test.each<[string, object, object]>([
+  ['token', { kind: 'token', token: { origin: 'a' } }, { kind: 'token', token: { origin: 'b' } }],
+  ['sign-in', credentials('a'), credentials('b')],
+  ['stored token', stored('a'), stored('b')],
+])('listings of one %s share what is left, those of another one do not', (_, access, other) => {
+  const config = configOf();
+  const sources = ['other', 'acme', 'beta', 'idle'].map((name) => ({
+    ...config.sources[0],
+    ...{ name, access: name === 'other' ? other : access },
   }));
-  const config = configOf({}, sources);
-  const left = (names: readonly string[]) => seen({}, { config, listing: names })?.requests_left;
+  const left = (names: readonly string[], source = 'acme') =>
+    seen({ source }, { config: { ...config, sources } as Config, listing: names })?.requests_left;
   expect([left(['acme']), left(['acme', 'other']), left(['acme', 'beta', 'other'])]).toEqual([950, 950, 475]);
+  // A followed source is in no configuration.
+  expect(left(['followed', 'acme'], 'followed')).toBe(950);
 });
