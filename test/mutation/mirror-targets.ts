@@ -23,6 +23,7 @@ const daemon = of('daemon');
 const vault = of('vault');
 const exported = of('exports');
 const reading = of('reading');
+const store = of('store');
 const schedule = sync('schedule', 'tick-slots', 'join-and-leave', 'leave', 'due-queue', 'pause');
 const ticks = sync('run-tick', 'perform-tick', 'decide', 'page-reader', 'step-guard', 'quiet-hours');
 const listings = dimensions('list-collections', 'list-posts', 'parse', 'round-names');
@@ -125,7 +126,15 @@ export const mirrorTargets: readonly Target[] = [
   target('dimensions/listing-plan', listing),
   target('dimensions/listing-queue', listing),
   target('dimensions/lister', listing, dimensions('catalog')),
-  target('store/group-commit', of('store')('group-commit')),
+  target('store/group-commit', store('group-commit')),
+  target('store/notice-spacing', store('notice-spacing')),
+  target('store/lease-rules', store('leases', 'lease-later', 'clock-jump')),
+  target('store/plan-page', store('delta', 'equal-values', 'changed-values')),
+  target('store/page-facts', store('delta', 'drift')),
+  target('store/awaiting-deletion', store('awaiting-deletion')),
+  target('store/identity-grant', store('identity-follows-grant')),
+  target('store/message-queue', store('outbox', 'notices', 'notice-spacing')),
+  target('store/listing-lifecycle', store('first-listing', 'relisting')),
   target('fleet/share', fleet('share', 'held-sources', 'set-sources')),
   target('fleet/held-sources', fleet('held-sources', 'set-sources')),
   target('dimensions/list-collections', listings),
@@ -174,7 +183,7 @@ export const mirrorTargets: readonly Target[] = [
   target('exports/unfinished', exported('unfinished')),
   target('exports/write-file', exported('write-file', 'unfinished')),
   target('exports/lake/lock', exported('lake/lock')),
-  target('store/backup/private-target', of('store')('private-target')),
+  target('store/backup/private-target', store('private-target')),
   target('store/backup/file-names', daemon('backups')),
   target('vault/entry-key', vault('file-vault')),
   target('vault/entry-file', vault('file-vault')),

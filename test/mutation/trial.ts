@@ -26,6 +26,8 @@ const unchanged = -1;
 const perProcess = 15;
 /** A mutant may wait for something that never comes. */
 const testTimeout = 20_000;
+/** Tests of `both-databases.ts` that need a server, which a trial does not start. */
+const withoutServer = /^(?!.*\(PostgreSQL\))/;
 /** A mutant may loop for ever, which no timeout inside the process ends. */
 const silenceMillis = 180_000;
 
@@ -222,6 +224,7 @@ const startTests = (folder: string, listener: Listener): Promise<Vitest> =>
     fileParallelism: false,
     sequence: { sequencer: InOrder },
     server: { deps: { external: [/\/m-?\d+\//] } },
+    testNamePattern: withoutServer,
     testTimeout,
     hookTimeout: testTimeout,
     // Vitest's second is too short on a busy machine.
