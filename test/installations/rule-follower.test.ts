@@ -111,7 +111,7 @@ test('a rule asks for no token of an installation that another rule found', asyn
     if (call.startsWith('mint')) throw new Fault('refused', 'not now', { status: 409, type: 'conflict' });
   };
   const other = new FakeApplication(() => world.clock.now());
-  world.rules = [{}, { rule: 'other', api: other }];
+  world.rules = [{ rule: 'other', api: other }, {}];
   await world.pass(world.start(), 2 * hours);
   expect(world.row('acme')?.state).toBe('waiting');
   expect(new Set(other.calls)).toEqual(new Set(['list']));

