@@ -10,7 +10,8 @@ const start = Date.parse('2026-11-01T00:00:00Z');
 
 /** Schedules exports by a daemon that leads, one a day where `parts` say nothing else. */
 function scheduledExport(
-  parts: Pick<FileScheduleParts, 'newestAt' | 'make' | 'tend'> & { readonly everyMillis?: number },
+  parts: Pick<FileScheduleParts, 'newestAt' | 'make' | 'tend'> &
+    Partial<Pick<FileScheduleParts, 'everyMillis' | 'isFilled' | 'logger'>>,
 ) {
   const clock = new VirtualClock(start);
   const register = new HealthRegister();
@@ -36,6 +37,100 @@ test('scheduled files: a path that the system refuses is named', async () => {
     { key: 'export', text: 'the scheduled export failed: /srv/exports cannot be used (EACCES)' },
   ]);
   await schedule.close();
+});
+
+test.each<[string, Error, { hint?: string }]>([
+  ['without a path', Object.assign(new Error('x'), { code: 'EACCES' }), { hint: 'the log has the cause' }],
+  ['of a bug', new TypeError('x'), { hint: 'the log has the cause' }],
+  ['with words of its own', new Fault('database_full', 'no room'), {}],
+])(
+  'scheduled files: the log has an error %s, and a hint where it says nothing by itself',
+  async (_, error, hint) => {
+    const warned: object[] = [];
+    const { clock, register, schedule } = scheduledExport({
+      logger: { ...silentLogger, warn: (fields) => void warned.push(fields) },
+      newestAt: () => null,
+      make: async () => {
+        throw error;
+      },
+    });
+    await clock.advance(1_000);
+    expect(warned).toEqual([{ error, ...hint }]);
+    const why = hint.hint ?? error.message;
+    expect(register.list()).toMatchObject([{ text: `the scheduled export failed: ${why}` }]);
+    await schedule.close();
+  },
+);
+
+test.each(['make', 'tend'] as const)(
+  'scheduled files: what fails (%s) is tried again after five minutes, then after twice as long each time, up to an hour',
+  async (failing) => {
+    const minutes: number[] = [];
+    const fail = async () => {
+      await null;
+      minutes.push((clock.now() - start) / 60_000);
+      throw new Fault('database_full', 'no room');
+    };
+    const { clock, schedule } = scheduledExport({
+      newestAt: () => (failing === 'make' ? null : clock.now()),
+      make: fail,
+      tend: failing === 'make' ? [] : [fail],
+    });
+    await clock.advance(4 * hour);
+    expect(minutes).toEqual([0, 5, 15, 35, 75, 135, 195]);
+    await schedule.close();
+  },
+);
+
+test('scheduled files: a mirror whose first listing is not complete is looked at each minute', async () => {
+  const looked: number[] = [];
+  const { clock, schedule } = scheduledExport({
+    newestAt: () => null,
+    make: async () => {},
+    isFilled: async () => {
+      looked.push(clock.now() - start);
+      return false;
+    },
+  });
+  await clock.advance(150_000);
+  expect(looked).toEqual([0, 60_000, 120_000]);
+  await schedule.close();
+});
+
+test.each([
+  [60_000, 0],
+  [60_001, 1],
+])('scheduled files: with one that is dated %i ms ahead, %i are made at once', async (ahead, expected) => {
+  let made = 0;
+  const { clock, schedule } = scheduledExport({
+    newestAt: () => start + (made === 0 ? ahead : 0),
+    make: async () => {
+      made += 1;
+    },
+  });
+  await clock.advance(0);
+  expect(made).toBe(expected);
+  await schedule.close();
+});
+
+test('scheduled files: a daemon that stops while it cares for the files makes none', async () => {
+  let made = 0;
+  let go = () => {};
+  const held = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const { clock, schedule } = scheduledExport({
+    newestAt: () => null,
+    make: async () => {
+      made += 1;
+    },
+    tend: [() => held],
+  });
+  await clock.advance(0);
+  const closed = schedule.close();
+  go();
+  await closed;
+  expect(made).toBe(0);
 });
 
 test('scheduled files: a look that failed is not reported for as long as the newest file is recent', async () => {

@@ -240,6 +240,10 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A wait of less than no time ends at once.',
   'daemon/catalog.ts | < → <= | if (this.#left < 0) await this.clock.wait(-this.#left * gapMillis, sig…':
     'A wait of no time ends at once.',
+  'daemon/file-schedule.ts | newest === null → false | if (newest === null) return 0;':
+    'Without a newest one, its age is that of 1970, which is due as well; the check is for the type.',
+  'daemon/file-schedule.ts | 10 → 11 | clock.monotonic() + Math.min(retryMillisMax, retryMillisMin * 2 ** Mat…':
+    'The longest wait is reached long before.',
   'reading/daemon-address.ts | 32_000_000 → 32000001 | const answerBytesMax = 32_000_000;':
     'The exact number is arbitrary.',
   'reading/daemon-address.ts | > → >= | if (text.length > answerBytesMax) request.destroy();':

@@ -175,7 +175,7 @@ export const mirrorTargets: readonly Target[] = [
   target('daemon/tick-ends', daemon('tick-ends')),
   target('daemon/clock-watch', daemon('clock-watch')),
   target('daemon/rotate-vault', daemon('rotate-vault')),
-  target('daemon/former-leader', daemon('backups')),
+  target('daemon/former-leader', daemon('former-leader', 'backups')),
   target('daemon/file-schedule', daemon('file-schedule', 'backups')),
   target('daemon/backups', daemon('backups')),
   target('daemon/forgotten-ledger', daemon('agree-on-forgotten')),
