@@ -1,4 +1,4 @@
-import { isFault, isStatedWait } from '../domain/fault.js';
+import { type Fault, isFault, isStatedWait } from '../domain/fault.js';
 import type { InstallationId, SourceName } from '../domain/ids.js';
 import { millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
@@ -245,8 +245,8 @@ export class RuleFollower {
 
   async #save(changes: readonly FollowedSourceChange[]): Promise<void> {
     const { book, vault, logger } = this.#parts;
-    await this.#removeFormerTokens(changes);
-    const saved = await book.save(changes);
+    const { isReady, failure } = await this.#removeFormerTokens(changes);
+    const saved = await book.save(changes.filter(isReady));
     const remaining = tokenUsers(book.rows());
     for (const { before, next } of saved) {
       const { source, installation, reason } = next;
@@ -256,20 +256,33 @@ export class RuleFollower {
       else if (isOpen(next)) logger.info({ source, installation }, 'an installation is active again');
       else logger.info({ source, installation, reason: reason ?? 'unknown' }, 'a source is no longer synced');
     }
+    if (failure !== null) throw failure;
   }
 
   /**
    * Removes the tokens of installations that are replaced, unless another source uses them. A row is the only record of
-   * its previous installation, so this precedes the change of the row.
+   * its previous installation, so this precedes the change of the row. Returns which changes may be made, and why others
+   * have to wait.
    */
-  async #removeFormerTokens(changes: readonly FollowedSourceChange[]): Promise<void> {
+  async #removeFormerTokens(changes: readonly FollowedSourceChange[]) {
     const { book, vault } = this.#parts;
     const users = tokenUsers(book.rows());
-    for (const { before, next } of changes) {
+    const waiting = new Set<FollowedSourceChange>();
+    let failure: Fault | null = null;
+    for (const change of changes) {
+      const { before, next } = change;
       if (before === null || before.installation === next.installation) continue;
       const others = (users.get(before.installation) ?? 0) - (isOpen(before) ? 1 : 0);
-      if (others <= 0) await vault.remove(tokenKey(before.installation));
+      if (others > 0) continue;
+      try {
+        await vault.remove(tokenKey(before.installation));
+      } catch (error) {
+        if (!isFault(error)) throw error;
+        waiting.add(change);
+        failure = error;
+      }
     }
+    return { isReady: (change: FollowedSourceChange) => !waiting.has(change), failure };
   }
 
   /**

@@ -138,3 +138,20 @@ test.each(['connected', 'disconnected'] as const)(
     expect(world.tokenOf(first)).not.toBeNull();
   },
 );
+
+test('a token that cannot be removed before its installation is replaced keeps no other source from its end', async () => {
+  const { world, ids, first } = await worldWith('Acme', 'Beta');
+  const fault = new Fault('usage', 'the vault entry cannot be written');
+  world.fault = (call) => {
+    if (call === `remove installation/${first}`) throw fault;
+  };
+  for (const id of ids) world.application.revoke(id);
+  const second = world.application.install('co_Acme', 'Acme');
+  const follower = world.start();
+  await world.settle(follower);
+  expect(world.row('beta')).toMatchObject({ state: 'disconnected', reason: 'revoked' });
+  expect([world.row('acme')?.installation, world.errors.at(-1)]).toEqual([first, fault]);
+  world.fault = () => {};
+  await world.pass(follower, 10 * 60_000);
+  expect([world.synced.map((row) => row.installation), world.tokenOf(first)]).toEqual([[second], null]);
+});
