@@ -7,6 +7,7 @@ const complete = (collection: Collection, ...rows: readonly Row[]): Listing => (
   kind: 'complete',
   collection,
   rows,
+  problem: null,
 });
 const compare = (listings: readonly Listing[], stored: Readonly<Record<string, readonly Row[]>>) =>
   compareListings(listings, {
@@ -46,7 +47,7 @@ test('rounds that only the platform or only the mirror has are missing and extra
 });
 
 test('a listing that is not complete proves nothing, and stats have no versions to compare', () => {
-  const incomplete: Listing = { kind: 'incomplete', collection: rounds, reason: '404 not_found' } as never;
+  const incomplete: Listing = { kind: 'incomplete', collection: rounds, problem: '404 not_found' };
   const stored = { rounds: [round()], round_stats: [{ offering_id: 'ofr_1', status: 'confirmed' }] };
   expect(compare([incomplete, complete(round_stats)], stored)).toEqual({ compared: 0, differences: [] });
 });

@@ -132,7 +132,7 @@ test.each<[string, object, object]>([
     ...{ name, access: name === 'other' ? other : access },
   }));
   const left = (names: readonly string[], source = 'acme') =>
-    seen({ source }, { config: { ...config, sources } as Config, listing: names })?.requests_left;
+    seen({ source }, { config: { ...config, sources } as unknown as Config, listing: names })?.requests_left;
   expect([left(['acme']), left(['acme', 'other']), left(['acme', 'beta', 'other'])]).toEqual([950, 950, 475]);
   // A followed source is in no configuration.
   expect(left(['followed', 'acme'], 'followed')).toBe(950);
