@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type Sqlite from 'better-sqlite3';
+import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
 import {
@@ -43,7 +43,7 @@ export async function backUpSqlite(file: string, target: string, parts: BackupPa
     return await intoPrivateFile(target, parts.clock.now(), async (unfinished) => {
       // All pages are copied in one read transaction. Without it, each commit of the daemon would start the copy anew.
       source.raw.exec('BEGIN');
-      const proof = await withSqliteFaultsLater(file, async () => {
+      const proof = await withCopyFaults(file, target, async () => {
         source.raw.prepare('SELECT count(*) FROM sqlite_schema').get();
         await copyPages(source, unfinished, parts);
         return proofOf(source.raw, parts.signal);
@@ -198,12 +198,18 @@ function noRoom(file: string, bytesMissing: number): Fault {
   });
 }
 
-/** As `withSqliteFaults`, for work that takes several turns of the event loop. */
-async function withSqliteFaultsLater<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
+/** As `withSqliteFaults`, for a copy, which takes several turns of the event loop. */
+async function withCopyFaults<Result>(
+  file: string,
+  target: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    return withSqliteFaults(file, () => {
+    // The mirror is open, and only read.
+    const isOfTarget = error instanceof Sqlite.SqliteError && /^SQLITE_(FULL|CANTOPEN)/.test(error.code);
+    return withSqliteFaults(isOfTarget ? target : file, () => {
       throw error;
     });
   }

@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFi
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Fault } from '../../../../src/domain/fault.js';
+import { processSpace } from '../../../../src/runtime/process-identity.js';
 import type { RestoreHooks, RestoreParts } from '../../../../src/store/backup/made.js';
 import { backUpSqlite } from '../../../../src/store/dialect/sqlite/backup.js';
 import { openSqlite } from '../../../../src/store/dialect/sqlite/open.js';
@@ -78,6 +79,19 @@ test('restore on a full disk names the mirror and not its copy, and says that no
   });
   expect(readFileSync(target).equals(bytes)).toBe(true);
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a backup whose file cannot be written names that file, not the mirror, which is only read',
+  async () => {
+    const mirror = freshMirror();
+    // The name of the unfinished backup fits into a folder, that of its journal does not.
+    const added = `..${process.pid}-${processSpace()}.tmp`.length;
+    const target = join(dirname(mirror.file), 'x'.repeat(251 - added));
+    await expect(
+      backUpSqlite(mirror.file, target, { clock, version: '0', env: {}, signal }),
+    ).rejects.toMatchObject({ message: `${target} cannot be read or written (SQLITE_CANTOPEN)` });
+  },
+);
 
 test('restore to a new file leaves a mirror alone that a daemon created there meanwhile', async () => {
   const { folder, backup } = await damaged();
