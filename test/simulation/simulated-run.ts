@@ -357,7 +357,8 @@ export class SimulatedRun extends Chaos {
     // A late webhook may just have arrived: it is processed with the next page.
     const reader = this.judge.readerOf(life);
     const pending = `SELECT 1 FROM webhook_inbox WHERE state = 'pending'`;
-    await this.until(scheduler.now + 5 * minute, () => reader.rows(pending).length === 0);
+    const isSettled = () => reader.rows(pending).length === 0;
+    await this.until(scheduler.now + 5 * minute, isSettled);
     // A source that used up its hourly limit, usually of refreshes, is equal only after the next window.
     const bound = scheduler.now + 1.2 * hour;
     let look = this.look();
@@ -371,6 +372,8 @@ export class SimulatedRun extends Chaos {
       look = this.look();
       difference = differs();
     }
+    // So may one in that time.
+    await this.until(scheduler.now + 5 * minute, isSettled);
     this.judge.look(look);
     if (difference !== undefined) this.violate('I1', difference);
     for (const source of look.sources) {
