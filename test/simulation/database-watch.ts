@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 
@@ -157,9 +157,17 @@ export class DatabaseWatch {
     // If the process dies during this commit, at least everything before it survives in the WAL.
     process.floor ??= before;
     process.onStep('torn');
-    if (!this.#relaxed.has(database)) process.floor = null;
+    if (!this.#relaxed.has(database)) this.#synced(process, database);
     process.onStep('committed');
     process.onCommit();
+  }
+
+  /** A second daemon reaches the same file by another path: what it syncs, no power cut takes from the first either. */
+  #synced(process: Process, database: Sqlite.Database): void {
+    process.floor = null;
+    for (const [folder, other] of this.#processes)
+      if (other.floor !== null && realpathSync(folder) === realpathSync(dirname(database.name)))
+        other.floor = null;
   }
 
   #watchStatement(
