@@ -121,6 +121,15 @@ test('the publishable key reads what the token has no scope for, and only what i
   expect(await catalog.look({ path: '/offerings/{offering_id}/stats' }, never)).toMatchObject({
     kind: 'unavailable',
   });
+  const unknown = createCatalog({
+    api: throwing(refused(404, 'not_found')),
+    publicApi: async ({ path }: Ask) => reply(200, { data: asked.push(path) }),
+    quota: plenty,
+    pace: null,
+  });
+  expect(await unknown.look({ path: '/companies/{id}', isPublic: true }, never)).toMatchObject({
+    kind: 'unavailable',
+  });
   expect(asked).toEqual(['/companies/{id}']);
 });
 

@@ -234,6 +234,8 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The longest wait is reached long before.',
   'dimensions/listing-plan.ts | 10 → 11 | burst === 0 ? 0 : Math.min(spacingMillisMax, 2_000 * 2 ** Math.min(bur…':
     'The longest wait is reached long before.',
+  'dimensions/create-dimensions.ts | oldest === null → false | if (oldest === null) return;':
+    'Without a time, the age is that of 1970, and everything is due as well; the check is for the type.',
   'dimensions/create-dimensions.ts | plan.isWaiting → false | if (plan.isWaiting) return;':
     'Two waits end at the same time, and the first one begins the listing.',
   'daemon/catalog.ts | this.#left < 0 → true | if (this.#left < 0) await this.clock.wait(-this.#left * gapMillis, sig…':
