@@ -127,7 +127,7 @@ export const mirrorTargets: readonly Target[] = [
   target('dimensions/listing-queue', listing),
   target('dimensions/lister', listing, dimensions('catalog')),
   target('store/group-commit', store('group-commit')),
-  target('store/notice-spacing', store('notice-spacing')),
+  target('store/notice-spacing', store('spaced-notices', 'notice-spacing')),
   target('store/lease-rules', store('leases', 'lease-later', 'clock-jump')),
   target('store/plan-page', store('delta', 'equal-values', 'changed-values')),
   target('store/page-facts', store('delta', 'drift')),
