@@ -184,7 +184,7 @@ export const mirrorTargets: readonly Target[] = [
   target('exports/write-file', exported('write-file', 'unfinished')),
   target('exports/lake/lock', exported('lake/lock')),
   target('store/backup/private-target', store('private-target')),
-  target('store/backup/file-names', daemon('backups')),
+  target('store/backup/file-names', store('backup-names'), daemon('backups')),
   target('vault/entry-key', vault('file-vault')),
   target('vault/entry-file', vault('file-vault')),
   target('vault/file-vault', vault('file-vault')),
