@@ -62,7 +62,10 @@ export class Secret {
     return originOf(this.#reference);
   }
 
-  /** Returns the value. Throws `usage` when it cannot be read or is empty, and `unreachable` when a command fails. */
+  /**
+   * Returns the value. Throws `usage` when it cannot be read or is empty, `database_busy` when the disk fails, and
+   * `unreachable` when a command fails.
+   */
   async reveal(): Promise<string> {
     const reference = this.#reference;
     if (typeof reference === 'string') return reference;
@@ -103,7 +106,7 @@ export class Secret {
     return value;
   }
 
-  #fromFile(file: string): string {
+  async #fromFile(file: string): Promise<string> {
     let text: string;
     try {
       // Windows has no mode bits: there the permissions of the folder apply.
@@ -119,14 +122,13 @@ export class Secret {
       text = readNamedFile(file, `${this.name}: ${file}`).trim();
     } catch (error) {
       if (error instanceof Fault) throw error;
-      const code = systemCode(error);
-      throw new Fault('usage', `${this.name}: ${file} cannot be read (${code})`, {
-        hint:
-          code === 'EACCES'
-            ? `run it as the owner of the file, or make this user the owner: ls -l ${shellWord(file)}`
-            : 'check the path; relative paths start at the folder of the configuration file',
-        cause: error,
-      });
+      const hint =
+        systemCode(error) === 'EACCES'
+          ? `run it as the owner of the file, or make this user the owner: ls -l ${shellWord(file)}`
+          : 'check the path; relative paths start at the folder of the configuration file';
+      // Loaded here, because most commands read no secret, or one that is there.
+      const { unreadable } = await import('../runtime/unwritable.js');
+      throw unreadable(`${this.name}: ${file}`, error, hint);
     }
     if (text === '')
       throw new Fault('usage', `${this.name}: ${file} is empty`, {

@@ -7,7 +7,7 @@ import { withFileLock } from '../runtime/file-lock.js';
 import type { Interruption } from '../runtime/interruption.js';
 import { makePrivateFolder } from '../runtime/private-file.js';
 import { type Disk, replaceFile, systemDisk } from '../runtime/replace-file.js';
-import { unwritable } from '../runtime/unwritable.js';
+import { unreadable, unwritable } from '../runtime/unwritable.js';
 import { entryOfFile, fileOfEntry } from './entry-file.js';
 import { checkedKey } from './entry-key.js';
 import type { Vault } from './ports.js';
@@ -20,6 +20,8 @@ export interface FileVaultParts {
 }
 
 const othersMask = 0o077;
+
+const readAccess = 'give the user that runs rosterd read access';
 
 /** No entry, which would end in `.secret`. */
 const triedName = 'writable.tried';
@@ -94,10 +96,7 @@ class FileVault implements Vault {
   async keys(prefix: string): Promise<readonly string[]> {
     const names = await readdir(this.#folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
-      throw new Fault('usage', `the folder ${this.#folder} cannot be read (${error.code ?? 'unknown'})`, {
-        hint: 'give the user that runs rosterd read access',
-        cause: error,
-      });
+      throw unreadable(`the folder ${this.#folder}`, error, readAccess);
     });
     return names
       .map(entryOfFile)
@@ -144,11 +143,7 @@ class FileVault implements Vault {
 async function readPrivate(path: string, key: string): Promise<string | null> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
-    throw new Fault(
-      'usage',
-      `the vault entry "${key}" cannot be opened (${error.code ?? 'unknown'}): ${path}`,
-      { hint: 'give the user that runs rosterd read access', cause: error },
-    );
+    throw unreadable(`the vault entry "${key}" in ${path}`, error, readAccess);
   });
   if (file === null) return null;
   try {
@@ -161,7 +156,9 @@ async function readPrivate(path: string, key: string): Promise<string | null> {
           hint: `chmod 600 ${shellWord(path)}`,
         },
       );
-    return await file.readFile('utf8');
+    return await file.readFile('utf8').catch((error: unknown) => {
+      throw unreadable(`the vault entry "${key}" in ${path}`, error, readAccess);
+    });
   } finally {
     await file.close();
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { reaction } from '../../src/domain/fault.js';
-import { unwritable } from '../../src/runtime/unwritable.js';
+import { unreadable, unwritable } from '../../src/runtime/unwritable.js';
 
 test.each([
   ['ENOSPC', 'retry', 'make room on its disk'],
@@ -22,4 +22,15 @@ test('a file that cannot be written for a lack of descriptors is retried, with t
   expect(fault.code).toBe('out_of_descriptors');
   expect(reaction[fault.code]).toBe('retry');
   expect(fault.about.hint).toContain('ulimit -n');
+});
+
+test.each([
+  ['EIO', 'retry', 'check its disk, and the log of the kernel'],
+  ['EACCES', 'halt', 'as the caller says'],
+  ['EISDIR', 'halt', 'it is a folder'],
+  ['EMFILE', 'retry', expect.stringContaining('ulimit -n')],
+])('a file that cannot be read because of %s: the reaction is %s', (code, expected, hint) => {
+  const fault = unreadable('the file', Object.assign(new Error(code), { code }), 'as the caller says');
+  expect(fault.message).toContain(code);
+  expect([reaction[fault.code], fault.about.hint]).toEqual([expected, hint]);
 });

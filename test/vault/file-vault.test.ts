@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -125,6 +125,19 @@ test('file vault: an entry that others can read, or that is empty, is an error w
   await writeFile(path, '');
   await chmod(path, 0o600);
   await expect(vault.read('sign-in/crm')).rejects.toThrow('the vault entry "sign-in/crm" is empty');
+});
+
+test('file vault: a folder in place of an entry, and a file in place of the folder, are reported as such', async () => {
+  await mkdir(join(folder, 'sign-in.crm.secret'), { recursive: true, mode: 0o700 });
+  await expect(open().read('sign-in/crm')).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringMatching(/^the vault entry "sign-in\/crm" in .* cannot be read \(EISDIR\)$/),
+  });
+  await rm(folder, { recursive: true });
+  await writeFile(folder, '');
+  await expect(open().keys('')).rejects.toMatchObject({
+    about: { hint: 'a part of its path is not a folder' },
+  });
 });
 
 test('file vault: a full disk leaves the old secret and asks for room', async () => {

@@ -19,7 +19,9 @@ export const vaultRotate: Command = {
     if (options.flag('json')) out.json(rotated);
     else out.line(`${counted(rotated.replaced, 'secret')} encrypted with the first key`);
     for (const entry of rotated.unreadable)
-      out.warn(`${entry} does not decrypt with any listed key; it was left as it is`);
+      out.warn(
+        `${entry} does not decrypt with any listed key; it was left as it is. Add its key, or: rosterd vault remove ${entry}`,
+      );
     return rotated.unreadable.length === 0 ? exitCodes.done : exitCodes.failed;
   },
 };

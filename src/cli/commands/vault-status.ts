@@ -33,7 +33,9 @@ export const vaultStatus: Command = {
     }
     const missing = report.keys.filter(({ role }) => role === 'missing');
     for (const { id } of missing)
-      out.warn(`key ${id} is not listed in vault.keys: add it, or remove its entries`);
+      out.warn(
+        `key ${id} is not listed in vault.keys: add it, or remove its entries, which rosterd vault rotate names`,
+      );
     return missing.length === 0 ? exitCodes.done : exitCodes.failed;
   },
 };
