@@ -4,7 +4,7 @@ import { Fault, isFault } from '../domain/fault.js';
 import type { Clock } from '../runtime/clock.js';
 import { ConnectionTable } from '../runtime/connection-table.js';
 import type { Closable } from '../runtime/lifecycle.js';
-import { closeServer, listen } from '../runtime/listening.js';
+import { closeServer, keptAliveMillis, listen } from '../runtime/listening.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
 import { serveAsset } from './assets.js';
@@ -110,7 +110,11 @@ export function createConsole(parts: ConsoleParts): Console {
   }) satisfies RequestHandler);
   const problems = () => (authenticator === null ? parts.source.problems() : undefined);
   app.use(failed(logger, version, dashboard.show, problems));
-  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 });
+  const server = createServer({
+    requestTimeout: 10_000,
+    headersTimeout: 5_000,
+    keepAliveTimeout: keptAliveMillis,
+  });
   connections.serve(server, app);
   return {
     listen: (port) => listen(server, port, parts.host),

@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/clock.js';
 import { type ConnectionCounts, ConnectionTable } from '../runtime/connection-table.js';
 import { Interrupter } from '../runtime/interruption.js';
 import type { Closable } from '../runtime/lifecycle.js';
-import { closeServer, listen } from '../runtime/listening.js';
+import { closeServer, keptAliveMillis, listen } from '../runtime/listening.js';
 import type { Logger } from '../runtime/logger.js';
 import { RareLog } from '../runtime/rare-log.js';
 import { parseDelivery } from './parse-event.js';
@@ -62,7 +62,7 @@ const receiverLimits: ReceiverLimits = {
   headersMillis: 5000,
   requestMillis: 10_000,
   checkEveryMillis: 1000,
-  restMillis: 65_000,
+  restMillis: keptAliveMillis,
   connections: 2048,
   perAddress: 1024,
   // A thousand of the largest real bodies, unfinished at the same time.

@@ -9,6 +9,12 @@ import type { Clock } from './clock.js';
  */
 const backlog = 4096;
 
+/**
+ * How long a server keeps an idle connection: longer than the minute after which most proxies and clients close theirs. With
+ * Node's five seconds, a client that was busy for longer sends its next request into a connection that is being closed.
+ */
+export const keptAliveMillis = 65_000;
+
 /** Starts listening; port 0 takes a free port. Rejects with the system's error when the address is not available. */
 export function listen(server: Server, port: number, host: string): Promise<{ host: string; port: number }> {
   return new Promise((resolve, reject) => {

@@ -107,6 +107,11 @@ test('livez, readyz and healthz report three different things', async () => {
   expect((await get('/healthz?strict=1')).status).toBe(503);
 });
 
+test('the console keeps an idle connection for longer than the minute after which a proxy closes it', async () => {
+  const { get } = await consoleOver(async () => status(acme));
+  expect((await get('/livez')).headers.get('keep-alive')).toBe('timeout=65');
+});
+
 test('metrics: a source is quiet while its listing waits for the end of the quiet hours', async () => {
   const waiting = { ...acme, last_outcome: 'waiting', retry_at: '2026-10-20T18:00:00.000Z' };
   const quietOf = async (source: SourceHealth) => {

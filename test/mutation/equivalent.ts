@@ -179,8 +179,6 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Node measures this time itself; a test would have to wait for it.',
   'inbox/receiver.ts | 1000 → 1001 | checkEveryMillis: 1000,':
     'Node measures this time itself; a test would have to wait for it.',
-  'inbox/receiver.ts | 65_000 → 65001 | restMillis: 65_000,':
-    'Node measures this time itself; a test would have to wait for it.',
   'inbox/receiver.ts | 2048 → 2049 | connections: 2048,': 'The daemon always passes the configured number.',
   'inbox/receiver.ts | 1024 → 1025 | perAddress: 1024,': 'The daemon always passes the configured number.',
   'store/group-commit.ts | 1024 → 1025 | const groupLimits: GroupLimits = { count: 256, bytes: 1024 * 1024, wai…':

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { keptAliveMillis } from '../../runtime/listening.js';
 import { legacyPrefix } from '../../wire/paths.js';
 import { latestVersion } from '../../wire/versions.js';
 import type { Services } from '../services.js';
@@ -35,6 +36,7 @@ export function createPlatformServer(
   const options = {
     requestTimeout: 30_000,
     headersTimeout: 10_000,
+    keepAliveTimeout: keptAliveMillis,
     maxHeaderSize: 32 * 1024,
     requireHostHeader: false,
   };

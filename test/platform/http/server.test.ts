@@ -97,6 +97,11 @@ test('HEAD returns the headers of GET without the body', async () => {
   expect(Number(head.headers.get('content-length'))).toBeGreaterThan(100);
 });
 
+test('the platform keeps an idle connection for longer than a minute, as clients expect that are busy meanwhile', async () => {
+  const { headers } = await world.get('/investments', { token: token() });
+  expect(headers.get('keep-alive')).toBe('timeout=65');
+});
+
 test('a path with a malformed escape, an encoded slash or a control character returns 404', async () => {
   for (const path of ['/investments/%', '/investments%2Finv_x', '/investments/%00', '/investments/']) {
     expect([path, (await world.get(path, { token: token() })).status]).toEqual([path, 404]);
