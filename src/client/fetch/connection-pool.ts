@@ -7,8 +7,14 @@ import { openConnector } from './connector.js';
 import { exchange } from './exchange.js';
 import type { WireFetch } from './fetch.js';
 
+/**
+ * How long a connection waits for the next request that reads, unless the server says how long it keeps one. A new
+ * connection takes two or three round trips. Most servers and load balancers close theirs after a minute.
+ */
+const keptForReadingMillis = 50_000;
+
 export interface PoolOptions {
-  /** Maximum number of connections to the platform, shared by all sources. */
+  /** Maximum number of connections to the platform, shared by all sources: so many to read, and so many for the rest. */
   readonly connections?: number;
   readonly connectMillis?: number;
   readonly headersMillis?: number;
@@ -36,7 +42,7 @@ export interface ConnectionPool {
 export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
   let awaited = 0;
   const open = new Set<Socket>();
-  const agent = new Agent({
+  const common: Agent.Options = {
     connections: options.connections ?? 8,
     headersTimeout: options.headersMillis ?? 20_000,
     bodyTimeout: options.bodyMillis ?? 15_000,
@@ -48,21 +54,38 @@ export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
       proxyFor: options.proxyFor ?? noProxy,
       open,
     }),
-  });
+  };
+  const openReaders = () => new Agent({ ...common, keepAliveTimeout: keptForReadingMillis });
+  let readers = openReaders();
+  const left = new Set<Agent>();
+  // What may not be repeated takes a connection that undici keeps for four seconds: the longer one waits, the likelier
+  // the other side closes it while the request is on its way.
+  const others = new Agent(common);
+
+  /** Leaves the idle connections beside one that broke: after a change of the network, none of them may answer. */
+  const leave = (agent: Agent) => {
+    if (agent !== readers) return;
+    readers = openReaders();
+    left.add(agent);
+    // Requests that run end first.
+    void agent.close().finally(() => left.delete(agent));
+  };
+
   return {
     async fetch(url, init) {
+      const agent = init.method === 'GET' ? readers : others;
       awaited += 1;
       try {
-        return await exchange(agent, url, {
-          ...init,
-          headers: { 'user-agent': 'rosterd', ...init.headers },
-        });
+        return await exchange(agent, url, { ...init, headers: { 'user-agent': 'rosterd', ...init.headers } });
+      } catch (error) {
+        leave(agent);
+        throw error;
       } finally {
         awaited -= 1;
       }
     },
     async close() {
-      await agent.destroy();
+      await Promise.all([...left, readers, others].map((agent) => agent.destroy()));
       // undici does not close those that are not ready yet. The process would not end before their timeouts.
       for (const socket of open) socket.destroy();
     },

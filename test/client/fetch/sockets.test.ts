@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openConnectionPool, type PoolOptions } from '../../../src/client/fetch/connection-pool.js';
 import { withCaps } from '../../../src/client/fetch/with-caps.js';
 import { withTimeout } from '../../../src/client/fetch/with-timeout.js';
@@ -260,6 +260,34 @@ test('wire: a call aborted while waiting for a connection fails at once and is n
   answerFirst();
   expect([(await first).status, (await third).status]).toEqual([200, 200]);
   expect(server.requests.map(({ url }) => url)).toEqual(['/first', '/third']);
+});
+
+test('wire: an idle connection waits 50 s for the next read, and 4 s for a request that may not be repeated', async () => {
+  // It says nothing about how long it keeps a connection.
+  const server = await listen((_, response) => response.end('{}'), { keepAliveTimeout: 0 });
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  onTestFinished(() => timers.mockRestore());
+  const send = open();
+  const waits = () => timers.mock.calls.map(([, millis]) => millis).filter((millis) => millis !== undefined);
+  await send(callTo(server.url));
+  await expect.poll(waits).toContain(50_000);
+  expect(waits()).not.toContain(4_000);
+  await send(callTo(server.url, { method: 'POST' }));
+  await expect.poll(waits).toContain(4_000);
+});
+
+test('wire: after a read without an answer, the next ones wait for no idle connection, which may be as dead', async () => {
+  const silent = new Set<Socket>();
+  const server = await listen(({ socket }, response) => {
+    if (!silent.has(socket)) response.end('{}');
+  });
+  const send = open({ headersMillis: 1_000 });
+  const two = () => Promise.all([send(callTo(server.url)), send(callTo(server.url))]);
+  await two();
+  for (const { socket } of server.requests) silent.add(socket);
+  expect(silent.size).toBe(2);
+  expect(await faultOf(send(callTo(server.url)))).toMatchObject({ code: 'unreachable' });
+  expect(await two()).toMatchObject([{ status: 200 }, { status: 200 }]);
 });
 
 test('wire: 1xx responses are ignored', async () => {

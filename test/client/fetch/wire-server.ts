@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -9,9 +15,9 @@ export interface WireServer {
 }
 
 /** Starts a real server on a free loopback port; it closes with the test. */
-export async function listen(handle: RequestListener): Promise<WireServer> {
+export async function listen(handle: RequestListener, options: ServerOptions = {}): Promise<WireServer> {
   const requests: IncomingMessage[] = [];
-  const server: Server = createServer((request, response) => {
+  const server: Server = createServer(options, (request, response) => {
     requests.push(request);
     handle(request, response);
   });
