@@ -58,17 +58,21 @@ export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
   const openReaders = () => new Agent({ ...common, keepAliveTimeout: keptForReadingMillis });
   let readers = openReaders();
   const left = new Set<Agent>();
+  let isClosed = false;
   // What may not be repeated takes a connection that undici keeps for four seconds: the longer one waits, the likelier
   // the other side closes it while the request is on its way.
   const others = new Agent(common);
 
   /** Leaves the idle connections beside one that broke: after a change of the network, none of them may answer. */
   const leave = (agent: Agent) => {
-    if (agent !== readers) return;
+    if (isClosed || agent !== readers) return;
     readers = openReaders();
     left.add(agent);
-    // Requests that run end first.
-    void agent.close().finally(() => left.delete(agent));
+    // Requests that run end first. The end of the pool may destroy it meanwhile, which is an error of `close`.
+    agent.close().then(
+      () => left.delete(agent),
+      () => left.delete(agent),
+    );
   };
 
   return {
@@ -78,13 +82,14 @@ export function openConnectionPool(options: PoolOptions = {}): ConnectionPool {
       try {
         return await exchange(agent, url, { ...init, headers: { 'user-agent': 'rosterd', ...init.headers } });
       } catch (error) {
-        leave(agent);
+        if (!init.signal.aborted) leave(agent);
         throw error;
       } finally {
         awaited -= 1;
       }
     },
     async close() {
+      isClosed = true;
       await Promise.all([...left, readers, others].map((agent) => agent.destroy()));
       // undici does not close those that are not ready yet. The process would not end before their timeouts.
       for (const socket of open) socket.destroy();
