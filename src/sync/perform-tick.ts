@@ -283,8 +283,8 @@ export class Tick {
         : 'not_asked';
     const report = this.#written ?? this.#report(end, this.#applied);
     const publishedThrough = end.outcome === 'done' ? this.#publishedThrough : null;
-    // Another process took the source first. As when it cannot be opened, this result is the only record.
-    if (this.leaseIsLater && report.code === 'lease_lost')
+    // Another process took the source. As when it cannot be opened, this result is the only record.
+    if ((this.leaseIsLater || halt === 'as it is') && report.code === 'lease_lost')
       return { report, phase: null, publishedThrough: null, grant, recorded: false };
     if (this.endWritten || halt === 'as it is')
       return { report, phase, publishedThrough, grant, recorded: true };

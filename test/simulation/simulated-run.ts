@@ -167,8 +167,9 @@ export class SimulatedRun extends Chaos {
   }
 
   /**
-   * A person does what the status asks for. A source in `moved` is listed again once its names are gone, and leaves that
-   * set when the listing is complete: `generations` has what it had when it was asked for.
+   * A person does what the status asks for, unless the tick that they asked for waits. A source in `moved` is listed again
+   * once its names are gone, and leaves that set when the listing is complete: `generations` has what it had when it was
+   * asked for.
    */
   #help(
     source: SourcePlan,
@@ -177,6 +178,7 @@ export class SimulatedRun extends Chaos {
     generations: Map<string, number>,
   ): 'asked' | 'keeps names' | 'nothing' {
     const { name } = source;
+    if ((this.waits.get(name) ?? 0) > this.scheduler.now) return 'nothing';
     const seen = look.sources.find((one) => one.name === name);
     if (seen?.state === 'halted') {
       this.judgeHalt(seen.halted_code);

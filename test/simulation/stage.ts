@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
+import { millisOf } from '../../src/domain/instant.js';
 import { healthOf } from '../../src/store/reads/judge-source.js';
 import { CatalogJudge } from './catalog-judge.js';
 import { Chance } from './chance.js';
@@ -91,6 +92,8 @@ export class Stage {
   /** How often the daemon may have looked at the locks of other programs. */
   protected looksMax = 0;
   protected readonly accepted = new Set<string>();
+  /** Until when the source's last manual tick said that it waits. */
+  protected readonly waits = new Map<string, number>();
   protected readonly identityMoved = new Set<string>();
 
   constructor(
@@ -289,7 +292,15 @@ export class Stage {
       ask.resync === true ? 'asked:resync' : ask.acceptDeletions === true ? 'asked:accept' : 'asked:look',
     );
     try {
-      daemon.engine.sync.tick(source.name as never, ask).catch(() => {});
+      const { clock } = this.machine.life ?? {};
+      this.waits.delete(source.name);
+      daemon.engine.sync.tick(source.name as never, ask).then(
+        ({ report: { outcome, retryAt } }) => {
+          if (outcome !== 'waiting' || retryAt === null || clock === undefined) return;
+          this.waits.set(source.name, this.scheduler.now + millisOf(retryAt) - clock.now());
+        },
+        () => {},
+      );
     } catch {
       // The daemon is just stopping, which is allowed.
     }

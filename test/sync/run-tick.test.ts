@@ -791,19 +791,30 @@ describe('run tick: the lease', () => {
     expect(clock.sleeping).toBe(0);
   });
 
+  const hanging = (): Feed => ({
+    page: (_position, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(fault('stopped')));
+      }),
+  });
+
   test('losing the lease ends the tick and reports why', async () => {
-    const hanging: Feed = {
-      page: (_position, signal) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(fault('stopped')));
-        }),
-    };
-    const running = tick({}, hanging);
+    const running = tick({}, hanging());
     await settled();
     mirror.of(acme).fence += 1;
     await clock.advance(10_000);
     expect((await running).report).toMatchObject({ outcome: 'failed', code: 'lease_lost' });
     expect(clock.sleeping).toBe(0);
+  });
+
+  test('losing the lease while a halt is retried leaves open in which state the source is', async () => {
+    await tick({}, { page: () => Promise.reject(fault('unauthorized')) });
+    expect(mirror.of(acme).halted).not.toBeNull();
+    const running = tick({ trigger: 'manual' }, hanging());
+    await settled();
+    mirror.of(acme).fence += 1;
+    await clock.advance(10_000);
+    expect(await running).toMatchObject({ phase: null, recorded: false, report: { code: 'lease_lost' } });
   });
 
   test("another holder's lease keeps this process out without a request", async () => {
