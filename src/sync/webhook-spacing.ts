@@ -1,11 +1,11 @@
 /*
  * The minimum time between two ticks that webhooks start, as a function of the request quota.
  *
- * While at least half of a window's requests are left, each webhook starts a tick at once. Below that, webhook ticks are
- * spread over the time until the window ends. They may use half of what is left; the other half stays for timed ticks,
+ * While at least a third of a window's requests is left, each webhook starts a tick at once. Below that, webhook ticks are
+ * spread over the time until the window ends. They may use two fifths of what is left; the rest stays for timed ticks,
  * grant checks, listings and ticks of several pages. The last twentieth, which routine work leaves untouched, is theirs
- * alone. The gap grows smoothly: from none at half a window to the whole even spread at an empty one. The next window
- * starts over.
+ * alone. The gap grows smoothly, fastest at the beginning: from none at a third of a window to the whole even spread at an
+ * empty one. The next window starts over.
  *
  * Processes that share a quota see one count of what is left. Members of a fleet also report to each other which of
  * their sources use webhook ticks, so that the rest is divided among all of them. A process that does not report does no
@@ -44,13 +44,13 @@ export interface WebhookSpacing {
   readonly by: SharedBudget | null;
 }
 
-/** The share of a window that webhooks may use without any spacing. */
-const plentyShare = 0.5;
+/** While this share of a window is left, webhook ticks are not spaced. */
+const plentyShare = 1 / 3;
 /**
  * The share of what is left that spaced webhook ticks may use, and the share of a window that is theirs alone.
  * `ownShare` belongs with `reserveShare` of `wire/limits.ts`: change both.
  */
-const spacedShare = 0.5;
+const spacedShare = 0.4;
 const ownShare = 0.05;
 
 /** Returns the spacing under several limits: the widest that one of them requires. */
@@ -74,7 +74,7 @@ function spacingUnder(budget: SharedBudget): WebhookSpacing {
   const plenty = limit * plentyShare;
   if (isPlenty(budget)) return { gapMillis: 0, reason: 'plenty', by: budget };
   const usable = Math.max(left * spacedShare, Math.min(left, limit * ownShare));
-  const share = (sharing / usable) * (1 - left / plenty);
+  const share = (sharing / usable) * (1 - (left / plenty) ** 2);
   // The tick itself is one of those that the rest of the window is divided among.
   return { gapMillis: (untilReset * share) / (1 + share), reason: 'scarce', by: budget };
 }

@@ -615,7 +615,7 @@ describe('schedule: when a nudge may start a tick, and why', () => {
   test.each([
     ['plenty of quota: at once', recent, budget(600), 0, 'plenty'],
     ['no limit: at once', recent, [], 0, 'plenty'],
-    ['a quarter left: the rest of the gap', recent, budget(250), 13_347, 'scarce'],
+    ['a quarter left: the rest of the gap', recent, budget(250), 14_686, 'scarce'],
     ['a quarter left, and the last tick was long ago: at once', waiting, budget(250), 0, 'scarce'],
     [
       'nothing left: when the window has ended, even after a long quiet time',
@@ -628,10 +628,10 @@ describe('schedule: when a nudge may start a tick, and why', () => {
       'two limits: the longer wait decides, not the wider gap, which is that of the other limit',
       { ...waiting, nudgedAt: now - 29_779 },
       [
-        { ...budget(21)[0], limit: 100, resetsInMillis: 575_335 },
+        { ...budget(23)[0], limit: 100, resetsInMillis: 575_335 },
         { ...budget(2)[0], limit: 100, resetsInMillis: 86_500 },
       ] as readonly SharedBudget[],
-      7_933,
+      8_888,
       'scarce',
     ],
     ['the last tick failed: not before its retry', blocked, budget(600), 30_000, 'backing_off'],
@@ -646,10 +646,10 @@ describe('schedule: when a nudge may start a tick, and why', () => {
   });
 
   test('a webhook that arrives during a tick has to wait for the next one', () => {
-    const during = { ...recent, nudgedAt: now - 14_000, tick: covered({ nudged: true }) };
+    const during = { ...recent, nudgedAt: now - 15_000, tick: covered({ nudged: true }) };
     const wait = (state: Schedule) => Math.round(spacingSeen(state, now, budget(250)).waitMillis);
-    expect(wait(during)).toBe(14_343);
-    expect(wait({ ...during, tick: covered() })).toBe(398);
+    expect(wait(during)).toBe(15_681);
+    expect(wait({ ...during, tick: covered() })).toBe(747);
   });
 
   test('a source shares what webhooks may use for a minute after each of its nudges', () => {

@@ -20,39 +20,39 @@ describe('webhook spacing: the gap for what is left, and for how long', () => {
   test.each([
     ['no limit is known: no gap', [], 0, 'plenty'],
     ['a fresh hour', [budget(1000, hour)], 0, 'plenty'],
-    ['half of it left', [budget(500, hour)], 0, 'plenty'],
-    ['one below half: a fraction of the even spread', [budget(499, hour)], 29, 'scarce'],
-    ['two fifths left', [budget(400, hour)], 3_596, 'scarce'],
-    ['a quarter left', [budget(250, hour)], 14_343, 'scarce'],
-    ['a quarter left for half an hour: half the gap', [budget(250, hour / 2)], 7_171, 'scarce'],
-    ['a tenth left', [budget(100, hour)], 56_693, 'scarce'],
-    ['a tenth left for the last minute', [budget(100, minute)], 945, 'scarce'],
-    ['only the reserve left: all of it is for webhooks', [budget(50, hour)], 63_654, 'scarce'],
-    ['the last request waits for half of the time', [budget(1, minute)], 29_970, 'scarce'],
+    ['a third of it left', [budget(334, hour)], 0, 'plenty'],
+    ['one below a third: a fraction of the even spread', [budget(333, hour)], 54, 'scarce'],
+    ['three tenths left', [budget(300, hour)], 5_691, 'scarce'],
+    ['a quarter left', [budget(250, hour)], 15_681, 'scarce'],
+    ['a quarter left for half an hour: half the gap', [budget(250, hour / 2)], 7_841, 'scarce'],
+    ['a tenth left', [budget(100, hour)], 64_349, 'scarce'],
+    ['a tenth left for the last minute', [budget(100, minute)], 1_072, 'scarce'],
+    ['only the reserve left: all of it is for webhooks', [budget(50, hour)], 69_030, 'scarce'],
+    ['the last request waits for half of the time', [budget(1, minute)], 30_000, 'scarce'],
     ['nothing left: until the window ends', [budget(0, 20 * minute)], 20 * minute, 'spent'],
     ['nothing left, and the window has ended', [budget(0, -5)], 0, 'spent'],
     ['the window has just ended', [budget(100, 0)], 0, 'scarce'],
-    ['two sources share it: each half as often', [budget(400, hour, { sharing: 2 })], 7_186, 'scarce'],
+    ['two sources share it: each half as often', [budget(300, hour, { sharing: 2 })], 11_364, 'scarce'],
     [
       'three sources share it, two of them on other hosts: each a third as often',
-      [budget(400, hour, { elsewhere: 2 })],
-      10_768,
+      [budget(300, hour, { elsewhere: 2 })],
+      17_019,
       'scarce',
     ],
     [
       'a source that others report while none here uses webhooks counts once',
-      [budget(400, hour, { sharing: 0, elsewhere: 1 })],
-      3_596,
+      [budget(300, hour, { sharing: 0, elsewhere: 1 })],
+      5_691,
       'scarce',
     ],
-    ['others cost nothing while there is plenty', [budget(600, hour, { elsewhere: 9 })], 0, 'plenty'],
+    ['others cost nothing while there is plenty', [budget(400, hour, { elsewhere: 9 })], 0, 'plenty'],
     ['nothing left, however many share it', [budget(0, minute, { elsewhere: 9 })], minute, 'spent'],
-    ['sharing costs nothing while there is plenty', [budget(600, hour, { sharing: 9 })], 0, 'plenty'],
-    ['a small limit', [budget(20, hour, { limit: 100 })], 203_774, 'scarce'],
+    ['sharing costs nothing while there is plenty', [budget(400, hour, { sharing: 9 })], 0, 'plenty'],
+    ['a small limit', [budget(20, hour, { limit: 100 })], 266_667, 'scarce'],
     [
       'of two limits the tighter one decides',
       [budget(900, hour), budget(100, minute, { key: 'address', kind: 'address', limit: 5000 })],
-      571,
+      592,
       'scarce',
     ],
     [
@@ -77,8 +77,8 @@ describe('webhook spacing: the gap for what is left, and for how long', () => {
 });
 
 test.each([
-  ['just now', 0, 14_343],
-  ['a second ago', 1_000, 13_347],
+  ['just now', 0, 15_681],
+  ['a second ago', 1_000, 14_686],
   ['a minute ago', minute, 0],
   ['never', Number.POSITIVE_INFINITY, 0],
 ])('webhook spacing: the wait when the last tick was %s', (_, elapsed, wait) => {
@@ -89,9 +89,9 @@ test.each([
 });
 
 test('webhook spacing: a wait that was named once stays true while time passes and nothing is spent', () => {
-  for (let passed = 0; passed <= 14_000; passed += 1_000) {
+  for (let passed = 0; passed <= 15_000; passed += 1_000) {
     const wait = waitAfter(webhookSpacing([budget(250, hour - passed)]), passed);
-    expect(Math.round(wait + passed)).toBe(14_343);
+    expect(Math.round(wait + passed)).toBe(15_681);
   }
 });
 
@@ -134,10 +134,10 @@ test('webhook spacing: processes that know only the quota, not each other, keep 
   expect(ticks.filter((at) => at < hour / 2).length).toBeLessThan(1000);
 });
 
-test('webhook spacing: the first half of an hour costs no wait, and then the wait grows without a jump', () => {
+test('webhook spacing: two thirds of the requests of an hour cost no wait, and then the wait grows without a jump', () => {
   const ticks = hourOf(1);
   const gaps = ticks.slice(1).map((at, index) => at - (ticks[index] ?? 0));
-  expect(Math.max(...gaps.slice(0, 498))).toBe(10);
+  expect(Math.max(...gaps.slice(0, 665))).toBe(10);
   expect(Math.max(...gaps)).toBeLessThan(20 * second);
   const jumps = gaps.slice(1).map((gap, index) => gap - (gaps[index] ?? 0));
   expect(Math.max(...jumps)).toBeLessThan(300);
