@@ -29,6 +29,8 @@ interface Watched {
   readonly access: Access;
   readonly place: CredentialPlace;
   readonly onReplaced: () => void;
+  /** A sign-in was refreshed, by this or another process. */
+  readonly onRefreshed: () => void;
 }
 
 export interface TokenWatch extends Closable {
@@ -39,9 +41,9 @@ export interface TokenWatch extends Closable {
 /**
  * Watches the files and vault entries that contain sign-ins, and the files of tokens, for replacement by `rosterd
  * connect`, by another host or by other means. It polls, because mounted files do not deliver change notifications
- * reliably. A token refreshed by rosterd itself is noticed as well, at the cost of one tick. Tokens from the environment or
- * from a command are not watched, and neither are minted ones, which this daemon stores itself. Resolves when it knows the
- * present files and entries, which has to be before anything reads them.
+ * reliably. A refreshed sign-in is noticed as well, at the cost of one tick, but retries no halted source. Tokens from the
+ * environment or from a command are not watched, and neither are minted ones, which this daemon stores itself. Resolves
+ * when it knows the present files and entries, which has to be before anything reads them.
  */
 export async function openTokenWatch({
   engine,
@@ -57,8 +59,16 @@ export async function openTokenWatch({
         key: name,
         access,
         onReplaced: () => engine.sync.recheck(name),
+        // Its retry may have refreshed the sign-in itself: where fresh tokens are refused, the two would go on for ever.
+        onRefreshed: () => {
+          if (engine.sync.spacingOf(name).reason !== 'halted') engine.sync.recheck(name);
+        },
       })),
-      ...rules.map(({ rule, access }) => ({ key: `rule/${rule}`, access, onReplaced: onRule })),
+      ...rules.map(({ rule, access }) => ({
+        ...{ key: `rule/${rule}`, access },
+        onReplaced: onRule,
+        onRefreshed: () => {},
+      })),
     ].flatMap((one) => {
       const place = placeOf(one.access);
       return place === null ? [] : [{ ...one, place }];
@@ -82,10 +92,18 @@ export async function openTokenWatch({
   const markAt = (place: CredentialPlace) =>
     'file' in place ? markOf(place.file) : markOfEntry(place.entry);
 
+  const announce = async ({ access, onReplaced, onRefreshed }: Watched) => {
+    const tokens = engine.platform.tokensOf(access);
+    if (await tokens.continues?.().catch(() => false)) return onRefreshed();
+    tokens.reload?.();
+    onReplaced();
+  };
+
   const look = async () => {
     const withEntries = clock.monotonic() >= entriesDue;
     if (withEntries) entriesDue = clock.monotonic() + entryLookMillis;
-    for (const { key, access, place, onReplaced } of watched) {
+    for (const one of watched) {
+      const { key, place } = one;
       // Each entry of a server that is away takes seconds.
       if (stopping.signal.aborted) return;
       if ('entry' in place && !withEntries) continue;
@@ -95,8 +113,7 @@ export async function openTokenWatch({
       const before = seen.get(key);
       seen.set(key, mark);
       if (before === undefined || before === mark || mark === null || stopping.signal.aborted) continue;
-      engine.platform.tokensOf(access).reload?.();
-      onReplaced();
+      await announce(one);
     }
   };
   const run = async () => {

@@ -55,6 +55,15 @@ class RefreshingToken implements TokenProvider {
     this.#known = undefined;
   }
 
+  async continues(): Promise<boolean> {
+    const used = this.#known?.refreshToken ?? null;
+    if (used === null) return false;
+    const stored = await this.#parts.store.read();
+    if (stored.refreshToken !== used && stored.previousRefreshToken !== used) return false;
+    this.#known = stored;
+    return true;
+  }
+
   async current(signal: Interruption): Promise<string> {
     const known = this.#known ?? (await this.#parts.store.read());
     this.#known = known;

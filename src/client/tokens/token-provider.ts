@@ -14,4 +14,9 @@ export interface TokenProvider {
   renew(refused: string, signal: Interruption): Promise<string>;
   /** Reads the stored token again before the next use, because it may have changed. */
   reload?(): void;
+  /**
+   * Reads a stored sign-in again. If it continues the one in use, because this or another process refreshed it, uses it from
+   * now on and returns true. Returns false if a person replaced it, or if none is in use.
+   */
+  continues?(): Promise<boolean>;
 }

@@ -196,6 +196,19 @@ describe('refreshing token: one refresh at a time', () => {
 });
 
 describe('refreshing token: a sign-in that has ended', () => {
+  test('a stored sign-in continues the one in use if it was refreshed, by this process or another one, and is used from then on', async () => {
+    const [one, two] = [provider(new TokenServer()), provider(new TokenServer())];
+    expect(await one.continues?.(), 'none is in use yet').toBe(false);
+    expect(await one.current(signal)).toBe('at_old');
+    expect(await one.continues?.(), 'nothing was stored').toBe(true);
+    const fresh = await two.renew('at_old', signal);
+    expect(await two.continues?.(), 'refreshed by itself').toBe(true);
+    expect(await one.continues?.(), 'refreshed by another process').toBe(true);
+    expect(await one.current(signal)).toBe(fresh);
+    await writeCredentials(path, { ...stored, accessToken: 'at_new', refreshToken: 'rt_new' });
+    expect(await one.continues?.(), 'replaced by a person').toBe(false);
+  });
+
   test('OAUTH-20 CLIENT-12 invalid_grant asks for a new sign-in, once', async () => {
     const server = new TokenServer();
     await writeCredentials(path, { ...stored, refreshToken: 'rt_spent' });
