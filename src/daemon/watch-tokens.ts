@@ -41,7 +41,7 @@ export interface TokenWatch extends Closable {
 /**
  * Watches the files and vault entries that contain sign-ins, and the files of tokens, for replacement by `rosterd
  * connect`, by another host or by other means. It polls, because mounted files do not deliver change notifications
- * reliably. A refreshed sign-in is noticed as well, at the cost of one tick, but retries no halted source. Tokens from the
+ * reliably. A refreshed sign-in is noticed as well, at the cost of one tick for a source that works. Tokens from the
  * environment or from a command are not watched, and neither are minted ones, which this daemon stores itself. Resolves
  * when it knows the present files and entries, which has to be before anything reads them.
  */
@@ -59,10 +59,7 @@ export async function openTokenWatch({
         key: name,
         access,
         onReplaced: () => engine.sync.recheck(name),
-        // Its retry may have refreshed the sign-in itself: where fresh tokens are refused, the two would go on for ever.
-        onRefreshed: () => {
-          if (engine.sync.spacingOf(name).reason !== 'halted') engine.sync.recheck(name);
-        },
+        onRefreshed: () => engine.sync.refreshed(name),
       })),
       ...rules.map(({ rule, access }) => ({
         ...{ key: `rule/${rule}`, access },

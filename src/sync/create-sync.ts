@@ -203,6 +203,7 @@ export function createSync(parts: SyncParts): Sync {
     isBusy: (name) => loopOf(name)?.busy === true,
     nudge: (name) => loopOf(name)?.nudge(),
     recheck: (name) => loopOf(name)?.recheck(),
+    refreshed: (name) => loopOf(name)?.refreshed(),
     secretsReread: (names) =>
       crowd.recheck(
         names.flatMap((name) => loopOf(name) ?? []),

@@ -1,5 +1,5 @@
 import { defined } from '../domain/defined.js';
-import { Fault } from '../domain/fault.js';
+import { Fault, type FaultCode } from '../domain/fault.js';
 import { millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import { Interrupter } from '../runtime/interruption.js';
@@ -66,6 +66,7 @@ export class SourceLoop {
   /** Whether the next tick is known to read a listing. */
   #lists = false;
   #webhooksUntil = Number.NEGATIVE_INFINITY;
+  #lastCode: FaultCode | null = null;
 
   constructor(readonly parts: LoopParts) {
     this.#ended = this.#run();
@@ -119,6 +120,11 @@ export class SourceLoop {
   /** Schedules a tick because the token or grant may have changed. */
   recheck(): void {
     this.#handle({ kind: 'recheck_asked' });
+  }
+
+  /** See `Sync.refreshed`. */
+  refreshed(): void {
+    if (!this.isIll || this.#lastCode === 'reauthorize') this.recheck();
   }
 
   ask(ask: ManualAsk): Promise<TickResult> {
@@ -205,6 +211,7 @@ export class SourceLoop {
     over();
     if (result === null) return;
     this.#lists = listsNext(result) ?? this.#lists;
+    this.#lastCode = result.report.code;
     this.#handle({ kind: 'ended', end: this.#endOf(result) });
     for (const resolve of answered) resolve(result);
   }

@@ -72,6 +72,11 @@ export interface Sync extends Closable {
    */
   recheck(source: SourceName): void;
   /**
+   * The sign-in of this source was refreshed. Rechecks it, unless its last tick failed for another reason than the sign-in: a
+   * platform that refuses fresh tokens makes each tick refresh once more, and a recheck after it would go on without end.
+   */
+  refreshed(source: SourceName): void;
+  /**
    * The secrets of these sources were read again. Rechecks all of them if they are few. In a crowd, only halted and failing
    * ones, at the rate of timed ticks: the others use their new tokens when they are due.
    */

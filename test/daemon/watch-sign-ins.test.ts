@@ -63,20 +63,20 @@ test('a sign-in that another host stored in the vault is noticed within ten seco
   expect(events).toEqual(['reload', 'recheck crm', 'reload', 'recheck crm']);
 });
 
-test('a refreshed sign-in rechecks no halted source and no rule: where fresh tokens are refused, each retry would refresh again', async () => {
+test('a refreshed sign-in is told apart from one that a person replaced, for sources and for rules', async () => {
   const clock = manualClock(0);
   const access = { kind: 'credentials', at: { entry: 'sign-in/crm' }, clientId: 'pk_1', clientSecret: null };
   let entry = 'sign-in 1';
-  let isRefreshed = true;
+  let continues = async () => true;
   const events: string[] = [];
   const watch = await openTokenWatch({
     engine: {
-      sources: { all: ['halted', 'following'].map((name) => ({ name, access })), onChange: () => () => {} },
+      sources: { all: [{ name: 'crm', access }], onChange: () => () => {} },
       vault: { read: async () => entry },
-      platform: { tokensOf: () => ({ continues: async () => isRefreshed }) },
+      platform: { tokensOf: () => ({ continues: () => continues() }) },
       sync: {
-        spacingOf: (name: string) => ({ reason: name === 'halted' ? 'halted' : 'plenty' }),
-        recheck: (name: string) => events.push(name),
+        recheck: (name: string) => events.push(`recheck ${name}`),
+        refreshed: (name: string) => events.push(`refreshed ${name}`),
       },
     } as never,
     rules: [{ rule: 'all', access } as never],
@@ -86,18 +86,18 @@ test('a refreshed sign-in rechecks no halted source and no rule: where fresh tok
   });
   onTestFinished(() => watch.close());
   watch.start();
-  const looked = async () => {
+  const seenAt = async (stored: string) => {
     await expect.poll(() => clock.waiting, seconds).toBe(1);
-    return events;
+    entry = stored;
+    clock.advance(10_000);
+    await expect.poll(() => clock.waiting, seconds).toBe(1);
+    return events.splice(0);
   };
-  await looked();
-  entry = 'sign-in 2';
-  clock.advance(10_000);
-  expect(await looked()).toEqual(['following']);
-  isRefreshed = false;
-  entry = 'sign-in 3';
-  clock.advance(10_000);
-  expect(await looked()).toEqual(['following', 'halted', 'following', 'rule']);
+  expect(await seenAt('sign-in 2')).toEqual(['refreshed crm']);
+  continues = async () => false;
+  expect(await seenAt('sign-in 3')).toEqual(['recheck crm', 'rule']);
+  continues = () => Promise.reject(new Fault('reauthorize', 'not readable'));
+  expect(await seenAt('sign-in 4')).toEqual(['recheck crm', 'rule']);
 });
 
 test('a watch that is closed while a server does not answer waits for one sign-in, not for each', async () => {

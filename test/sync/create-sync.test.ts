@@ -493,6 +493,9 @@ describe('sync: the identity grant check', () => {
     sync.recheck(acme);
     await settled();
     expect(ticks.length, 'still the old one: looked once, stopped again').toBe(2);
+    sync.refreshed(acme);
+    await settled();
+    expect(ticks.length, 'a fresh token was refused, and its refresh is no reason to retry').toBe(2);
     refusal = 'unreachable';
     sync.recheck(acme);
     await clock.advance(3 * minute);
@@ -505,6 +508,14 @@ describe('sync: the identity grant check', () => {
     const before = ticks.length;
     await clock.advance(3 * minute);
     expect(ticks.length).toBeGreaterThan(before);
+    refusal = 'reauthorize';
+    sync.refreshed(acme);
+    await settled();
+    expect(mirror.of(acme).halted).toMatchObject({ code: 'reauthorize' });
+    refusal = null;
+    sync.refreshed(acme);
+    await settled();
+    expect(mirror.of(acme).halted, 'another process could refresh the sign-in').toBeNull();
   });
 });
 
