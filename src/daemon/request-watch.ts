@@ -56,14 +56,15 @@ export function watchRequests(parts: RequestWatchParts): RequestWatch {
   const perform = async (request: OperatorRequest, source: SourceConfig): Promise<void> => {
     const { kind, actor, role } = request;
     const { name } = source;
-    if (!(await requests.take(request))) return;
     logger.info({ source: name, event: kind }, 'an operator asked for this at the console');
     const { outcome, note } = await work(request, source).catch((error: unknown): Outcome => {
       if (!isFault(error))
         logger.error({ error, source: name, event: kind }, 'the request of an operator failed');
       return { outcome: 'failed', note: isFault(error) ? error.code : 'internal' };
     });
+    // The next process performs what this one may not have finished.
     if (stopping.signal.aborted) return;
+    await requests.remove(request);
     logger.info({ source: name, event: kind, outcome, hint: note }, 'the request of an operator ended');
     await audit.add({
       at: instantFromMillis(clock.now()),
@@ -78,13 +79,17 @@ export function watchRequests(parts: RequestWatchParts): RequestWatch {
     });
   };
 
-  const work = async ({ kind, confirmed_rows }: OperatorRequest, source: SourceConfig): Promise<Outcome> => {
+  const work = async (request: OperatorRequest, source: SourceConfig): Promise<Outcome> => {
+    const { kind, confirmed_rows } = request;
     if (kind === 'retry_quarantine') {
       const retried = retryQuarantine(source);
       reading.add(retried);
       return await retried.finally(() => reading.delete(retried));
     }
-    const ask: ManualAsk = kind === 'resync' ? { resync: true } : { acceptAwaiting: confirmed_rows ?? 0 };
+    const ask: ManualAsk =
+      kind === 'resync'
+        ? { resync: !(await hasBegun(request, parts.config)) }
+        : { acceptAwaiting: confirmed_rows ?? 0 };
     const result = await engine.sync.tick(source.name, ask);
     if (kind === 'accept_deletions' && result.awaitingDeleted !== true) {
       const why = result.report.code ?? 'the number of rows awaiting deletion changed';
@@ -118,12 +123,15 @@ export function watchRequests(parts: RequestWatchParts): RequestWatch {
   };
 
   const look = async () => {
+    // What is performed now may be done, but still listed, when the list arrives.
+    const performed = new Set(busy);
     const waiting = await requests.list();
     if (waiting.length === 0) return;
     const paused = new Set((await pauses.list()).map(({ source }) => source));
     for (const request of waiting) {
       const source = engine.sources.find(request.source);
-      if (source === undefined || busy.has(source.name) || paused.has(source.name)) continue;
+      if (source === undefined || paused.has(source.name)) continue;
+      if (performed.has(source.name) || busy.has(source.name)) continue;
       if (!parts.worksHere(source.name)) continue;
       busy.add(source.name);
       void perform(request, source)
@@ -163,6 +171,20 @@ function outcomeOf({ report }: TickResult): Outcome {
 function noteOf(read: number, before: number, left: number): string {
   const without = before > read ? `; ${before - read} more wait for a listing` : '';
   return `${counted(read, 'record')} read again, ${left} still in quarantine${without}`;
+}
+
+/** Returns whether a stopped or killed process began the requested listing: the next tick continues it. */
+async function hasBegun({ source, asked_at }: OperatorRequest, { database }: Config): Promise<boolean> {
+  const listing = await readMirror(database, (db) =>
+    db
+      .selectFrom('listings')
+      .innerJoin('sources', 'sources.no', 'listings.source_no')
+      .select('listings.started_at')
+      .where('sources.name', '=', source)
+      .where('listings.started_at', '>=', asked_at)
+      .executeTakeFirst(),
+  );
+  return listing !== undefined;
 }
 
 async function openQuarantine(

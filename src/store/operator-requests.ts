@@ -13,8 +13,8 @@ export interface OperatorRequest {
 }
 
 /**
- * What operators asked for at a console, until the daemon that works on the source begins. In the database, because that
- * daemon may be another member of the fleet.
+ * What operators asked for at a console, until the daemon that works on the source has performed it. In the database,
+ * because that daemon may be another member of the fleet, and so that a crash loses no request.
  */
 export class OperatorRequests {
   constructor(private readonly connection: Connection) {}
@@ -42,17 +42,16 @@ export class OperatorRequests {
     );
   }
 
-  /** Removes a request in order to perform it. Returns false when another daemon has taken it or a newer one replaced it. */
-  async take({ source, kind, confirmed_rows, asked_at }: OperatorRequest): Promise<boolean> {
-    const result = await this.connection.run((db) =>
+  /** Removes a request that was performed. A newer one that replaced it meanwhile stays. */
+  async remove({ source, kind, confirmed_rows, asked_at }: OperatorRequest): Promise<void> {
+    await this.connection.run((db) =>
       db
         .deleteFrom('operator_requests')
         .where('source', '=', source)
         .where('kind', '=', kind)
         .where('asked_at', '=', asked_at)
         .where('confirmed_rows', confirmed_rows === null ? 'is' : '=', confirmed_rows)
-        .executeTakeFirstOrThrow(),
+        .execute(),
     );
-    return Number(result.numDeletedRows) > 0;
   }
 }

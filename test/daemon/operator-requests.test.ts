@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { sqliteFileOf } from '../../src/config/database.js';
 import { Secret } from '../../src/config/secrets.js';
@@ -55,7 +55,14 @@ async function running(more: Partial<Config> = {}, clock: Clock = systemClock): 
 }
 
 test('the daemon performs what an operator asks for, and logs what became of it', async () => {
-  const { raw, act, log } = await running();
+  const { raw, act, log, daemon } = await running();
+  const { mirror, sync } = daemon.engine;
+  const { tick } = sync;
+  const waiting: unknown[] = [];
+  vi.spyOn(sync, 'tick').mockImplementation(async (...asked) => {
+    waiting.push(...(await mirror.requests.list()).map(({ kind }) => kind));
+    return await tick(...asked);
+  });
   const count = () => raw.prepare('SELECT count(*) FROM investments').pluck().get() as number;
   const before = count();
   raw.exec(
@@ -91,6 +98,9 @@ test('the daemon performs what an operator asks for, and logs what became of it'
     { actor: 'token:oleg', action: 'resync', outcome: 'asked', note: null },
     expect.objectContaining({ action: 'resync', outcome: 'done', note: expect.stringContaining('1 added') }),
   ]);
+  // A crash in between loses no request.
+  expect(waiting).toEqual(['accept_deletions', 'retry_quarantine', 'resync']);
+  expect(await mirror.requests.list()).toEqual([]);
 });
 
 test('records that are read again from quarantine and changed start the after-sync hooks', async () => {
@@ -123,6 +133,7 @@ test('records that are read again from quarantine and changed start the after-sy
 test('a request for a source that is paused before it begins waits for the resume', async () => {
   const { raw, act, daemon } = await running();
   const { requests, pauses } = daemon.engine.mirror;
+  const tick = vi.spyOn(daemon.engine.sync, 'tick');
   expect(await act('pause', 'source=c0')).toMatchObject({ done: true });
   expect(await act('resync', 'source=c0')).toMatchObject({ done: false, message: 'c0 is paused.' });
   const asked_at = new Date().toISOString() as never;
@@ -138,6 +149,21 @@ test('a request for a source that is paused before it begins waits for the resum
   expect([(await requests.list()).length, (await pauses.list()).length, ticks()]).toEqual([1, 1, 0]);
   expect(await act('resume', 'source=c0')).toMatchObject({ done: true });
   await expect.poll(ticks).toBe(1);
+  await expect.poll(() => requests.list()).toEqual([]);
+  // As after a crash in the middle of the requested listing, which the next tick continues.
+  raw.exec(
+    `BEGIN;
+     INSERT INTO listings (source_no, kind, generation, restarts, started_at)
+       SELECT no, 'relist', generation + 1, 0, '9999-01-01T00:00:00.000Z' FROM sources;
+     UPDATE sources SET state = 'relisting';
+     INSERT INTO operator_requests VALUES ('c0', 'resync', 'token:oleg', 'operator', '${asked_at}', NULL);
+     COMMIT`,
+  );
+  await expect.poll(ticks).toBe(2);
+  expect(tick.mock.calls).toEqual([
+    ['c0', { resync: true }],
+    ['c0', { resync: false }],
+  ]);
 });
 
 test('a confirmation of deletions ends without effect when another number of rows awaits deletion by then', async () => {

@@ -35,7 +35,7 @@ export const innerRelations: Readonly<Record<string, string>> = {
     'Messages about these conditions, each to one receiver. `state` and `last_error` are as in `notices`.',
   after_sync_rows: 'What each after-sync hook has reported, and the run that is not settled yet.',
   audit_log: 'What users of the console did. Read while names are shown only: it names users.',
-  operator_requests: 'What operators asked for at the console, until a daemon begins.',
+  operator_requests: 'What operators asked for at the console, until a daemon has performed it.',
   followed_revision: 'Grows with every write to `followed_sources`.',
   migrations: 'Schema migrations that ran, and the version of rosterd that ran them.',
 };
