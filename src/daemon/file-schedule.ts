@@ -31,7 +31,7 @@ export interface FileScheduleParts {
 }
 
 const lookMillis = 60_000;
-/** A failure is retried with growing waits, up to this one. */
+/** A failure is retried with growing waits: the first one lasts this long, or an interval if that is shorter. */
 const retryMillisMin = 5 * 60_000;
 const retryMillisMax = 60 * 60_000;
 
@@ -60,6 +60,7 @@ function systemReason(error: unknown): string | null {
 export function startFileSchedule(parts: FileScheduleParts): Closable {
   const { key, name, everyMillis, clock, logger, register } = parts;
   const stopping = new AbortController();
+  const retryMillisFirst = Math.min(retryMillisMin, everyMillis);
   const tending = newEffort();
   const making = newEffort();
   /** Whether one is being made, or the last attempt to make one failed. */
@@ -146,7 +147,7 @@ export function startFileSchedule(parts: FileScheduleParts): Closable {
       `the scheduled ${name} failed and will be retried`,
     );
     effort.retryAt =
-      clock.monotonic() + Math.min(retryMillisMax, retryMillisMin * 2 ** Math.min(failures, 10));
+      clock.monotonic() + Math.min(retryMillisMax, retryMillisFirst * 2 ** Math.min(failures, 10));
     effort.failures = failures + 1;
   };
 

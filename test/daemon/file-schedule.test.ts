@@ -62,9 +62,13 @@ test.each<[string, Error, { hint?: string }]>([
   },
 );
 
-test.each(['make', 'tend'] as const)(
-  'scheduled files: what fails (%s) is tried again after five minutes, then after twice as long each time, up to an hour',
-  async (failing) => {
+test.each([
+  ['make', 24 * hour, [0, 5, 15, 35, 75, 135, 195]],
+  ['tend', 24 * hour, [0, 5, 15, 35, 75, 135, 195]],
+  ['make', 60_000, [0, 1, 3, 7, 15, 31, 63, 123, 183]],
+] as const)(
+  'scheduled files: what fails (%s) is tried again after five minutes or the interval (%i ms), then after twice as long each time, up to an hour',
+  async (failing, everyMillis, expected) => {
     const minutes: number[] = [];
     const fail = async () => {
       await null;
@@ -72,12 +76,13 @@ test.each(['make', 'tend'] as const)(
       throw new Fault('database_full', 'no room');
     };
     const { clock, schedule } = scheduledExport({
+      everyMillis,
       newestAt: () => (failing === 'make' ? null : clock.now()),
       make: fail,
       tend: failing === 'make' ? [] : [fail],
     });
     await clock.advance(4 * hour);
-    expect(minutes).toEqual([0, 5, 15, 35, 75, 135, 195]);
+    expect(minutes).toEqual(expected);
     await schedule.close();
   },
 );

@@ -242,7 +242,7 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A wait of no time ends at once.',
   'daemon/file-schedule.ts | newest === null → false | if (newest === null) return 0;':
     'Without a newest one, its age is that of 1970, which is due as well; the check is for the type.',
-  'daemon/file-schedule.ts | 10 → 11 | clock.monotonic() + Math.min(retryMillisMax, retryMillisMin * 2 ** Mat…':
+  'daemon/file-schedule.ts | 10 → 11 | clock.monotonic() + Math.min(retryMillisMax, retryMillisFirst * 2 ** M…':
     'The longest wait is reached long before.',
   'reading/daemon-address.ts | where === null → false | return where === null ? null : join(where.folder, `${where.prefix}${pr…':
     'With a configuration there is always a place; the check is for the type.',
