@@ -4,6 +4,7 @@ import { millisOf } from '../domain/instant.js';
 import type { Closable } from '../runtime/lifecycle.js';
 import {
   type BackupNames,
+  madeAhead,
   madeBy,
   type ScheduledBackup,
   scheduledBackups,
@@ -85,9 +86,7 @@ export function startBackups({ settings, names, backUp, ...parts }: BackupsParts
       isPruneDue = true;
       logger.info({ file: made.file, count: made.rows }, 'the mirror was backed up');
       if (made.note !== null) logger.debug({ hint: made.note }, 'the backup has another format');
-      const found = scheduledBackups(folder, names);
-      const real = madeBy(found, clock.now());
-      const [ahead] = found.filter((one) => !real.includes(one));
+      const [ahead] = madeAhead(scheduledBackups(folder, names), clock.now());
       if (ahead !== undefined)
         logger.warn(
           { file: ahead.file },

@@ -14,7 +14,7 @@ import {
   removeUnfinishedExports,
 } from '../reading/remove-exports.js';
 import type { Closable } from '../runtime/lifecycle.js';
-import { madeBy } from '../store/backup/file-names.js';
+import { madeAhead, madeBy } from '../store/backup/file-names.js';
 import { type FileScheduleParts, startFileSchedule } from './file-schedule.js';
 import { type FormerLeader, outlived, twiceAsLong } from './former-leader.js';
 
@@ -96,7 +96,16 @@ export function startExports({ config, ...parts }: PublicationsParts): Closable 
       isSweepDue = true;
       if (published.kind === 'exports')
         logger.info({ file: published.made.folder, count: published.made.rows }, 'the mirror was exported');
-      const [damaged] = publishedExports(folder, mirror).damaged;
+      const {
+        damaged: [damaged],
+        exports,
+      } = publishedExports(folder, mirror);
+      const [ahead] = madeAhead(exports, clock.now());
+      if (ahead !== undefined)
+        logger.warn(
+          { file: ahead.folder },
+          'an export is dated in the future and is never deleted automatically: rename or delete it',
+        );
       if (damaged !== undefined)
         logger.warn(
           { file: damaged },

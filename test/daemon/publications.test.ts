@@ -1,4 +1,5 @@
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -83,9 +84,14 @@ test('scheduled exports: a folder named by its time with a file for each table a
   const { folder } = config.exports;
   // Left by a killed process, when the export is complete: it is deleted after that, too.
   const left = join(folder, `.unfinished-${mirrorName(config.database)}-abcdefgh`);
+  const warned: object[] = [];
   const exports = startExports({
     ...parts,
-    logger: { ...silentLogger, info: () => mkdirSync(left, { recursive: true }) },
+    logger: {
+      ...silentLogger,
+      info: () => mkdirSync(left, { recursive: true }),
+      warn: (fields) => void warned.push(fields),
+    },
   });
   await until(() => clock.sleeping, 1);
   const [first] = published(config);
@@ -107,15 +113,18 @@ test('scheduled exports: a folder named by its time with a file for each table a
     /Quillfeather|""a""/,
   );
   mkdirSync(join(folder, 'notes'));
+  const ahead = '20361101T000000Z';
+  cpSync(first?.folder ?? '', join(folder, ahead), { recursive: true });
   for (const _ of [2, 3]) {
     await pass(clock, 6);
     await until(() => clock.sleeping, 1);
   }
-  expect(readdirSync(folder).sort()).toEqual(['20261101T060000Z', '20261101T120000Z', 'notes']);
+  expect(readdirSync(folder).sort()).toEqual(['20261101T060000Z', '20261101T120000Z', ahead, 'notes']);
+  expect(warned).toContainEqual({ file: join(folder, ahead) });
   await exports?.close();
   // What the process before could not delete does not wait for the next one.
   const after = startExports({ ...parts, config: { ...config, exports: { ...config.exports, keep: 1 } } });
-  await until(() => readdirSync(folder).sort(), ['20261101T120000Z', 'notes']);
+  await until(() => readdirSync(folder).sort(), ['20261101T120000Z', ahead, 'notes']);
   await after?.close();
 });
 

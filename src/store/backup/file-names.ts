@@ -49,11 +49,19 @@ export function scheduledBackups(folder: string, { stem, end }: BackupNames): re
 /** The tolerated difference between the clocks of hosts. */
 const aheadMillisMax = 60_000;
 
+interface Made {
+  readonly made_at: Instant;
+}
+
+const isAhead = ({ made_at }: Made, now: number) => millisOf(made_at) - now > aheadMillisMax;
+
 /**
  * Returns the backups that are not dated in the future. One that is was named by a clock that was ahead: it must neither
  * postpone the next backup nor count as one of those that are kept.
  */
-export const madeBy = <Made extends { readonly made_at: Instant }>(
-  backups: readonly Made[],
-  now: number,
-): readonly Made[] => backups.filter(({ made_at }) => millisOf(made_at) - now <= aheadMillisMax);
+export const madeBy = <One extends Made>(backups: readonly One[], now: number): readonly One[] =>
+  backups.filter((one) => !isAhead(one, now));
+
+/** Returns those that are dated in the future, which no schedule deletes. */
+export const madeAhead = <One extends Made>(backups: readonly One[], now: number): readonly One[] =>
+  backups.filter((one) => isAhead(one, now));
