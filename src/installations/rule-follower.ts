@@ -233,14 +233,17 @@ export class RuleFollower {
   async #confirmEach(realm: Realm, missing: readonly FollowedSource[], signal: AbortSignal): Promise<void> {
     const { logger } = this.#parts;
     const from = this.#confirmFrom % Math.max(1, missing.length);
-    this.#confirmFrom = from + confirmedMax;
-    for (const row of [...missing.slice(from), ...missing.slice(0, from)].slice(0, confirmedMax))
+    this.#confirmFrom = from;
+    for (const row of [...missing.slice(from), ...missing.slice(0, from)].slice(0, confirmedMax)) {
       try {
         await this.#confirm(realm, row, signal);
       } catch (error) {
-        if (signal.aborted || !isFault(error)) throw error;
+        // A used-up quota refuses the others, too.
+        if (signal.aborted || !isFault(error) || error.code === 'rate_limited') throw error;
         logger.warn({ source: row.source, error }, 'a missing installation could not be looked at');
       }
+      this.#confirmFrom += 1;
+    }
   }
 
   async #save(changes: readonly FollowedSourceChange[]): Promise<void> {

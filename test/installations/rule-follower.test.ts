@@ -42,7 +42,7 @@ test('a reload that finds no failure lists nothing again', async () => {
   expect(world.application.calls).toHaveLength(asked);
 });
 
-test('of many missing installations, a hundred are looked at after each listing, in turn', async () => {
+test('of many missing installations, a hundred are looked at after each listing, in turn, and none after a 429', async () => {
   const world = new FollowingWorld();
   for (let n = 0; n < 150; n += 1) world.application.install(`co_${n}`, `Company ${n}`);
   const follower = world.start();
@@ -54,7 +54,14 @@ test('of many missing installations, a hundred are looked at after each listing,
     return world.application.calls.flatMap((call) => (call.startsWith('get') ? [Number(call.slice(9))] : []));
   };
   const upTo = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
+  expect(await looked()).toEqual(upTo(1, 100));
   expect(await looked()).toEqual([...upTo(101, 150), ...upTo(1, 50)]);
+  const retryAt = new Date(world.clock.now() + 2 * hours).toISOString() as never;
+  world.fault = (call) => {
+    if (call.startsWith('get')) throw new Fault('rate_limited', 'spent', { retryAt });
+  };
+  expect(await looked()).toEqual([51]);
+  world.fault = () => {};
   expect(await looked()).toEqual(upTo(51, 150));
 });
 
