@@ -1,6 +1,5 @@
 import { isFault } from '../domain/fault.js';
 import type { InstallationId, SourceName } from '../domain/ids.js';
-import { millisOf } from '../domain/instant.js';
 import type { Clock } from '../runtime/clock.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Random } from '../runtime/random.js';
@@ -66,6 +65,8 @@ export class InstallationFollower {
   #hasSwept = false;
   /** On the monotonic clock: when tokens that could not be removed are tried again. */
   #sweepFrom = Number.NEGATIVE_INFINITY;
+  /** On the monotonic clock: since when it is seen here that the time of a source is up. */
+  #dueSince: ReadonlyMap<SourceName, number> = new Map();
   /** On the monotonic clock: when a failed erasure is tried again. */
   readonly #retryAt = new Map<SourceName, number>();
 
@@ -111,6 +112,7 @@ export class InstallationFollower {
     const installations = [...this.events, ...refused];
     this.events.clear();
     this.refused.clear();
+    this.#dueSince = new Map();
     if (wasUnsure && installations.length > 0) passOn(installations);
     for (const { rule } of rules) onAsked(rule, null);
   }
@@ -183,14 +185,16 @@ export class InstallationFollower {
     // Another process may have stored a change, or lead by now, since this turn began.
     await this.#book.refresh();
     if (!leads()) return idleMillis;
-    const isRested = (source: SourceName) => (this.#retryAt.get(source) ?? 0) <= clock.monotonic();
+    const seenAt = clock.monotonic();
+    const isRested = (source: SourceName) => (this.#retryAt.get(source) ?? 0) <= seenAt;
     const begun = (await eraser.unfinished()).find(isRested);
     if (begun !== undefined) return await this.#erase(begun);
     if (now === null) return idleMillis;
     const due = this.#book.rows().filter((row) => isErasureDue(row, now) && isRested(row.source));
-    const row = due.find(
-      ({ disconnectedAt }) => disconnectedAt === null || now - millisOf(disconnectedAt) >= noticeMillis,
-    );
+    // An installation may have ended long before that was noticed, and stored, here.
+    const since = new Map(due.map(({ source }) => [source, this.#dueSince.get(source) ?? seenAt]));
+    this.#dueSince = since;
+    const row = due.find(({ source }) => seenAt - (since.get(source) ?? seenAt) >= noticeMillis);
     if (row !== undefined) return await this.#erase(row.source);
     return due.length > 0 ? noticeMillis : this.#retryAt.size > 0 ? retryMillis : idleMillis;
   }

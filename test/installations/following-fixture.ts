@@ -32,6 +32,8 @@ export class FollowingWorld {
   isLed = false;
   readonly passedOn: string[] = [];
   isTimeKnown = true;
+  /** How long other daemons may need to notice a change. */
+  noticeMillis = 0;
   readonly unfinished = new Set<string>();
   readonly accepted: string[] = [];
   logger: Logger = silentLogger;
@@ -94,7 +96,7 @@ export class FollowingWorld {
       leads: () => this.leads,
       isLed: () => this.isLed,
       passOn: (installations) => void this.passedOn.push(...installations),
-      noticeMillis: 0,
+      noticeMillis: this.noticeMillis,
       trustedNow: () => (this.isTimeKnown ? this.clock.now() + Math.min(0, this.behindMillis) : null),
       platformNow: () => (this.isTimeKnown ? this.clock.now() + this.behindMillis : null),
       onAccepted: (name) => void this.accepted.push(name),

@@ -162,3 +162,21 @@ test('a token that cannot be removed before its installation is replaced keeps n
   await world.pass(follower, 10 * 60_000);
   expect([world.synced.map((row) => row.installation), world.tokenOf(first)]).toEqual([[second], null]);
 });
+
+test('a source whose installation ended before that was noticed is erased once the other daemons had time to notice it', async () => {
+  const { world, first } = await worldWith('Acme');
+  world.application.revoke(first);
+  world.clock.advance(1 * hours);
+  world.rules = [{ keepDays: 0 }];
+  world.noticeMillis = 10_000;
+  const follower = world.start();
+  const { signal } = new AbortController();
+  await follower.turn(signal);
+  expect([await follower.turn(signal), world.row('acme')?.state]).toEqual([10_000, 'disconnected']);
+  world.clock.advance(9_999);
+  await follower.turn(signal);
+  expect(world.erasures).toEqual([]);
+  world.clock.advance(1);
+  await follower.turn(signal);
+  expect(world.erasures).toEqual(['acme']);
+});
