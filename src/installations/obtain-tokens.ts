@@ -8,6 +8,7 @@ import { mintWaitMillis } from './mint-spacing.js';
 import { connected, mintCounted } from './plan-following.js';
 import type { FollowedSource, InstallationsApi, TokenVault } from './ports.js';
 import { tokenKey } from './token-key.js';
+import { tokenUsers } from './token-users.js';
 
 /*
  * How a waiting source gets its token:
@@ -171,8 +172,13 @@ async function mintOne(
   }
 }
 
-async function connect({ book, clock }: TokenParts, received: readonly Connected[]): Promise<void> {
-  await book.save(
+/** Removes the tokens of rows that another process ended or gave another installation meanwhile: it knew of none. */
+async function connect({ book, clock, vault }: TokenParts, received: readonly Connected[]): Promise<void> {
+  const saved = await book.save(
     received.map(({ row, scopes }) => ({ before: row, next: connected(row, scopes, clock.now()) })),
   );
+  if (saved.length === received.length) return;
+  const users = tokenUsers(book.rows());
+  for (const { row } of received)
+    if (!users.has(row.installation)) await vault.remove(tokenKey(row.installation));
 }

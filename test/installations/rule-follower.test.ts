@@ -180,3 +180,16 @@ test('a source whose installation ended before that was noticed is erased once t
   await follower.turn(signal);
   expect(world.erasures).toEqual(['acme']);
 });
+
+test('a token that was stored after another daemon gave its source another installation is removed', async () => {
+  const world = new FollowingWorld();
+  const id = world.application.install('co_Acme', 'Acme');
+  world.fault = (call, after) => {
+    const row = world.row('acme');
+    if (row === undefined || !after || call !== `mint ${id}`) return;
+    world.store.rows.set('acme', { ...row, installation: 'inst_new' as never, mints: 0 });
+  };
+  const follower = world.start();
+  for (let turn = 0; turn < 2; turn += 1) await follower.turn(new AbortController().signal);
+  expect([world.application.minted(id), [...world.tokens]]).toEqual([1, []]);
+});
