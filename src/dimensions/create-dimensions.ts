@@ -134,7 +134,7 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
 
   /**
    * Lets the next listing rest when everything was listed a moment ago, here or by the previous process, and no event was
-   * accepted since for which it may not have been listed any more.
+   * accepted since for which it may not have been listed any more. Unknown rounds are listed all the same.
    */
   const recall = async (plan: ListingPlan, freshFor: number): Promise<void> => {
     const { listedAt, names } = await store.state(plan.source.name);
@@ -147,6 +147,8 @@ export function createDimensions(parts: DimensionsParts): Dimensions {
     const touched = await store.touchedAt(touching);
     const mayBeNewer = touched !== null && millisOf(touched) >= oldest - listingMillisMax;
     plan.dueAt = mayBeNewer ? clock.monotonic() : Math.max(clock.monotonic(), nextDue() - age);
+    // The previous process may have ended before it listed them.
+    if (!mayBeNewer) plan.invested(await store.unlistedRounds(plan.source.name));
   };
 
   const consider = (plan: ListingPlan): void => {

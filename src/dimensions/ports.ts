@@ -92,6 +92,8 @@ export interface DimensionStore {
    * when there is none.
    */
   touchedAt(beginnings: readonly string[]): Promise<Instant | null>;
+  /** Returns the rounds that investments of the source name and that are not stored. Reads all of these. */
+  unlistedRounds(source: SourceName): Promise<readonly string[]>;
   /**
    * Starts an attempt to list the collections in `wanted`, which ends the right of earlier ones to write, and returns
    * the stored rows of those in `needed`.

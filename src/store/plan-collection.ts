@@ -186,6 +186,12 @@ export const investedSql = (rows: string, isCounted: string) =>
    WHERE r.source_no = ? AND s.listed_at IS NOT NULL AND r.offering_id IS NOT NULL AND ${isCounted}
    GROUP BY r.offering_id ORDER BY r.offering_id`;
 
+/** The rounds that investments name and that are not stored. `rows` and `isCounted` are as in `investedSql`. */
+export const unlistedSql = (rows: string, isCounted: string) =>
+  `SELECT DISTINCT r.offering_id AS id FROM ${rows} r JOIN sources s ON s.no = r.source_no
+   WHERE s.name = ? AND s.listed_at IS NOT NULL AND r.offering_id IS NOT NULL AND ${isCounted}
+     AND NOT EXISTS (SELECT 1 FROM offering_rows o WHERE o.source_no = r.source_no AND o.id = r.offering_id)`;
+
 /** The superseded versions of companies and rounds. */
 export const catalogHistory = ['company_history_rows', 'offering_history_rows'] as const;
 

@@ -37,7 +37,7 @@ test('a process that restarts again and again does not list each time', async ()
   }
 });
 
-test('an event that was accepted right before the process died is listed for after the restart', async () => {
+test('an event or an unknown round that arrived right before the process died is listed for after the restart', async () => {
   const start = Date.parse('2026-11-01T00:00:00Z');
   const listedAt = instantFromMillis(start - 120_000);
   const crashed = world({ listedAt, touchedAt: instantFromMillis(start - 110_000) });
@@ -53,6 +53,10 @@ test('an event that was accepted right before the process died is listed for aft
     await settledBefore.tick();
     expect(settledBefore.taken(), String(before)).toBe(expected);
   }
+  const unknown = world({ listedAt, unlisted: ['ofr_2'] });
+  await unknown.tick();
+  // That listing lacks the round as well, so another one follows.
+  expect(unknown.taken()).toBe(2 * (whole - 1));
 });
 
 test.each([0, 1_000])(

@@ -32,6 +32,8 @@ interface Wish {
   readonly lacks?: CollectionName;
   /** When an event of a round was accepted. */
   readonly touchedAt?: Instant;
+  /** Rounds that stored investments name, and that are not stored. */
+  readonly unlisted?: readonly string[];
   /** Thrown instead of the next answers. */
   readonly faults?: (Fault | undefined)[];
   /** Thrown by the store, one when each listing begins. */
@@ -47,6 +49,7 @@ export function world({
   listedAt,
   lacks,
   touchedAt,
+  unlisted = [],
   faults = [],
   failures = [],
   held,
@@ -78,6 +81,7 @@ export function world({
       names: { companies: new Map(), rounds: new Map(listedAt === undefined ? [] : [['ofr_1', 'A']]) },
     }),
     touchedAt: async () => touchedAt ?? null,
+    unlistedRounds: async () => unlisted,
     begin: async () => {
       attempt += 1;
       begunAt.push(clock.monotonic());

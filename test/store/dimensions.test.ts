@@ -131,15 +131,18 @@ test('collections: their changes share the numbers of the feed without gaps', as
 });
 
 test('collections: what the investments name is known once they are published', async () => {
-  const { begin, collect, list, dimensions } = await dimensionsFixture();
+  const { apply, begin, collect, list, dimensions } = await dimensionsFixture();
   const pages = [[record('inv_1'), record('inv_2', { offering_id: 'ofr_2', currency: 'eur' })]];
   await collect(pages);
   expect((await begin()).investedRounds).toEqual([]);
+  expect(await dimensions.unlistedRounds(acme.name)).toEqual([]);
   await list(pages);
   expect((await begin()).investedRounds).toEqual([
     { id: 'ofr_1', companyId: 'co_1', currency: 'USD' },
     { id: 'ofr_2', companyId: 'co_1', currency: 'eur' },
   ]);
+  await apply(complete('rounds', [round('ofr_1')]));
+  expect(await dimensions.unlistedRounds(acme.name)).toEqual(['ofr_2']);
   expect(await dimensions.labelsOf(acme.name, 'ofr_2')).toMatchObject({
     investmentType: 'crypto',
     offeringType: 'regd',

@@ -26,6 +26,7 @@ import {
   planCollection,
   storedSql,
   touchedSql,
+  unlistedSql,
   writesOf,
 } from '../../plan-collection.js';
 import { commitTimes } from '../../source-row.js';
@@ -62,6 +63,12 @@ export class PostgresDimensions implements DimensionStore {
   touchedAt(beginnings: readonly string[]): Promise<Instant | null> {
     return inTransaction(this.database, async (transaction) =>
       touchedFrom(await rows(transaction, touchedSql(beginnings), ...beginnings.map((one) => `${one}%`))),
+    );
+  }
+
+  unlistedRounds(source: SourceName): Promise<readonly string[]> {
+    return inTransaction(this.database, async (transaction) =>
+      (await rows(transaction, unlistedSql('investment_rows', 'true'), source)).map(({ id }) => String(id)),
     );
   }
 

@@ -26,6 +26,7 @@ import {
   planCollection,
   storedSql,
   touchedSql,
+  unlistedSql,
   type Write,
   writesOf,
 } from '../../plan-collection.js';
@@ -52,6 +53,12 @@ export class SqliteDimensions implements DimensionStore {
   async touchedAt(beginnings: readonly string[]): Promise<Instant | null> {
     return withSqliteFaults(this.database.file, () =>
       touchedFrom(this.#rows(touchedSql(beginnings), ...beginnings.map((one) => `${one}%`))),
+    );
+  }
+
+  async unlistedRounds(source: SourceName): Promise<readonly string[]> {
+    return withSqliteFaults(this.database.file, () =>
+      this.#rows(unlistedSql('round_rows', 'r.investments > 0'), source).map(({ id }) => String(id)),
     );
   }
 
