@@ -15,12 +15,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
 import { startDaemon } from '../../src/daemon/daemon.js';
 import { systemClock } from '../../src/runtime/clock.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { packageRoot } from '../../src/runtime/package-root.js';
+import { backUpSqlite } from '../../src/store/dialect/sqlite/backup.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
 import { canonicalDump } from '../store/canonical-dump.js';
 import { testRandom } from '../support/chance.js';
@@ -95,6 +96,18 @@ describe('rosterd backup', () => {
     expect(readdirSync(world.folder).filter((name) => name.includes('copy.db'))).toEqual(['copy.db']);
     expect(await dumpOf(at('copy.db'))).toEqual(await dumpOf(mirror()));
     expect(one(at('copy.db'), 'SELECT count(*) FROM leases')).toBe(0);
+  });
+
+  test('backup names both files when the copy of a page fails, because SQLite does not say whose disk failed', async () => {
+    const failed = new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR');
+    const copying = vi.spyOn(Sqlite.prototype, 'backup').mockRejectedValue(failed);
+    onTestFinished(() => copying.mockRestore());
+    const { signal } = new AbortController();
+    const parts = { clock: systemClock, env: {}, version: '1.0.0', signal };
+    await expect(backUpSqlite(mirror(), at('failed.db'), parts)).rejects.toMatchObject({
+      code: 'database_busy',
+      message: `${mirror()} could not be copied to ${at('failed.db')} (SQLITE_IOERR)`,
+    });
   });
 
   test('backup refuses to overwrite a file without --force, and never overwrites the mirror', async () => {

@@ -207,6 +207,13 @@ async function withCopyFaults<Result>(
   try {
     return await work();
   } catch (error) {
+    // The copy of a page does not say which of the two files failed.
+    if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_IOERR')
+      throw new Fault('database_busy', `${file} could not be copied to ${target} (${error.code})`, {
+        hint: 'Check the disks of both, and the quota of the owner of the copy.',
+        lasting: true,
+        cause: error,
+      });
     // The mirror is open, and only read.
     const isOfTarget = error instanceof Sqlite.SqliteError && /^SQLITE_(FULL|CANTOPEN)/.test(error.code);
     return withSqliteFaults(isOfTarget ? target : file, () => {
