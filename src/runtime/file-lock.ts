@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Fault } from '../domain/fault.js';
 import type { Clock } from './clock.js';
 import { giveTo, ownerIn } from './file-owner.js';
@@ -27,6 +27,8 @@ interface Holder {
   readonly at: number;
 }
 
+/** The length of a UUID. */
+const nonceLength = 36;
 /** Longer than a refresh with all its retries. */
 const staleMillis = 5 * 60_000;
 const waitMillisMax = 30_000;
@@ -44,6 +46,7 @@ export async function withFileLock<Result>(
 ): Promise<Result> {
   const nonce = await acquire(parts);
   const isMine = async () => (await readHolder(parts.path))?.nonce === nonce;
+  await removeLeft(parts).catch(() => {});
   try {
     return await work(isMine);
   } finally {
@@ -119,6 +122,19 @@ function isStale(holder: Holder, now: number): boolean {
   if (holder.host !== hostname()) return false;
   if (holder.pid === process.pid) return holder.processStart !== performance.timeOrigin;
   return !isRunning(holder.pid);
+}
+
+/** Removes the files of processes that were killed while they waited for this lock. */
+async function removeLeft({ path, clock }: LockParts): Promise<void> {
+  const start = `${basename(path)}.`;
+  for (const name of await readdir(dirname(path))) {
+    if (!name.startsWith(start) || name.length !== start.length + nonceLength) continue;
+    const own = join(dirname(path), name);
+    const holder = await readHolder(own);
+    // While a waiting process writes its file, that is empty and names no holder.
+    if (holder?.nonce === name.slice(start.length) && isStale(holder, clock.now()))
+      await rm(own, { force: true });
+  }
 }
 
 /** Returns the holder, or undefined without a lock file. An unreadable lock file has no holder and counts as stale. */

@@ -105,6 +105,29 @@ test('file lock: the lock of a process that died while deleting a stale lock is 
   expect(await readdir(folder)).toEqual([]);
 });
 
+test('file lock: what a process that was killed while it waited left is deleted, and no other file', async () => {
+  const lock = path;
+  const waited = async (nonce: string, pid: number) => {
+    path = `${lock}.${nonce}`;
+    await left({ nonce, pid, processStart: 1 });
+  };
+  const [killed, waiting, writing] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`) as [
+    string,
+    string,
+    string,
+  ];
+  await waited(killed, process.pid);
+  await waited(waiting, process.ppid);
+  path = lock;
+  await writeFile(`${lock}.${writing}`, '');
+  await writeFile(`${lock}.notes`, '');
+  expect([await take(), await readdir(folder)]).toEqual([
+    true,
+    expect.not.arrayContaining([`file.lock.${killed}`]),
+  ]);
+  expect(await readdir(folder)).toHaveLength(3);
+});
+
 test('file lock: an unreadable lock file belongs to nobody', async () => {
   await writeFile(path, 'rubbish');
   expect(await take()).toBe(true);
