@@ -75,9 +75,11 @@ function quotaOf(
   sources: readonly SourceName[],
   held: Holdings['held'],
 ): number {
-  const counts = new Map(
-    able.map((member) => [member, sources.filter((source) => held.get(source) === member).length]),
-  );
+  const counts = new Map<string, number>();
+  for (const source of sources) {
+    const member = held.get(source);
+    if (member !== undefined) counts.set(member, (counts.get(member) ?? 0) + 1);
+  }
   const ranked = [...able].sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0) || order(a, b));
   const more = ranked.indexOf(me) < sources.length % able.length ? 1 : 0;
   return Math.floor(sources.length / able.length) + more;
