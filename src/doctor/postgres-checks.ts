@@ -160,7 +160,7 @@ export function rolesCheck({
 
 function connectionsCheck({ connectionsLeft }: ServerReport): Check {
   const name = 'database.connections';
-  const free = `${counted(Math.max(0, connectionsLeft), 'free connection')}`;
+  const free = counted(Math.max(0, connectionsLeft), 'free connection');
   if (connectionsLeft >= connectionsWanted) return pass(name, free);
   return warn(
     name,
