@@ -473,6 +473,9 @@ test('connect --source stores a sign-in in the vault, where the next sync reads 
     keys: [],
   });
   expect(status.out).not.toContain(accessToken);
+  expect((await rosterd(['vault', 'status'], io({ env }))).out).toBe(
+    `1 secret in ${join(folder, 'credentials/vault')}\nKIND     ENTRIES\nsign-in  1\n`,
+  );
   expect((await rosterd(['vault', 'rotate'], io({ env }))).err).toContain('which are not encrypted');
   const none = await rosterd(['vault', 'remove', 'sign-in/nobody'], io({ env }));
   expect([none.code, none.err]).toEqual([
