@@ -54,4 +54,8 @@ export class OperatorRequests {
         .execute(),
     );
   }
+
+  async removeAll(): Promise<void> {
+    await this.connection.run((db) => db.deleteFrom('operator_requests').execute());
+  }
 }

@@ -61,6 +61,8 @@ export async function restore(request: RestoreRequest): Promise<RestoreReceipt> 
         const parts = { clock, ...identities, ledger, logger: silentLogger, existing: true };
         const mirror = await openMirror(file === null ? database : { kind: 'sqlite', file }, parts);
         try {
+          // Performed since the backup, or no longer wanted: a person may restore to undo what one of them deleted.
+          await mirror.requests.removeAll();
           sourcesErased = await eraseAgain(mirror, sources);
           await mirror.upkeep.scrubAlone(0, signal);
         } finally {

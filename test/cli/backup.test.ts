@@ -386,11 +386,15 @@ describe('rosterd restore', () => {
     expect(one(at('broken.db'), 'PRAGMA integrity_check')).toBe('ok');
   });
 
-  test('a copy made by other means is restored with a warning that its rows were not compared', async () => {
+  test('a copy made by other means is restored with a warning that its rows were not compared, and without what operators had requested', async () => {
     const raw = new Sqlite(mirror());
     raw.exec(`VACUUM INTO '${at('vacuumed.db')}'`);
     raw.close();
+    const copy = new Sqlite(at('vacuumed.db'));
+    copy.exec("INSERT INTO operator_requests VALUES ('c', 'resync', '', '', '', NULL)");
+    copy.close();
     const { code, err } = await restoreTo('./from-vacuum.db', 'vacuumed.db');
+    expect(one(at('from-vacuum.db'), 'SELECT count(*) FROM operator_requests')).toBe(0);
     expect([code, err]).toEqual([0, expect.stringContaining('was not made by rosterd backup')]);
   });
 });
