@@ -27,7 +27,7 @@ export interface FollowingParts {
   readonly passOn: (installations: readonly InstallationId[]) => void;
   /**
    * The time for erasures: the earlier of the platform's and the local one. Null while a wrong local clock cannot be
-   * excluded: nothing is erased then.
+   * excluded: nothing is erased then, except what an operator forgot.
    */
   readonly trustedNow: () => number | null;
   /** The platform's time, which dates the end of an installation; null while it is not known. */
@@ -189,7 +189,6 @@ export class InstallationFollower {
     const isRested = (source: SourceName) => (this.#retryAt.get(source) ?? 0) <= seenAt;
     const begun = (await eraser.unfinished()).find(isRested);
     if (begun !== undefined) return await this.#erase(begun);
-    if (now === null) return idleMillis;
     const due = this.#book.rows().filter((row) => isErasureDue(row, now) && isRested(row.source));
     // An installation may have ended long before that was noticed, and stored, here.
     const since = new Map(due.map(({ source }) => [source, this.#dueSince.get(source) ?? seenAt]));

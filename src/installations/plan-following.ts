@@ -132,8 +132,10 @@ export function isOpen({ state }: FollowedSource): boolean {
   return state === 'waiting' || state === 'connected';
 }
 
-export function isErasureDue({ state, eraseAfter }: FollowedSource, now: number): boolean {
-  return state === 'disconnected' && eraseAfter !== null && millisOf(eraseAfter) <= now;
+/** `now`: null while the time is not known. Only what an operator forgot is erased then: it waits for no time. */
+export function isErasureDue({ state, reason, eraseAfter }: FollowedSource, now: number | null): boolean {
+  if (state !== 'disconnected') return false;
+  return reason === 'forgotten' || (now !== null && eraseAfter !== null && millisOf(eraseAfter) <= now);
 }
 
 /** Returns the source after the request for a token was counted, which precedes the request. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
+import type { Instant } from '../../src/domain/instant.js';
 import type { FollowedSource } from '../../src/installations/ports.js';
 import { days, FollowingWorld, hours, installation, source, worldWith } from './following-fixture.js';
 
@@ -634,16 +635,23 @@ test('a 429 postpones everything of its rule until the time that it states', asy
   expect(world.names()).toEqual(['acme', 'new']);
 });
 
-test('nothing is erased while a wrong clock cannot be excluded', async () => {
-  const { world, follower, first } = await worldWith('Acme');
+test('nothing is erased while a wrong clock cannot be excluded, except what an operator forgot under one', async () => {
+  const { world, follower, first } = await worldWith('Acme', 'Beta');
   world.application.revoke(first);
   await world.pass(follower, 2 * hours);
   world.isTimeKnown = false;
-  await world.pass(follower, 60 * days);
+  await world.pass(follower, 31 * days);
   expect(world.erasures).toEqual([]);
+  const beta = world.row('beta');
+  if (beta === undefined) throw new Error('there is a row');
+  const ahead = new Date(world.clock.now() + 90 * days).toISOString() as Instant;
+  const forgotten = { state: 'disconnected', reason: 'forgotten', disconnectedAt: ahead } as const;
+  await world.store.save([{ before: beta, next: { ...beta, ...forgotten, eraseAfter: ahead } }]);
+  await world.settle(follower);
+  expect(world.erasures).toEqual(['beta']);
   world.isTimeKnown = true;
   await world.pass(follower, 1 * hours);
-  expect(world.erasures).toEqual(['acme']);
+  expect(world.erasures).toEqual(['beta', 'acme']);
 });
 
 test('an erasure that a crash interrupted is finished, also when the company has installed again', async () => {

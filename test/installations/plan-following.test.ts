@@ -142,8 +142,10 @@ test('of several active installations of a company, the stored one stays', () =>
   expect(plan(stored, [other, one])).toEqual([]);
 });
 
-test('rows are due to be erased at the end of their last day', () => {
+test('rows are due to be erased at the end of their last day, those of a forgotten source at once', () => {
   expect(isErasureDue(states.revoked, Date.parse(at(32)) - 1)).toBe(false);
+  expect(isErasureDue(states.revoked, null)).toBe(false);
+  expect(isErasureDue({ ...states.revoked, reason: 'forgotten' }, null)).toBe(true);
   expect(isErasureDue(states.revoked, Date.parse(at(32)))).toBe(true);
   expect(isErasureDue({ ...states.revoked, state: 'erased' }, Date.parse(at(33)))).toBe(false);
 });

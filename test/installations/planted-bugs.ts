@@ -43,7 +43,7 @@ export const plantedFollowingBugs = [
   bug(
     'a revoked company is never erased',
     `${folder}/plan-following.ts`,
-    "return state === 'disconnected' && eraseAfter !== null && millisOf(eraseAfter) <= now;",
+    "return reason === 'forgotten' || (now !== null && eraseAfter !== null && millisOf(eraseAfter) <= now);",
     'return false;',
   ),
   bug(
