@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { type BuildContext, context, type OnLoadArgs, type PluginBuild } from 'esbuild';
 import {
   type BaseSequencer,
@@ -82,6 +83,13 @@ function furnish(folder: string): void {
     symlinkSync(join(packageRoot, part), join(folder, part));
 }
 
+/** Names the built scripts of child processes, which are not beside a bundle. They run without the mutant. */
+function withBuiltChildren(path: string, text: string): string {
+  const built = join('dist', relative(join(packageRoot, 'src'), path)).replace(/\.ts$/, '.js');
+  const url = JSON.stringify(pathToFileURL(join(packageRoot, built)).href);
+  return text.replaceAll('startOwnProcess(import.meta.url,', `startOwnProcess(${url},`);
+}
+
 /** Bundles the tests of a target with one of its mutants. */
 class Bundler {
   #text = '';
@@ -113,9 +121,11 @@ class Bundler {
         {
           name: 'mutant',
           setup(build: PluginBuild): void {
-            build.onLoad({ filter: /\.ts$/ }, (file: OnLoadArgs) =>
-              file.path === path ? { contents: bundler.#text, loader: 'ts' } : undefined,
-            );
+            build.onLoad({ filter: /\.ts$/ }, (file: OnLoadArgs) => {
+              const text = file.path === path ? bundler.#text : readFileSync(file.path, 'utf8');
+              const contents = withBuiltChildren(file.path, text);
+              return file.path === path || contents !== text ? { contents, loader: 'ts' } : undefined;
+            });
           },
         },
       ],

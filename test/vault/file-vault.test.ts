@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/runtime/clock.js';
+import { packageRoot } from '../../src/runtime/package-root.js';
 import { systemDisk } from '../../src/runtime/replace-file.js';
 import { removeFromVault } from '../../src/tasks/vault.js';
 import { openFileVault } from '../../src/vault/file-vault.js';
 import { compiledScript } from '../support/compiled-script.js';
 
 const { signal } = new AbortController();
-const script = fileURLToPath(new URL('./dying-writer.ts', import.meta.url));
+const script = join(packageRoot, 'test/vault/dying-writer.ts');
 let root: string;
 let folder: string;
 
