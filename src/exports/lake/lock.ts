@@ -24,8 +24,8 @@ export interface LakeLock {
 
 /**
  * Runs `work` while no other process writes to the lake. The lock of a process that ended is taken over. So is one that
- * was not renewed for 15 minutes, unless its process is known to run on this machine: a clock that jumped forward or a
- * suspended machine makes it look old. Throws `database_busy` while another process holds it.
+ * was not renewed for 15 minutes, or whose time is as far in the future, unless its process is known to run on this machine: a
+ * clock that jumped or a suspended machine makes it look old. Throws `database_busy` while another process holds it.
  */
 export async function withLakeLock<Result>(
   folder: string,
@@ -86,7 +86,8 @@ async function isStale(path: string, holder: string): Promise<boolean> {
 
 async function isOld(path: string): Promise<boolean> {
   const written = await stat(path).catch(() => null);
-  return written === null || systemClock.now() - written.mtimeMs > staleMillis;
+  // A holder that is alive and whose clock was ahead has renewed it since, with the right time.
+  return written === null || Math.abs(systemClock.now() - written.mtimeMs) > staleMillis;
 }
 
 async function takeOver(own: string, path: string, token: string): Promise<void> {
@@ -94,8 +95,10 @@ async function takeOver(own: string, path: string, token: string): Promise<void>
   if (!(await isStale(path, holder))) throw busy(path, holder);
   // Another process may take it over at the same moment: only one of them moves the file that was read.
   const aside = `${path}.${token}.old`;
-  await rename(path, aside).catch(() => {});
-  const moved = textOf(aside);
+  const moved = await rename(path, aside).then(
+    () => textOf(aside),
+    () => holder,
+  );
   if (moved !== holder) await linked(aside, path);
   await rm(aside, { force: true });
   if (moved !== holder || !(await linked(own, path))) throw busy(path, textOf(path));
