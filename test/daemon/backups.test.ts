@@ -116,6 +116,7 @@ test('scheduled backups: one that cannot be deleted keeps no other, here and whe
   const [deleted] = names().filter((name) => !stuck.includes(name));
   await clock.advance(2 * hour);
   expect(names()).toEqual([...stuck].sort());
+  expect(register.list()).toMatchObject([{ text: expect.stringContaining('old backups cannot be deleted') }]);
   expect(logged).toContainEqual([
     expect.stringContaining(deleted ?? 'none'),
     'deleted a backup that this daemon made when it led',
@@ -158,12 +159,18 @@ test('scheduled backups: one dated in the future neither postpones the next one 
   for (const name of ahead) writeFileSync(join(folder, name), 'x');
   writeFileSync(join(folder, 'mirror-20261031T220000Z.db'), 'x');
   const warned: unknown[] = [];
+  const noted: unknown[] = [];
+  const notes = ['pg_dump is missing'];
   const { clock, backups } = scheduled({
     settings: { everyMillis: 6 * hour, keep: 3, folder },
-    logger: { ...silentLogger, warn: (fields) => warned.push(fields) },
+    logger: {
+      ...silentLogger,
+      warn: (fields) => warned.push(fields),
+      debug: ({ hint }) => noted.push(hint),
+    },
     backUp: async (target) => {
       writeFileSync(target, 'x');
-      return { file: target, rows: 1, note: null } as BackupMade;
+      return { file: target, rows: 1, note: notes.shift() ?? null } as BackupMade;
     },
   });
   await clock.advance(3 * hour);
@@ -177,6 +184,7 @@ test('scheduled backups: one dated in the future neither postpones the next one 
   expect(warned).toEqual([{ file: join(folder, 'mirror-20361103T000000Z.db') }]);
   await clock.advance(24 * hour);
   expect(readdirSync(folder).filter((name) => name.startsWith('mirror-2026'))).toHaveLength(3);
+  expect(noted).toEqual(['pg_dump is missing']);
   await backups.close();
 });
 
@@ -227,13 +235,17 @@ test('scheduled backups: none before the first listing is complete, nor by a dae
   await backups.close();
 });
 
-test('scheduled backups: those that an earlier process could not delete are deleted after a restart, before the next one', async () => {
+test('scheduled backups: those that an earlier process could not delete are deleted by the leader after a restart, before the next one', async () => {
   const folder = tempFolder();
   const hours = ['00', '01', '02', '03', '04'];
   for (const name of hours) writeFileSync(join(folder, `mirror-20261031T${name}0000Z.db`), 'x');
   writeFileSync(join(folder, 'mirror-20261031T230000Z.db'), 'x');
-  const { clock, register } = scheduled({ settings: { everyMillis: 6 * hour, keep: 3, folder } });
+  const { clock, state, register } = scheduled({ settings: { everyMillis: 6 * hour, keep: 3, folder } });
+  state.leads = false;
   await clock.advance(1_000);
+  expect(readdirSync(folder)).toHaveLength(6);
+  state.leads = true;
+  await clock.advance(60_000);
   expect(register.list()).toEqual([]);
   expect(readdirSync(folder).sort()).toEqual(
     ['03', '04', '23'].map((name) => `mirror-20261031T${name}0000Z.db`),
@@ -291,6 +303,7 @@ test('scheduled backups: a daemon that no longer leads deletes its own by their 
   const { clock, folder, state, backups, names, announced } = scheduled();
   await clock.advance(13 * hour);
   const made = names();
+  const ledUntil = clock.now();
   Object.assign(state, { leads: false, isLed: true });
   writeFileSync(join(folder, 'mirror-20361101T000000Z.db'), 'dated in the future');
   writeFileSync(join(folder, 'other-20260101T000000Z.db'), 'of another mirror');
@@ -304,7 +317,13 @@ test('scheduled backups: a daemon that no longer leads deletes its own by their 
   expect(names()).toEqual([...made.slice(2), ...others]);
   await clock.advance(100 * hour);
   expect(names()).toEqual([...made.slice(2), ...others]);
-  announced.push(clock.now());
+  // It announces nothing itself, and one that is no more than twice the interval newer may be the same.
+  expect(Math.max(...announced)).toBeLessThanOrEqual(ledUntil);
+  const newest = Date.parse('2026-11-01T12:00:00Z');
+  announced.push(newest + 12 * hour);
+  await clock.advance(hour);
+  expect(names()).toEqual([...made.slice(2), ...others]);
+  announced.push(newest + 12 * hour + 1_000);
   await clock.advance(hour);
   expect(names()).toEqual(others);
   await backups.close();

