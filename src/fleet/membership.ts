@@ -45,6 +45,8 @@ export class FleetMembership implements Membership {
 
   take(fleet: Fleet): void {
     this.#fleet = fleet;
+    // Lanes that were announced before.
+    void this.#sendLanes();
   }
 
   worksHere(source: SourceName): boolean {

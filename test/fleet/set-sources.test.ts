@@ -5,6 +5,7 @@ import type { Instant } from '../../src/domain/instant.js';
 import { beatMillis, createFleet, type Fleet } from '../../src/fleet/fleet.js';
 import { FleetMembership } from '../../src/fleet/membership.js';
 import type { FleetEars, FleetStore } from '../../src/fleet/ports.js';
+import type { Lane } from '../../src/inbox/ports.js';
 import { silentLogger } from '../../src/runtime/logger.js';
 import { settled, VirtualClock } from '../sync/support/virtual-clock.js';
 
@@ -210,6 +211,15 @@ test('a leader whose heartbeat gets no answer leads no longer than the others be
   answer();
   await settled();
   expect([one.fleet.leads, one.led()]).toEqual([true, 2]);
+});
+
+test('what a member announces before it joined the fleet reaches the others once it has', async () => {
+  const membership = new FleetMembership();
+  membership.announceAccepted('a' as Lane);
+  const told: unknown[] = [];
+  membership.take({ tell: async (message: unknown) => void told.push(message) } as Fleet);
+  await settled();
+  expect(told).toEqual([{ kind: 'accepted', lanes: ['a'] }]);
 });
 
 test('a member counts another one as the leader only after a heartbeat, and not while no heartbeats arrive', async () => {
