@@ -136,9 +136,10 @@ export class InstallationFollower {
     const refused = [...this.refused];
     this.events.clear();
     this.refused.clear();
+    // A listing that is due takes the place of the events.
     if (events.length > eventsMax) for (const rule of this.#rules) rule.listSoon();
     return {
-      events: events.length > eventsMax ? [] : events,
+      events,
       refused,
       isInterrupted: () => this.events.size + this.refused.size > 0,
     };
@@ -150,8 +151,9 @@ export class InstallationFollower {
     const rules = new Map(this.#rules.map((one) => [one.rule.rule, one]));
     const changes = await this.#book.save(planRules(rules, this.#book.rows(), clock.now()));
     const count = changes.filter(({ before, next }) => before?.reason !== next.reason).length;
-    if (count > 0)
-      logger.warn({ count }, 'sources without a follow rule are no longer synced; their rows stay');
+    if (count === 0) return;
+    this.#hasSwept = false;
+    logger.warn({ count }, 'sources without a follow rule are no longer synced; their rows stay');
   }
 
   /**
@@ -163,7 +165,6 @@ export class InstallationFollower {
     if (this.#hasSwept || clock.monotonic() < this.#sweepFrom) return;
     let isDone = true;
     const failed = (error: unknown) => {
-      if (!isFault(error)) throw error;
       isDone = false;
       logger.warn({ error }, 'tokens of sources that are not synced could not be removed');
       return [];
@@ -199,17 +200,14 @@ export class InstallationFollower {
   }
 
   async #erase(source: SourceName): Promise<number> {
-    const { clock, eraser, logger, vault } = this.#parts;
+    const { clock, eraser, logger } = this.#parts;
     try {
       const { rows } = await eraser.erase(source);
       this.#retryAt.delete(source);
       await this.#book.refresh();
       const row = this.#book.find(source);
-      if (row?.state === 'disconnected') {
-        if (!tokenUsers(this.#book.rows()).has(row.installation))
-          await vault.remove(tokenKey(row.installation));
+      if (row?.state === 'disconnected')
         await this.#book.save([{ before: row, next: erased(row, rows, clock.now()) }]);
-      }
       logger.info({ source, count: rows }, 'a source was erased');
       return 0;
     } catch (error) {

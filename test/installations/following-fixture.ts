@@ -22,6 +22,8 @@ export class FollowingWorld {
   readonly unreadable = new Set<string>();
   /** Entries of the vault that were read, in order. */
   readonly read: string[] = [];
+  /** How often the vault was searched for left tokens. */
+  sweeps = 0;
   readonly taken = new Set<string>();
   readonly erasures: string[] = [];
   readonly errors: unknown[] = [];
@@ -77,7 +79,10 @@ export class FollowingWorld {
         requireWritable: async () => this.vaultFault(),
         write: async (key, secret) => this.#step(`write ${key}`, () => void this.tokens.set(key, secret)),
         remove: async (key) => this.#step(`remove ${key}`, () => void this.tokens.delete(key)),
-        keys: async (prefix) => [...this.tokens.keys()].filter((key) => key.startsWith(prefix)),
+        keys: async (prefix) => {
+          this.sweeps += 1;
+          return [...this.tokens.keys()].filter((key) => key.startsWith(prefix));
+        },
       },
       eraser: {
         unfinished: async () => [...this.unfinished] as SourceName[],

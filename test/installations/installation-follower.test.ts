@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { Fault } from '../../src/domain/fault.js';
 import type { Instant } from '../../src/domain/instant.js';
 import type { FollowedSource } from '../../src/installations/ports.js';
+import { silentLogger } from '../../src/runtime/logger.js';
 import { days, FollowingWorld, hours, installation, source, worldWith } from './following-fixture.js';
 
 test('each installation gets one token, stored before its source is synced', async () => {
@@ -105,13 +106,23 @@ test('an erasure that fails is repeated until it succeeds', async () => {
   let fails = 3;
   world.eraseFault = () => {
     fails -= 1;
-    if (fails >= 0) throw new Fault('lease_lost', 'another process works on the source');
+    const code = (['database_full', 'database_busy', 'lease_lost'] as const)[fails];
+    if (code !== undefined) throw new Fault(code, 'not now');
+  };
+  const levels: string[] = [];
+  world.logger = {
+    ...silentLogger,
+    debug: (fields) => void (fields.error !== undefined && levels.push('debug')),
+    warn: (fields) => void (fields.error !== undefined && levels.push('warn')),
   };
   world.application.revoke(first);
   const follower = world.start();
+  await world.settle(follower, 10_000);
+  expect(await follower.turn(new AbortController().signal)).toBe(10_000);
   await world.pass(follower, 0.1 * hours);
   expect(world.erasures).toEqual(['acme']);
   expect(world.row('acme')?.state).toBe('erased');
+  expect(levels).toEqual(['debug', 'debug', 'warn']);
 });
 
 test('no token is asked for while the vault cannot be written, and one as soon as it can', async () => {
@@ -146,17 +157,26 @@ test('a token that could not be removed at first is removed later', async () => 
   expect(world.tokenOf(first)).toBeNull();
 });
 
-test('a token that cannot be removed keeps no other source from its erasure', async () => {
+test('a token that cannot be removed keeps neither its source nor another one from its erasure', async () => {
   const { world, ids } = await worldWith('Acme', 'Beta');
   const [acme = '', beta = ''] = ids;
   world.rules = [{ keepDays: 0, except: [installation(acme)] }];
   world.fault = (call) => {
-    if (call === `remove installation/${acme}`) throw new Fault('usage', 'the vault entry cannot be written');
+    if (call.startsWith('remove')) throw new Fault('usage', 'the vault entry cannot be written');
   };
   world.application.revoke(beta);
-  await world.pass(world.start(), 0.5 * hours);
+  const follower = world.start();
+  await world.pass(follower, 0.5 * hours);
   expect(world.erasures).toEqual(['beta']);
+  expect(world.row('beta')).toMatchObject({ state: 'erased', erasedRows: 7 });
   expect(world.row('acme')?.state).toBe('disconnected');
+  // Once a minute, and once when it can be removed.
+  const { sweeps } = world;
+  for (let turn = 0; turn < 3; turn += 1) await follower.turn(new AbortController().signal);
+  expect(world.sweeps).toBe(sweeps);
+  world.fault = () => {};
+  await world.pass(follower, 3 * 60_000);
+  expect([world.sweeps, world.tokenOf(acme), world.tokenOf(beta)]).toEqual([sweeps + 1, null, null]);
 });
 
 test('a company that installs again keeps its source under a new installation and token', async () => {
@@ -429,6 +449,15 @@ test('an account of another realm never takes over sources', async () => {
   expect(world.row('acme-2')).toMatchObject({ realm: 'test', state: 'connected' });
 });
 
+test('an account of another realm that signs in meanwhile ends sources, and their tokens are removed', async () => {
+  const { world, follower, first } = await worldWith('Acme');
+  world.application.realmName = 'test';
+  world.application.hidden = () => true;
+  await world.pass(follower, 1.1 * hours);
+  expect(world.row('acme')).toMatchObject({ state: 'disconnected', reason: 'rule_removed' });
+  expect(world.tokenOf(first)).toBeNull();
+});
+
 test('a source that an operator forgot is not brought back, not even by a new installation', async () => {
   const { world, first } = await worldWith('Acme');
   const row = world.row('acme');
@@ -555,7 +584,7 @@ test('a daemon that does not lead asks the platform nothing and syncs what the l
   const second = other.start();
   const asked = world.application.calls.length;
   await second.turn(new AbortController().signal);
-  await second.turn(new AbortController().signal);
+  expect(await second.turn(new AbortController().signal)).toBe(60_000);
   expect(other.names()).toEqual(['acme']);
   expect(world.application.calls.length).toBe(asked);
   const id = world.application.install('co_b', 'Beta');
@@ -730,6 +759,31 @@ test('a token that cannot be read after a crash is looked at once a minute, and 
   follower.retry();
   await world.settle(follower);
   expect(world.names()).toEqual(['acme']);
+});
+
+test('sources that cannot be read are read again in ten seconds, which is logged unless the daemon stops', async () => {
+  const { world, follower } = await worldWith('Acme');
+  const lines: string[] = [];
+  world.logger = { ...silentLogger, warn: (_, message) => void lines.push(message) };
+  world.store.revision = async () => {
+    throw new Fault('database_busy', 'busy');
+  };
+  expect(await world.start().turn(AbortSignal.abort())).toBe(10_000);
+  expect(lines).toEqual([]);
+  expect(await world.start().turn(new AbortController().signal)).toBe(10_000);
+  expect(lines).toEqual(['the followed sources could not be read or stored']);
+  expect(follower.isKnown).toBe(true);
+});
+
+test('a daemon that ceases to lead while it asks the platform erases nothing', async () => {
+  const { world, first } = await worldWith('Acme');
+  world.rules = [{ keepDays: 0 }];
+  world.application.revoke(first);
+  world.fault = (call) => {
+    if (call === 'list') world.leads = false;
+  };
+  await world.settle(world.start());
+  expect([world.row('acme')?.state, world.erasures]).toEqual(['disconnected', []]);
 });
 
 test('what was stored is announced again after an announcement that failed', async () => {
