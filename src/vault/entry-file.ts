@@ -24,7 +24,7 @@ export function entryOfFile(file: string): string | undefined {
     letter === '=' ? '.' : letter.toUpperCase(),
   )}`;
   try {
-    return fileOfEntry(checkedKey(key)) === file ? key : undefined;
+    return checkedKey(key);
   } catch {
     return undefined;
   }

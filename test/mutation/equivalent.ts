@@ -323,4 +323,14 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A lock that is not there is taken over as one without its text is; the first try spares three operations.',
   'exports/lake/lock.ts | > → >= | return written === null || Math.abs(systemClock.now() - written.mtimeM…':
     'The times of files are compared, which a test can set only to fractions of a second.',
+  'vault/entry-key.ts | 120 → 121 | throw new Fault(\'usage\', `"${printable(key.slice(0, 120))}" cannot nam…':
+    'How much of a key that is too long a message shows, is arbitrary.',
+  "vault/file-vault.ts | 200 → 201 | const triedText = 'x'.repeat(200);":
+    'How large the file is that is tried, is arbitrary.',
+  'vault/file-vault.ts | this.#writing.get(key) === settled → false | if (this.#writing.get(key) === settled) this.#writing.delete(key);':
+    'A settled write that is kept costs memory only.',
+  'tasks/erasure-steps.ts | 30_000 → 30001 | const busyTimeoutMillis = 30_000;':
+    'The attempts are 200 ms apart, so a millisecond changes nothing.',
+  'installations/installation-follower.ts | > → >= | if (wasUnsure && installations.length > 0) passOn(installations);':
+    'A message without installations has no effect.',
 };

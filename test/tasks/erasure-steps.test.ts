@@ -8,7 +8,8 @@ import type { SourceName } from '../../src/domain/ids.js';
 import { syncLake } from '../../src/reading/lake.js';
 import { publishExports } from '../../src/reading/publish-exports.js';
 import { systemClock } from '../../src/runtime/clock.js';
-import { afterErasing, withMirror } from '../../src/tasks/erasure-steps.js';
+import { afterErasing, retriedWhileBusy, withMirror } from '../../src/tasks/erasure-steps.js';
+import { FakeClock } from '../client/fake-clock.js';
 import { freshMirror, seedIdentity, seedInvestment, seedSource } from '../store/support/mirror.js';
 import { tempFolder } from '../store/temp-folder.js';
 import { testRandom } from '../support/chance.js';
@@ -123,6 +124,50 @@ test('an old backup that cannot be deleted keeps neither exports nor bytes, and 
     },
   });
   expect([isScrubbed, readdirSync(config.exports.folder)]).toEqual([true, []]);
+});
+
+test('what an erasure reports of bytes, and of a failure while it deletes files', async () => {
+  const { config } = await world('lake');
+  const erasing = (kind: string, receipts: number, removed: () => readonly string[] = () => []) => {
+    const upkeep = { removeBackups: removed, scrub: async () => ({ kind }) };
+    const erasures = { pending: async () => ({ receipts, since: null }) };
+    return afterErasing(config, { upkeep, erasures } as unknown as OpenMirror, systemClock, signal);
+  };
+  const failing = (error: Error) =>
+    erasing('clean', 0, () => {
+      throw error;
+    });
+  expect((await erasing('clean', 1)).bytes).toBe('scrubbed');
+  expect((await erasing('blocked', 1)).bytes).toBe('blocked');
+  // The process that blocked it was scrubbing itself.
+  expect((await erasing('blocked', 0)).bytes).toBe('scrubbed');
+  await expect(failing(new Fault('database_busy', 'away'))).rejects.toMatchObject({
+    code: 'database_busy',
+    message: 'the erasure is committed, but bytes of it may remain: away',
+    about: { hint: expect.stringMatching(/^Run the same command again/) },
+  });
+  await expect(failing(new RangeError('a bug'))).rejects.toThrow(new RangeError('a bug'));
+});
+
+test('what a busy database refuses is repeated for half a minute, anything else is not', async () => {
+  const clock = new FakeClock();
+  const calls = async (end: unknown, stop: AbortSignal, millis = Number.POSITIVE_INFINITY) => {
+    let count = 0;
+    const from = clock.monotonic();
+    const attempt = () => {
+      count += 1;
+      if (clock.monotonic() - from < millis) throw end;
+      return 'done';
+    };
+    const result = await retriedWhileBusy(clock, stop, attempt).catch((error: unknown) => error);
+    return [count, clock.monotonic() - from, result];
+  };
+  const busy = new Fault('database_busy', 'busy');
+  const full = new Fault('database_full', 'full');
+  expect(await calls(busy, signal, 600)).toEqual([4, 600, 'done']);
+  expect(await calls(busy, signal)).toEqual([151, 30_000, busy]);
+  expect(await calls(busy, AbortSignal.abort())).toEqual([1, 0, busy]);
+  expect(await calls(full, signal)).toEqual([1, 0, full]);
 });
 
 test('after the last source is erased, the lake has no person left', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -40,7 +40,8 @@ test('file vault: lists keys by prefix and removes entries with what an interrup
   for (const key of ['installation/inst_B', 'installation/inst_b', 'sign-in/my.crm', 'endpoint/main'])
     await vault.write(key, `secret of ${key}`);
   await writeFile(join(folder, 'sign-in.my==crm.secret.new'), 'half');
-  await writeFile(join(folder, 'notes.txt'), 'of a person');
+  for (const file of ['notes.txt', 'sign-in.a=1.secret', 'sign-in.==a.secret', 'sign--in.a.secret'])
+    await writeFile(join(folder, file), 'of a person');
   expect(await vault.keys('')).toEqual([
     'endpoint/main',
     'installation/inst_B',
@@ -50,7 +51,7 @@ test('file vault: lists keys by prefix and removes entries with what an interrup
   expect(await vault.keys('installation/')).toEqual(['installation/inst_B', 'installation/inst_b']);
   await vault.remove('sign-in/my.crm');
   expect(await vault.read('sign-in/my.crm')).toBeNull();
-  expect((await readdir(folder)).filter((file) => file.startsWith('sign-in'))).toEqual([]);
+  expect((await readdir(folder)).filter((file) => file.startsWith('sign-in.my'))).toEqual([]);
 });
 
 test('vault remove: an entry that a refresh is replacing is deleted after the refresh has stored it', async () => {
@@ -147,6 +148,27 @@ test('file vault: a full disk leaves the old secret and asks for room', async ()
     openFileVault({ folder, clock: systemClock, disk: full }).write('sign-in/crm', 'canary-new'),
   ).rejects.toMatchObject({ code: 'database_full', about: { hint: 'make room on its disk' } });
   expect(await open().read('sign-in/crm')).toBe('old');
+});
+
+test('file vault: an empty secret is not stored, and an entry that cannot be opened is not taken for a missing one', async () => {
+  await open().write('sign-in/crm', 'secret');
+  await expect(open().write('sign-in/crm', '')).rejects.toThrow('a vault entry cannot be empty');
+  expect(await open().read('sign-in/crm')).toBe('secret');
+  await rm(join(folder, 'sign-in.crm.secret'));
+  await symlink('sign-in.crm.secret', join(folder, 'sign-in.crm.secret'));
+  await expect(open().read('sign-in/crm')).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringMatching(/cannot be read \(ELOOP\)$/),
+  });
+});
+
+test('file vault: a removal that may not survive a power cut is an error, unless there is no folder', async () => {
+  const disk = { ...systemDisk };
+  const vault = openFileVault({ folder, clock: systemClock, disk });
+  await vault.remove('sign-in/crm');
+  await vault.write('sign-in/crm', 'secret');
+  disk.syncFolder = () => Promise.reject(Object.assign(new Error(), { code: 'EIO' }));
+  await expect(vault.remove('sign-in/crm')).rejects.toMatchObject({ code: 'database_busy' });
 });
 
 test('file vault: a full disk is reported before a write, and the try leaves nothing', async () => {
