@@ -290,6 +290,27 @@ test('wire: after a read without an answer, the next ones wait for no idle conne
   expect(await two()).toMatchObject([{ status: 200 }, { status: 200 }]);
 });
 
+test('wire: after a reset request and an aborted read, the other connections are used again', async () => {
+  const server = await listen((request, response) => {
+    if (request.url === '/reset') request.socket.destroy();
+    else if (request.url !== '/silent') response.end('{}');
+  });
+  const send = open();
+  const ask = (path: string, more: Parameters<typeof callTo>[1] = {}) =>
+    send(callTo(`${server.url}${path}`, more));
+  await Promise.all([ask('/'), ask('/')]);
+  expect(await faultOf(ask('/reset', { method: 'POST' }))).toMatchObject({ code: 'unreachable' });
+  expect(await ask('/', { method: 'POST' })).toMatchObject({ status: 200 });
+  const stop = new AbortController();
+  const silent = faultOf(ask('/silent', { signal: stop.signal }));
+  await expect.poll(() => server.requests.at(-1)?.url).toBe('/silent');
+  stop.abort();
+  expect(await silent).toMatchObject({ code: 'stopped' });
+  await ask('/');
+  const reads = server.requests.filter(({ method }) => method === 'GET').map(({ socket }) => socket);
+  expect(new Set(reads).size).toBe(2);
+});
+
 test('wire: 1xx responses are ignored', async () => {
   const server = await listen((_, response) => {
     response.writeEarlyHints({ link: '</style.css>; rel=preload' });
