@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   chownSync,
   mkdirSync,
@@ -80,11 +79,15 @@ test('lake lock: one without its text, as after a power cut, is taken over', asy
 test('lake lock: of two processes that take over an old one, one gets it, and the other finds it held', async () => {
   const folder = lockedBy('elsewhere:1:2.3.abc:another');
   const refused: unknown[] = [];
-  const ended = new EventTarget();
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  // The other one may be refused before this one's work begins.
   const lock = () =>
-    withLakeLock(folder, parts, () => once(ended, 'refused')).catch((error: unknown) => {
+    withLakeLock(folder, parts, () => ended).catch((error: unknown) => {
       refused.push(error);
-      ended.dispatchEvent(new Event('refused'));
+      end();
     });
   await Promise.all([lock(), lock()]);
   expect(refused).toMatchObject([busy]);
