@@ -72,6 +72,8 @@ export async function openTokenWatch({
     });
   let watched = watchedNow();
   const seen = new Map<string, string | null>();
+  /** The sign-in of each, by its number. */
+  const signIns = new Map<string, number>();
   let entriesDue = Number.NEGATIVE_INFINITY;
 
   /** Returns a digest of the entry; null when there is none, and undefined when it cannot be read. */
@@ -89,11 +91,15 @@ export async function openTokenWatch({
   const markAt = (place: CredentialPlace) =>
     'file' in place ? markOf(place.file) : markOfEntry(place.entry);
 
-  const announce = async ({ access, onReplaced, onRefreshed }: Watched) => {
+  const announce = async ({ key, access, onReplaced, onRefreshed }: Watched) => {
     const tokens = engine.platform.tokensOf(access);
-    if (await tokens.continues?.().catch(() => false)) return onRefreshed();
+    const signIn = await tokens.signIn?.().catch(() => undefined);
     tokens.reload?.();
-    onReplaced();
+    if (signIn === undefined) return onReplaced();
+    const isSame = signIn === (signIns.get(key) ?? 0);
+    signIns.set(key, signIn);
+    if (isSame) onRefreshed();
+    else onReplaced();
   };
 
   const look = async () => {
@@ -131,7 +137,7 @@ export async function openTokenWatch({
   let learning = learn(watched);
   const off = engine.sources.onChange(({ removed }) => {
     watched = watchedNow();
-    for (const name of removed) seen.delete(name);
+    for (const name of removed) for (const held of [seen, signIns]) held.delete(name);
     const added = watched.filter(({ key }) => !seen.has(key));
     learning = Promise.all([learning, learn(added)]).then(() => {});
   });

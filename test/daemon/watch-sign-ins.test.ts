@@ -67,13 +67,13 @@ test('a refreshed sign-in is told apart from one that a person replaced, for sou
   const clock = manualClock(0);
   const access = { kind: 'credentials', at: { entry: 'sign-in/crm' }, clientId: 'pk_1', clientSecret: null };
   let entry = 'sign-in 1';
-  let continues = async () => true;
+  let signIn = async () => 0;
   const events: string[] = [];
   const watch = await openTokenWatch({
     engine: {
-      sources: { all: [{ name: 'crm', access }], onChange: () => () => {} },
+      sources: { all: ['crm', 'erp'].map((name) => ({ name, access })), onChange: () => () => {} },
       vault: { read: async () => entry },
-      platform: { tokensOf: () => ({ continues: () => continues() }) },
+      platform: { tokensOf: () => ({ signIn: () => signIn() }) },
       sync: {
         recheck: (name: string) => events.push(`recheck ${name}`),
         refreshed: (name: string) => events.push(`refreshed ${name}`),
@@ -93,11 +93,12 @@ test('a refreshed sign-in is told apart from one that a person replaced, for sou
     await expect.poll(() => clock.waiting, seconds).toBe(1);
     return events.splice(0);
   };
-  expect(await seenAt('sign-in 2')).toEqual(['refreshed crm']);
-  continues = async () => false;
-  expect(await seenAt('sign-in 3')).toEqual(['recheck crm', 'rule']);
-  continues = () => Promise.reject(new Fault('reauthorize', 'not readable'));
-  expect(await seenAt('sign-in 4')).toEqual(['recheck crm', 'rule']);
+  expect(await seenAt('sign-in 2')).toEqual(['refreshed crm', 'refreshed erp']);
+  signIn = async () => 1;
+  expect(await seenAt('sign-in 3')).toEqual(['recheck crm', 'recheck erp', 'rule']);
+  expect(await seenAt('sign-in 4')).toEqual(['refreshed crm', 'refreshed erp']);
+  signIn = () => Promise.reject(new Fault('reauthorize', 'not readable'));
+  expect(await seenAt('sign-in 5')).toEqual(['recheck crm', 'recheck erp', 'rule']);
 });
 
 test('a watch that is closed while a server does not answer waits for one sign-in, not for each', async () => {

@@ -43,6 +43,10 @@ export function refreshingToken(parts: RefreshingTokenParts): TokenProvider {
 class RefreshingToken implements TokenProvider {
   readonly #parts: RefreshingTokenParts;
   #known: Credentials | undefined;
+  /** The refresh token that was read or stored last. */
+  #latest: string | null | undefined;
+  /** See `signIn`. */
+  #signIns = 0;
   #rotating: Promise<Credentials> | undefined;
   /** A refresh token that the platform rejected for good. Another attempt cannot succeed. */
   #dead: string | undefined;
@@ -55,17 +59,16 @@ class RefreshingToken implements TokenProvider {
     this.#known = undefined;
   }
 
-  async continues(): Promise<boolean> {
-    const used = this.#known?.refreshToken ?? null;
-    if (used === null) return false;
-    const stored = await this.#parts.store.read();
-    if (stored.refreshToken !== used && stored.previousRefreshToken !== used) return false;
-    this.#known = stored;
-    return true;
+  async signIn(): Promise<number> {
+    const isFirst = this.#latest === undefined;
+    await this.#read();
+    if (isFirst) this.#signIns += 1;
+    this.reload();
+    return this.#signIns;
   }
 
   async current(signal: Interruption): Promise<string> {
-    const known = this.#known ?? (await this.#parts.store.read());
+    const known = this.#known ?? (await this.#read());
     this.#known = known;
     if (known.refreshToken === null || this.#lifeLeft(known) > leewayMillis) return known.accessToken;
     try {
@@ -96,7 +99,7 @@ class RefreshingToken implements TokenProvider {
   #rotate(refused: string, signal: Interruption): Promise<Credentials> {
     const { store } = this.#parts;
     return store.withLock(signal, async (isMine) => {
-      const stored = await store.read();
+      const stored = await this.#read();
       // Another process refreshed first, or a person signed in again.
       if (stored.accessToken !== refused) return stored;
       if (stored.refreshToken === null) return stored;
@@ -106,6 +109,7 @@ class RefreshingToken implements TokenProvider {
       // This process stalled until another one took the lock. Use what that one stored; our pair was never used.
       if (!(await isMine())) return this.#adoptOther(refreshToken, takenOver(store.place));
       await store.write(fresh);
+      this.#latest = fresh.refreshToken;
       this.#parts.logger.debug({ component: 'tokens', file: store.place }, 'access token refreshed');
       return fresh;
     });
@@ -136,7 +140,7 @@ class RefreshingToken implements TokenProvider {
 
   /** Returns the credentials that another process stored meanwhile. Throws `otherwise` when there are none. */
   async #adoptOther(sent: string, otherwise: Fault): Promise<Credentials> {
-    const stored = await this.#parts.store.read();
+    const stored = await this.#read();
     if (stored.refreshToken !== sent) return stored;
     if (otherwise.code === 'reauthorize') this.#dead = sent;
     throw otherwise;
@@ -157,6 +161,17 @@ class RefreshingToken implements TokenProvider {
           : instantFromMillis(clock.now() + tokens.expiresInSeconds * 1000),
       scope: tokens.scope === '' ? stored.scope : tokens.scope,
     };
+  }
+
+  /** Reads what is stored, and notices a sign-in that a person put in the place of the one that was read last. */
+  async #read(): Promise<Credentials> {
+    const stored = await this.#parts.store.read();
+    const { refreshToken, previousRefreshToken } = stored;
+    const latest = this.#latest;
+    const isRefreshed = latest !== null && (refreshToken === latest || previousRefreshToken === latest);
+    if (latest !== undefined && !isRefreshed) this.#signIns += 1;
+    this.#latest = refreshToken;
+    return stored;
   }
 
   #lifeLeft(credentials: Credentials): number {

@@ -15,8 +15,8 @@ export interface TokenProvider {
   /** Reads the stored token again before the next use, because it may have changed. */
   reload?(): void;
   /**
-   * Reads a stored sign-in again. If it continues the one in use, because this or another process refreshed it, uses it from
-   * now on and returns true. Returns false if a person replaced it, or if none is in use.
+   * Reads a stored sign-in again and returns its number: it grows when a person replaces the sign-in, or stores the first
+   * one, and stays while processes refresh it. It is 0 until then.
    */
-  continues?(): Promise<boolean>;
+  signIn?(): Promise<number>;
 }

@@ -196,17 +196,19 @@ describe('refreshing token: one refresh at a time', () => {
 });
 
 describe('refreshing token: a sign-in that has ended', () => {
-  test('a stored sign-in continues the one in use if it was refreshed, by this process or another one, and is used from then on', async () => {
+  test('a stored sign-in keeps its number while processes refresh it, and gets another one when a person replaces it, whoever reads it first', async () => {
     const [one, two] = [provider(new TokenServer()), provider(new TokenServer())];
-    expect(await one.continues?.(), 'none is in use yet').toBe(false);
     expect(await one.current(signal)).toBe('at_old');
-    expect(await one.continues?.(), 'nothing was stored').toBe(true);
+    expect(await one.signIn?.(), 'as it was read first').toBe(0);
     const fresh = await two.renew('at_old', signal);
-    expect(await two.continues?.(), 'refreshed by itself').toBe(true);
-    expect(await one.continues?.(), 'refreshed by another process').toBe(true);
+    expect(await two.signIn?.(), 'refreshed by itself').toBe(0);
+    expect(await one.signIn?.(), 'refreshed by another process').toBe(0);
     expect(await one.current(signal)).toBe(fresh);
     await writeCredentials(path, { ...stored, accessToken: 'at_new', refreshToken: 'rt_new' });
-    expect(await one.continues?.(), 'replaced by a person').toBe(false);
+    expect(await one.renew(fresh, signal), 'a request reads it before anything else does').toBe('at_new');
+    expect(await one.signIn?.(), 'replaced by a person').toBe(1);
+    expect(await one.signIn?.()).toBe(1);
+    expect(await provider(new TokenServer()).signIn?.(), 'none was read before').toBe(1);
   });
 
   test('OAUTH-20 CLIENT-12 invalid_grant asks for a new sign-in, once', async () => {
