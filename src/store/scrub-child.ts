@@ -51,13 +51,15 @@ async function inPlace(
   rewritten: number,
 ): Promise<Scrubbed | null> {
   const second = connectSqlite(database.file, { mustExist: true });
-  const until = clock.monotonic() + logWaitMillis;
-  const pause = async () => {
-    await clock.wait(logPauseMillis);
-    return clock.monotonic() < until;
+  const patience = () => {
+    const until = clock.monotonic() + logWaitMillis;
+    return async () => {
+      await clock.wait(logPauseMillis);
+      return clock.monotonic() < until;
+    };
   };
   try {
-    return await scrubInPlace(database, clock, { rewritten, descriptor, second: second.raw, pause });
+    return await scrubInPlace(database, clock, { rewritten, descriptor, second: second.raw, patience });
   } finally {
     second.close();
   }

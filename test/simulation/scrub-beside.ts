@@ -69,7 +69,7 @@ export function scrubBeside(
     const second = openSqlite(file);
     const descriptor = openSync(file, 'r+');
     try {
-      const parts = { rewritten, descriptor, second: second.raw, pause: async () => false };
+      const parts = { rewritten, descriptor, second: second.raw, patience: () => async () => false };
       return await scrubInPlace(database, life.clock, parts);
     } finally {
       // All connections are in this process, so SQLite knows of their locks without those that this drops.

@@ -11,6 +11,9 @@ const pagesMax = 2 ** 25;
 
 const zeros = Buffer.alloc(65_536);
 
+/** So many ranges are written before the disk has to have them: commits of others wait for the disk meanwhile. */
+const unsyncedMax = 256;
+
 /**
  * The main file of a database, outside of SQLite. Overwrites bytes that belong to nothing with zeros. Requires that no
  * other process writes to the file meanwhile: see overwrite-unused.ts. Other processes may read it: SQLite ignores those bytes.
@@ -20,13 +23,16 @@ export class PageFile {
   readonly #layout: Layout;
   readonly #pageCount: number;
   readonly #page: Buffer;
+  readonly #fsync: (descriptor: number) => void;
+  #unsynced = 0;
 
   /** Throws `Unwalkable`. */
-  constructor(descriptor: number) {
+  constructor(descriptor: number, fsync: (descriptor: number) => void = fsyncSync) {
     const header = Buffer.alloc(100);
     if (readSync(descriptor, header, 0, 100, 0) < 100) throw new Unwalkable('the header is missing');
     const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
     this.#descriptor = descriptor;
+    this.#fsync = fsync;
     this.#layout = { pageSize, usable: pageSize - header.readUInt8(20) };
     this.#pageCount = header.readUInt32BE(28);
     this.#page = Buffer.alloc(pageSize);
@@ -77,7 +83,8 @@ export class PageFile {
 
   /** Waits until the disk has the zeros. */
   sync(): void {
-    fsyncSync(this.#descriptor);
+    this.#fsync(this.#descriptor);
+    this.#unsynced = 0;
   }
 
   /** Overwrites what follows the end of a long value in its last page. */
@@ -112,7 +119,7 @@ export class PageFile {
   #overwriteTail(): void {
     const { size } = fstatSync(this.#descriptor);
     for (let at = this.#pageCount * this.#layout.pageSize; at < size; at += zeros.length)
-      writeSync(this.#descriptor, zeros, 0, Math.min(zeros.length, size - at), at);
+      this.#writeZeros(Math.min(zeros.length, size - at), at);
   }
 
   #read(pageNo: number): Buffer {
@@ -128,7 +135,13 @@ export class PageFile {
       const from = ranges[n] ?? 0;
       const to = ranges[n + 1] ?? 0;
       if (this.#page.compare(zeros, 0, to - from, from, to) === 0) continue;
-      writeSync(this.#descriptor, zeros, 0, to - from, (pageNo - 1) * this.#layout.pageSize + from);
+      this.#writeZeros(to - from, (pageNo - 1) * this.#layout.pageSize + from);
     }
+  }
+
+  #writeZeros(length: number, at: number): void {
+    writeSync(this.#descriptor, zeros, 0, length, at);
+    this.#unsynced += 1;
+    if (this.#unsynced >= unsyncedMax) this.sync();
   }
 }

@@ -60,8 +60,11 @@ export interface InPlaceParts {
   readonly descriptor: number;
   /** A second connection to the file. */
   readonly second: RawDatabase;
-  /** Waits a moment for readers to leave the log. Returns false once they have been waited for long enough. */
-  readonly pause: () => Promise<boolean>;
+  /**
+   * Begins to wait for readers to leave the log. What it returns waits a moment, and returns false once that wait has taken
+   * long enough. Each wait has its own time: a pass over a large file takes seconds.
+   */
+  readonly patience: () => () => Promise<boolean>;
 }
 
 /**
@@ -71,13 +74,14 @@ export interface InPlaceParts {
 export async function scrubInPlace(
   database: SqliteConnection,
   clock: Clock,
-  { rewritten: rewrittenBefore, descriptor, second, pause }: InPlaceParts & { readonly rewritten: number },
+  { rewritten: rewrittenBefore, descriptor, second, patience }: InPlaceParts & { readonly rewritten: number },
 ): Promise<Scrubbed | null> {
   const { raw, file } = database;
   let rewritten = rewrittenBefore;
   const blocked = (): Scrubbed => ({ kind: 'blocked', erasures: pendingErasures(database), rewritten });
   /** A checkpoint that waits for a reader keeps all writers waiting, so this one does not wait while it checks. */
   const leaveLogEmpty = async () => {
+    const pause = patience();
     for (;;) {
       raw.pragma('wal_checkpoint(PASSIVE)');
       if (withoutLockWait(raw, () => emptyLog(raw, 0))) return true;

@@ -83,8 +83,8 @@ function scrubber(file: string) {
         },
         onPass,
       }),
-    scrub: (pause = async () => false) =>
-      scrubInPlace(database, new StandingClock(), { ...parts, rewritten: 0, pause }),
+    scrub: (patience = () => async () => false) =>
+      scrubInPlace(database, new StandingClock(), { ...parts, rewritten: 0, patience }),
   };
 }
 
@@ -162,7 +162,7 @@ test('a reader that keeps the log from being emptied blocks the scrub, and no wr
   const writer = openSqlite(database.file, { busyTimeoutMs: 0 });
   const here = scrubber(database.file);
   let pauses = 0;
-  const blocked = await here.scrub(async () => {
+  const blocked = await here.scrub(() => async () => {
     writer.raw.exec('UPDATE sources SET generation = generation + 1');
     pauses += 1;
     return pauses < 3;
@@ -175,6 +175,28 @@ test('a reader that keeps the log from being emptied blocks the scrub, and no wr
   expect(await here.scrub()).toEqual({ kind: 'scrubbed', erasures: 2 });
   people.there.delete(people.rows[1] ?? 0);
   expect(deletedIn(database.file, people)).toEqual([]);
+});
+
+test('readers are waited for anew each time the log is emptied, as a pass over the file may take long', async () => {
+  const database = migratedDatabase();
+  churned(database);
+  const reader = openSqlite(database.file, { readonly: true });
+  onTestFinished(() => reader.close());
+  const waits: number[] = [];
+  const scrubbed = await scrubber(database.file).scrub(() => {
+    database.raw.exec('UPDATE sources SET generation = generation + 1');
+    reader.raw.exec('BEGIN');
+    reader.raw.prepare('SELECT count(*) FROM identity_rows').get();
+    const wait = waits.push(0) - 1;
+    return async () => {
+      waits[wait] = (waits[wait] ?? 0) + 1;
+      if (waits[wait] === 2) reader.raw.exec('COMMIT');
+      return waits[wait] < 3;
+    };
+  });
+  expect(scrubbed).toMatchObject({ kind: 'scrubbed' });
+  // Before the first pass, before the last one, and at the end.
+  expect(waits).toEqual([2, 2, 2]);
 });
 
 test('a file that is mostly unused is left to VACUUM, which returns the space', async () => {
@@ -234,6 +256,25 @@ test('overwriting unused bytes leaves every kind of page readable, whatever the 
     expect(again.pragma('integrity_check', { simple: true })).toBe('ok');
     expect(allRows(again)).toEqual(before);
   }
+});
+
+test('the disk has overwritten pages soon, so that the commits of others never wait for many of them', () => {
+  const file = manyKinds(512, seededRandom(14));
+  const db = new Sqlite(file, { readonly: true });
+  const roots = db.prepare('SELECT rootpage FROM sqlite_schema WHERE rootpage > 1').pluck().all() as number[];
+  db.close();
+  let synced = readFileSync(file);
+  const pages: number[] = [];
+  const page = new PageFile(openSync(file, 'r+'), () => {
+    const now = readFileSync(file);
+    const isChanged = (at: number) => !now.subarray(at, at + 512).equals(synced.subarray(at, at + 512));
+    pages.push(Array.from({ length: now.length / 512 }, (_, n) => n * 512).filter(isChanged).length);
+    synced = now;
+  });
+  page.overwriteAll(roots);
+  page.sync();
+  expect(pages.length).toBeGreaterThan(1);
+  expect(Math.max(...pages)).toBeLessThanOrEqual(256);
 });
 
 test('a file that is damaged or has pages of other kinds is not overwritten', () => {
