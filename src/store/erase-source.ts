@@ -134,14 +134,21 @@ export interface ErasingCommits {
   /** Takes the lease and hides the source. Returns null when it is not stored. Throws `lease_lost` while it is held. */
   begin(source: SourceName): Awaitable<{ readonly erasing: SourceErasure; readonly rows: number } | null>;
   bounds(erasing: SourceErasure, table: ErasedTable): Awaitable<Bounds>;
-  /** Deletes at most `limit` rows with numbers above `after`, up to `last`. Returns how many. */
+  /** Deletes at most `limit` rows with numbers above `after`, up to `last`. */
   deleteSlice(
     erasing: SourceErasure,
     table: ErasedTable,
     range: { readonly after: number; readonly last: number; readonly limit: number },
-  ): Awaitable<number>;
+  ): Awaitable<ErasedSlice>;
   /** Deletes the row of the source. Returns the number of rows deleted. */
   finish(erasing: SourceErasure): Awaitable<number>;
+}
+
+export interface ErasedSlice {
+  /** How many rows were chosen: as many as `limit` if there may be more. */
+  readonly found: number;
+  /** Fewer than `found` if another process, such as a purge, deleted some of them meanwhile. */
+  readonly deleted: number;
 }
 
 export interface SliceSizes {
@@ -181,8 +188,8 @@ export class StoredSourceEraser implements SourceEraser {
     for (let after = min - 1; after < max; ) {
       const last = after + numbersPerSlice;
       const slice = await this.commits.deleteSlice(erasing, table, { after, last, limit: rowsPerCommit });
-      deleted += slice;
-      if (slice < rowsPerCommit) after = last;
+      deleted += slice.deleted;
+      if (slice.found < rowsPerCommit) after = last;
       await setImmediate();
     }
     return deleted;

@@ -5,6 +5,7 @@ import {
   type Bounds,
   bindsOf,
   boundsOf,
+  type ErasedSlice,
   type ErasedTable,
   type ErasingCommits,
   erasedTables,
@@ -75,18 +76,19 @@ export class PostgresErasingCommits implements ErasingCommits {
     erasing: SourceErasure,
     table: ErasedTable,
     { after, last, limit }: { readonly after: number; readonly last: number; readonly limit: number },
-  ): Promise<number> {
+  ): Promise<ErasedSlice> {
     const binds = bindsOf(table, erasing);
     return this.#held(erasing, async (transaction) => {
       const found = await transaction.rows<{ key: number }>(
         numbered(nextKeys(table)),
         ...[after, last, ...binds, limit],
       );
-      if (found.length === 0) return 0;
-      return transaction.run(
+      if (found.length === 0) return { found: 0, deleted: 0 };
+      const deleted = await transaction.run(
         `DELETE FROM ${table.name} WHERE ${table.key} = ANY($1::bigint[])`,
         found.map(({ key }) => key),
       );
+      return { found: found.length, deleted };
     });
   }
 

@@ -6,6 +6,7 @@ import {
   bindsOf,
   boundsOf,
   byNumber,
+  type ErasedSlice,
   type ErasedTable,
   type ErasingCommits,
   erasedTables,
@@ -74,7 +75,7 @@ export class SqliteErasingCommits implements ErasingCommits {
     erasing: SourceErasure,
     table: ErasedTable,
     { after, last, limit }: { readonly after: number; readonly last: number; readonly limit: number },
-  ): number {
+  ): ErasedSlice {
     const { raw, file } = this.database;
     // Outside the transaction: nothing can be added to the source, and most slices of a large mirror contain none of it.
     const keys = withSqliteFaults(file, () =>
@@ -83,8 +84,8 @@ export class SqliteErasingCommits implements ErasingCommits {
         .pluck()
         .all(after, last, ...bindsOf(table, erasing), limit),
     );
-    if (keys.length === 0) return 0;
-    return this.#held(
+    if (keys.length === 0) return { found: 0, deleted: 0 };
+    const deleted = this.#held(
       erasing,
       () =>
         raw
@@ -93,6 +94,7 @@ export class SqliteErasingCommits implements ErasingCommits {
           )
           .run(JSON.stringify(keys), ...bindsOf(table, erasing)).changes,
     );
+    return { found: keys.length, deleted };
   }
 
   finish(erasing: SourceErasure): number {
