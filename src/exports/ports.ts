@@ -21,7 +21,7 @@ export interface LakeSource {
   readonly listed_at: string;
   /** Until when its rows are complete; null when that is not known. */
   readonly complete_up_to: string | null;
-  /** End of its last superseded version; empty before the first. */
+  /** End of its last superseded version, purged or not; empty before the first. */
   readonly history_to: string;
   readonly rows: number;
   /** Exact sums of the amounts, as text. */

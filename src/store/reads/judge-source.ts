@@ -205,7 +205,7 @@ function isOverdue(
   const seen = Math.max(
     ticked,
     committed - now > aheadMillisMax ? ticked : committed,
-    waited > 0 ? ticked + Math.min(waited, retryMillisMax) : ticked,
+    ticked + Math.min(waited, retryMillisMax),
   );
   // Also true for a time that cannot be read.
   return !(now - seen <= staleMillis);

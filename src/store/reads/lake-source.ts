@@ -111,22 +111,30 @@ async function sourcesOf(all: All): Promise<readonly LakeSource[]> {
       )
     ).map((row) => [String(row.source), row]),
   );
-  const sources = await all<Omit<LakeSource, 'rows' | 'sums'>>(
-    `SELECT s.name AS source, s.listed_at, t.complete_up_to,
+  const sources = await all<Omit<LakeSource, 'rows' | 'sums'> & { readonly history_from: string | null }>(
+    `SELECT s.name AS source, s.listed_at, t.complete_up_to, s.history_from,
        coalesce((SELECT max(h.valid_to) FROM history_rows h WHERE h.source_no = s.no), '') AS history_to
      FROM sources s JOIN sync_status t ON t.source = s.name
      WHERE s.listed_at IS NOT NULL ORDER BY s.name`,
   );
-  return sources.map((source) => {
+  return sources.map(({ history_from, ...source }) => {
     const total = totals.get(source.source);
     const part = (name: string) => BigInt(total?.[name] ?? 0);
     const sums = amounts.map((name) => [
       name,
       String(part(`${name}_high`) * 1_000_000n + part(`${name}_low`)),
     ]);
-    return { ...source, rows: Number(total?.count ?? 0), sums: Object.fromEntries(sums) };
+    return {
+      ...source,
+      // The last one may have been purged.
+      history_to: later(source.history_to, history_from),
+      rows: Number(total?.count ?? 0),
+      sums: Object.fromEntries(sums),
+    };
   });
 }
+
+const later = (time: string, other: string | null): string => (other !== null && other > time ? other : time);
 
 async function continues(
   since: LakePosition,
@@ -139,6 +147,7 @@ async function continues(
   if (since.sources.length === 0) return false;
   if (now.change_seq < since.change_seq || listed(now) !== listed(since)) return false;
   if ((await markAt(since.change_seq)) !== since.change_mark) return false;
+  if (await isPurgedSince(since, all)) return false;
   const [later] = await all<{ count: number; snapshots: number | null }>(
     `SELECT count(*) AS count, sum(CASE WHEN kind = 'snapshot' THEN 1 ELSE 0 END) AS snapshots
      FROM change_rows WHERE seq > ?`,
@@ -147,6 +156,15 @@ async function continues(
   return (
     Number(later?.count ?? 0) === now.change_seq - since.change_seq && Number(later?.snapshots ?? 0) === 0
   );
+}
+
+/** Returns whether versions that were superseded since are gone: `touchedKeys` then lacks records published again. */
+async function isPurgedSince({ sources }: LakePosition, all: All): Promise<boolean> {
+  const reached = new Map(sources.map(({ source, history_to }) => [source, history_to]));
+  const purged = await all<{ source: string; history_from: string }>(
+    'SELECT name AS source, history_from FROM sources WHERE history_from IS NOT NULL',
+  );
+  return purged.some(({ source, history_from }) => history_from > (reached.get(source) ?? history_from));
 }
 
 /**

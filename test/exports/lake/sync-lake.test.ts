@@ -123,20 +123,29 @@ test('lake: without a change there is no new snapshot, and the lake says until w
   expect(after?.position.sources[0]?.complete_up_to).toBe('2026-02-28T00:00:00.000Z');
 });
 
-both('lake: a record that the platform published again without a change is in the lake too', async () => {
-  const fixture = await listed(5);
-  await fixture.delta([record('inv_1', { reason: 'recomputed' as never })]);
-  const folder = join(tempFolder(), 'lake');
-  await sync(fixture, folder);
-  await fixture.delta([
-    record('inv_1', { reason: 'again' as never, observed_at: '2026-02-09T00:00:00.000Z' as never }),
-  ]);
-  await sync(fixture, folder);
-  expect(await lakeRows(folder)).toEqual(await mirrorRows(fixture));
-  expect(await askLake(folder, "SELECT reason FROM investments WHERE id = 'inv_1'")).toEqual([
-    { reason: 'again' },
-  ]);
-});
+both(
+  'lake: a record that the platform published again without a change is in the lake too, also if its versions are purged',
+  async () => {
+    const fixture = await listed(5);
+    await fixture.delta([record('inv_1', { reason: 'recomputed' as never })]);
+    const folder = join(tempFolder(), 'lake');
+    await sync(fixture, folder);
+    await fixture.delta([
+      record('inv_1', { reason: 'again' as never, observed_at: '2026-02-09T00:00:00.000Z' as never }),
+    ]);
+    await sync(fixture, folder);
+    expect(await lakeRows(folder)).toEqual(await mirrorRows(fixture));
+    expect(await askLake(folder, "SELECT reason FROM investments WHERE id = 'inv_1'")).toEqual([
+      { reason: 'again' },
+    ]);
+    // The superseded version, by which the next sync would find the record, is purged before it.
+    await fixture.delta([record('inv_1', { reason: 'last' as never })]);
+    await fixture.purgeHistory('2027-01-01T00:00:00.000Z' as Instant);
+    expect(await sync(fixture, folder)).toMatchObject({ wrote: 'full', changed: 1 });
+    expect(await lakeRows(folder)).toEqual(await mirrorRows(fixture));
+    expect(await sync(fixture, folder)).toMatchObject({ wrote: 'none' });
+  },
+);
 
 test('lake: a mirror that does not continue the one before is read anew, and its changes say what differs', async () => {
   const folder = join(tempFolder(), 'lake');
