@@ -1,6 +1,13 @@
-import { expect } from 'vitest';
+import { expect, test as pure } from 'vitest';
 import type { FeedItem } from '../../src/domain/investment.js';
-import { driftFieldsMax, moreFields, quarantineMax } from '../../src/store/anomaly-limits.js';
+import {
+  boundedDrift,
+  cutField,
+  driftFieldsMax,
+  moreFields,
+  quarantineMax,
+} from '../../src/store/anomaly-limits.js';
+import { cappedBody, digestOf } from '../../src/store/quarantine-body.js';
 import { test } from './both-databases.js';
 import { mirrorFixture } from './mirror-fixture.js';
 import { identity, record, rejected } from './samples.js';
@@ -90,6 +97,52 @@ test('an entry without an id that a page has twice counts once beyond a full qua
   await rows(`UPDATE sources SET quarantined = ${quarantineMax} RETURNING quarantined`);
   expect(await delta([listed(1), listed(2), swept(1)])).toMatchObject({ quarantined: 2 });
   expect(await rows('SELECT times FROM quarantine')).toEqual([{ times: 2 }]);
+});
+
+const kibibytes64 = 'x'.repeat(64 * 1_024);
+
+pure(
+  'records without an id: a body beyond 64 KiB is cut, and none of its bytes become half a character',
+  () => {
+    expect(cappedBody(kibibytes64)).toBe(kibibytes64);
+    const cut = cappedBody(`${kibibytes64.slice(4)}\u{1f600}\u{1f600}`);
+    expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(64 * 1_024);
+    expect(cut.startsWith(kibibytes64.slice(4))).toBe(true);
+  },
+);
+
+/** Two publications of one record, the body of each so long. */
+const published = (length: number): readonly string[] =>
+  ['c_1', 'c_2'].map((cursor) => `{"cursor":"${cursor}","text":"${'x'.repeat(length - 26)}"}`);
+
+pure.each<[string, readonly string[], 'equal' | 'different']>([
+  ['publications of one record', published(64 * 1_024), 'equal'],
+  ['publications that are too long to be parsed', published(64 * 1_024 + 1), 'different'],
+  ['texts', ['"a"', '"b"'], 'different'],
+  ['numbers', ['1', '2'], 'different'],
+  ['lists', ['[1]', '[2]'], 'different'],
+  ['bodies that are no JSON', ['{', '{{'], 'different'],
+])('records without an id: two %s have %3$s digests', (_, bodies, wanted) => {
+  const [one, other] = bodies.map((body) => digestOf(body, 'no id'));
+  expect(one === other ? 'equal' : 'different').toBe(wanted);
+});
+
+pure('records without an id: what is wrong with it identifies an entry whose body is not kept', () => {
+  expect(digestOf('', 'no id')).not.toBe(digestOf('', 'no status'));
+});
+
+pure.each<[string, readonly string[], readonly string[], readonly string[]]>([
+  ['the last room is taken by the first of two new names', [], ['new', 'newer'], ['new', moreFields]],
+  ['a known name takes no room', [], ['f0', 'new'], ['f0', 'new']],
+  ['names beyond the limit, which were counted before, take none', [moreFields], ['new'], ['new']],
+])('unknown fields: of 499 known ones, %s', (_, more, found, counted) => {
+  const known = new Set([...Array.from({ length: 499 }, (_, at) => `f${at}`), ...more]);
+  const counts = boundedDrift(new Map(found.map((name) => [name, 1])), known);
+  expect([...counts.keys()]).toEqual(counted);
+});
+
+pure('unknown fields: a name of 200 characters is not truncated', () => {
+  expect(cutField('n'.repeat(200))).toBe('n'.repeat(200));
 });
 
 const withFields = (id: string, count: number, prefix: string): FeedItem =>

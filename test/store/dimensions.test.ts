@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { collections } from '../../src/dimensions/collections/index.js';
 import { type CollectionName, collectionNames, type Listing, type Row } from '../../src/dimensions/ports.js';
+import type { Instant } from '../../src/domain/instant.js';
 import { PostgresDimensions } from '../../src/store/dialect/postgres/dimensions.js';
 import { SqliteDimensions } from '../../src/store/dialect/sqlite/dimensions.js';
 import { test } from './both-databases.js';
@@ -49,7 +50,7 @@ test('collections: a first listing adds rows, and an equal one changes nothing',
 });
 
 test('collections: a changed round keeps its superseded version, and the change names the columns', async () => {
-  const { apply, rows } = await dimensionsFixture();
+  const { apply, rows, purgeHistory } = await dimensionsFixture();
   await apply(complete('rounds', [round('ofr_1', { status: 'open' })]));
   await apply(
     complete('rounds', [round('ofr_1', { status: 'closed', target_cents: 9_007_199_254_740_991 })]),
@@ -74,11 +75,20 @@ test('collections: a changed round keeps its superseded version, and the change 
     { kind: 'round_removed', fields: '[]' },
   ]);
   expect(await rows('SELECT * FROM rounds')).toEqual([]);
+  expect(await purgeHistory(String(second?.valid_to) as Instant)).toBe(1);
+  expect(await rows('SELECT status FROM round_history')).toEqual([{ status: 'closed' }]);
+  expect(await rows('SELECT history_from FROM sources')).toEqual([{ history_from: first?.valid_to }]);
+  const values = 'before IS NOT NULL AS before, after IS NOT NULL AS after';
+  expect(await rows(`SELECT kind, ${values} FROM changes ORDER BY seq`), 'what changes say').toEqual([
+    { kind: 'round_added', before: 0, after: 0 },
+    { kind: 'round_changed', before: 0, after: 0 },
+    { kind: 'round_removed', before: 1, after: 0 },
+  ]);
 });
 
 test('collections: an incomplete listing deletes and changes nothing, and its problem is told', async () => {
   const { apply, rows } = await dimensionsFixture();
-  await apply(complete('rounds', [round('ofr_1')]));
+  await apply(complete('companies', []), complete('rounds', [round('ofr_1')]));
   const incomplete = {
     kind: 'incomplete',
     collection: collections.rounds,
@@ -87,9 +97,9 @@ test('collections: an incomplete listing deletes and changes nothing, and its pr
   await apply(incomplete);
   await apply({ ...incomplete, problem: null });
   expect(await rows('SELECT id FROM rounds')).toEqual([{ id: 'ofr_1' }]);
-  const [held] = (await rows('SELECT problem, problem_since, listed_at FROM collections')) as [
-    { problem: string; problem_since: string; listed_at: string },
-  ];
+  const [held] = (await rows(
+    "SELECT problem, problem_since, listed_at FROM collections WHERE collection = 'rounds'",
+  )) as [{ problem: string; problem_since: string; listed_at: string }];
   expect(held.problem).toBe('GET answered 503');
   expect(held.problem_since > held.listed_at).toBe(true);
   expect(await rows('SELECT collections_problem FROM sync_status')).toEqual([
@@ -97,6 +107,7 @@ test('collections: an incomplete listing deletes and changes nothing, and its pr
   ]);
   await apply(complete('rounds', [round('ofr_1')]));
   expect(await rows('SELECT problem, problem_since FROM collections')).toEqual([
+    { problem: null, problem_since: null },
     { problem: null, problem_since: null },
   ]);
 });
@@ -160,21 +171,25 @@ test('collections: stats are replaced without versions and changes', async () =>
     asked_at,
   });
   await apply(complete('round_stats', [counted('2026-01-01T00:00:00.000Z', 1)]));
-  await apply(complete('round_stats', [counted('2026-01-02T00:00:00.000Z', 2)]));
+  await apply(
+    complete('round_stats', [counted('2026-01-02T00:00:00.000Z', 2)]),
+    complete('rounds', [round('ofr_1')]),
+  );
   expect(await rows('SELECT investments, asked_at FROM round_stats')).toEqual([
     { investments: 2, asked_at: '2026-01-02T00:00:00.000Z' },
   ]);
-  expect(await rows('SELECT * FROM changes')).toEqual([]);
+  expect(await rows('SELECT seq, kind FROM changes')).toEqual([{ seq: 1, kind: 'round_added' }]);
 });
 
 test('collections: a source tells when all of them were listed', async () => {
-  const { apply, rows } = await dimensionsFixture();
+  const { apply, rows, dimensions } = await dimensionsFixture();
   const listedAt = async () =>
     (await rows('SELECT collections_listed_at AS at FROM sync_status')) as [{ at: string | null }];
   expect(await listedAt()).toEqual([{ at: null }]);
   const incomplete = { kind: 'incomplete', collection: collections.rounds, problem: null } as const;
   await apply(complete('companies', []), incomplete);
   expect(await listedAt()).toEqual([{ at: null }]);
+  expect([...(await dimensions.state(acme.name)).listedAt.keys()]).toEqual(['companies']);
   await apply(complete('rounds', []));
   expect(await rows('SELECT min(listed_at) AS at FROM collections')).toEqual(await listedAt());
 });
@@ -186,6 +201,18 @@ test('collections: a change says what was before and after it', async () => {
   expect(await rows("SELECT before, after FROM changes WHERE kind = 'round_changed'")).toEqual([
     { before: '{"status":"open"}', after: '{"status":"closed"}' },
   ]);
+  await apply(complete('rounds', []));
+  const whole = (await rows(
+    "SELECT before, after FROM changes WHERE kind <> 'round_changed' ORDER BY seq",
+  )) as {
+    before: string | null;
+    after: string | null;
+  }[];
+  const [added, removed] = whole.map(({ before, after }) =>
+    [before, after].map((text) => JSON.parse(text ?? '{}')),
+  );
+  expect(added).toMatchObject([{}, { name: 'Round ofr_1', status: 'open' }]);
+  expect(removed).toMatchObject([{ name: 'Round ofr_1', status: 'closed' }, {}]);
 });
 
 test('collections: the newest accepted event of a round is found by the beginning of its name', async () => {

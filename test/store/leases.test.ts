@@ -210,6 +210,8 @@ describe('a source', () => {
     expect(await rows(told)).toEqual([
       { last_outcome: 'waiting', last_error_code: 'rate_limited', retry_at: retryAt, never: 1 },
     ]);
+    await mirror.recordTick(lease, { ...report, outcome: 'waiting' }, null);
+    expect(await rows(told), 'a wait without an error').toMatchObject([{ last_error_code: 'rate_limited' }]);
     await mirror.recordTick(lease, { ...report, mode: 'none' }, null);
     expect(await rows(told), 'records that were read again').toMatchObject([
       { last_outcome: 'done', never: 1 },
@@ -220,7 +222,7 @@ describe('a source', () => {
     ]);
     expect(
       await rows(
-        'SELECT source, trigger, mode, took_ms, pages, added, changed, removed, quarantined FROM ticks WHERE tick = 3',
+        'SELECT source, trigger, mode, took_ms, pages, added, changed, removed, quarantined FROM ticks WHERE tick = 4',
       ),
     ).toEqual([
       {

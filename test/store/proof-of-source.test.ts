@@ -89,6 +89,8 @@ test('a page with more pages after it moves the cursor but not published_through
   const reached = (cursor: string) => ({ kind: 'following', cursor: cursor as Cursor }) as const;
   await mirror.applyPage(lease, deltaPage([record('inv_2')], 'c1', true), reached('c1'));
   expect(await readThrough(fixture)).toEqual(before);
+  await mirror.applyPage(lease, { ...deltaPage([], 'c2'), publishedThrough: null }, reached('c2'));
+  expect(await readThrough(fixture), 'a platform that names no time').toEqual(before);
   await mirror.applyPage(lease, deltaPage([record('inv_3')], 'c2'), reached('c2'));
   expect(await readThrough(fixture)).toEqual([{ published_through: '2026-02-28T00:00:00.000Z' }]);
 });
