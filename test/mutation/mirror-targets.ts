@@ -41,11 +41,13 @@ const onSqlite = of('store/dialect/sqlite');
 const pages = store('delta', 'first-listing', 'relisting', 'awaiting-deletion', 'identity-follows-grant');
 const commits = [
   ...pages,
-  ...store('names-incomplete', 'bounded-anomalies', 'drift', 'notices', 'swap-erasure', 'unreadable-erasure'),
-  ...store('unknown-fields-erasure', 'changed-values', 'proof-of-source'),
+  ...store('names-incomplete', 'drift', 'notices', 'unreadable-erasure', 'changed-values', 'proof-of-source'),
 ];
 const leases = [...store('leases', 'lease-later', 'clock-jump'), ...onSqlite('lease-later', 'durability')];
-const swaps = [...store('relisting', 'awaiting-deletion', 'swap-erasure'), ...onSqlite('swap', 'kept-totals')];
+const swaps = [
+  ...store('relisting', 'awaiting-deletion', 'swap-erasure'),
+  ...onSqlite('swap', 'kept-totals'),
+];
 const erased = store('erase-source', 'erasures', 'people', 'unreadable-erasure', 'unknown-fields-erasure');
 const care = endpoint('plan', 'state', 'bound', 'failed-while-off', 'unstored-secret');
 
@@ -146,9 +148,9 @@ export const mirrorTargets: readonly Target[] = [
   target('store/anomaly-limits', store('bounded-anomalies', 'drift')),
   target('store/quarantine-body', store('bounded-anomalies', 'relisting'), pages),
   target('store/tick-outcome', store('delta', 'leases', 'lease-later', 'proof-of-source')),
-  target('store/source-row', store('delta', 'leases', 'clock-jump'), pages),
-  target('store/phase', pages, leases),
-  target('store/forgotten', store('forgotten', 'erasures')),
+  target('store/source-row', store('delta', 'proof-of-source', 'clock-jump'), pages),
+  target('store/phase', pages, store('leases')),
+  target('store/forgotten', store('forgotten')),
   target('store/stored-record', commits),
   target('store/record-columns', commits),
   target('store/reread', store('delta', 'awaiting-deletion')),
@@ -157,7 +159,7 @@ export const mirrorTargets: readonly Target[] = [
   target('store/dimensions', store('dimensions')),
   target('store/budgets', store('budgets')),
   target('store/alerts', daemon('alert-watch', 'alerts')),
-  target('store/outbox', store('outbox', 'notices')),
+  target('store/outbox', store('outbox', 'notice-spacing')),
   target('store/inbox', store('inbox', 'proof-of-source')),
   target('store/delivery-row', store('inbox')),
   target('store/followed-sources', store('followed-sources')),
