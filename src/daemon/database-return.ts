@@ -28,11 +28,13 @@ const waitMillisMax = 1_000;
  * every 100 ms to 1 s and wakes all of them with the first answer.
  *
  * A server that answers the probe but fails the work (out of connections, say) does not cause a busy loop: waits start
- * from 100 ms again only after work has succeeded, so the parts are woken once a second at most.
+ * from 100 ms again only after work has succeeded, so the parts are woken once a second at most, and the log has one line.
  */
 export function watchReturn({ ask, clock, logger, onBack }: DatabaseReturnParts): DatabaseReturn {
   const stopping = new Interrupter();
   let wait = firstWaitMillis;
+  /** Whether the database has been back since work last succeeded. */
+  let isReported = false;
   let probing: Promise<void> | null = null;
 
   /** Asks once after each wait, until the server answers or `close` is called. */
@@ -48,7 +50,9 @@ export function watchReturn({ ask, clock, logger, onBack }: DatabaseReturnParts)
         continue;
       }
       if (stopping.aborted) return;
-      logger.info({ attempt, tookMs: Math.round(clock.monotonic() - begun) }, 'the database is back');
+      const tookMs = Math.round(clock.monotonic() - begun);
+      logger[isReported ? 'debug' : 'info']({ attempt, tookMs }, 'the database is back');
+      isReported = true;
       return;
     }
   };
@@ -62,6 +66,7 @@ export function watchReturn({ ask, clock, logger, onBack }: DatabaseReturnParts)
     },
     works: () => {
       wait = firstWaitMillis;
+      isReported = false;
     },
     close: async () => {
       stopping.abort();

@@ -7,6 +7,7 @@ let clock: VirtualClock;
 let asked: number[];
 let back: number[];
 let up: boolean;
+let lines: unknown[];
 let watch: DatabaseReturn;
 
 beforeEach(() => {
@@ -14,13 +15,14 @@ beforeEach(() => {
   asked = [];
   back = [];
   up = false;
+  lines = [];
   watch = watchReturn({
     ask: async () => {
       asked.push(clock.monotonic());
       if (!up) throw new Error('nobody listens');
     },
     clock,
-    logger: silentLogger,
+    logger: { ...silentLogger, info: (_, message) => void lines.push(message) },
     onBack: () => void back.push(clock.monotonic()),
   });
 });
@@ -41,19 +43,21 @@ test('one probe asks an unreachable database after 100 ms and then with growing 
   expect(asked).toHaveLength(8);
 });
 
-test('a database that answers the probe but fails the work wakes its waiters at most once a second', async () => {
+test('a database that answers the probe but fails the work wakes its waiters at most once a second, and is logged once', async () => {
   up = true;
   for (let second = 0; second < 100; second += 1) {
     watch.away();
     await clock.advance(100);
   }
   expect(back.length).toBeLessThanOrEqual(14);
+  expect(lines).toEqual(['the database is back']);
   await clock.advance(1_000);
   watch.works();
   back.length = 0;
   watch.away();
   await clock.advance(100);
   expect(back).toHaveLength(1);
+  expect(lines).toHaveLength(2);
 });
 
 test('a probe closed during an outage stops asking and wakes nothing', async () => {

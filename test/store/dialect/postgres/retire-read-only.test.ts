@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import { OwnConnection } from '../../../../src/store/dialect/postgres/own-connection.js';
+import { reachPostgres } from '../../../../src/store/dialect/postgres/reach.js';
 import { inTransaction } from '../../../../src/store/dialect/postgres/transaction.js';
 import { freshDatabase } from '../../../postgres/fresh-database.js';
 import { withClient } from '../../../postgres/run-databases.js';
@@ -49,7 +50,7 @@ test('after one refused write the connections of the pool are replaced, and the 
   expect(database.pool.idleCount).toBe(4);
 });
 
-test('a connection of its own is replaced after a refused write', async () => {
+test('a connection of its own is replaced after a refused write, and a server that only reads counts as away', async () => {
   const { url } = await freshDatabase();
   const promote = await readOnlyForNow(url);
   const connection = new OwnConnection({
@@ -61,7 +62,13 @@ test('a connection of its own is replaced after a refused write', async () => {
   });
   onTestFinished(() => connection.close());
   await connection.rows('SELECT 1');
+  // What waits for the database is not woken for a server that would refuse its writes.
+  await expect(reachPostgres(url)).rejects.toMatchObject({
+    code: 'database_busy',
+    message: expect.stringContaining('25006'),
+  });
   await promote();
+  await reachPostgres(url);
   await expect(connection.rows('INSERT INTO written VALUES (1)')).rejects.toMatchObject({
     code: 'database_busy',
   });
