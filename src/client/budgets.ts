@@ -99,6 +99,8 @@ export class Budgets {
   readonly #known = new Map<string, Entry>();
   /** The number of entries at which those without requests are looked for. */
   #forgetAt = entriesMin;
+  /** Whether the shared store has failed since it last worked. */
+  #isUnshared = false;
 
   constructor(parts: BudgetsParts) {
     this.#parts = parts;
@@ -222,8 +224,12 @@ export class Budgets {
         this.#adopt(entry, rule, await this.#parts.store.load(key));
         isNew = true;
       } catch (error) {
-        // If this fails, the platform's own 429 is the backstop.
-        this.#parts.logger.warn({ error }, 'a request budget could not be shared');
+        // If this fails, the platform's own 429 is the backstop. Until the store works, one warning is enough.
+        this.#parts.logger[this.#isUnshared ? 'debug' : 'warn'](
+          { error },
+          'a request budget could not be shared',
+        );
+        this.#isUnshared = true;
         Object.assign(entry, countsOf(counts ?? next(true) ?? entry));
         return;
       }
@@ -234,7 +240,9 @@ export class Budgets {
   async #swap(key: string, entry: Entry, counts: Counts): Promise<boolean> {
     if (counts.state === null || isSame(counts, entry)) return true;
     const state = stored(counts.state, counts.fixed);
-    if ((await this.#parts.store.swap?.(key, entry.state, state)) !== true) return false;
+    const isSwapped = await this.#parts.store.swap?.(key, entry.state, state);
+    this.#isUnshared = false;
+    if (isSwapped !== true) return false;
     entry.state = { ...state, ...defined({ late: counts.state.late }) };
     entry.fixed = counts.fixed;
     return true;

@@ -104,6 +104,11 @@ function followingParts(
     platformNow: () => platformNow(platform.client.time),
     onAccepted,
     noticeMillis: mirror.fleet === null ? 0 : noticeMillis,
+    onTurn: (error) =>
+      report(
+        'followed-rows',
+        error === null ? null : `followed sources cannot be read or stored: ${whyOf(error)}`,
+      ),
     onAsked: (rule, error) => report(`follow.${rule}`, error === null ? null : problemOf(rule, error)),
     clock,
     random,
@@ -118,9 +123,11 @@ function clashSentence(names: readonly SourceName[]): string | null {
 }
 
 function problemOf(rule: string, error: unknown): string {
-  const why = isFault(error) ? error.message : 'an unexpected error, which the log has';
-  return `the installations of "${rule}" cannot be followed: ${why}`;
+  return `the installations of "${rule}" cannot be followed: ${whyOf(error)}`;
 }
+
+const whyOf = (error: unknown): string =>
+  isFault(error) ? error.message : 'an unexpected error, which the log has';
 
 /** A reading of the platform's clock this old is good enough for days. */
 const readingMillisMax = 2 * 3_600_000;

@@ -41,6 +41,8 @@ export interface FollowingParts {
    * Called with null, too, while another daemon leads, which reports its own.
    */
   readonly onAsked: (rule: string, error: unknown) => void;
+  /** Called after each turn: with null, or with the error that kept the stored sources from being read or written. */
+  readonly onTurn: (error: unknown) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -63,6 +65,8 @@ export class InstallationFollower {
   readonly #book: FollowedBook;
   readonly #rules: readonly RuleFollower[];
   #hasSwept = false;
+  /** Whether the last turn failed. */
+  #hasFailed = false;
   /** On the monotonic clock: when tokens that could not be removed are tried again. */
   #sweepFrom = Number.NEGATIVE_INFINITY;
   /** On the monotonic clock: since when it is seen here that the time of a source is up. */
@@ -86,23 +90,38 @@ export class InstallationFollower {
 
   /** Returns how long to wait for the next turn. Never throws. */
   async turn(signal: AbortSignal): Promise<number> {
-    const { leads, isLed, logger } = this.#parts;
+    const { logger, onTurn } = this.#parts;
     try {
-      if (await this.#book.refresh()) this.#hasSwept = false;
-      // The first turn syncs what is stored before the platform is asked anything.
-      if (!this.isKnown) {
-        this.isKnown = true;
-        return 0;
-      }
-      const wasUnsure = this.#isUnsure;
-      this.#isUnsure = !leads() && !isLed();
-      if (leads()) return await this.#lead(signal);
-      if (isLed()) this.#leave(wasUnsure);
-      return idleMillis;
+      const wait = await this.#takeTurn(signal);
+      this.#hasFailed = false;
+      onTurn(null);
+      return wait;
     } catch (error) {
-      if (!signal.aborted) logger.warn({ error }, 'the followed sources could not be read or stored');
+      if (signal.aborted) return retryMillis;
+      // Another turn follows within seconds, and fails for the same reason: the first warning is enough.
+      logger[this.#hasFailed ? 'debug' : 'warn'](
+        { error },
+        'the followed sources could not be read or stored',
+      );
+      this.#hasFailed = true;
+      onTurn(error);
       return retryMillis;
     }
+  }
+
+  async #takeTurn(signal: AbortSignal): Promise<number> {
+    const { leads, isLed } = this.#parts;
+    if (await this.#book.refresh()) this.#hasSwept = false;
+    // The first turn syncs what is stored before the platform is asked anything.
+    if (!this.isKnown) {
+      this.isKnown = true;
+      return 0;
+    }
+    const wasUnsure = this.#isUnsure;
+    this.#isUnsure = !leads() && !isLed();
+    if (leads()) return await this.#lead(signal);
+    if (isLed()) this.#leave(wasUnsure);
+    return idleMillis;
   }
 
   /** Another daemon leads. What arrived before that was known may have reached none. */

@@ -90,15 +90,25 @@ test('budgets: a shared store that other processes change all the time is logged
   expect(warned).toEqual(['a request budget could not be shared']);
 });
 
-test('budgets: a shared store that cannot be written is logged, and the request is sent', async () => {
+test('budgets: a shared store that cannot be written is logged once until it works, and the requests are sent', async () => {
+  let isAway = true;
   const { take, left, warned } = stage({
     swap: async () => {
-      throw new Error('away');
+      if (isAway) throw new Error('away');
+      return true;
     },
   });
   await take();
   expect(left()).toEqual([99, 99]);
+  await take(2);
+  await take(2, 'other');
   expect(warned).toEqual(['a request budget could not be shared']);
+  isAway = false;
+  await take();
+  isAway = true;
+  await take(2);
+  expect(left()).toEqual([94, 94]);
+  expect(warned).toEqual(Array(2).fill('a request budget could not be shared'));
 });
 
 /** A store that another process may change: by compare-and-swap, as it is shared. */

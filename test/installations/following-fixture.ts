@@ -27,6 +27,8 @@ export class FollowingWorld {
   readonly taken = new Set<string>();
   readonly erasures: string[] = [];
   readonly errors: unknown[] = [];
+  /** What each turn reported: null, or why the stored sources could not be read or written. */
+  turns: unknown[] = [];
   /** What the daemon syncs now. */
   synced: readonly FollowedSource[] = [];
   leads = true;
@@ -105,6 +107,7 @@ export class FollowingWorld {
       trustedNow: () => (this.isTimeKnown ? this.clock.now() + Math.min(0, this.behindMillis) : null),
       platformNow: () => (this.isTimeKnown ? this.clock.now() + this.behindMillis : null),
       onAccepted: (name) => void this.accepted.push(name),
+      onTurn: (error) => void this.turns.push(error),
       onAsked: (_, error) => void this.errors.push(error),
       clock: this.clock,
       random: this.random,

@@ -761,17 +761,29 @@ test('a token that cannot be read after a crash is looked at once a minute, and 
   expect(world.names()).toEqual(['acme']);
 });
 
-test('sources that cannot be read are read again in ten seconds, which is logged unless the daemon stops', async () => {
+test('sources that cannot be read are read again in ten seconds, logged once and reported until then, unless the daemon stops', async () => {
   const { world, follower } = await worldWith('Acme');
   const lines: string[] = [];
   world.logger = { ...silentLogger, warn: (_, message) => void lines.push(message) };
-  world.store.revision = async () => {
-    throw new Fault('database_busy', 'busy');
+  const { revision } = world.store;
+  const busy = new Fault('database_busy', 'busy');
+  const fail = async () => {
+    throw busy;
   };
+  world.store.revision = fail;
+  world.turns = [];
   expect(await world.start().turn(AbortSignal.abort())).toBe(10_000);
-  expect(lines).toEqual([]);
-  expect(await world.start().turn(new AbortController().signal)).toBe(10_000);
-  expect(lines).toEqual(['the followed sources could not be read or stored']);
+  expect([lines, world.turns]).toEqual([[], []]);
+  const { signal } = new AbortController();
+  const again = world.start();
+  for (let turn = 0; turn < 3; turn += 1) expect(await again.turn(signal)).toBe(10_000);
+  expect([lines.length, world.turns]).toEqual([1, [busy, busy, busy]]);
+  world.store.revision = revision;
+  await again.turn(signal);
+  world.store.revision = fail;
+  await again.turn(signal);
+  expect(lines).toEqual(Array(2).fill('the followed sources could not be read or stored'));
+  expect(world.turns.slice(3)).toEqual([null, busy]);
   expect(follower.isKnown).toBe(true);
 });
 
