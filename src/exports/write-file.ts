@@ -6,6 +6,9 @@ import { passingUnwritable, unwritable } from '../runtime/unwritable.js';
 import { gathered, type Piece } from './gather.js';
 import { unfinishedStart, whileUnfinished } from './unfinished.js';
 
+/** So much is written before the disk has to have it: a commit of the daemon would wait for what is not there yet. */
+const unsyncedBytesMax = 8 * 1_048_576;
+
 /**
  * Writes the pieces to a temporary file with mode 0600 and renames it to `file` when all are on disk, so that `file` is
  * always complete. A failure leaves no temporary file and keeps an existing `file`; what a killed process left is removed
@@ -26,12 +29,16 @@ export async function writeExport(
   });
   return await whileUnfinished(unfinished, file, async () => {
     let bytes = 0;
+    let synced = 0;
     try {
       for await (const piece of gathered(pieces)) {
         if (signal.aborted)
           throw new Fault('stopped', 'the export was stopped before its end; no file was written');
         await onDisk(file, handle.writeFile(piece));
         bytes += Buffer.byteLength(piece);
+        if (bytes - synced < unsyncedBytesMax) continue;
+        await onDisk(file, handle.datasync());
+        synced = bytes;
       }
       await onDisk(file, handle.sync());
     } finally {

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { isFault } from '../../src/domain/fault.js';
 import { gathered } from '../../src/exports/gather.js';
 import { folderFault, writeExport } from '../../src/exports/write-file.js';
@@ -30,6 +31,19 @@ describe('writing an export', () => {
     expect(readdirSync(home)).toEqual(['out.csv']);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, 'utf8')).toHaveLength(500_000);
+  });
+
+  test('the disk has each 8 MB of an export before more is written, so that commits never wait for all of it', async () => {
+    const home = folder();
+    const sample = await open(join(home, 'sample'), 'w');
+    const datasync = vi.spyOn(Object.getPrototypeOf(sample), 'datasync');
+    onTestFinished(() => datasync.mockRestore());
+    await sample.close();
+    async function* large(): AsyncGenerator<string> {
+      for (let n = 0; n < 19; n += 1) yield 'x'.repeat(1_048_576);
+    }
+    await writeExport(join(home, 'out.csv'), large(), testRandom(), idle);
+    expect(datasync).toHaveBeenCalledTimes(2);
   });
 
   test('pieces of text are combined up to 64 KB, and bytes stay in their place', async () => {

@@ -34,6 +34,8 @@ export interface BackupParts {
   readonly signal: AbortSignal;
   /** Called with the copied share, from 0 to 1. */
   onShare?(share: number): void;
+  /** Waits until the disk has what was written to a file. Replaced in tests. */
+  datasync?(descriptor: number): void;
 }
 
 export interface RestoreParts {

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { statfsSync, statSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../../../domain/fault.js';
 import { type Instant, instantFromMillis } from '../../../domain/instant.js';
+import type { Clock } from '../../../runtime/clock.js';
+import { unwritable } from '../../../runtime/unwritable.js';
 import {
   type BackupMade,
   type BackupParts,
@@ -12,11 +14,12 @@ import {
   throwIfStopped,
 } from '../../backup/made.js';
 import { intoPrivateFile, removeLog } from '../../backup/private-target.js';
+import type { Scrubbed } from '../../erasures.js';
 import { migratedTables } from '../../migrate-data/migrated-tables.js';
 import { tableLines } from '../../migrate-data/table-lines.js';
 import { connectSqlite, type SqliteConnection } from './connect.js';
 import { withSqliteFaults } from './faults.js';
-import { scrub } from './scrub.js';
+import { scrub, scrubInPlace } from './scrub.js';
 
 /** The table of a backup that says when it was made and what was in it. A mirror never contains it. */
 const proofTable = `CREATE TABLE backup_proof (
@@ -25,7 +28,10 @@ const proofTable = `CREATE TABLE backup_proof (
   tables  TEXT NOT NULL
 ) STRICT`;
 
-/** Pages copied before the event loop runs again: 8 MB. */
+/**
+ * Pages copied before the event loop runs again: 8 MB. The disk has to have them first: a commit of the daemon would wait
+ * for all that was written and is not there yet.
+ */
 const pagesAtOnce = 2_048;
 
 /**
@@ -45,12 +51,12 @@ export async function backUpSqlite(file: string, target: string, parts: BackupPa
       source.raw.exec('BEGIN');
       const proof = await withCopyFaults(file, target, async () => {
         source.raw.prepare('SELECT count(*) FROM sqlite_schema').get();
-        await copyPages(source, unfinished, parts);
+        await copyPages(source, { target, unfinished }, parts);
         return proofOf(source.raw, parts.signal);
       });
       source.raw.exec('ROLLBACK');
       const made = instantFromMillis(parts.clock.now());
-      const finished = finishCopy(unfinished, proof, made, parts);
+      const finished = await finishCopy(unfinished, proof, made, parts);
       removeLog(target);
       return { ...finished, file: target };
     });
@@ -59,31 +65,44 @@ export async function backUpSqlite(file: string, target: string, parts: BackupPa
   }
 }
 
-async function copyPages({ raw }: SqliteConnection, unfinished: string, parts: BackupParts): Promise<void> {
-  const { signal, onShare } = parts;
-  await raw.backup(unfinished, {
-    progress: ({ totalPages, remainingPages }) => {
-      throwIfStopped(signal);
-      onShare?.(totalPages === 0 ? 0 : 1 - remainingPages / totalPages);
-      return pagesAtOnce;
-    },
-  });
+async function copyPages(
+  { raw }: SqliteConnection,
+  { target, unfinished }: { readonly target: string; readonly unfinished: string },
+  { signal, onShare, datasync = fdatasyncSync }: BackupParts,
+): Promise<void> {
+  const descriptor = openSync(unfinished, 'r');
+  try {
+    await raw.backup(unfinished, {
+      progress: ({ totalPages, remainingPages }) => {
+        throwIfStopped(signal);
+        try {
+          datasync(descriptor);
+        } catch (error) {
+          throw unwritable(target, error);
+        }
+        onShare?.(totalPages === 0 ? 0 : 1 - remainingPages / totalPages);
+        return pagesAtOnce;
+      },
+    });
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Removes what belongs to the running process only, checks the copy, and adds the proof. */
-function finishCopy(
+async function finishCopy(
   copy: string,
   proof: readonly TableProof[],
   made: Instant,
   { clock, version, signal }: BackupParts,
-): Omit<BackupMade, 'file'> {
+): Promise<Omit<BackupMade, 'file'>> {
   const database = connectSqlite(copy);
   try {
     const { raw } = database;
+    withSqliteFaults(copy, () => raw.exec('DELETE FROM leases'));
+    // Pages that the mirror no longer uses may contain bytes of erased identities.
+    const scrubbed = (await scrubbedInPlace(database, clock)) ?? scrub(database, clock);
     const schema = withSqliteFaults(copy, () => {
-      // Pages that the mirror no longer uses may contain bytes of erased identities.
-      raw.exec('DELETE FROM leases');
-      const scrubbed = scrub(database, clock);
       if (scrubbed.kind === 'no_room') throw noRoom(copy, scrubbed.bytesMissing ?? 0);
       if (scrubbed.kind === 'blocked') throw new Error('nothing else can read an unfinished backup');
       throwIfStopped(signal);
@@ -102,6 +121,19 @@ function finishCopy(
   } finally {
     database.raw.close();
     database.close();
+  }
+}
+
+/** Nothing else has the copy open, so that closing the descriptor drops no lock. */
+async function scrubbedInPlace(database: SqliteConnection, clock: Clock): Promise<Scrubbed | null> {
+  const descriptor = openSync(database.file, 'r+');
+  const second = connectSqlite(database.file, { mustExist: true });
+  try {
+    const parts = { descriptor, second: second.raw, patience: () => async () => false };
+    return await scrubInPlace(database, clock, { ...parts, rewritten: 0 });
+  } finally {
+    second.close();
+    closeSync(descriptor);
   }
 }
 

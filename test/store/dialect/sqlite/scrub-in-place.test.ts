@@ -11,41 +11,9 @@ import { readTreePage } from '../../../../src/store/dialect/sqlite/page-layout.j
 import { scrubInPlace } from '../../../../src/store/dialect/sqlite/scrub.js';
 import { readApart } from '../../../support/read-apart.js';
 import { migratedDatabase } from '../../mirror-fixture.js';
-import { StandingClock, seedInvestment, seedSource } from '../../support/mirror.js';
+import { StandingClock } from '../../support/mirror.js';
 import { tempFolder } from '../../temp-folder.js';
-
-const word = (row: number) => `CANARY-${row}-`;
-
-/** Fills and empties pages until deleted people are still in the file, with this seed. Returns the rows left. */
-function churned(database: SqliteDatabase): {
-  readonly rows: readonly number[];
-  readonly there: Set<number>;
-} {
-  seedSource(database, 1);
-  database.raw.exec('BEGIN');
-  const rows = Array.from({ length: 300 }, (_, n) => seedInvestment(database, 1, `inv_${n}`));
-  database.raw.exec('COMMIT');
-  const there = new Set<number>();
-  const put = database.raw.prepare(
-    'INSERT INTO identity_rows (row_no, name, bio, message) VALUES (?, ?, ?, ?)',
-  );
-  const drop = database.raw.prepare('DELETE FROM identity_rows WHERE row_no = ?');
-  const random = seededRandom(7);
-  database.raw.exec('BEGIN');
-  for (let n = 0; n < 1_500; n += 1) {
-    const row = rows[below(random, rows.length)] ?? 0;
-    if (there.delete(row)) drop.run(row);
-    else {
-      there.add(row);
-      // Some are longer than a page.
-      put.run(row, word(row), 'b'.repeat(below(random, n % 20 === 0 ? 12_000 : 2_500)), word(row));
-    }
-  }
-  database.raw.exec('COMMIT');
-  return { rows, there };
-}
-
-const below = (random: Random, bound: number) => Math.floor(random.fraction() * bound);
+import { churned, word } from './churned.js';
 
 /** Returns a function that says whether a text is in the files as they are now. */
 function inFilesOf(file: string): (text: string) => boolean {
@@ -57,6 +25,8 @@ function deletedIn(file: string, { rows, there }: ReturnType<typeof churned>): r
   const inFiles = inFilesOf(file);
   return rows.filter((row) => !there.has(row) && inFiles(word(row)));
 }
+
+const below = (random: Random, bound: number) => Math.floor(random.fraction() * bound);
 
 function emptied({ raw }: SqliteDatabase): boolean {
   const [result] = raw.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
