@@ -36,7 +36,6 @@ export function withoutForgotten(
 
 /** Also removes the unknown fields of the record, because they may contain personal data. */
 function withoutPerson(item: RecordItem): RecordItem {
-  if (item.identity === null && item.investment.extra === null) return item;
   return { ...item, identity: null, investment: { ...item.investment, extra: null } };
 }
 

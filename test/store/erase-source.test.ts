@@ -219,6 +219,11 @@ test('erasing a source deletes everything of it, and not a single row of another
     ['followed_sources', 1],
     ['webhook_inbox', 2],
   ]);
+  const events = "SELECT event, source FROM webhook_inbox WHERE installation = 'inst_acme' ORDER BY event";
+  expect(await rowsOf(store, events)).toEqual([
+    { event: 'installation.revoked', source: null },
+    { event: 'investment.changed', source: 'acme,beta' },
+  ]);
   expect(rows).toBe(all - 3);
   expect(await eraserOn(store).erase(acme.name)).toEqual({ rows: 0 });
 });
