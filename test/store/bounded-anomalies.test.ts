@@ -115,14 +115,14 @@ pure(
 const published = (length: number): readonly string[] =>
   ['c_1', 'c_2'].map((cursor) => `{"cursor":"${cursor}","text":"${'x'.repeat(length - 26)}"}`);
 
-pure.each<[string, readonly string[], 'equal' | 'different']>([
-  ['publications of one record', published(64 * 1_024), 'equal'],
-  ['publications that are too long to be parsed', published(64 * 1_024 + 1), 'different'],
-  ['texts', ['"a"', '"b"'], 'different'],
-  ['numbers', ['1', '2'], 'different'],
-  ['lists', ['[1]', '[2]'], 'different'],
-  ['bodies that are no JSON', ['{', '{{'], 'different'],
-])('records without an id: two %s have %3$s digests', (_, bodies, wanted) => {
+pure.each<[string, 'equal' | 'different', readonly string[]]>([
+  ['publications of one record', 'equal', published(64 * 1_024)],
+  ['publications that are too long to be parsed', 'different', published(64 * 1_024 + 1)],
+  ['texts', 'different', ['"a"', '"b"']],
+  ['numbers', 'different', ['1', '2']],
+  ['lists', 'different', ['[1]', '[2]']],
+  ['bodies that are no JSON', 'different', ['{', '{{']],
+])('records without an id: two %s have %s digests', (_, wanted, bodies) => {
   const [one, other] = bodies.map((body) => digestOf(body, 'no id'));
   expect(one === other ? 'equal' : 'different').toBe(wanted);
 });

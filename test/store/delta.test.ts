@@ -181,6 +181,7 @@ describe('a delta page', () => {
     expect(await rows('SELECT reason, ended_by FROM investment_history')).toEqual([
       { reason: null, ended_by: 'update' },
     ]);
+    expect(await rows('SELECT * FROM identity_residue'), 'the person is not written again').toEqual([]);
   });
 
   test('a record that returns after its tombstone is added again, and history shows the gap', async () => {

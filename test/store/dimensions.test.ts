@@ -84,6 +84,8 @@ test('collections: a changed round keeps its superseded version, and the change 
     { kind: 'round_changed', before: 0, after: 0 },
     { kind: 'round_removed', before: 1, after: 0 },
   ]);
+  expect(await purgeHistory('2027-01-01T00:00:00.000Z' as Instant)).toBe(1);
+  expect(await rows('SELECT count(before) AS told FROM changes')).toEqual([{ told: 0 }]);
 });
 
 test('collections: an incomplete listing deletes and changes nothing, and its problem is told', async () => {

@@ -30,8 +30,10 @@ const endedProcess = () => processName().replace(/^(.+:\d+:)\d+\./, '$11.');
 test('delivery journal: rows are in a private file after append, and in the inbox and nowhere else after empty', async () => {
   const folder = tempFolder();
   const { journal, stored } = journalIn(folder);
+  expect(journal.isEmpty).toBe(true);
   journal.append([row('evt_1'), row('evt_2')]);
   journal.append([row('evt_3')]);
+  expect(journal.isEmpty).toBe(false);
   const [name = ''] = readdirSync(folder);
   expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
   expect(readFileSync(join(folder, name), 'utf8').split('\n')).toHaveLength(4);
@@ -50,6 +52,8 @@ test('delivery journal: many rows are moved in several transactions, in their or
     stored.push(...rows);
   });
   const rows = Array.from({ length: 600 }, (_, at) => row(`evt_${at}`));
+  // Nothing to do.
+  await journal.empty();
   journal.append(rows);
   await journal.empty();
   expect(sizes).toEqual([256, 256, 88]);
@@ -148,6 +152,22 @@ test('delivery journal: one with damaged lines is kept beside the database, and 
   expect(kept).toMatch(/^mirror\.db-unreadable-deliveries-/);
   expect(readFileSync(join(folder, kept), 'utf8')).toBe(`${damaged}[]\n`);
   expect(recoverDeliveries(database, store)).toEqual({ moved: 0, unreadable: 0 });
+});
+
+test('delivery journal: what a running process leaves behind is recovered, however often it does, and then not its own any more', async () => {
+  const folder = tempFolder();
+  const { database, journal, stored, store } = journalIn(folder);
+  journal.leave();
+  for (const name of ['evt_1', 'evt_2']) {
+    journal.append([row(name)]);
+    journal.leave();
+  }
+  expect(journal.isEmpty).toBe(true);
+  await journal.empty();
+  expect(readdirSync(folder)).toHaveLength(2);
+  expect(recoverDeliveries(database, store)).toEqual({ moved: 2, unreadable: 0 });
+  expect(stored.map(([id]) => id).sort()).toEqual(['evt_1', 'evt_2']);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test('delivery journal: that of a running process, and other files, are left alone', () => {
