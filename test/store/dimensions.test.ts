@@ -114,7 +114,7 @@ test('collections: an incomplete listing deletes and changes nothing, and its pr
   ]);
 });
 
-test('collections: a listing that began before another one cannot write', async () => {
+test('collections: neither a listing that began before another one can write, nor one of a source that is not stored', async () => {
   const { begin, dimensions, rows } = await dimensionsFixture();
   const older = await begin();
   const newer = await begin(['rounds']);
@@ -123,6 +123,9 @@ test('collections: a listing that began before another one cannot write', async 
   ).rejects.toMatchObject({ code: 'lease_lost' });
   await dimensions.apply(acme.name, newer.attempt, [complete('rounds', [round('ofr_new')])]);
   expect(await rows('SELECT id FROM rounds')).toEqual([{ id: 'ofr_new' }]);
+  const nobody = 'nobody' as typeof acme.name;
+  await expect(dimensions.begin(nobody, [], [])).rejects.toMatchObject({ code: 'lease_lost' });
+  await expect(dimensions.apply(nobody, 1, [])).rejects.toMatchObject({ code: 'lease_lost' });
 });
 
 test('collections: their changes share the numbers of the feed without gaps', async () => {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { collections } from '../../../../src/dimensions/collections/index.js';
-import type { Row } from '../../../../src/dimensions/ports.js';
+import type { CollectionName, Row } from '../../../../src/dimensions/ports.js';
 import { SqliteDimensions } from '../../../../src/store/dialect/sqlite/dimensions.js';
 import { mirrorFixture } from '../../mirror-fixture.js';
 import { acme } from '../../samples.js';
@@ -20,4 +20,41 @@ test('collections: each statement is prepared once, however many posts a listing
   const listing = { kind: 'complete', collection, rows, problem: null } as const;
   expect(await dimensions.apply(acme.name, attempt, [listing])).toMatchObject({ added: 300 });
   expect(prepare.mock.calls.length).toBeLessThan(30);
+});
+
+test('collections: a listing waits for the disk only if it changed something, and then dates its source', async () => {
+  const { database, clock, rows } = await mirrorFixture();
+  const { raw } = database;
+  const dimensions = new SqliteDimensions(database, clock);
+  const ends: unknown[] = [];
+  const exec = raw.exec.bind(raw);
+  vi.spyOn(raw, 'exec').mockImplementation((sql) => {
+    if (/COMMIT|ROLLBACK/.test(sql)) ends.push([sql, raw.pragma('synchronous', { simple: true })]);
+    return exec(sql);
+  });
+  /** Returns how the commits of a listing ended, and the date of the source. */
+  const listed = async (name: CollectionName, row: Row) => {
+    const collection = collections[name];
+    const nothing = Object.fromEntries(collection.columns.map((column) => [column, null]));
+    const { attempt } = await dimensions.begin(acme.name, [name], []);
+    expect(ends.splice(0)).toEqual([['COMMIT', relaxed]]);
+    const listing = { kind: 'complete', collection, rows: [{ ...nothing, ...row }], problem: null } as const;
+    await dimensions.apply(acme.name, attempt, [listing]);
+    const [source] = (await rows('SELECT last_committed_at AS at FROM sources')) as { at: string | null }[];
+    return { ends: ends.splice(0), at: source?.at };
+  };
+  const [relaxed, full] = [1, 2];
+  const stat: Row = { offering_id: 'ofr_1', status: 'active', investments: 1, asked_at: '2026-05-01' };
+  expect(await listed('round_stats', { ...stat, committed_cents: 1, raised_cents: 1 })).toEqual({
+    ...{ ends: [['COMMIT', relaxed]], at: null },
+  });
+  const first = await listed('companies', { id: 'co_1', reported_rounds: '[]' });
+  expect(first.ends).toEqual([
+    ['ROLLBACK', relaxed],
+    ['COMMIT', full],
+  ]);
+  expect(first.at).not.toBeNull();
+  expect(await listed('companies', { id: 'co_1', reported_rounds: '[]' })).toEqual({
+    ...{ ends: [['COMMIT', relaxed]], at: first.at },
+  });
 });

@@ -276,11 +276,24 @@ test('a page whose bytes do not add up is not taken for a page of a tree', () =>
   );
   expect(pages.length).toBeGreaterThan(50);
   for (const no of pages) {
-    const page = Buffer.from(pageOf(bytes, no));
-    page.writeUInt16BE(cellsOf(page) - 1, 3);
-    expect(readTreePage(page, no, layout), `page ${no} with a cell less`).toBeNull();
+    for (const [damage, harm] of Object.entries(damages)) {
+      const page = Buffer.from(pageOf(bytes, no));
+      harm(page);
+      expect(readTreePage(page, no, layout), `page ${no} with ${damage}`).toBeNull();
+    }
   }
 });
+
+const pointersOf = (page: Buffer) => (page.readUInt8(0) > 8 ? 8 : 12);
+const damages: Readonly<Record<string, (page: Buffer) => void>> = {
+  'a cell less': (page) => page.writeUInt16BE(cellsOf(page) - 1, 3),
+  'another kind': (page) => page.writeUInt8(7, 0),
+  'a free block in the header': (page) => page.writeUInt16BE(1, 1),
+  'a free block behind the page': (page) => page.writeUInt16BE(1_022, 1),
+  'cells behind the page': (page) => page.writeUInt16BE(1_030, 5),
+  'a cell in the header': (page) => page.writeUInt16BE(1, pointersOf(page)),
+  'a cell behind the page': (page) => page.writeUInt16BE(1_022, pointersOf(page)),
+};
 
 const pageOf = (bytes: Buffer, no: number) => bytes.subarray((no - 1) * 1_024, no * 1_024);
 const cellsOf = (page: Buffer) => page.readUInt16BE(3);
