@@ -129,7 +129,7 @@ test('collections: neither a listing that began before another one can write, no
 });
 
 test('collections: their changes share the numbers of the feed without gaps', async () => {
-  const { apply, list, delta, rows } = await dimensionsFixture();
+  const { apply, list, delta, rows, dimensions } = await dimensionsFixture();
   await apply(complete('companies', [company('Tidal')]));
   await list([[record('inv_1')]]);
   await apply(complete('rounds', [round('ofr_1')]), complete('companies', [company('Tidal Labs')]));
@@ -144,6 +144,10 @@ test('collections: their changes share the numbers of the feed without gaps', as
   expect(await rows('SELECT id, company_name, round_name FROM investments')).toEqual([
     { id: 'inv_1', company_name: 'Tidal Labs', round_name: 'Round ofr_1' },
   ]);
+  expect((await dimensions.state(acme.name)).names).toEqual({
+    companies: new Map([['co_1', 'Tidal Labs']]),
+    rounds: new Map([['ofr_1', 'Round ofr_1']]),
+  });
 });
 
 test('collections: what the investments name is known once they are published', async () => {
@@ -175,7 +179,8 @@ test('collections: stats are replaced without versions and changes', async () =>
     raised_cents: 1,
     asked_at,
   });
-  await apply(complete('round_stats', [counted('2026-01-01T00:00:00.000Z', 1)]));
+  const none = { added: 0, changed: 0, removed: 0 };
+  expect(await apply(complete('round_stats', [counted('2026-01-01T00:00:00.000Z', 1)]))).toEqual(none);
   await apply(
     complete('round_stats', [counted('2026-01-02T00:00:00.000Z', 2)]),
     complete('rounds', [round('ofr_1')]),

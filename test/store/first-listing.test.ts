@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test as sqliteTest } from 'vitest';
+import type { FeedItem } from '../../src/domain/investment.js';
 import type { Cursor } from '../../src/domain/position.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { documentedQueries } from '../../src/store/documented-queries.js';
@@ -73,19 +74,33 @@ test('a first listing stores every field of a record and of its identity', async
   expect(await rows('SELECT * FROM identity_rows')).toEqual([{ row_no: 1, ...who, email_hidden: 1 }]);
 });
 
-test('a record listed twice is replaced completely by the later entry and counted once', async () => {
-  const { list, rows } = await mirrorFixture();
-  await list([
-    [record('inv_1'), record('inv_2')],
-    [record('inv_1', { status: 'canceled', investor_deactivated: true }, null)],
-  ]);
-  expect(await rows('SELECT id, status FROM investments ORDER BY id')).toEqual([
-    { id: 'inv_1', status: 'canceled' },
-    { id: 'inv_2', status: 'approved' },
-  ]);
-  expect(await rows('SELECT id FROM identities')).toEqual([{ id: 'inv_2' }]);
-  expect(await rows('SELECT rows_held FROM sources')).toEqual([{ rows_held: 2 }]);
-});
+test.each<[string, readonly FeedItem[]]>([
+  ['', []],
+  [', also when ids are indexed because a record was deleted in between', [tombstone('inv_9')]],
+])(
+  'a record listed twice is replaced completely by the later entry and counted once%s',
+  async (_, between) => {
+    const { list, rows } = await mirrorFixture();
+    await list([
+      [record('inv_1'), record('inv_2'), record('inv_3')],
+      between,
+      [
+        record('inv_1', { status: 'canceled', investor_deactivated: true }, null),
+        record('inv_3', {}, identity('Ada')),
+      ],
+    ]);
+    expect(await rows('SELECT id, status FROM investments ORDER BY id')).toEqual([
+      { id: 'inv_1', status: 'canceled' },
+      { id: 'inv_2', status: 'approved' },
+      { id: 'inv_3', status: 'approved' },
+    ]);
+    expect(await rows('SELECT id, name FROM identities ORDER BY id')).toEqual([
+      { id: 'inv_2', name: 'inv_2' },
+      { id: 'inv_3', name: 'Ada' },
+    ]);
+    expect(await rows('SELECT rows_held FROM sources')).toEqual([{ rows_held: 3 }]);
+  },
+);
 
 test('a record listed twice appears once in a listing in progress, as in the later entry', async () => {
   const { collect, rows, list } = await mirrorFixture();

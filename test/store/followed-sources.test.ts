@@ -102,6 +102,7 @@ test('followed sources: a new entry needs a new name and a target that its rule 
   const ofOther = { ...twin, rule: 'other', source: 'third' as SourceName };
   expect(await followed.save([inTest, ofOther].map((next) => ({ next, before: null })))).toEqual([]);
   expect(await followed.save([{ next: twin, before: inTest }])).toEqual(['twin']);
+  await expect(followed.save([{ next: entry('renamed'), before: acme }])).rejects.toThrow('keeps');
   expect(await followed.list()).toEqual([acme, ofOther, inTest]);
 });
 

@@ -198,6 +198,11 @@ function manyKinds(pageSize: number, random: Random): string {
     if (n % 5 === 0) db.prepare('UPDATE a SET b = t WHERE n % 7 = ?').run(n % 7);
     if (n % 50 === 0) db.prepare('INSERT INTO gone VALUES (?)').run('CANARY'.repeat(pageSize));
   }
+  // Values that just fit into a cell, and that just do not.
+  for (let more = 0; more < 50; more += 1) {
+    putA.run(-more, 'c'.repeat(pageSize - 60 + more), null);
+    putW.run('c'.repeat(Math.floor(pageSize / 4) - 50 + more), -more);
+  }
   db.exec('DELETE FROM gone');
   db.exec('COMMIT');
   db.close();
