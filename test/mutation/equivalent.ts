@@ -339,4 +339,121 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'The next turn is after that moment, or at it and again at once.',
   'installations/installation-follower.ts | !isDone → true | if (!isDone) this.#sweepFrom = clock.monotonic() + idleMillis;':
     'Left tokens may wait a minute.',
+  'store/plan-collection.ts | before !== null → true | if (before !== null) writes.push({ sql: `DELETE FROM ${table} WHERE ${…':
+    'A new row has no stored one that the statement would delete.',
+  'store/plan-collection.ts | 2_000 → 2001 | const eventsLookedAt = 2_000;':
+    'How much of the inbox a start reads is arbitrary.',
+  'store/reads/judge-source.ts | last_tick_at === null → false | if (last_tick_at === null) return true;':
+    'A time that cannot be read is overdue as well; the check is for the type.',
+  'store/quarantine-body.ts | 3 → 4 | .subarray(0, bytesMax - 3)':
+    'How much is left for the character that replaces a cut one is arbitrary.',
+  "store/quarantine-body.ts | || → && | if (typeof record !== 'object' || record === null || Array.isArray(rec…":
+    'A list is told apart by its elements as well as by its text.',
+  "store/quarantine-body.ts | || → && | if (typeof record !== 'object' || record === null || Array.isArray(rec… #2":
+    'A list is told apart by its elements as well as by its text.',
+  'store/erase-source.ts | 2_000 → 2001 | const usualSizes: SliceSizes = { rowsPerCommit: 2_000, numbersPerSlice…':
+    'How many rows a commit of an erasure deletes is arbitrary.',
+  'store/erase-source.ts | 20_000 → 20001 | const usualSizes: SliceSizes = { rowsPerCommit: 2_000, numbersPerSlice…':
+    'How many numbers a commit of an erasure searches is arbitrary.',
+  'store/erase-source.ts | min === null || max === null → false | if (min === null || max === null) return 0;':
+    'Without rows a slice is looked through and none is found; the check is for the type.',
+  'store/erase-source.ts | || → && | if (min === null || max === null) return 0;':
+    'Without rows a slice is looked through and none is found; the check is for the type.',
+  'store/erase-source.ts | < → <= | for (let after = min - 1; after < max; ) {':
+    'No row has a number above the last one.',
+  'store/inbox.ts | 3_600_000 → 3600001 | const hourMillis = 3_600_000;':
+    'An event may be kept for a second longer.',
+  'store/inbox.ts | 72 → 73 | export const inboxKeepMillis = (72 + 24) * hourMillis;':
+    'An event may be kept for an hour longer.',
+  'store/inbox.ts | 24 → 25 | export const inboxKeepMillis = (72 + 24) * hourMillis;':
+    'An event may be kept for an hour longer.',
+  'store/inbox.ts | source === null → false | source === null ? [] : [{ lane: source as Lane, events, dueAt: dueAt a…':
+    'An event without sources is never pending; the check is for the type.',
+  'store/inbox.ts | nos.length === 0 → false | if (nos.length === 0) return;':
+    'Without it, an update that changes no row.',
+  'store/inbox.ts | 300 → 301 | const rowBytes = 300;': 'It estimates what a row takes.',
+  'store/source-row.ts | > → >= | return { at: last !== null && last > now ? last : now, now };':
+    'When both are equal, either is the same time.',
+  'store/budgets.ts | || → && | row.fixed_start == null || row.fixed_spent == null':
+    'Both columns are written together; the check is for the type.',
+  "store/dimensions.ts | typeof value === 'string' → true | const textOrNull = (value: unknown): string | null => (typeof value ==…":
+    'The databases return a text or null.',
+  'store/phase.ts | halted_from === null || halted_code === … → false | if (halted_from === null || halted_code === null || halted_message ===…':
+    'A halt writes all of its columns; the check is for the type.',
+  'store/phase.ts | || → && | if (halted_from === null || halted_code === null || halted_message ===…':
+    'A halt writes all of its columns; the check is for the type.',
+  'store/phase.ts | || → && | if (halted_from === null || halted_code === null || halted_message ===… #2':
+    'A halt writes all of its columns; the check is for the type.',
+  'store/phase.ts | || → && | if (halted_from === null || halted_code === null || halted_message ===… #3':
+    'A halt writes all of its columns; the check is for the type.',
+  'store/phase.ts | throw new Error(`source ${source.name} i… → ; | throw new Error(`source ${source.name} is halted without a recorded re…':
+    'A halt writes all of its columns; the check is for the type.',
+  'store/phase.ts | throw new Error(`source ${source.name} i… → ; | throw new Error(`source ${source.name} is ${source.state} but a value …':
+    'A halt writes all of its columns; the check is for the type.',
+  'store/dialect/sqlite/accept-deliveries.ts | !raw.inTransaction → true | if (!raw.inTransaction) throw error;':
+    'The group commit then tries each delivery by itself.',
+  'store/dialect/sqlite/round-labels.ts | 5_000 → 5001 | const rowsPerTurn = 5_000;':
+    'How many rows a turn reads is arbitrary.',
+  'store/dialect/sqlite/round-labels.ts | no === undefined → false | if (no === undefined) return least;':
+    'No row belongs to a source without a number; the check is for the type.',
+  'store/dialect/sqlite/dimensions.ts | !(error instanceof MustBeDurable) → false | if (!(error instanceof MustBeDurable)) throw error;':
+    'The second attempt fails like the first.',
+  'store/dialect/sqlite/dimensions.ts | throw error; → ; | if (!(error instanceof MustBeDurable)) throw error;':
+    'The second attempt fails like the first.',
+  "store/dialect/sqlite/delivery-journal.ts | > → >= | if (this.#bytes + text.length > bytesMax) throw new Error('the journal…":
+    'A journal may be a byte shorter.',
+  'store/dialect/sqlite/delivery-journal.ts | > → >= | while (this.#rows.length > rowsAtOnce) {':
+    'The rows that are left are moved behind the loop.',
+  'store/dialect/sqlite/delivery-journal.ts | this.#descriptor !== undefined → false | if (this.#descriptor !== undefined) return this.#descriptor;':
+    'A second descriptor of the file appends as well.',
+  'store/dialect/sqlite/delivery-journal.ts | throw error; → ; | throw error; #2':
+    'Writing to the closed file fails as well.',
+  'store/dialect/sqlite/delivery-journal.ts | < → <= | for (let from = 0; from < lines.length; from += rowsAtOnce) {':
+    'No line is left, so nothing is moved.',
+  'store/dialect/sqlite/delivery-journal.ts | rows.length > 0 → true | if (rows.length > 0) yield rows;':
+    'Storing no row changes nothing.',
+  'store/dialect/sqlite/delivery-journal.ts | > → >= | if (rows.length > 0) yield rows;':
+    'Storing no row changes nothing.',
+  'store/dialect/sqlite/commit.ts | investor != null → true | if (investor != null) this.#erasing.deactivated(investor);':
+    'No row has null as its investor, so nothing is erased; the check is for the type.',
+  'store/dialect/sqlite/commit.ts | investor != null → true | if (investor != null) this.#erasing.deactivated(investor); #2':
+    'No row has null as its investor, so nothing is erased; the check is for the type.',
+  'store/dialect/sqlite/commit.ts | indexed → true | const investorOf = (id: string) => (indexed ? (this.statements.investo…':
+    'Without the index, the investor is found by reading all rows.',
+  'store/dialect/sqlite/commit.ts | items === page.items → false | return items === page.items ? page : readPage(items);':
+    'Reading the same entries again gives the same page.',
+  "store/dialect/sqlite/commit.ts | had → true | if (had) this.#erasing.source('grant_lost');":
+    'Without a grant no identity is stored, so nothing is erased.',
+  'store/dialect/sqlite/commit.ts | this.source.awaiting_deletion === 0 || i… → false | if (this.source.awaiting_deletion === 0 || ids.length === 0) return;':
+    'No mark is found, so none is removed.',
+  'store/dialect/sqlite/commit.ts | || → && | if (this.source.awaiting_deletion === 0 || ids.length === 0) return;':
+    'No mark is found, so none is removed.',
+  'store/dialect/sqlite/commit.ts | found.unknownFields.size > 0 → true | if (found.unknownFields.size > 0) {':
+    'Counting no field changes nothing.',
+  'store/dialect/sqlite/commit.ts | > → >= | if (found.unknownFields.size > 0) {':
+    'Counting no field changes nothing.',
+  'store/dialect/sqlite/commit.ts | this.source.quarantined > 0 → true | if (this.source.quarantined > 0)':
+    'No entry is open, so none is resolved.',
+  'store/dialect/sqlite/commit.ts | > → >= | if (this.source.quarantined > 0)':
+    'No entry is open, so none is resolved.',
+  'store/dialect/sqlite/commit.ts | this.#changes.length >= changesPerCall → true | if (this.#changes.length >= changesPerCall) this.#queueNotices();':
+    'How many changes are drafted at once changes no notice.',
+  'store/dialect/sqlite/commit.ts | this.#changes.length >= changesPerCall → false | if (this.#changes.length >= changesPerCall) this.#queueNotices();':
+    'How many changes are drafted at once changes no notice.',
+  'store/dialect/sqlite/commit.ts | >= → > | if (this.#changes.length >= changesPerCall) this.#queueNotices();':
+    'How many changes are drafted at once changes no notice.',
+  'store/dialect/sqlite/commit.ts | this.wantsNotices → true | if (this.wantsNotices)':
+    'Without hooks, no notice is drafted of what is collected.',
+  'store/dialect/sqlite/commit.ts | changes.length === 0 → false | if (changes.length === 0) return;':
+    'Of no change, no notice is drafted.',
+  'store/dialect/sqlite/listing.ts | received.removes → false | if (received.removes) buildIdIndex(statements.raw);':
+    'Without the index, the rows are found by reading all of them.',
+  'store/dialect/sqlite/listing.ts | source.quarantined > 0 → true | if (source.quarantined > 0) {':
+    'No entry is open, so none is changed.',
+  'store/dialect/sqlite/listing.ts | source.quarantined > 0 → true | if (source.quarantined > 0) { #2':
+    'No entry is open, so none is changed.',
+  'store/dialect/sqlite/listing.ts | > → >= | if (source.quarantined > 0) {':
+    'No entry is open, so none is changed.',
+  'store/dialect/sqlite/listing.ts | > → >= | if (source.quarantined > 0) { #2':
+    'No entry is open, so none is changed.',
 };
