@@ -4,9 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Secret } from '../../../src/config/secrets.js';
 import { startDaemon } from '../../../src/daemon/daemon.js';
 import { maintenanceOf } from '../../../src/daemon/maintenance.js';
+import { publishApart } from '../../../src/reading/publish-apart.js';
 import { systemClock } from '../../../src/runtime/clock.js';
 import { silentLogger } from '../../../src/runtime/logger.js';
 import { systemRandom } from '../../../src/runtime/random.js';
+import { backUpApart } from '../../../src/store/back-up-apart.js';
 import { secret } from '../deliveries.js';
 import { sharedNow } from '../shared-time.js';
 import { mirrorConfig, mirrorFile, sourceNameOf } from './mirror-config.js';
@@ -103,6 +105,27 @@ export async function startDaemonPart(options: DaemonOptions) {
         rewritten = result.rewritten;
         await pause(20);
       }
+    },
+    /** Writes a backup, as `rosterd backup` and the schedule do. */
+    backUp: async (): Promise<void> => {
+      const parts = { clock: systemClock, version: 'bench', env: process.env };
+      const target = join(folder, 'backup.db');
+      await backUpApart(config.database, target, { ...parts, signal: new AbortController().signal });
+    },
+    /** Writes all investments to a CSV file, as the schedule does. */
+    export: async (): Promise<void> => {
+      const ask = {
+        folder: join(folder, 'exports'),
+        format: 'csv',
+        tables: ['investments'],
+        identity: true,
+      } as const;
+      await publishApart(
+        config.database,
+        { kind: 'exports', ask },
+        systemClock,
+        new AbortController().signal,
+      );
     },
     /** Returns the long turns of the event loop since the start, and the longest that the monitor counted. */
     turns: async (): Promise<{ readonly turns: readonly Turn[]; readonly longest: number }> => {

@@ -32,6 +32,8 @@ const phases = [
   'dropping indexes',
   'building indexes',
   'scrubbing',
+  'backing up',
+  'exporting',
   'verifying',
   'scraping',
   'browsing',
@@ -44,7 +46,7 @@ export const stalls: Section = {
   sizes: (scale) => scale.stalls.records,
   says:
     'The longest turn of the daemon’s event loop while one source of so many records is listed, published, listed again, its ' +
-    'indexes are dropped by another program and built again, and it is scrubbed, verified, scraped and browsed; and meanwhile, ' +
+    'indexes are dropped by another program and built again, and it is scrubbed, backed up, exported to CSV, verified, scraped and browsed; and meanwhile, ' +
     'for changes of four other sources (Poisson, seeded): the p99 of accepting a delivery, and of a change until its row is visible to another connection. A change counts in ' +
     'every phase that it lasted into, and the next change in a phase that none did. A turn counts where it ended; one of ' +
     `less than ${turnMillisMin} ms as ${turnMillisMin}. The phases after a listing begin when the platform has served its last page.`,
@@ -166,6 +168,10 @@ async function roundOf(scale: Scale, records: number): Promise<Round> {
       await daemon.tick(large);
       await daemon.scrub();
     });
+    await settle();
+    await during('backing up', () => daemon.backUp());
+    await settle();
+    await during('exporting', () => daemon.export());
     await settle();
     await during('verifying', () => verifier.verify(large));
     await settle();
