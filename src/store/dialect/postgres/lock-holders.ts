@@ -51,27 +51,40 @@ export async function namingHolders(
 }
 
 /**
- * Returns who has locks on the mirror's tables now, or on one of them, the oldest transaction first. Empty if the server
- * does not say it.
+ * Returns who has locks on the mirror's tables now, or on one of them: those that shut everyone out first, then by the age
+ * of their transactions, as far as the server says it. Sessions that wait for a lock themselves are left out, unless all do.
+ * Empty if the server does not say it.
  */
 async function lockHolders(
   { pool, schema, identitySchema }: Omit<Locked, 'url'>,
   table: string | null,
 ): Promise<readonly LockHolder[]> {
   try {
-    const { rows } = await pool.query<LockHolder>(holding, [schema, identitySchema, table]);
-    return rows.map((row) => ({ ...row, program: printable(row.program), user: printable(row.user) }));
+    const { rows } = await pool.query<LockHolder & Waiting>(holding, [schema, identitySchema, table]);
+    const working = rows.filter(({ waits }) => !waits);
+    return (working.length > 0 ? working : rows).map(({ pid, program, user }) => ({
+      pid,
+      program: printable(program),
+      user: printable(user),
+    }));
   } catch {
     return [];
   }
 }
 
+interface Waiting {
+  readonly waits: boolean;
+}
+
+/** The server tells a login that is no superuser the program of another login, but not since when its transaction runs. */
 const holding = `
-  SELECT a.pid, coalesce(nullif(a.application_name, ''), 'a program') AS program, coalesce(a.usename::text, 'the server') AS user
-  FROM pg_stat_activity a
-  WHERE a.pid <> pg_backend_pid() AND EXISTS (
-    SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
+  SELECT a.pid, coalesce(nullif(a.application_name, ''), 'a program') AS program, coalesce(a.usename::text, 'the server') AS user,
+    EXISTS (SELECT FROM pg_locks w WHERE w.pid = a.pid AND NOT w.granted) AS waits
+  FROM pg_stat_activity a CROSS JOIN LATERAL (
+    SELECT bool_or(l.mode = 'AccessExclusiveLock') AS alone
+    FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE l.pid = a.pid AND l.granted AND n.nspname IN ($1, $2) AND c.relkind IN ('r', 'p')
       AND ($3::text IS NULL OR c.relname = $3)
-      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
-  ORDER BY a.xact_start, a.pid LIMIT 5`;
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) held
+  WHERE a.pid <> pg_backend_pid() AND held.alone IS NOT NULL
+  ORDER BY waits, held.alone DESC, a.xact_start, a.pid LIMIT 5`;
