@@ -18,6 +18,7 @@ import { PostgresMirror } from '../store/dialect/postgres/mirror.js';
 import { openPostgres } from '../store/dialect/postgres/open.js';
 import { purgeHistory, purgeTicks } from '../store/dialect/postgres/purge.js';
 import { isAway, reachPostgres } from '../store/dialect/postgres/reach.js';
+import { lockTimeoutMs } from '../store/dialect/postgres/transaction.js';
 import { watchPool } from '../store/dialect/postgres/watch-pool.js';
 import { StoredSourceEraser } from '../store/erase-source.js';
 import { postgresInbox } from '../store/inbox.js';
@@ -40,12 +41,14 @@ const accepting = {
   answerMillis: 5_000,
 } as const;
 
+/** `lockMillis`: how long a statement outside a transaction waits for a lock, which another program may have for hours. */
 export async function openPostgresMirror(
   place: PostgresLocation,
   parts: OpenMirrorParts,
+  lockMillis = lockTimeoutMs,
 ): Promise<OpenMirror> {
   const { clock, logger, notices, identity } = parts;
-  const main = await openPostgres(place);
+  const main = await openPostgres(place, { lockTimeoutMs: lockMillis });
   try {
     const { ran, withoutTypedViews } = await migratePostgres(main, {
       ...{ clock, version: packageVersion() },

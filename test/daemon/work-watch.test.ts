@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ForgottenLedger } from '../../src/daemon/forgotten-ledger.js';
 import { openGatedInbox } from '../../src/daemon/gated-inbox.js';
 import type { OpenMirror } from '../../src/daemon/mirror-parts.js';
-import { openMirror } from '../../src/daemon/open-mirror.js';
+import { openPostgresMirror } from '../../src/daemon/open-postgres-mirror.js';
 import { WorkWatch } from '../../src/daemon/work-watch.js';
 import { Fault } from '../../src/domain/fault.js';
 import type { EventId, SourceName } from '../../src/domain/ids.js';
@@ -143,7 +143,7 @@ test.each([
 
 test('work watch: on PostgreSQL, too, health is well again without a delivery or a tick', async () => {
   const { url } = await migratedDatabase();
-  const mirror = await openMirror(
+  const mirror = await openPostgresMirror(
     { kind: 'postgres', url, password: null },
     {
       clock: systemClock,
@@ -151,6 +151,7 @@ test('work watch: on PostgreSQL, too, health is well again without a delivery or
       identity: 'keep',
       ledger: new ForgottenLedger(join(tempFolder(), 'forgotten.jsonl')),
     },
+    50,
   );
   onTestFinished(() => mirror.close());
   const clock = new VirtualClock();
@@ -175,9 +176,11 @@ test('work watch: on PostgreSQL, too, health is well again without a delivery or
   expect([pending, ignored, clock.sleeping]).toEqual([0, 0, 0]);
   // What a delivery would wait for is not waited for longer than a delivery may take.
   await withClient(url, async (client) => {
-    await client.query('BEGIN; LOCK TABLE rosterd_identity.webhook_inbox IN SHARE MODE');
-    const refused = { code: 'database_busy', message: expect.stringContaining('took too long') };
-    await expect(mirror.tryWrite()).rejects.toMatchObject(refused);
+    await client.query('BEGIN; LOCK TABLE rosterd_identity.webhook_inbox IN SHARE MODE; LOCK TABLE budgets');
+    const refused = (why: string) => ({ code: 'database_busy', message: expect.stringContaining(why) });
+    await expect(mirror.tryWrite()).rejects.toMatchObject(refused('took too long'));
+    // A tick would wait for its budget for as long as another program has the lock.
+    await expect(mirror.budgets.load('key')).rejects.toMatchObject(refused('did not grant a lock in time'));
   });
 });
 

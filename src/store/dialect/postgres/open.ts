@@ -41,7 +41,7 @@ export interface PostgresOptions {
   readonly idleMs?: number;
   /** The server cancels statements that take longer. For queries of users; writes have limits of their own. */
   readonly statementTimeoutMs?: number;
-  /** The server ends statements that wait longer for a lock. For reading; writes have limits of their own. */
+  /** The server ends statements that wait longer for a lock. Transactions that write have limits of their own. */
   readonly lockTimeoutMs?: number;
   /** The driver's timeout for short queries: a server that takes longer is considered dead and the connection closed. */
   readonly answerMillis?: number;

@@ -20,6 +20,11 @@ export interface OwnConnectionParts {
 
 /** A server that takes longer is considered dead; the next query uses a new connection. */
 const answerMillis = 5_000;
+/**
+ * The server gives up earlier, and says why: otherwise its process would wait on for the lock after the connection is closed,
+ * beside those of all later queries.
+ */
+const lockMillis = 4_000;
 
 /**
  * A dedicated connection outside the pool, for statements that must not queue behind a page write, and for LISTEN,
@@ -99,7 +104,9 @@ export class OwnConnection {
     });
     try {
       await client.connect();
-      await client.query(`${readCommitted}; LISTEN ${pg.escapeIdentifier(channel)}`);
+      await client.query(
+        `${readCommitted}; SET lock_timeout = ${lockMillis}; LISTEN ${pg.escapeIdentifier(channel)}`,
+      );
     } catch (error) {
       this.#handleLoss(client);
       throw error;

@@ -60,6 +60,8 @@ export async function postgresRowSnapshot<Result>(
 const idleMs = 5 * 60_000;
 /** A connection on which one query takes longer is lost: no query of a status takes that long. */
 const answerMillisDefault = 60_000;
+/** The part of it that a query may wait for a lock: 5 s. */
+const lockShare = 1 / 12;
 
 /** Snapshots on pooled connections. After a failure the next snapshot reconnects, and reads the password again. */
 export class KeptSnapshots implements Snapshots {
@@ -71,7 +73,9 @@ export class KeptSnapshots implements Snapshots {
   ) {}
 
   async take<Result>(work: (ask: Ask) => Promise<Result>): Promise<Result> {
-    const limits = shortQueries(this.answerMillis);
+    // Supervisors give up after seconds, and want to know why.
+    const lockTimeoutMs = Math.ceil(lockShare * this.answerMillis);
+    const limits = { ...shortQueries(this.answerMillis), lockTimeoutMs };
     this.#opened ??= this.url().then((url) =>
       openPostgres(url, { readonly: true, max: 2, idleMs, ...limits }),
     );

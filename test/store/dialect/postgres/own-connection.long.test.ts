@@ -19,6 +19,8 @@ test('a connection that stops responding is dropped after one failed query, and 
   });
   onTestFinished(() => connection.close());
   await connection.rows("SELECT pg_notify('told', 'before')");
+  // Of a statement that waits for a lock, no process of the server may stay behind.
+  expect(await connection.rows('SHOW lock_timeout')).toEqual([{ lock_timeout: '4s' }]);
   swallow();
   // The driver times out after five seconds.
   await expect(connection.rows('SELECT 1 AS one')).rejects.toMatchObject({ code: 'database_busy' });

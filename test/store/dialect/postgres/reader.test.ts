@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Reader } from '../../../../src/store/dialect/port.js';
 import { postgresFault } from '../../../../src/store/dialect/postgres/faults.js';
 import { openPostgresReader } from '../../../../src/store/dialect/postgres/reader.js';
-import { KeptSnapshots } from '../../../../src/store/dialect/postgres/snapshot.js';
+import { KeptSnapshots, postgresSnapshot } from '../../../../src/store/dialect/postgres/snapshot.js';
 import { newestChange } from '../../../../src/store/reads/changes.js';
 import { migratedDatabase } from '../../../postgres/fresh-database.js';
 import { withClient } from '../../../postgres/run-databases.js';
@@ -69,7 +69,7 @@ test('the server ends a status that waits for a lock, and says so', async () => 
     await client.query('BEGIN; LOCK TABLE sources');
     await expect(snapshots.take((ask) => ask`SELECT name FROM sources`)).rejects.toMatchObject({
       code: 'database_busy',
-      message: expect.stringContaining('canceled a statement that took too long (57014)'),
+      message: expect.stringContaining('did not grant a lock in time: another transaction has it (55P03)'),
     });
     // Otherwise each look at the status would leave a process of the server behind until the lock is gone.
     const { rows } = await client.query(
@@ -77,6 +77,39 @@ test('the server ends a status that waits for a lock, and says so', async () => 
     );
     expect(rows).toEqual([]);
   });
+});
+
+test('of the sessions with locks, a command names the one that shuts it out first, and none that waits itself', async () => {
+  const { url } = await migratedDatabase();
+  const named = (name: string) => {
+    const address = new URL(url);
+    address.searchParams.set('application_name', name);
+    return address.href;
+  };
+  await withClient(named('waiter'), (waiter) =>
+    withClient(named('reader'), (reader) =>
+      withClient(named('notebook'), async (notebook) => {
+        await waiter.query('BEGIN; SELECT count(*) FROM budgets');
+        await reader.query('BEGIN; SELECT count(*) FROM budgets');
+        await notebook.query('BEGIN; LOCK TABLE sources');
+        const waiting = waiter.query('SELECT count(*) FROM sources');
+        const waits = () =>
+          reader.query('SELECT FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()');
+        await expect.poll(async () => (await waits()).rowCount).toBeGreaterThan(0);
+        const pid = (await notebook.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+        await expect(postgresSnapshot(url, (ask) => ask`SELECT name FROM sources`, 50)).rejects.toMatchObject(
+          {
+            message: expect.stringMatching(
+              ` is in use by notebook of \\S+ \\(process ${pid}\\), reader of \\S+ \\(process \\d+\\)$`,
+            ),
+            about: { hint: expect.stringContaining(`pg_terminate_backend(${pid})`) },
+          },
+        );
+        await notebook.query('ROLLBACK');
+        await waiting;
+      }),
+    ),
+  );
 });
 
 test('a server that accepts a connection but never responds is reported as unreachable', async () => {
