@@ -48,7 +48,7 @@ const swaps = [
   ...store('relisting', 'awaiting-deletion', 'swap-erasure'),
   ...onSqlite('swap', 'kept-totals'),
 ];
-const erased = store('erase-source', 'erasures', 'people', 'unreadable-erasure', 'unknown-fields-erasure');
+const erased = store('erasures', 'unreadable-erasure', 'unknown-fields-erasure', 'swap-erasure');
 const care = endpoint('plan', 'state', 'bound', 'failed-while-off', 'unstored-secret');
 
 /** What decides which records, requests, deliveries and messages there are. The fastest tests stand first. */
@@ -175,7 +175,7 @@ export const mirrorTargets: readonly Target[] = [
   target('store/dialect/sqlite/compared-row', store('changed-values', 'relisting')),
   target('store/dialect/sqlite/mirror', leases, commits),
   target('store/dialect/sqlite/quarantine', store('bounded-anomalies', 'relisting'), pages),
-  target('store/dialect/sqlite/identity-eraser', erased, pages, store('swap-erasure')),
+  target('store/dialect/sqlite/identity-eraser', erased, pages),
   target('store/dialect/sqlite/swap', swaps),
   target('store/dialect/sqlite/stored-row', commits),
   target('store/dialect/sqlite/statements', commits, leases, store('erasures')),
@@ -183,7 +183,7 @@ export const mirrorTargets: readonly Target[] = [
   target('store/dialect/sqlite/dimensions', store('dimensions'), onSqlite('dimensions')),
   target('store/dialect/sqlite/round-labels', onSqlite('round-labels')),
   target('store/dialect/sqlite/followed-sources', store('followed-sources')),
-  target('store/dialect/sqlite/erasures', erased, store('scrub-moved')),
+  target('store/dialect/sqlite/erasures', erased, store('identity-follows-grant')),
   target('store/dialect/sqlite/erase-source', store('erase-source')),
   target('store/dialect/sqlite/page-layout', onSqlite('scrub-in-place')),
   target('store/dialect/sqlite/page-file', onSqlite('scrub-in-place')),

@@ -4,8 +4,8 @@ import type { Cursor } from '../../src/domain/position.js';
 import { openSqlite, type SqliteDatabase } from '../../src/store/dialect/sqlite/open.js';
 import { documentedQueries } from '../../src/store/documented-queries.js';
 import { test } from './both-databases.js';
-import { mirrorFixture } from './mirror-fixture.js';
-import { acme, identity, investment, record, tombstone } from './samples.js';
+import { cautious, mirrorFixture } from './mirror-fixture.js';
+import { acme, identity, investment, listingPage, record, tombstone } from './samples.js';
 
 test('rows of a first listing are invisible until it is complete, then all visible at once', async () => {
   const { collect, mirror, lease, rows } = await mirrorFixture();
@@ -198,4 +198,16 @@ test('a listing resumes after a restart: at its page, then at its end, then at i
   });
   await expect(mirror.renew(lease)).rejects.toMatchObject({ code: 'lease_lost' });
   await expect(collect([])).rejects.toMatchObject({ code: 'lease_lost' });
+});
+
+test('after a listing of a platform that names no time, the sweep begins at its final cursor, and only at a stored one', async () => {
+  const { mirror, lease, rows } = await mirrorFixture();
+  const start = { kind: 'first', fingerprint: acme.fingerprint, restarts: 0, notBefore: null } as const;
+  await mirror.beginListing(lease, start);
+  await mirror.addListingPage(lease, { ...listingPage([record('inv_1')], 'p1'), publishedThrough: null });
+  await mirror.publishListing(lease, 'p1' as Cursor, cautious);
+  const opened = () => mirror.open(acme, 'tester');
+  expect((await opened()).phase).toMatchObject({ kind: 'sweeping', since: { kind: 'cursor', cursor: 'p1' } });
+  await rows('DELETE FROM sweeps');
+  await expect(opened()).rejects.toThrow('is missing');
 });
