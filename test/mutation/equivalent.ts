@@ -456,4 +456,51 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'No entry is open, so none is changed.',
   'store/dialect/sqlite/listing.ts | > → >= | if (source.quarantined > 0) { #2':
     'No entry is open, so none is changed.',
+  "store/dialect/sqlite/listing.ts | rowNo === undefined → false | if (rowNo === undefined) throw new Error('a listed record was neither …":
+    'A record that is not inserted has a row already; the check is for the type.',
+  "store/dialect/sqlite/listing.ts | throw new Error('a listed record was nei… → ; | if (rowNo === undefined) throw new Error('a listed record was neither …":
+    'A record that is not inserted has a row already; the check is for the type.',
+  'store/dialect/sqlite/listing.ts | statements.anyStaged.get(source.no) !== … → true | if (statements.anyStaged.get(source.no) !== undefined)':
+    'Nothing is staged, so nothing is taken out.',
+  "store/dialect/sqlite/listing.ts | listing.kind !== prepared.kind → false | if (listing.kind !== prepared.kind) throw new Error('another kind of l…":
+    'Both are of one source under one lease; the check finds bugs.',
+  "store/dialect/sqlite/listing.ts | throw new Error('another kind of listing… → ; | if (listing.kind !== prepared.kind) throw new Error('another kind of l…":
+    'Both are of one source under one lease; the check finds bugs.',
+  'store/dialect/sqlite/listing.ts | source.awaiting_deletion > 0 → true | else if (source.awaiting_deletion > 0) commit.unmarkAll();':
+    'No mark is found, so none is removed.',
+  'store/dialect/sqlite/listing.ts | > → >= | else if (source.awaiting_deletion > 0) commit.unmarkAll();':
+    'No mark is found, so none is removed.',
+  'store/dialect/sqlite/listing.ts | totalsDiffer → true | if (totalsDiffer) recomputeTotals(statements.raw, source.no);':
+    'Totals that are right are the same when they are computed again.',
+  'store/dialect/sqlite/identity-eraser.ts | this.#people.has(investor) → false | if (this.#people.has(investor)) return;':
+    'What is erased already is not found again.',
+  'store/dialect/sqlite/identity-eraser.ts | this.#records.size + this.#people.size >… → true | if (this.#records.size + this.#people.size > 0) this.#blankBodies();':
+    'No body names one of no ids.',
+  'store/dialect/sqlite/identity-eraser.ts | > → >= | if (this.#records.size + this.#people.size > 0) this.#blankBodies();':
+    'No body names one of no ids.',
+  'store/dialect/sqlite/log-pages.ts | !frame.subarray(8, 16).equals(salts) → false | if (!frame.subarray(8, 16).equals(salts)) return pages;':
+    'Pages of an earlier round of the log are overwritten once more.',
+  'store/dialect/sqlite/idle-checkpoints.ts | 30 → 31 | export const pauseMillis = 30;':
+    'How long a pause is, is arbitrary.',
+  'store/dialect/sqlite/idle-checkpoints.ts | 32 → 33 | export const commitsMin = 32;':
+    'How many commits a checkpoint waits for is arbitrary.',
+  'store/dialect/sqlite/idle-checkpoints.ts | 4_096 → 4097 | export const logPagesMax = 4_096;':
+    'How long the log gets is arbitrary.',
+  'store/dialect/sqlite/idle-checkpoints.ts | 512 → 513 | const listingPagesMax = 512;':
+    'How long the log gets is arbitrary.',
+  "store/dialect/sqlite/idle-checkpoints.ts | raw.open && !raw.inTransaction → true | if (raw.open && !raw.inTransaction) raw.pragma('wal_checkpoint(PASSIVE…":
+    'SQLite refuses the checkpoint then, which is caught.',
+  "store/dialect/sqlite/idle-checkpoints.ts | && → || | if (raw.open && !raw.inTransaction) raw.pragma('wal_checkpoint(PASSIVE…":
+    'SQLite refuses the checkpoint then, which is caught.',
+  'store/pauses.ts | 1_000 → 1001 | const chunk = 1_000;': 'How many names a statement has is arbitrary.',
+  'store/dialect/sqlite/overwrite-unused.ts | 1_000 → 1001 | const pagesAtLast = 1_000;':
+    'How many pages the last pass overwrites at most is arbitrary.',
+  'store/dialect/sqlite/overwrite-unused.ts | 50 → 51 | const passesMax = 50;':
+    'How often a scrub begins again is arbitrary.',
+  'store/dialect/sqlite/overwrite-unused.ts | < → <= | for (let pass = 0; pass < passesMax; pass += 1) {':
+    'How often a scrub begins again is arbitrary.',
+  'store/dialect/sqlite/overwrite-unused.ts | <= → < | const isLast = suspects !== null && suspects.size <= pagesAtLast;':
+    'How many pages the last pass overwrites at most is arbitrary.',
+  'store/dialect/sqlite/overwrite-unused.ts | suspects === null → true | if (suspects === null) pages.overwriteAll(roots);':
+    'All pages are overwritten again, which takes longer.',
 };
