@@ -503,4 +503,8 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'How many pages the last pass overwrites at most is arbitrary.',
   'store/dialect/sqlite/overwrite-unused.ts | suspects === null → true | if (suspects === null) pages.overwriteAll(roots);':
     'All pages are overwritten again, which takes longer.',
+  'store/dialect/sqlite/identity-eraser.ts | matches.length > 0 → true | if (matches.length > 0) this.#blank(blank, { nos: JSON.stringify(match…':
+    'No number is listed, so no body is blanked.',
+  'store/dialect/sqlite/identity-eraser.ts | > → >= | if (matches.length > 0) this.#blank(blank, { nos: JSON.stringify(match…':
+    'No number is listed, so no body is blanked.',
 };

@@ -251,11 +251,14 @@ describe('an erased person leaves every table at once', () => {
     expect(await receipts(fixture)).toEqual([receipt('inv_1', 'tombstone')]);
   });
 
-  test('a tombstone of a record without identity leaves no receipt', async () => {
+  test('someone of whom nothing is stored leaves no receipt, except for a quarantined body that names them', async () => {
     const fixture = await mirrorFixture();
     await fixture.list([[record('inv_1', {}, null)]]);
-    await fixture.delta([tombstone('inv_1')]);
+    await fixture.delta([tombstone('inv_1'), rejected('inv_7', '{"investor":"usr_9"}')]);
     expect(await receipts(fixture)).toEqual([]);
+    await fixture.delta([record('inv_2', { investor_id: 'usr_9', investor_deactivated: true }, null)]);
+    expect(await fixture.rows('SELECT body FROM quarantine_rows')).toEqual([{ body: null }]);
+    expect(await receipts(fixture)).toEqual([receipt('inv_7', 'deactivated')]);
   });
 
   test('a deactivated investor is erased in every source and every record', async () => {
