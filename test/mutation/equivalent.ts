@@ -388,8 +388,6 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'A halt writes all of its columns; the check is for the type.',
   'store/phase.ts | throw new Error(`source ${source.name} i… → ; | throw new Error(`source ${source.name} is halted without a recorded re…':
     'A halt writes all of its columns; the check is for the type.',
-  'store/phase.ts | throw new Error(`source ${source.name} i… → ; | throw new Error(`source ${source.name} is ${source.state} but a value …':
-    'A halt writes all of its columns; the check is for the type.',
   'store/dialect/sqlite/accept-deliveries.ts | !raw.inTransaction → true | if (!raw.inTransaction) throw error;':
     'The group commit then tries each delivery by itself.',
   'store/dialect/sqlite/round-labels.ts | 5_000 → 5001 | const rowsPerTurn = 5_000;':

@@ -1,4 +1,4 @@
-import { openSync, readFileSync, statSync } from 'node:fs';
+import { openSync, readFileSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -270,6 +270,10 @@ test('a file that is damaged or has pages of other kinds is not overwritten', ()
   schema.close();
   expect(() => pages.overwriteAll([...roots, roots[0] ?? 0]), 'a page twice').toThrow(Unwalkable);
   expect(() => pages.overwriteAll(roots.slice(1)), 'pages of no tree').toThrow(Unwalkable);
+  writeSync(openSync(file, 'r+'), Buffer.alloc(1_024), 0, 1_024, ((roots[0] ?? 0) - 1) * 1_024);
+  expect(() => pages.overwriteAll(roots), 'a root that is no page of a tree').toThrow(Unwalkable);
+  truncateSync(file, 99);
+  expect(() => new PageFile(openSync(file, 'r+')), 'half a header').toThrow(Unwalkable);
 
   const vacuumed = join(tempFolder(), 'vacuumed.db');
   const db = new Sqlite(vacuumed);
