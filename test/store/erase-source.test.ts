@@ -79,7 +79,8 @@ async function fill(store: Store, source: SourceIdentity, from = 0): Promise<voi
     );
   const all = Array.from({ length: 40 }, (_, number) => item(number));
   if (from === 0) await list([all]);
-  await delta([1, 2, 3, 4].map((number) => item(number, { raised_cents: (from + number) * 100 })));
+  const changed = [1, 2, 3, 4].map((number) => item(number, { raised_cents: (from + number) * 100 }));
+  await delta(from === 0 ? changed : [...changed, item(40 + from)]);
   await delta([tombstone(id(5 + from)), rejected(id(6), `{"name":"${canary}"}`)]);
   const dimensions =
     store.kind === 'sqlite'
@@ -161,6 +162,7 @@ async function twoSources(): Promise<Store> {
   await fill(store, beta);
   await fill(store, acme);
   await fill(store, beta, 1);
+  await fill(store, acme, 1);
   return store;
 }
 
@@ -252,7 +254,7 @@ test('a follower of the change feed, an analyst too, goes on after the source wi
     const once = { next: async () => stop.abort(), lastAssigned: () => news.lastAssigned() };
     for await (const _ of followChanges(reader.db, { after: known, known: reached }, once, stop.signal));
   };
-  await eraserOn(store).erase(beta.name);
+  await eraserOn(store).erase(acme.name);
   expect(await newestChange(reader.db)).toBeLessThan(known);
   await followed(known);
   await expect(followed(known + 1)).rejects.toMatchObject({ code: 'database_unusable' });
