@@ -2,6 +2,7 @@ import { fstatSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { instantFromMillis } from '../../../domain/instant.js';
 import type { Clock } from '../../../runtime/clock.js';
+import { unwritable } from '../../../runtime/unwritable.js';
 import type { Scrubbed } from '../../erasures.js';
 import type { SqliteConnection } from './connect.js';
 import { ownSqlFault, withSqliteFaults } from './faults.js';
@@ -102,6 +103,8 @@ export async function scrubInPlace(
   } catch (error) {
     if (error instanceof Unwalkable) return null;
     if (isBusy(error)) return blocked();
+    // The file is also written to without SQLite.
+    if (error instanceof Error && 'syscall' in error) throw unwritable(file, error);
     throw ownSqlFault(error, file);
   }
 }

@@ -176,6 +176,23 @@ test('readers are waited for anew each time the log is emptied, as a pass over t
   expect(waits).toEqual([2, 2, 2]);
 });
 
+test('a disk that refuses the zeros is reported with the file and the reason, and the erasure stays pending', async () => {
+  const database = migratedDatabase();
+  churned(database);
+  const second = openSqlite(database.file);
+  onTestFinished(() => second.close());
+  const parts = { descriptor: openSync(database.file, 'r'), second: second.raw, rewritten: 0 };
+  const scrubbed = scrubInPlace(database, new StandingClock(), {
+    ...parts,
+    patience: () => async () => false,
+  });
+  await expect(scrubbed).rejects.toMatchObject({
+    code: 'usage',
+    message: `${database.file} cannot be written (EBADF)`,
+  });
+  expect(await scrubber(database.file).scrub()).toEqual({ kind: 'scrubbed', erasures: 1 });
+});
+
 test('a file that is mostly unused is left to VACUUM, which returns the space', async () => {
   const database = migratedDatabase();
   churned(database);
