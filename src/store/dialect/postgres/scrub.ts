@@ -107,22 +107,19 @@ async function rewrite(database: PostgresDatabase, relation: string, horizon: st
   const { pool, url } = database;
   const limits = longWorkLimits(database);
   const client = await withPostgresFaults(url, () => pool.connect());
-  let failed: Error | boolean = false;
   try {
-    // VACUUM cannot run in a transaction, so the settings apply to the session until they are reset. A time limit that the
-    // role or the database has would end the rewrite of a large table at every attempt.
+    // VACUUM cannot run in a transaction, so the settings apply to the session. A time limit that the role or the database has
+    // would end the rewrite of a large table at every attempt.
     await client.query(['SET lock_timeout = 200', ...limits.map((name) => `SET ${name} = 0`)].join('; '));
     await client.query(`VACUUM (FULL, ANALYZE) ${relation}`);
     await sampleAgain(client, relation);
     return await isWithoutRemoved(client, relation, horizon);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '55P03') return false;
-    failed = error instanceof Error ? error : true;
     throw postgresFault(error, url);
   } finally {
-    const reset = ['lock_timeout', ...limits].map((name) => `RESET ${name}`).join('; ');
-    if (failed === false) await client.query(reset).catch(() => {});
-    client.release(failed);
+    // Ends the session: behind a pooler, RESET would also drop the settings that the pool made with statements.
+    client.release(true);
   }
 }
 

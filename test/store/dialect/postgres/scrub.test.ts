@@ -5,6 +5,7 @@ import { PostgresErasures } from '../../../../src/store/dialect/postgres/erasure
 import { openPostgres } from '../../../../src/store/dialect/postgres/open.js';
 import type { Scrubbed } from '../../../../src/store/erasures.js';
 import { freshDatabase, migratedDatabase } from '../../../postgres/fresh-database.js';
+import { sessionPooler } from '../../../postgres/session-pooler.js';
 import { bytesOf, freshStore, mirrorFixture } from '../../mirror-fixture.js';
 import { identity, record } from '../../samples.js';
 
@@ -108,6 +109,18 @@ test('time limits that the database has do not apply to the rewrite of a table, 
     [limits],
   );
   expect(rows).toEqual([{ setting: '3600000' }]);
+});
+
+test('after a scrub through a pooler that refuses settings of a new connection, statements still wait for locks no longer than before', async () => {
+  const { url, drop } = await migratedDatabase();
+  onTestFinished(drop);
+  const postgres = await openPostgres(await sessionPooler(url), { max: 1, lockTimeoutMs: 9_000 });
+  onTestFinished(() => postgres.close());
+  const { list, erasures } = await mirrorFixture({ store: { kind: 'postgres', postgres } });
+  await list([[record('inv_1'), record('inv_2')]]);
+  await erasures.forget('inv_1' as InvestmentId);
+  await erasures.scrub();
+  expect((await postgres.pool.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '9s' }]);
 });
 
 test('a server without room for the rewrite of a table keeps the erasure pending, and the scrub reports it', async () => {
