@@ -183,7 +183,7 @@ export const mirrorTargets: readonly Target[] = [
   target('store/dialect/sqlite/dimensions', store('dimensions'), onSqlite('dimensions')),
   target('store/dialect/sqlite/round-labels', onSqlite('round-labels')),
   target('store/dialect/sqlite/followed-sources', store('followed-sources')),
-  target('store/dialect/sqlite/erasures', erased, store('identity-follows-grant')),
+  target('store/dialect/sqlite/erasures', erased, store('identity-follows-grant', 'names-incomplete')),
   target('store/dialect/sqlite/erase-source', store('erase-source')),
   target('store/dialect/sqlite/page-layout', onSqlite('scrub-in-place')),
   target('store/dialect/sqlite/page-file', onSqlite('scrub-in-place')),

@@ -4,12 +4,15 @@ import { contentFields } from '../../src/domain/investment.js';
 import type { Cents } from '../../src/domain/money.js';
 import type { Cursor } from '../../src/domain/position.js';
 import type { CommittedChange } from '../../src/store/committed-change.js';
+import type { Rereading } from '../../src/store/reread.js';
+import type { Mirror } from '../../src/sync/ports.js';
 import { test } from './both-databases.js';
 import { mirrorFixture } from './mirror-fixture.js';
 import { acme, deltaPage, identity, investment, record, rejected, tombstone } from './samples.js';
 
 const feed = 'SELECT id, kind, fields, reason FROM changes WHERE seq > 1 ORDER BY seq';
 const later = '2026-02-02T00:00:00.000Z' as Instant;
+const rereading = (mirror: Mirror) => mirror as Mirror & Rereading;
 
 describe('a delta page', () => {
   test('a delta page adds, changes and removes rows, with history, change feed and cursor in one commit', async () => {
@@ -200,9 +203,36 @@ describe('a delta page', () => {
   });
 
   test('a delta page is rejected before the first listing is published', async () => {
-    const { delta, rows } = await mirrorFixture();
+    const { delta, mirror, lease, rows } = await mirrorFixture();
     await expect(delta([record('inv_1')])).rejects.toThrow('never listed');
+    await expect(rereading(mirror).reread(lease, [record('inv_1')])).rejects.toThrow('never listed');
     expect(await rows('SELECT * FROM investment_rows')).toEqual([]);
+  });
+
+  test('records that are read again replace what differs and delete nothing, and the cursor stays', async () => {
+    const { list, delta, mirror, lease, rows } = await mirrorFixture();
+    await list([[record('inv_1'), record('inv_2'), record('inv_3')]]);
+    await delta([rejected('inv_5', 'kept')], 'c7');
+    const items = [
+      record('inv_1', { status: 'canceled' }),
+      record('inv_2', { observed_at: later }),
+      tombstone('inv_3'),
+      record('inv_4'),
+      rejected('inv_5', 'other'),
+      rejected('inv_6', 'new'),
+    ];
+    expect(await rereading(mirror).reread(lease, items)).toEqual({
+      ...{ added: 1, changed: 1, removed: 0, unchanged: 1, quarantined: 1 },
+    });
+    expect(await rows(feed)).toMatchObject([
+      { id: 'inv_1', kind: 'changed' },
+      { id: 'inv_4', kind: 'added' },
+    ]);
+    expect(await rows('SELECT id FROM investments ORDER BY id')).toHaveLength(4);
+    expect(await rows('SELECT id FROM identities ORDER BY id')).toHaveLength(4);
+    expect(await rows('SELECT cursor, rows_held, quarantined FROM sources')).toEqual([
+      { cursor: 'c7', rows_held: 4, quarantined: 2 },
+    ]);
   });
 
   test('the last page of a sweep ends it; until then its own position is stored', async () => {

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test as onSqlite } from 'vitest';
 import type { InvestmentId, UserId } from '../../src/domain/ids.js';
+import type { Instant } from '../../src/domain/instant.js';
 import { seededRandom } from '../../src/runtime/random.js';
 import { SqliteErasures } from '../../src/store/dialect/sqlite/erasures.js';
 import { openSqlite } from '../../src/store/dialect/sqlite/open.js';
@@ -98,6 +99,23 @@ describe('forgetting', () => {
     expect(await erasures.lift(inv('inv_a'))).toBe(false);
     expect([...(await erasures.requests())]).toEqual([['inv_a', '2026-10-20T12:00:01.000Z']]);
   });
+});
+
+test('people whom a restored copy brought back are erased again, and an unknown id stays forgotten', async () => {
+  const { clock, store, erasures } = await fresh();
+  const row = await seedInvestment(store, 1, 'inv_a', { investor_id: 'usr_x' });
+  await seedIdentity(store, row, { name: 'CANARY' });
+  const at = '2026-10-01T00:00:00.000Z' as Instant;
+  clock.advance(1_000);
+  const people = [
+    { id: usr('usr_x'), at },
+    { id: usr('usr_nobody'), at },
+  ];
+  expect(await erasures.recall(people)).toBe(1);
+  expect(await column(store, 'SELECT name FROM identity_rows')).toEqual([]);
+  const stored = await rowsOf(store, 'SELECT id, forgotten_at AS at FROM forgotten ORDER BY id DESC');
+  expect(stored).toEqual(people);
+  expect([...(await erasures.requests())]).toEqual([['usr_x', '2026-10-20T12:00:01.000Z']]);
 });
 
 test('forgetting an unknown id is refused with a hint, and nothing is stored about it', async () => {
