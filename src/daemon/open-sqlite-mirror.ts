@@ -121,7 +121,7 @@ export function openSqliteMirror({ file }: SqliteLocation, parts: OpenMirrorPart
         scrub: scrubbed,
         scrubAlone: async (rewritten, signal) =>
           statSync(file).size <= bytesAtOnce
-            ? waitingAtMost(main.raw, busyTimeoutMsDefault, () => people.scrub())
+            ? waitingAtMost(main.raw, busyTimeoutMsDefault, () => people.scrub(rewritten))
             : await scrubbed(rewritten, signal),
         removeBackups: (before) => removeBackups(file, before),
         removeErasedBackups: () => removeErasedBackups(main, clock.now()),

@@ -505,4 +505,12 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'No number is listed, so no body is blanked.',
   'store/dialect/sqlite/identity-eraser.ts | > → >= | if (matches.length > 0) this.#blank(blank, { nos: JSON.stringify(match…':
     'No number is listed, so no body is blanked.',
+  'store/dialect/sqlite/erasures.ts | id === null || at === null → false | return new Map(rows.flatMap(({ id, at }) => (id === null || at === nul…':
+    'The statement selects neither; the check is for the type.',
+  'store/dialect/sqlite/erasures.ts | || → && | return new Map(rows.flatMap(({ id, at }) => (id === null || at === nul…':
+    'The statement selects neither; the check is for the type.',
+  "store/dialect/sqlite/erasures.ts | row === undefined → false | if (row === undefined) throw new Error('a query without FROM returned …":
+    'Such a query has one row; the check is for the type.',
+  "store/dialect/sqlite/erasures.ts | throw new Error('a query without FROM re… → ; | if (row === undefined) throw new Error('a query without FROM returned …":
+    'Such a query has one row; the check is for the type.',
 };

@@ -48,6 +48,10 @@ describe('forgetting', () => {
       });
     await staged('inv_d', 'usr_x');
     await staged('inv_e', 'usr_y');
+    await seedRow(store, 'staged_rows', {
+      ...recordDefaults,
+      ...{ source_no: 2, id: 'inv_f', investor_id: 'usr_x', identity: null, extra: '{"x":"CANARY"}' },
+    });
     const quarantined = { source_no: 1, problem: 'p', seen_at: 'now' };
     await seedRow(store, 'quarantine_rows', { ...quarantined, id: 'inv_d', body: 'CANARY' });
     await seedRow(store, 'quarantine_rows', {
@@ -63,9 +67,10 @@ describe('forgetting', () => {
     expect(await erasures.forget(usr('usr_x'))).toMatchObject({ identities: 2, already: false });
 
     expect(await column(store, 'SELECT name FROM identity_rows')).toEqual(['Other']);
-    expect(await column(store, 'SELECT identity FROM staged_rows ORDER BY id')).toEqual([
+    expect(await column(store, 'SELECT coalesce(identity, extra) FROM staged_rows ORDER BY id')).toEqual([
       null,
       '{"name":"CANARY"}',
+      null,
     ]);
     expect(await column(store, 'SELECT body FROM quarantine_rows ORDER BY quarantine_no')).toEqual([
       null,
@@ -97,7 +102,13 @@ describe('forgetting', () => {
     expect(await column(store, 'SELECT id FROM forgotten')).toEqual(['inv_a']);
     expect(await erasures.lift(inv('inv_a'))).toBe(true);
     expect(await erasures.lift(inv('inv_a'))).toBe(false);
+    // An erasure that nobody requested.
+    const tombstone = { source_no: 1, id: 'inv_b', cause: 'tombstone', invisible_at: invisibleAt };
+    await seedRow(store, 'erasures', { ...tombstone, scrubbed_at: '2026-10-19T12:00:00.000Z' });
     expect([...(await erasures.requests())]).toEqual([['inv_a', '2026-10-20T12:00:01.000Z']]);
+    expect(await erasures.pending()).toEqual({
+      ...{ receipts: 3, since: invisibleAt, residue: false, listing: false },
+    });
   });
 });
 
@@ -120,6 +131,7 @@ test('people whom a restored copy brought back are erased again, and an unknown 
 
 test('forgetting an unknown id is refused with a hint, and nothing is stored about it', async () => {
   const { store, erasures } = await fresh();
+  await seedRow(store, 'quarantine_rows', { source_no: 1, problem: 'p', body: 'usr_other', seen_at: 'now' });
   await expect((async () => await erasures.forget(usr('usr_nobody')))()).rejects.toThrow(
     /usr_nobody is neither/,
   );
@@ -189,7 +201,10 @@ describe('scrubbing', () => {
     expect((await erasures.scrub()).kind).toBe('scrubbed');
     await seedRow(store, 'quarantine_rows', { source_no: 1, problem: 'p', body: 'CANARY', seen_at: 'now' });
     await rowsOf(store, 'UPDATE quarantine_rows SET body = NULL');
-    expect((await erasures.scrub()).kind).toBe('scrubbed');
+    await seedInvestment(store, 1, 'inv_a');
+    // Its receipt is another one.
+    await erasures.forget(inv('inv_a'));
+    expect(await erasures.scrub()).toEqual({ kind: 'scrubbed', erasures: 2 });
     expect(await bytesOf(store)).not.toContain('CANARY');
   });
 

@@ -21,8 +21,6 @@ import { stripUnknownKeys } from './unknown-keys.js';
 
 /** Erases people on SQLite. Needs a writing connection. Throws `database_busy`, `database_full`, `database_unusable`. */
 export class SqliteErasures implements Erasures {
-  /** The progress of the last scrub that a reader blocked: see `scrub`. */
-  #rewritten = 0;
   #pendingStatement: Prepared<[], PendingRow> | undefined;
 
   constructor(
@@ -116,11 +114,9 @@ export class SqliteErasures implements Erasures {
     });
   }
 
-  /** For tests and small files: blocks this process until the file is rewritten. */
-  scrub(): Scrubbed {
-    const result = scrub(this.database, this.clock, { rewritten: this.#rewritten });
-    if (result.kind === 'blocked') this.#rewritten = result.rewritten;
-    return result;
+  /** For tests and small files: blocks this process until the file is rewritten. `rewritten`: see `scrub`. */
+  scrub(rewritten = 0): Scrubbed {
+    return scrub(this.database, this.clock, { rewritten });
   }
 
   /** Returns the erasures that still wait for a scrub. */
