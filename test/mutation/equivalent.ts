@@ -513,4 +513,16 @@ export const equivalentMutants: Readonly<Record<string, string>> = {
     'Such a query has one row; the check is for the type.',
   "store/dialect/sqlite/erasures.ts | throw new Error('a query without FROM re… → ; | if (row === undefined) throw new Error('a query without FROM returned …":
     'Such a query has one row; the check is for the type.',
+  'store/dialect/sqlite/swap.ts | removed.length > 0 → true | if (removed.length > 0) raw.prepare(planRemovals).run(JSON.stringify(r…':
+    'Of no number, no removal is planned.',
+  'store/dialect/sqlite/swap.ts | > → >= | if (removed.length > 0) raw.prepare(planRemovals).run(JSON.stringify(r…':
+    'Of no number, no removal is planned.',
+  'store/dialect/sqlite/swap.ts | commit.wantsNotices → true | if (commit.wantsNotices) collectNotices(commit, prepare(sql.changesOfP…':
+    'Without hooks, no notice is drafted of what is collected.',
+  'store/dialect/sqlite/swap.ts | < → <= | for (let last = 0; last < rows; last += rowsPerUpdate)':
+    'Behind the last row of the plan there is none to replace.',
+  'store/dialect/sqlite/swap.ts | < → <= | for (let last = 0; last < total; last += changesPerCall)':
+    'Behind the last change of the plan there is none to collect.',
+  'store/dialect/sqlite/swap.ts | 10_000 → 10001 | const rowsPerUpdate = 10_000;':
+    'How many rows one statement replaces is arbitrary.',
 };

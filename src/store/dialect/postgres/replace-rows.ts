@@ -58,7 +58,8 @@ export function replaceRows(
       await refuseInUse(client, database, parts);
       await refuseFilled(client, database, tables, parts.force);
       const { rows } = await client.query<ForgottenSince>('SELECT id, forgotten_at AS at FROM forgotten');
-      const hasFollowed = tables.some(({ name }) => name === 'followed_sources');
+      const has = (table: string) => tables.some(({ name }) => name === table);
+      const hasFollowed = has('followed_sources');
       const erased = hasFollowed ? await erasedIn(client) : [];
       const people = remember(rows, erased);
       // Leases go with the sources.
@@ -67,6 +68,8 @@ export function replaceRows(
       const transaction = transactionOn(client);
       const at = instantFromMillis(parts.clock.now());
       await recallIn(transaction, people, at);
+      // In the commit that brings them: the next daemon would perform them if `RestoreHooks.prepare` fails.
+      if (has('operator_requests')) transaction.send('DELETE FROM operator_requests');
       if (parts.identity === 'drop') await dropIn(transaction, at);
       else if (hasFollowed) await dropFollowedIn(transaction, parts.namelessRules ?? [], at);
       if (erased.length > 0) await beginErasing(transaction, erased, at);

@@ -13,10 +13,11 @@ const { signal } = new AbortController();
 const parts = { clock: systemClock, env: { PATH: '/nowhere' }, version: '0.1.0', signal };
 const hooks: RestoreHooks = { prepare: async () => {}, remember: () => [] };
 
-/** An empty mirror with a backup of it, and a function that restores it there. */
-async function restorable(own: Partial<RestoreHooks> = {}) {
+/** An empty mirror, `filled` by a statement, with a backup of it, and a function that restores it there. */
+async function restorable(own: Partial<RestoreHooks> = {}, filled = '') {
   const { url, drop } = await migratedDatabase();
   onTestFinished(drop);
+  await withClient(url, (client) => client.query(filled));
   const place = { kind: 'postgres', url, password: null } as const;
   const file = join(tempFolder(), 'mirror.backup');
   await backUpPostgres(place, file, parts);
@@ -55,15 +56,18 @@ test('restore that is interrupted by the server does not say that work goes on b
   });
 });
 
-test('restore says so when the backup is restored and only the erasure of forgotten people is left', async () => {
-  const { restore } = await restorable({
-    prepare: async () => {
-      throw new Fault('database_busy', 'the server did not grant a lock');
-    },
-  });
+test('restore that fails after its commit says that only erasures are left, and no request of an operator came back', async () => {
+  const request = "INSERT INTO operator_requests VALUES ('acme', 'accept_deletions', '', '', '', 7)";
+  const failing = async () => {
+    throw new Fault('database_busy', 'the server did not grant a lock');
+  };
+  const { url, restore } = await restorable({ prepare: failing }, request);
   await expect(restore()).rejects.toMatchObject({
     code: 'database_busy',
     message: 'the backup is restored, but the server did not grant a lock',
     about: { hint: expect.stringContaining('Start rosterd') },
+  });
+  await withClient(url, async (client) => {
+    expect((await client.query('SELECT * FROM operator_requests')).rows).toEqual([]);
   });
 });
