@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import Sqlite from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
 import { Fault } from '../../../../src/domain/fault.js';
 import { processSpace } from '../../../../src/runtime/process-identity.js';
 import type { RestoreHooks, RestoreParts } from '../../../../src/store/backup/made.js';
@@ -53,6 +54,21 @@ test('restore that fails beside a damaged mirror leaves the damaged file and its
   expect(existsSync(target) && readFileSync(target).equals(bytes)).toBe(true);
   expect(readFileSync(`${target}-wal`, 'utf8')).toBe('the log of the damaged file');
   expect(existsSync(aside)).toBe(false);
+});
+
+test('a program that still has the replaced file open refuses it, but not after a restore that failed', async () => {
+  const { backup, target } = await damaged();
+  copyFileSync(backup, target);
+  const other = new Sqlite(target);
+  onTestFinished(() => void other.close());
+  const schemaOfOther = () => other.pragma('user_version', { simple: true });
+  const prepare = async () => {
+    throw new Error('the migration failed');
+  };
+  await expect(restoreSqlite(backup, target, parts, { ...hooks, prepare })).rejects.toThrow();
+  const before = schemaOfOther();
+  const { schema } = await restoreSqlite(backup, target, parts, hooks);
+  expect([before, schemaOfOther()]).toEqual([schema, 2_147_483_647]);
 });
 
 test('restore that fails while it prepares the copy leaves no copy and no backup of it', async () => {
