@@ -101,12 +101,13 @@ test('bench stalls: a change counts in every phase that it lasted into, and in o
 
 test('bench stalls: a turn of the event loop counts in the phase in which it ended, also if that came in parts', () => {
   const turns = [
-    { endedAt: 99, millis: 7 },
-    { endedAt: 1_090, millis: 985 },
-    { endedAt: 1_150, millis: 4 },
-    { endedAt: 1_320, millis: 9 },
+    { endedAt: 99, millis: 7, processorMillis: 5 },
+    { endedAt: 1_090, millis: 985, processorMillis: 20 },
+    { endedAt: 1_150, millis: 4, processorMillis: 4 },
+    { endedAt: 1_320, millis: 9, processorMillis: 1 },
   ];
   const figures = figuresOf(spans, turns, changes, seen);
   const of = ['listing', 'publishing', 're-listing', 'scrubbing'] as const;
   expect(of.map((phase) => figures[phase].turn)).toEqual([7, 985, 9, 2]);
+  expect(of.map((phase) => figures[phase].processor)).toEqual([5, 20, 4, 0]);
 });

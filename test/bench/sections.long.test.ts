@@ -37,7 +37,7 @@ const figures: Readonly<Record<string, number>> = {
   live: 18,
   sequence: 7,
   accept: 12,
-  stalls: 69,
+  stalls: 82,
   wan: 2,
   sources: 6,
   queries: 16,

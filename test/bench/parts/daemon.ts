@@ -38,6 +38,8 @@ export interface Turn {
   /** On the clock of `sharedNow`. */
   readonly endedAt: number;
   readonly millis: number;
+  /** How many of them its thread was on a processor. It waited for the disk, or for a processor, in the others. */
+  readonly processorMillis: number;
 }
 
 /** The real daemon as `rosterd run` starts it. Webhooks alone cause ticks: the timer is an hour. */
@@ -61,11 +63,15 @@ export async function startDaemonPart(options: DaemonOptions) {
   if (watched) delay.enable();
   const turns: Turn[] = [];
   let before = sharedNow();
+  let processorBefore = onProcessor();
   const note = () => {
     const endedAt = sharedNow();
     const millis = endedAt - before;
-    if (millis >= turnMillisMin) turns.push({ endedAt, millis });
+    const processorNow = onProcessor();
+    if (millis >= turnMillisMin)
+      turns.push({ endedAt, millis, processorMillis: processorNow - processorBefore });
     before = endedAt;
+    processorBefore = processorNow;
   };
   const watching = watched ? setInterval(note, resolution) : undefined;
   return {
@@ -139,4 +145,12 @@ export async function startDaemonPart(options: DaemonOptions) {
       await daemon.close();
     },
   };
+}
+
+/** Node 22 counts all threads of the process. */
+const usage = process.threadCpuUsage ?? process.cpuUsage;
+
+function onProcessor(): number {
+  const { user, system } = usage();
+  return (user + system) / 1_000;
 }

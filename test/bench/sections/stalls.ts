@@ -65,6 +65,7 @@ export const stalls: Section = {
       measure('deliveries refused', 'changes', worst('refused'), { most: 0 }),
       ...phases.flatMap((phase): Measure[] => [
         measure(`${phase}: longest turn`, 'ms', of(phase, 'turn')),
+        measure(`${phase}: most of a turn on a processor`, 'ms', of(phase, 'processor')),
         measure(`${phase}: p99 of a delivery`, 'ms', of(phase, 'delivery')),
         measure(`${phase}: p99 of a visible change`, 'ms', of(phase, 'visible')),
         measure(`${phase}: changes`, 'changes', of(phase, 'changes')),
@@ -76,6 +77,7 @@ export const stalls: Section = {
 
 interface PhaseFigures {
   readonly turn: number;
+  readonly processor: number;
   readonly delivery: number;
   readonly visible: number;
   readonly refused: number;
@@ -266,6 +268,7 @@ export function figuresOf(
       phase,
       {
         turn: Math.max(turnMillisMin, ...ended.map(({ millis }) => millis)),
+        processor: Math.max(0, ...ended.map(({ processorMillis }) => processorMillis)),
         delivery: p99(accepting, ({ madeAt, answeredAt }) => answeredAt - madeAt),
         visible: p99(arriving, (one) => visibleAt(one) - one.madeAt),
         refused: accepting.filter(({ status }) => status !== 202).length,
